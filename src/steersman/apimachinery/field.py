@@ -1,0 +1,218 @@
+"""Where a value stands in an object, and what is wrong with it: the causes of a 422."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.apimachinery.gotext import float_text, quote, to_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class Path:
+    """The way from the root of an object to one value: ``Path("spec").child("containers").index(0)``.
+
+    Immutable; a parent may be shared by many children. Rendered only when an error needs its text.
+    """
+
+    __slots__ = ("_name", "_parent", "_subscript")
+
+    def __init__(self, name: str, *more: str, parent: Path | None = None, subscript: str = "") -> None:
+        for step in more:
+            parent, name = Path(name, parent=parent), step
+        self._parent: Final = parent
+        self._name: Final = name
+        self._subscript: Final = subscript
+
+    def child(self, name: str, *more: str) -> Path:
+        """The value of a named field, or of a field of that field."""
+        return Path(name, *more, parent=self)
+
+    def index(self, position: int) -> Path:
+        """An item of the list at this path."""
+        return Path("", parent=self, subscript=str(position))
+
+    def key(self, key: str) -> Path:
+        """A value of the map at this path."""
+        return Path("", parent=self, subscript=key)
+
+    def __str__(self) -> str:
+        steps: list[str] = []
+        here: Path | None = self
+        while here is not None:
+            if not here._name:
+                steps.append(f"[{here._subscript}]")
+            else:
+                steps.append(here._name if here._parent is None else f".{here._name}")
+            here = here._parent
+        return "".join(reversed(steps))
+
+    def __repr__(self) -> str:
+        return f"Path({str(self)!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Path) and str(self) == str(other)
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+
+class ErrorType(StrEnum):
+    """What is wrong with a value; the value is the ``reason`` of a Status cause."""
+
+    NOT_FOUND = "FieldValueNotFound"
+    REQUIRED = "FieldValueRequired"
+    DUPLICATE = "FieldValueDuplicate"
+    INVALID = "FieldValueInvalid"
+    NOT_SUPPORTED = "FieldValueNotSupported"
+    FORBIDDEN = "FieldValueForbidden"
+    TOO_LONG = "FieldValueTooLong"
+    TOO_MANY = "FieldValueTooMany"
+    INTERNAL = "InternalError"
+    TYPE_INVALID = "FieldValueTypeInvalid"
+
+
+_HEADLINES: Final = {
+    ErrorType.NOT_FOUND: "Not found",
+    ErrorType.REQUIRED: "Required value",
+    ErrorType.DUPLICATE: "Duplicate value",
+    ErrorType.INVALID: "Invalid value",
+    ErrorType.NOT_SUPPORTED: "Unsupported value",
+    ErrorType.FORBIDDEN: "Forbidden",
+    ErrorType.TOO_LONG: "Too long",
+    ErrorType.TOO_MANY: "Too many",
+    ErrorType.INTERNAL: "Internal error",
+    ErrorType.TYPE_INVALID: "Invalid value",
+}
+
+#: Types whose message does not show the value.
+_WITHOUT_VALUE: Final = frozenset({ErrorType.REQUIRED, ErrorType.FORBIDDEN, ErrorType.TOO_LONG, ErrorType.INTERNAL})
+
+#: Given as a value, leaves the value out of the message.
+OMIT_VALUE: Final = object()
+
+
+class FieldError:
+    """One thing wrong with one value of an object. Not an exception: validation collects them in lists.
+
+    ``value`` is a JSON tree: texts are shown in quotes, numbers and booleans bare, objects and lists as JSON with the
+    tree's order of keys.
+    """
+
+    __slots__ = ("detail", "path", "type", "value")
+
+    def __init__(self, type_: ErrorType, path: Path | str, *, value: Any = OMIT_VALUE, detail: str = "") -> None:
+        self.type: Final = type_
+        self.path: Final = path
+        self.value: Final = value
+        self.detail: Final = detail
+
+    @property
+    def field(self) -> str:
+        """The path as text."""
+        return str(self.path)
+
+    @property
+    def body(self) -> str:
+        """The message without the path, as a Status cause shows it."""
+        text = _HEADLINES[self.type]
+        if self.type not in _WITHOUT_VALUE and self.value is not OMIT_VALUE:
+            text = f"{text}: {value_text(self.value)}"
+        return f"{text}: {self.detail}" if self.detail else text
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.body}"
+
+    def __repr__(self) -> str:
+        return f"FieldError({str(self)!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, FieldError) and self.type == other.type and str(self) == str(other)
+
+    def __hash__(self) -> int:
+        return hash((self.type, str(self)))
+
+    def cause(self) -> dict[str, str]:
+        """As an entry of ``details.causes``."""
+        return {"reason": self.type.value, "message": self.body, "field": self.field}
+
+
+def value_text(value: Any) -> str:
+    """A value as messages show it."""
+    if value is None:
+        return '"null"'  # quoted upstream too: the absence is first turned into a text
+    if isinstance(value, str):
+        return quote(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return float_text(value)
+    return str(value) if isinstance(value, int) else to_json(value)
+
+
+def required(path: Path | str, detail: str = "") -> FieldError:
+    """A value that must be there is missing or empty."""
+    return FieldError(ErrorType.REQUIRED, path, detail=detail)
+
+
+def invalid(path: Path | str, value: Any, detail: str) -> FieldError:
+    """A value breaks a rule, which ``detail`` states."""
+    return FieldError(ErrorType.INVALID, path, value=value, detail=detail)
+
+
+def type_invalid(path: Path | str, value: Any, detail: str) -> FieldError:
+    """A value is of another type than the schema says."""
+    return FieldError(ErrorType.TYPE_INVALID, path, value=value, detail=detail)
+
+
+def duplicate(path: Path | str, value: Any) -> FieldError:
+    """A value must be unique and is not."""
+    return FieldError(ErrorType.DUPLICATE, path, value=value)
+
+
+def not_supported(path: Path | str, value: Any, supported: Iterable[str] = ()) -> FieldError:
+    """A value is none of the known ones, which are listed in the order given."""
+    listed = ", ".join(map(quote, supported))
+    return FieldError(
+        ErrorType.NOT_SUPPORTED, path, value=value, detail=f"supported values: {listed}" if listed else ""
+    )
+
+
+def forbidden(path: Path | str, detail: str) -> FieldError:
+    """A value may not be given here, whatever it is."""
+    return FieldError(ErrorType.FORBIDDEN, path, detail=detail)
+
+
+def not_found(path: Path | str, value: Any, detail: str = "") -> FieldError:
+    """A value names something that does not exist."""
+    return FieldError(ErrorType.NOT_FOUND, path, value=value, detail=detail)
+
+
+def too_long(path: Path | str, *, max_bytes: int) -> FieldError:
+    """A text is longer than ``max_bytes``; below 0 the limit is not told."""
+    if max_bytes < 0:
+        return FieldError(ErrorType.TOO_LONG, path, detail="value is too long")
+    unit = "byte" if max_bytes == 1 else "bytes"
+    return FieldError(ErrorType.TOO_LONG, path, detail=f"may not be more than {max_bytes} {unit}")
+
+
+def too_many(path: Path | str, count: int, *, max_items: int) -> FieldError:
+    """A list or map has more than ``max_items`` entries; below 0 a number is not told."""
+    if max_items < 0:
+        detail = "has too many items"
+    else:
+        detail = f"must have at most {max_items} item{'' if max_items == 1 else 's'}"
+    return FieldError(ErrorType.TOO_MANY, path, value=count if count >= 0 else OMIT_VALUE, detail=detail)
+
+
+def internal(path: Path | str, detail: str) -> FieldError:
+    """Validation itself could not be done."""
+    return FieldError(ErrorType.INTERNAL, path, detail=detail)
+
+
+def join_messages(messages: Iterable[str]) -> str:
+    """Several messages as one: each text once, in brackets when more than one is left."""
+    unique = list(dict.fromkeys(messages))
+    return unique[0] if len(unique) == 1 else f"[{', '.join(unique)}]" if unique else ""

@@ -1,0 +1,77 @@
+"""How Kubernetes writes values into messages: the three text forms of Go that clients see and sometimes parse."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+_ESCAPES = {
+    "\a": "\\a",
+    "\b": "\\b",
+    "\f": "\\f",
+    "\n": "\\n",
+    "\r": "\\r",
+    "\t": "\\t",
+    "\v": "\\v",
+    '"': '\\"',
+    "\\": "\\\\",
+}
+
+
+def quote(text: str) -> str:
+    """The text in double quotes, as ``%q`` writes it: control and unprintable characters escaped, the rest as it is."""
+    if text.isprintable() and '"' not in text and "\\" not in text:
+        return f'"{text}"'
+    return f'"{"".join(map(_escape, text))}"'
+
+
+def _escape(char: str) -> str:
+    if char in _ESCAPES:
+        return _ESCAPES[char]
+    if char.isprintable():
+        return char
+    code = ord(char)
+    if code < 0x80:
+        return f"\\x{code:02x}"
+    if 0xDC80 <= code <= 0xDCFF:  # a byte that was no UTF-8, kept by ``surrogateescape``
+        return f"\\x{code - 0xDC00:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def to_json(value: Any) -> str:
+    """Compact JSON with ``<``, ``>`` and ``&`` escaped, as ``json.Marshal`` writes it. Keys keep the tree's order."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+    return (
+        text.replace("<", "\\u003c")
+        .replace(">", "\\u003e")
+        .replace("&", "\\u0026")
+        .replace("\u2028", "\\u2028")
+        .replace("\u2029", "\\u2029")
+    )
+
+
+def to_value_text(value: Any) -> str:
+    """As ``%v`` writes a decoded tree: ``map[a:1 b:[x y]]`` with sorted keys, ``<nil>`` for null."""
+    if value is None:
+        return "<nil>"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return float_text(value)
+    if isinstance(value, dict):
+        return f"map[{' '.join(f'{key}:{to_value_text(value[key])}' for key in sorted(value))}]"
+    if isinstance(value, list | tuple):
+        return f"[{' '.join(map(to_value_text, value))}]"
+    return str(value)
+
+
+def float_text(value: float) -> str:
+    """Shortest text of a float, as ``%v`` writes it: an exponent below 1e-4 and from 1e21 on, no trailing ``.0``."""
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "+Inf" if value > 0 else "-Inf"
+    if value == int(value) and abs(value) < 1e21:
+        return "-0" if value == 0 and math.copysign(1, value) < 0 else str(int(value))
+    return repr(value)

@@ -1,0 +1,149 @@
+"""The server's own view of an HTTP exchange: ``Request``, ``Response``, ``Handler``. ASGI ends in ``server.app``.
+
+A handler takes a ``Request`` and returns a ``Response``; a filter takes the next handler and returns a handler. Streams
+are async iterators of byte pieces: the server awaits each piece's sending before it asks for the next, so a slow reader
+holds back its own stream and nothing else.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs
+
+from steersman.apimachinery.errors import bad_request, request_entity_too_large
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+
+    from steersman.apiserver.request import RequestInfo, UserInfo
+
+    Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+
+#: As kube-apiserver's ``MaxRequestBodyBytes``.
+BODY_BYTES_MAX = 3 * 1024 * 1024
+
+
+class Request:
+    """One HTTP request and what the filters have learnt of it."""
+
+    __slots__ = (
+        "_body",
+        "_query",
+        "_receive",
+        "audit_id",
+        "headers",
+        "info",
+        "method",
+        "path",
+        "raw_query",
+        "scope",
+        "user",
+        "warnings",
+    )
+
+    #: Set by the filters ``request_info``, ``audit`` and ``authentication``.
+    info: RequestInfo
+    user: UserInfo
+    audit_id: str
+
+    def __init__(self, scope: MutableMapping[str, Any], receive: Receive) -> None:
+        self.scope = scope
+        self.method: str = scope["method"]
+        #: Percent-decoded.
+        self.path: str = scope["path"]
+        self.raw_query: bytes = scope["query_string"]
+        #: Names in lower case; of repeated headers all, in order.
+        self.headers: list[tuple[bytes, bytes]] = scope["headers"]
+        self.warnings: list[str] = []
+        self._receive = receive
+        self._query: dict[str, list[str]] | None = None
+        self._body: bytes | None = None
+
+    def header(self, name: bytes) -> str:
+        """The first header of that (lower-case) name, or an empty text."""
+        for key, value in self.headers:
+            if key == name:
+                return value.decode("latin-1")
+        return ""
+
+    def header_all(self, name: bytes) -> list[str]:
+        """All headers of that (lower-case) name."""
+        return [value.decode("latin-1") for key, value in self.headers if key == name]
+
+    @property
+    def query(self) -> dict[str, list[str]]:
+        """The query's values by name. Raises a 400 StatusError when it cannot be read."""
+        if self._query is None:
+            try:
+                raw = self.raw_query.decode("ascii")
+                self._query = parse_qs(raw, keep_blank_values=True, errors="strict", max_num_fields=1000) if raw else {}
+            except ValueError as error:
+                raise bad_request(f"invalid query: {error}") from None
+        return self._query
+
+    def param(self, name: str) -> str:
+        """The first value of a query parameter, or an empty text."""
+        values = self.query.get(name) if self.raw_query else None
+        return values[0] if values else ""
+
+    async def body(self) -> bytes:
+        """The whole body. Raises 413 beyond ``BODY_BYTES_MAX``, 400 when the client goes away in the middle of it."""
+        if self._body is None:
+            length = self.header(b"content-length")
+            if length.isdigit() and int(length) > BODY_BYTES_MAX:
+                raise request_entity_too_large(f"limit is {BODY_BYTES_MAX}")
+            message = await self._receive()
+            if message["type"] == "http.request" and not message.get("more_body"):
+                whole: bytes = message.get("body", b"")
+            else:
+                whole = await self._body_in_pieces(message)
+            if len(whole) > BODY_BYTES_MAX:
+                raise request_entity_too_large(f"limit is {BODY_BYTES_MAX}")
+            self._body = whole
+        return self._body
+
+    async def _body_in_pieces(self, message: MutableMapping[str, Any]) -> bytes:
+        pieces: list[bytes] = []
+        size = 0
+        while True:
+            if message["type"] != "http.request":
+                raise bad_request("the connection was closed before the body was complete")
+            pieces.append(message.get("body", b""))
+            size += len(pieces[-1])
+            if size > BODY_BYTES_MAX:
+                raise request_entity_too_large(f"limit is {BODY_BYTES_MAX}")
+            if not message.get("more_body"):
+                return b"".join(pieces)
+            message = await self._receive()
+
+    async def disconnected(self) -> None:
+        """Return when the client has closed the connection (used by long answers, to stop early)."""
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+
+
+class Response:
+    """What to answer: a whole body, or a stream of pieces."""
+
+    __slots__ = ("body", "code", "headers", "stream")
+
+    def __init__(
+        self,
+        code: int,
+        body: bytes = b"",
+        *,
+        content_type: bytes = b"application/json",
+        headers: list[tuple[bytes, bytes]] | None = None,
+        stream: AsyncIterator[bytes] | None = None,
+    ) -> None:
+        self.code = code
+        self.body = body
+        self.stream = stream
+        self.headers: list[tuple[bytes, bytes]] = [(b"content-type", content_type)]
+        if headers:
+            self.headers += headers
+
+
+if TYPE_CHECKING:
+    Handler = Callable[[Request], Awaitable[Response]]
+    Filter = Callable[[Handler], Handler]

@@ -1,0 +1,168 @@
+"""What a kind may differ in. All that is special about a kind is one ``Strategy`` in ``registry/<group>/<kind>.py``.
+
+The generic store calls the methods in upstream's order (``rest.BeforeCreate``/``BeforeUpdate``):
+
+create: ``default`` (in the client's version) → [managedFields, mutating admission] → ``prepare_for_create`` →
+``validate`` → ``canonicalize`` → [validating admission] → ``companions_for_create`` → one transaction
+update: ``default`` → [managedFields, mutating admission] → ``prepare_for_update`` → ``validate_update`` →
+``canonicalize`` → [validating admission] → ``companions_for_update`` → one transaction
+
+Objects are trees in the *storage version* of the kind, except in ``default`` (the client's version). Methods change the
+new object in place and never the old one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from datetime import datetime
+
+    from steersman.apimachinery.field import FieldError
+    from steersman.apiserver.request import RequestContext
+    from steersman.storage.store import Op
+
+Tree = dict[str, Any]
+
+
+class Column(msgspec.Struct, frozen=True):
+    """One column of a Table. ``priority`` above 0 shows with ``-o wide`` only."""
+
+    name: str
+    type: str = "string"
+    format: str = ""
+    priority: int = 0
+    description: str = ""
+
+
+class ScalePaths(msgspec.Struct, frozen=True):
+    """Where a scalable kind keeps what ``autoscaling/v1 Scale`` shows."""
+
+    spec_replicas: tuple[str, ...] = ("spec", "replicas")
+    status_replicas: tuple[str, ...] = ("status", "replicas")
+    #: A LabelSelector, or (RCs) a plain map; empty when there is none.
+    selector: tuple[str, ...] = ("spec", "selector")
+
+
+class Strategy:
+    """The rules of a kind without peculiarities; kinds override what is theirs."""
+
+    #: ``pods``, ``deployments.apps``: the group resource this is for.
+    group_resource: ClassVar[str] = ""
+    #: PUT to a missing name creates it.
+    allow_create_on_update: ClassVar[bool] = False
+    #: PUT without a resourceVersion overwrites.
+    allow_unconditional_update: ClassVar[bool] = True
+    #: A finished DELETE answers with the object instead of a Status.
+    returns_deleted_object: ClassVar[bool] = False
+    #: ``metadata.generation`` is kept: 1 on create, +1 when what ``generation_view`` shows changes.
+    has_generation: ClassVar[bool] = False
+    #: What a DELETE without a policy means: ``background``, ``orphan`` (RCs, Jobs).
+    default_propagation: ClassVar[str] = "background"
+    scale: ClassVar[ScalePaths | None] = None
+    columns: ClassVar[tuple[Column, ...]] = (
+        Column("Name", format="name"),
+        Column("Created At", type="date"),
+    )
+    #: Field labels for field selectors besides ``metadata.name`` and ``metadata.namespace``: label → text of the object.
+    field_labels: ClassVar[Mapping[str, Callable[[Tree], str]]] = {}
+    #: ``metadata.namespace`` is a field label too (not for a few cluster-scoped kinds).
+    namespace_field_label: ClassVar[bool] = True
+    #: Paths that a write of the main resource, or of a subresource, never owns: subresource → top-level paths.
+    reset_fields: ClassVar[Mapping[str, tuple[tuple[str, ...], ...]]] = {"": (("status",),), "status": (("spec",),)}
+
+    # -- defaults and preparation ---------------------------------------------------------------------------------
+
+    def default(self, obj: Tree, version: str) -> None:
+        """Fill in what the client left out. Idempotent. ``version`` is the one the tree is written in."""
+
+    def prepare_for_create(self, ctx: RequestContext, obj: Tree) -> None:
+        """Drop what clients may not set (status) and set what they cannot."""
+        obj.pop("status", None)
+
+    def prepare_for_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
+        """Carry over from ``old`` what this write may not change."""
+        _carry(obj, old, "status")
+
+    def prepare_for_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
+        """As ``prepare_for_update``, for ``/status``: everything but the status comes from ``old``."""
+        for key in [k for k in obj if k not in ("apiVersion", "kind", "metadata", "status")]:
+            del obj[key]
+        for key, value in old.items():
+            if key not in ("apiVersion", "kind", "metadata", "status"):
+                obj[key] = value
+
+    def canonicalize(self, obj: Tree) -> None:
+        """Bring a valid object into its stored form."""
+
+    # -- validation -------------------------------------------------------------------------------------------------
+
+    def name_errors(self, name: str, *, prefix: bool = False) -> Sequence[str]:
+        """Why ``name`` (or, with ``prefix``, a generateName) cannot name an object of this kind."""
+        from steersman.apimachinery import names
+
+        return names.dns1123_subdomain(names.mask_trailing_dash(name) if prefix else name)
+
+    def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
+        """Everything that is wrong with a new object (metadata is checked by the caller)."""
+        return ()
+
+    def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
+        """Everything that is wrong with a change (metadata is checked by the caller)."""
+        return ()
+
+    def validate_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
+        """Everything that is wrong with a change through ``/status``."""
+        return ()
+
+    def warnings(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> Sequence[str]:
+        """Texts for Warning headers about a write that succeeds (``old`` None: a create)."""
+        return ()
+
+    # -- writes that belong together ----------------------------------------------------------------------------
+
+    async def companions_for_create(self, ctx: RequestContext, obj: Tree) -> Sequence[Op]:
+        """Other keys to write in the object's own transaction (allocated addresses). May change ``obj``.
+
+        Called again when one of the companions' expectations fails. A dry run calls it too and writes nothing.
+        """
+        return ()
+
+    async def companions_for_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[Op]:
+        """As ``companions_for_create``, for an update."""
+        return ()
+
+    async def companions_for_delete(self, ctx: RequestContext, obj: Tree) -> Sequence[Op]:
+        """As ``companions_for_create``, for the removal of ``obj``."""
+        return ()
+
+    # -- deletion -----------------------------------------------------------------------------------------------------
+
+    def grace_period_seconds(self, ctx: RequestContext, obj: Tree, requested_seconds: int | None) -> int:
+        """How long the object stays after DELETE; 0 removes it at once. Kinds without grace say 0 whatever is asked."""
+        return 0
+
+    def check_graceful_delete(self, ctx: RequestContext, obj: Tree) -> None:
+        """Raise a StatusError when this object must not be deleted now."""
+
+    # -- views ----------------------------------------------------------------------------------------------------------
+
+    def generation_view(self, obj: Tree) -> Any:
+        """What counts for ``metadata.generation``: the spec, unless the kind says more."""
+        return obj.get("spec")
+
+    def cells(self, obj: Tree, now: datetime) -> list[Any]:
+        """The row of the Table, one cell a column."""
+        metadata = obj["metadata"]
+        return [metadata.get("name", ""), metadata.get("creationTimestamp")]
+
+
+def _carry(obj: Tree, old: Tree, key: str) -> None:
+    """Make ``obj[key]`` what it was in ``old``."""
+    if key in old:
+        obj[key] = old[key]
+    else:
+        obj.pop(key, None)
