@@ -1,0 +1,56 @@
+"""Values in messages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from steersman.apimachinery import gotext
+
+
+@pytest.mark.parametrize(
+    ("text", "quoted"),
+    [
+        ("", '""'),
+        ("a b", '"a b"'),
+        ('a"b\\', '"a\\"b\\\\"'),
+        ("\a\b\f\n\r\t\v", '"\\a\\b\\f\\n\\r\\t\\v"'),
+        ("\x00\x7f", '"\\x00\\x7f"'),
+        ("é世", '"é世"'),
+        ("\u00a0\u200b", '"\\u00a0\\u200b"'),
+        ("\U000e0001", '"\\U000e0001"'),
+        ("\udcff", '"\\xff"'),
+    ],
+)
+def test_quote(text: str, quoted: str) -> None:
+    assert gotext.quote(text) == quoted
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "<nil>"),
+        (True, "true"),
+        (3, "3"),
+        (1.0, "1"),
+        (0.5, "0.5"),
+        (1e21, "1e+21"),
+        (1e-5, "1e-05"),
+        ({"b": 1, "a": ["x", None]}, "map[a:[x <nil>] b:1]"),
+        ([], "[]"),
+    ],
+)
+def test_value_text(value: Any, text: str) -> None:
+    assert gotext.to_value_text(value) == text
+
+
+def test_json_is_compact_and_escapes_markup() -> None:
+    assert gotext.to_json({"b": "<&>", "a": [1, None, "é"]}) == '{"b":"\\u003c\\u0026\\u003e","a":[1,null,"é"]}'
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(float("nan"), "NaN"), (float("inf"), "+Inf"), (float("-inf"), "-Inf"), (-0.0, "-0")]
+)
+def test_odd_floats(value: float, text: str) -> None:
+    assert gotext.float_text(value) == text
