@@ -6,7 +6,7 @@ Everything that walks object trees (decoding, pruning, strategic merge, server-s
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 
 class ScalarKind(StrEnum):
@@ -30,6 +30,10 @@ class ScalarKind(StrEnum):
     ANY = "any"
     #: an embedded object, kept as it is (``runtime.RawExtension``)
     RAW = "raw"
+    #: a JSON schema, or a boolean, a list of schemas or of strings in its place (``JSONSchemaPropsOrBool``, …)
+    SCHEMA_OR_BOOL = "schema-or-bool"
+    SCHEMA_OR_ARRAY = "schema-or-array"
+    SCHEMA_OR_STRINGS = "schema-or-strings"
 
 
 class ListType(StrEnum):
@@ -84,7 +88,17 @@ class MapOf:
 class Field:
     """One field of a struct."""
 
-    __slots__ = ("default", "keep_zero", "name", "patch_merge_key", "patch_strategies", "required", "type")
+    __slots__ = (
+        "default",
+        "keep_zero",
+        "mandatory",
+        "name",
+        "omit_zero",
+        "patch_merge_key",
+        "patch_strategies",
+        "required",
+        "type",
+    )
 
     def __init__(
         self,
@@ -94,16 +108,22 @@ class Field:
         required: bool = False,
         default: Any = None,
         keep_zero: bool = True,
+        omit_zero: bool = False,
+        mandatory: bool = False,
         patch_strategies: tuple[str, ...] = (),
         patch_merge_key: str = "",
     ) -> None:
         self.name = name
         self.type = type_
-        #: Go writes it even when empty (no ``omitempty``).
+        #: Go writes it even when empty: no ``omitempty``, or a struct held by value, which ``omitempty`` never drops.
         self.required = required
         self.default = default
         #: An explicit zero value (0, false, "") is kept, as of a Go pointer; otherwise it reads back as absent.
         self.keep_zero = keep_zero
+        #: A struct held by value that Go leaves out when it is zero (``omitzero``).
+        self.omit_zero = omit_zero
+        #: Listed under ``required`` in the published schema.
+        self.mandatory = mandatory
         #: ``merge``, ``replace``, ``retainKeys`` (strategic merge patch).
         self.patch_strategies = patch_strategies
         self.patch_merge_key = patch_merge_key
@@ -115,7 +135,13 @@ class Struct:
     __slots__ = ("atomic", "fields", "go_name", "name", "preserve_unknown")
 
     def __init__(
-        self, name: str, fields: dict[str, Field], *, go_name: str = "", atomic: bool = False, preserve_unknown: bool = False
+        self,
+        name: str,
+        fields: dict[str, Field],
+        *,
+        go_name: str = "",
+        atomic: bool = False,
+        preserve_unknown: bool = False,
     ) -> None:
         #: The definition's name, ``io.k8s.api.core.v1.Pod``.
         self.name = name
@@ -127,4 +153,4 @@ class Struct:
         self.preserve_unknown = preserve_unknown
 
 
-Type = Scalar | ListOf | MapOf | Struct
+Type: TypeAlias = Scalar | ListOf | MapOf | Struct

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import cache
+from pathlib import Path
+
 import msgspec
 
 
@@ -32,6 +35,10 @@ class Resource(msgspec.Struct, frozen=True):
     subresources: tuple[Subresource, ...] = ()
     #: Name of the schema definition, ``io.k8s.api.core.v1.Pod``; empty for custom resources.
     definition: str = ""
+    #: Where its objects lie in the store, ``/registry/services/specs``; empty when nothing is stored.
+    key_prefix: str = ""
+    #: The ``apiVersion`` that stored objects carry; resources that are one in the store have the same.
+    storage_api_version: str = ""
 
     @property
     def api_version(self) -> str:
@@ -42,3 +49,66 @@ class Resource(msgspec.Struct, frozen=True):
     def group_resource(self) -> str:
         """As messages name it: ``pods``, ``deployments.apps``."""
         return f"{self.name}.{self.group}" if self.group else self.name
+
+
+class GroupVersion(msgspec.Struct, frozen=True):
+    """One version of a group."""
+
+    name: str
+    #: ``versionPriority`` of its APIService: the highest is the group's preferred version.
+    priority: int
+    #: What its definitions' names start with, ``io.k8s.api.apps.v1``.
+    module: str
+
+
+class Group(msgspec.Struct, frozen=True):
+    """One API group and its versions, the preferred one first."""
+
+    name: str
+    #: ``groupPriorityMinimum`` of its APIServices: higher comes first in discovery.
+    priority: int
+    versions: tuple[GroupVersion, ...]
+
+    @property
+    def preferred_version(self) -> str:
+        return self.versions[0].name
+
+
+class _File(msgspec.Struct, frozen=True):
+    groups: tuple[Group, ...]
+    resources: tuple[Resource, ...]
+
+
+class ResourceTable:
+    """The built-in groups and resources, with the look-ups that requests need."""
+
+    __slots__ = ("_by_name", "groups", "modules", "resources")
+
+    def __init__(self, groups: tuple[Group, ...], resources: tuple[Resource, ...]) -> None:
+        #: In the order in which discovery lists them; the core group is first.
+        self.groups = groups
+        #: By group, version and name.
+        self.resources = resources
+        #: Group and version → what its definitions' names start with.
+        self.modules = {(group.name, version.name): version.module for group in groups for version in group.versions}
+        self._by_name = {(resource.group, resource.version, resource.name): resource for resource in resources}
+
+    def get(self, group: str, version: str, name: str) -> Resource | None:
+        """The resource of a URL, or None."""
+        return self._by_name.get((group, version, name))
+
+    def of_version(self, group: str, version: str) -> tuple[Resource, ...]:
+        """All resources of one group and version, by name."""
+        return tuple(r for r in self.resources if r.group == group and r.version == version)
+
+    def of_kind(self, group: str, version: str, kind: str) -> Resource | None:
+        """The resource that serves a kind, or None."""
+        return next((r for r in self.of_version(group, version) if r.kind == kind), None)
+
+
+@cache
+def table() -> ResourceTable:
+    """The built-in table, read on first use."""
+    data = (Path(__file__).parent / "generated" / "resources.json").read_bytes()
+    read = msgspec.json.decode(data, type=_File)
+    return ResourceTable(read.groups, read.resources)

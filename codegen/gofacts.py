@@ -1,0 +1,32 @@
+"""How Go writes a field: what the schema cannot say, from rules of thumb and `overlay/fields.yaml`.
+
+The overlay names, per type, fields that depart from the rules of thumb: `value` (held by value, not by pointer),
+`pointer`, `written` (no `omitempty`), `omitted` (`omitempty` though OpenAPI requires it), `omitzero`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+#: Optional fields of these kinds are pointers unless the overlay says otherwise.
+POINTERS = frozenset({"boolean", "int32", "int64", "number", "int-or-string", "time", "micro-time", "quantity", "any"})
+#: Go writes these even under `omitempty` when they are held by value: they are structs there.
+STRUCTS = frozenset({"int-or-string", "time", "micro-time", "quantity", "raw"})
+EMBEDDED = ("#ObjectMeta", "#ListMeta")
+
+
+def flags_of(name: str, type_: Any, *, required: bool, top_level: bool, go: dict[str, list[str]]) -> str:
+    """The flags of one field; `top_level` tells that its owner is a kind with metadata."""
+    is_struct = isinstance(type_, str) and (type_.startswith(("#", "schema-or")) or type_ in STRUCTS)
+    optional_pointer = (
+        not required and isinstance(type_, str) and (type_.startswith(("#", "schema-or")) or type_ in POINTERS)
+    )
+    if isinstance(type_, str) and type_.startswith("#"):
+        embedded = type_.rpartition(".")[2] in {"ObjectMeta", "ListMeta"} or type_ in EMBEDDED
+        if embedded or (top_level and name in {"spec", "status"}):
+            optional_pointer = False
+    pointer = name in go.get("pointer", ()) or (optional_pointer and name not in go.get("value", ()))
+    omitempty = (not required and name not in go.get("written", ())) or name in go.get("omitted", ())
+    omitzero = name in go.get("omitzero", ())
+    written = not omitempty or (is_struct and not pointer and not omitzero)
+    return "".join(flag for flag, holds in (("r", required), ("w", written), ("p", pointer), ("z", omitzero)) if holds)
