@@ -1,0 +1,80 @@
+"""One resource in one version as the endpoints serve it: what it is, where it is kept, and what is special about it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from steersman.apiserver.registry.entry import object_head
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from steersman.apiserver.registry.entry import Entry, Tree
+    from steersman.apiserver.registry.strategy import Strategy
+    from steersman.apiserver.registry.watch_cache import WatchCache
+    from steersman.schema.model import Struct
+    from steersman.schema.resources import Resource
+
+
+class ServedResource:
+    """What the endpoint functions get beside the request.
+
+    All versions of a resource share ``storage``, ``cache`` and ``strategy``; they differ in ``resource``, ``struct`` and
+    the two conversions.
+    """
+
+    __slots__ = (
+        "cache",
+        "from_storage",
+        "head",
+        "is_custom",
+        "resource",
+        "storage",
+        "strategy",
+        "struct",
+        "to_storage",
+    )
+
+    def __init__(
+        self,
+        resource: Resource,
+        *,
+        storage: Any,
+        cache: WatchCache,
+        strategy: Strategy,
+        struct: Struct | None,
+        to_storage: Callable[[Tree], Tree] | None = None,
+        from_storage: Callable[[Tree], Tree] | None = None,
+        is_custom: bool = False,
+    ) -> None:
+        #: In the version served.
+        self.resource = resource
+        #: The generic store, which does all writes.
+        self.storage = storage
+        self.cache = cache
+        self.strategy = strategy
+        #: Type of the object in the version served; None when anything goes.
+        self.struct = struct
+        #: From the version served to the storage version and back, kind and apiVersion included. They may change the
+        #: tree that they get. None when both are the same, so that bytes can be served as they are.
+        self.to_storage = to_storage
+        self.from_storage = from_storage
+        #: Items of lists carry kind and apiVersion, there is no protobuf, lists always say ``continue``.
+        self.is_custom = is_custom
+        #: Goes before an entry's ``raw[1:]`` to make a whole object in this version (when ``from_storage`` is None).
+        self.head = object_head(resource.kind, resource.api_version)
+
+    def object_bytes(self, entry: Entry) -> bytes:
+        """The whole object, encoded, in the version served."""
+        if self.from_storage is None:
+            return self.head + entry.raw[1:]
+        return msgspec.json.encode(self.tree(entry))
+
+    def tree(self, entry: Entry) -> Tree:
+        """A new tree of the whole object in the version served."""
+        tree = self.cache.layout.tree(entry)
+        if self.from_storage is None:
+            return tree
+        return self.from_storage(tree)
