@@ -88,7 +88,7 @@ class Range(msgspec.Struct, frozen=True, gc=False):
     revision: int
     #: More keys follow; ask again with ``start_after=kvs[-1].key``.
     more: bool
-    #: All keys under the prefix at that revision, not only those returned.
+    #: All keys under the prefix and after ``start_after`` at that revision, not only those returned.
     count: int
 
 
@@ -96,7 +96,7 @@ class StoreError(Exception):
     """Base of what a store raises on purpose."""
 
 
-class Conflict(StoreError):
+class Conflict(StoreError):  # noqa: N818 — reads as what happened, like etcd's codes
     """A key is not as the transaction expected; nothing was written."""
 
     def __init__(self, key: str, current: KeyValue | None) -> None:
@@ -106,7 +106,7 @@ class Conflict(StoreError):
         self.current = current
 
 
-class Compacted(StoreError):
+class Compacted(StoreError):  # noqa: N818 — reads as what happened, like etcd's codes
     """The revision asked for lies before what is kept."""
 
     def __init__(self, revision: int, compact_revision: int) -> None:
@@ -115,7 +115,7 @@ class Compacted(StoreError):
         self.compact_revision = compact_revision
 
 
-class FutureRevision(StoreError):
+class FutureRevision(StoreError):  # noqa: N818 — reads as what happened, like etcd's codes
     """The revision asked for has not been reached yet."""
 
     def __init__(self, revision: int, current: int) -> None:
@@ -124,11 +124,11 @@ class FutureRevision(StoreError):
         self.current = current
 
 
-class Unavailable(StoreError):
+class Unavailable(StoreError):  # noqa: N818 — reads as what happened, like etcd's codes
     """The store cannot answer now (closed, disk full, connection lost); the write may or may not have happened."""
 
 
-class LeaseNotFound(StoreError):
+class LeaseNotFound(StoreError):  # noqa: N818 — reads as what happened, like etcd's codes
     """The lease has expired, was revoked, or never was."""
 
 
@@ -163,7 +163,8 @@ class Store(Protocol):
     async def txn(self, ops: Sequence[Op]) -> int:
         """Apply all of ``ops`` or none; no key twice. Returns the new revision (the current one if nothing changed).
 
-        Raises ``Conflict`` for the first op that does not hold, ``LeaseNotFound``, ``Unavailable``.
+        Raises ``Conflict`` for the first op that does not hold, ``LeaseNotFound``, ``Unavailable``. Raises ``ValueError``
+        for a caller's mistake (a key named twice).
         """
 
     async def watch(
@@ -173,7 +174,9 @@ class Store(Protocol):
 
         ``sink`` runs on the event loop, must not block and must not raise. ``prefix`` must end in ``/`` (so that
         dispatch is a look-up). A body may call it with an empty batch to report progress. ``on_lost`` is called at most
-        once, when the watch ends on its own (``Compacted``: read again; ``Unavailable``). Raises ``Compacted``.
+        once, when the watch ends on its own (``Compacted``: read again; ``Unavailable``: also when the store is closed,
+        and when the sink raised). Raises ``Compacted`` when ``after_revision`` is below the compact revision. Within a
+        revision the events come in no particular order; that of a removal carries the removed key's ``create_revision``.
         """
 
     async def compact(self, revision: int) -> None:

@@ -1,0 +1,1 @@
+"""Tools for asyncio with no Kubernetes in them: the clock, supervised tasks."""
