@@ -132,7 +132,7 @@ class Field:
 class Struct:
     """An object with named fields."""
 
-    __slots__ = ("atomic", "fields", "go_name", "name", "preserve_unknown")
+    __slots__ = ("atomic", "decoder", "fields", "go_name", "name", "preserve_unknown")
 
     def __init__(
         self,
@@ -151,6 +151,8 @@ class Struct:
         self.atomic = atomic
         #: Unknown fields stay (``x-kubernetes-preserve-unknown-fields``).
         self.preserve_unknown = preserve_unknown
+        #: Made and kept by ``steersman.schema.decoding`` on first use.
+        self.decoder: Any = None
 
 
 Type: TypeAlias = Scalar | ListOf | MapOf | Struct

@@ -1,0 +1,187 @@
+"""What is wrong with a tree that does not fit its type, worded as Go's JSON decoder words it.
+
+Go goes on after a value of the wrong JSON type and tells the first of them at the end, but stops at once at a value
+whose own parser (time, quantity) refuses it. Both name the innermost struct and the dotted path without indices;
+unknown fields are told by their path with indices and map keys.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+from steersman.apimachinery.codec import DecodeError
+from steersman.schema.leaves import LEAVES, Malformed, Mismatch
+from steersman.schema.model import ListOf, MapOf, Scalar, ScalarKind, Struct, Type
+
+#: As many as upstream's strict decoder collects.
+UNKNOWN_FIELDS_MAX: Final = 100
+_BASE64_KINDS: Final = frozenset({ScalarKind.BYTES})
+_SILENT_KINDS: Final = frozenset({ScalarKind.SCHEMA_OR_BOOL, ScalarKind.SCHEMA_OR_ARRAY, ScalarKind.SCHEMA_OR_STRINGS})
+_GO_TYPES: Final = {
+    ScalarKind.STRING: "string",
+    ScalarKind.INT32: "int32",
+    ScalarKind.INT64: "int64",
+    ScalarKind.NUMBER: "float64",
+    ScalarKind.BOOLEAN: "bool",
+    ScalarKind.BYTES: "[]uint8",
+    ScalarKind.TIME: "v1.Time",
+    ScalarKind.MICRO_TIME: "v1.MicroTime",
+    ScalarKind.DURATION: "v1.Duration",
+    ScalarKind.QUANTITY: "resource.Quantity",
+    ScalarKind.INT_OR_STRING: "intstr.IntOrString",
+    ScalarKind.ANY: "v1.JSON",
+    ScalarKind.RAW: "runtime.RawExtension",
+}
+#: What the parsers of these kinds ask for.
+_ASKED_TYPES: Final = {ScalarKind.TIME: "string", ScalarKind.MICRO_TIME: "string", ScalarKind.INT_OR_STRING: "int32"}
+_NUMBER_KINDS: Final = frozenset({ScalarKind.INT32, ScalarKind.INT64, ScalarKind.NUMBER, ScalarKind.INT_OR_STRING})
+
+
+class InexactError(DecodeError):
+    """The message tells a number, but not as it was written: the tree has forgotten that."""
+
+
+def first_error(struct: Struct, tree: Any) -> DecodeError:
+    """The error that Go's decoder gives for a tree that does not fit."""
+    walk = _Walk()
+    try:
+        walk.struct(struct, tree, owner="", go_path="", path="")
+    except _Stop as stop:
+        return stop.error
+    return walk.error or DecodeError("json: the object does not fit its type")
+
+
+def unknown_fields(struct: Struct, tree: Any) -> list[str]:
+    """Paths of all fields that the type does not know, each once, in the order of the text, at most 100."""
+    walk = _Walk()
+    walk.struct(struct, tree, owner="", go_path="", path="")
+    return list(walk.unknown)[:UNKNOWN_FIELDS_MAX]
+
+
+class _Stop(Exception):  # noqa: N818 — the error that ends the walk
+    def __init__(self, error: DecodeError) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+class _Walk:
+    """One pass over a tree. `owner` is the innermost struct's Go name, `go_path` the fields down from the root."""
+
+    def __init__(self) -> None:
+        self.error: DecodeError | None = None
+        self.fault: _Fault | None = None
+        self.unknown: dict[str, None] = {}
+
+    def visit(self, type_: Type, value: Any, *, owner: str, go_path: str, path: str) -> None:
+        if value is None:
+            return
+        if isinstance(type_, Struct):
+            self.struct(type_, value, owner=owner, go_path=go_path, path=path)
+        elif isinstance(type_, ListOf):
+            if not isinstance(value, list):
+                self.mismatch(value, type_, owner=owner, go_path=go_path)
+                return
+            for index, item in enumerate(value):
+                self.visit(type_.item, item, owner=owner, go_path=go_path, path=f"{path}[{index}]")
+        elif isinstance(type_, MapOf):
+            if not isinstance(value, dict):
+                self.mismatch(value, type_, owner=owner, go_path=go_path)
+                return
+            for key, item in value.items():
+                self.visit(type_.value, item, owner=owner, go_path=go_path, path=f"{path}.{key}" if path else key)
+        else:
+            self.leaf(type_, value, owner=owner, go_path=go_path)
+
+    def struct(self, struct: Struct, value: Any, *, owner: str, go_path: str, path: str) -> None:
+        if not isinstance(value, dict):
+            self.mismatch(value, struct, owner=owner, go_path=go_path)
+            return
+        for name, item in value.items():
+            below = f"{path}.{name}" if path else name
+            field = struct.fields.get(name)
+            if field is not None:
+                go_below = f"{go_path}.{name}" if go_path else name
+                self.visit(field.type, item, owner=struct.go_name, go_path=go_below, path=below)
+            elif not struct.preserve_unknown:
+                self.unknown[below] = None
+
+    def leaf(self, scalar: Scalar, value: Any, *, owner: str, go_path: str) -> None:
+        if scalar.kind in _SILENT_KINDS:
+            self.schema(scalar.kind, value, owner=owner, go_path=go_path)
+            return
+        try:
+            LEAVES[scalar.kind](value)
+        except Malformed as error:
+            if scalar.kind not in _BASE64_KINDS:
+                raise _Stop(DecodeError(str(error))) from None
+            self.error = self.error or DecodeError(str(error))
+        except Mismatch:
+            self.mismatch(value, scalar, owner=owner, go_path=go_path)
+
+    def schema(self, kind: ScalarKind, value: Any, *, owner: str, go_path: str) -> None:
+        """A schema's own decoder starts anew; what it refuses is told at the outer field, and ends the walk."""
+        from steersman.schema.loader import struct  # noqa: PLC0415 — only definitions of custom resources hold schemas
+
+        props = struct("io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps")
+        inner = _Walk()
+        if isinstance(value, dict):
+            inner.struct(props, value, owner="", go_path="", path="")
+        elif isinstance(value, list) and kind is not ScalarKind.SCHEMA_OR_BOOL:
+            item: Type = props if kind is ScalarKind.SCHEMA_OR_ARRAY else Scalar(ScalarKind.STRING)
+            inner.visit(ListOf(item), value, owner="", go_path="", path="")
+        elif kind is ScalarKind.SCHEMA_OR_BOOL and not isinstance(value, bool):
+            raise _Stop(DecodeError("boolean or JSON schema expected"))
+        if inner.fault is not None:
+            raise _Stop(inner.fault.at(owner, go_path))
+
+    def mismatch(self, value: Any, type_: Type, *, owner: str, go_path: str) -> None:
+        fault = _Fault(*_told(value, type_), _asked(type_))
+        if isinstance(type_, Scalar) and type_.kind in _ASKED_TYPES:
+            raise _Stop(fault.at(owner, go_path))
+        if self.fault is None:
+            self.fault = fault
+            self.error = self.error or fault.at(owner, go_path)
+
+
+class _Fault(NamedTuple):
+    """A value of the wrong JSON type."""
+
+    told: str
+    exact: bool
+    asked: str
+
+    def at(self, owner: str, go_path: str) -> DecodeError:
+        place = f"Go struct field {owner}.{go_path}" if go_path else "Go value"
+        text = f"json: cannot unmarshal {self.told} into {place} of type {self.asked}"
+        return DecodeError(text) if self.exact else InexactError(text)
+
+
+def _asked(type_: Type) -> str:
+    asked = _ASKED_TYPES.get(type_.kind) if isinstance(type_, Scalar) else None
+    return asked or go_type(type_)
+
+
+def _told(value: Any, type_: Type) -> tuple[str, bool]:
+    """A value's JSON type as Go names it, and whether that is surely as the text had it."""
+    if isinstance(value, bool):
+        return "bool", True
+    if isinstance(value, int | float):
+        if not (isinstance(type_, Scalar) and type_.kind in _NUMBER_KINDS):
+            return "number", True
+        written = getattr(value, "text", None)
+        return f"number {written or value}", written is not None or isinstance(value, int)
+    if isinstance(value, str):
+        return "string", True
+    return ("array" if isinstance(value, list) else "object"), True
+
+
+def go_type(type_: Type) -> str:
+    """As Go prints a type: ``[]v1.ServicePort``, ``map[string]string``."""
+    if isinstance(type_, ListOf):
+        return f"[]{go_type(type_.item)}"
+    if isinstance(type_, MapOf):
+        return f"map[string]{go_type(type_.value)}"
+    if isinstance(type_, Struct):
+        package = type_.name.rpartition(".")[0].rpartition(".")[2]
+        return f"{package}.{type_.go_name}" if package else type_.go_name
+    return _GO_TYPES.get(type_.kind, type_.kind.value)
