@@ -232,11 +232,10 @@ def _schema_or_strings(value: Any, _: Unknown) -> Any:
     if type(value) is dict:
         return _schema()(value, [])
     if type(value) is list:
-        return _strings(value, []) or None
+        return _compile_list(Scalar(ScalarKind.STRING))(value, []) or None
     return None
 
 
-_strings = _compile_list(Scalar(ScalarKind.STRING))
 _SCHEMA_OR: dict[ScalarKind, Convert] = {
     ScalarKind.SCHEMA_OR_BOOL: _schema_or_bool,
     ScalarKind.SCHEMA_OR_ARRAY: _schema_or_array,
