@@ -1,0 +1,211 @@
+"""Bodies to trees and back: strict JSON.
+
+Trees hold ``None``, ``bool``, ``int``, ``float``, ``str``, ``list`` and ``dict``; ``2.0`` stays a float.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import TYPE_CHECKING, Any, Final, Self
+
+import msgspec
+
+from steersman.apimachinery import json_syntax
+from steersman.apimachinery.gotext import quote
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+#: Objects nest far less; walkers of trees may recurse a few frames for each level and stay within Python's limit.
+MAX_DEPTH: Final = 200
+
+_decode_fast: Final = msgspec.json.Decoder().decode
+_encode_fast: Final = msgspec.json.Encoder().encode
+
+_SPACE_BEFORE_COLON: Final = re.compile(rb'"[ \t\r\n]+:')
+
+
+class DecodeError(ValueError):
+    """A body is no acceptable JSON or YAML; the message says why, in the words clients know."""
+
+
+class NumberText(float):
+    """A number with a fraction or an exponent that remembers how it was written."""
+
+    text: str
+
+    def __new__(cls, text: str) -> Self:
+        number = super().__new__(cls, text)
+        number.text = text
+        return number
+
+
+def decode_json(raw: bytes) -> Any:
+    """A JSON text as a tree. Of a key given twice the last value counts: see ``duplicate_fields``.
+
+    Raises ``DecodeError`` for what is no JSON, nests deeper than ``MAX_DEPTH``, is no UTF-8 or holds a number that
+    no 64-bit float can hold.
+    """
+    try:
+        tree = _decode_fast(raw)
+    except RecursionError:
+        raise DecodeError("exceeded max depth") from None
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return _decode_slowly(raw, float_from=_float)
+    check_depth(tree, raw)
+    return tree
+
+
+def check_depth(tree: Any, raw: bytes) -> None:
+    """Raises ``DecodeError`` for a tree deeper than ``MAX_DEPTH``; free when ``raw`` has few brackets."""
+    if raw.count(b"{") + raw.count(b"[") > MAX_DEPTH and measure(tree)[1] > MAX_DEPTH:
+        raise DecodeError("exceeded max depth")
+
+
+def decode_json_exactly(raw: bytes) -> Any:
+    """As ``decode_json``, but fractions and exponents come as ``NumberText``: messages tell numbers as written."""
+    return _decode_slowly(raw, float_from=_number_text)
+
+
+def _decode_slowly(raw: bytes, *, float_from: Callable[[str], float]) -> Any:
+    """For what the fast decoder refuses: tells the fault, or reads what it will not (half surrogates)."""
+    fault = json_syntax.explain(raw)
+    if fault is not None:
+        raise DecodeError(fault)
+    try:
+        tree = json.loads(raw.decode(), parse_float=float_from, parse_int=_int, object_pairs_hook=_whole_object)
+    except UnicodeDecodeError as error:
+        raise DecodeError(f"invalid UTF-8 at byte {error.start}") from None
+    except RecursionError:
+        raise DecodeError("exceeded max depth") from None
+    check_depth(tree, raw)
+    return _whole_text(tree) if isinstance(tree, str) else tree
+
+
+def _float(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise _out_of_range(text)
+    return number
+
+
+def _number_text(text: str) -> float:
+    _float(text)
+    return NumberText(text)
+
+
+def _int(text: str) -> int:
+    if len(text) > 4300:  # Python's own limit: the time of a conversion grows with the square
+        raise _out_of_range(text)
+    return int(text)
+
+
+def _out_of_range(text: str) -> DecodeError:
+    return DecodeError(f"json: cannot unmarshal number {text} into Go value of type float64")
+
+
+def _whole_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    return {_whole_text(key): _whole_value(value) for key, value in pairs}
+
+
+def _whole_value(value: Any) -> Any:
+    """Texts directly in it, with half surrogates replaced; objects below were made whole before."""
+    if isinstance(value, str):
+        return _whole_text(value)
+    return [_whole_value(item) for item in value] if isinstance(value, list) else value
+
+
+def _whole_text(text: str) -> str:
+    """Half surrogates become U+FFFD, as in Go."""
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def measure(tree: Any) -> tuple[int, int]:
+    """How many object keys a tree has, and how deep it nests (a scalar: 0)."""
+    keys = depth = 0
+    level = [tree] if isinstance(tree, dict | list) else []
+    while level:
+        depth += 1
+        below: list[Any] = []
+        for node in level:
+            if isinstance(node, dict):
+                keys += len(node)
+                below += [value for value in node.values() if isinstance(value, dict | list)]
+            else:
+                below += [value for value in node if isinstance(value, dict | list)]
+        level = below
+    return keys, depth
+
+
+def count_keys(tree: Any) -> int:
+    """How many object keys a tree has; for ``duplicate_fields``."""
+    return measure(tree)[0]
+
+
+def duplicate_fields(raw: bytes, key_count: int) -> list[str]:
+    """Paths (``data.a``, ``spec.containers[0].name``) of keys given more than once in JSON text that was decoded.
+
+    ``key_count`` is the number of keys in the decoded tree. A key ends in ``":``, and so does nothing else but an
+    escaped quote in a text: equal counts mean that no key was lost, and the text need not be read again.
+    """
+    if not _may_hide_keys(raw, key_count):
+        return []
+    found: dict[str, None] = {}
+    _collect_duplicates(json.loads(raw.decode(), object_pairs_hook=_Pairs), "", found)
+    return list(found)
+
+
+def _may_hide_keys(raw: bytes, key_count: int) -> bool:
+    in_text = raw.count(b'":')
+    if b'\\":' in raw:
+        in_text -= raw.count(b'\\":')
+        if b'\\\\":' in raw:  # a key that ends in a backslash looks the same
+            return True
+    if in_text != key_count:
+        return True
+    # Single bytes are found much quicker than pairs, and compact JSON has none of these.
+    odd = any(byte in raw and byte + b":" in raw for byte in (b" ", b"\n", b"\t", b"\r"))
+    return odd and _SPACE_BEFORE_COLON.search(raw) is not None
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """An object with all its keys."""
+
+
+def _collect_duplicates(node: Any, path: str, found: dict[str, None]) -> None:
+    if isinstance(node, _Pairs):
+        seen: set[str] = set()
+        for key, value in node:
+            below = f"{path}.{key}" if path else key
+            if key in seen:
+                found[below] = None
+            seen.add(key)
+            _collect_duplicates(value, below, found)
+    elif isinstance(node, list):
+        for position, item in enumerate(node):
+            _collect_duplicates(item, f"{path}[{position}]", found)
+
+
+def duplicate_field_messages(raw: bytes, key_count: int) -> list[str]:
+    """As warnings and strict errors tell them: ``duplicate field "data.a"``."""
+    return [f"duplicate field {quote(path)}" for path in duplicate_fields(raw, key_count)]
+
+
+def encode(tree: Any) -> bytes:
+    """A tree as compact JSON, keys in the tree's order."""
+    try:
+        return _encode_fast(tree)
+    except (OverflowError, UnicodeEncodeError):  # integers beyond 64 bits
+        return json.dumps(tree, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "replace")
+
+
+def encode_pretty(tree: Any) -> bytes:
+    """A tree as JSON for reading: two spaces for each level."""
+    return msgspec.json.format(encode(tree), indent=2)
+
+
+def prettify(raw: bytes) -> bytes:
+    """JSON text for reading."""
+    return msgspec.json.format(raw, indent=2)

@@ -1,0 +1,90 @@
+"""Which kind a body says it is, and the 400s for bodies that cannot be what the path asks for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from steersman.apimachinery import errors
+from steersman.apimachinery.codec import DecodeError
+from steersman.apimachinery.gotext import quote
+
+if TYPE_CHECKING:
+    from steersman.apimachinery.errors import StatusError
+
+_ENVELOPE: Final = (
+    'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
+)
+
+#: How much of a refused body the answer shows, in bytes.
+_SHOWN_BYTES: Final = 30
+
+
+class TypeMeta(NamedTuple):
+    """What an object says of its type; both may be empty."""
+
+    api_version: str
+    kind: str
+
+    @property
+    def group(self) -> str:
+        """Empty for the core group."""
+        return self.api_version.rpartition("/")[0]
+
+    @property
+    def version(self) -> str:
+        """Without the group."""
+        return self.api_version.rpartition("/")[2]
+
+
+def json_type(value: Any) -> str:
+    """The name that Go's messages give to a decoded value's type."""
+    if isinstance(value, dict):
+        return "object"
+    if isinstance(value, list):
+        return "array"
+    if isinstance(value, str):
+        return "string"
+    return "bool" if isinstance(value, bool) else "null" if value is None else "number"
+
+
+def type_meta(tree: Any) -> TypeMeta:
+    """What a decoded body says of its type; ``null`` says nothing. Raises ``DecodeError`` for what is no object."""
+    if tree is None:
+        return TypeMeta("", "")
+    if not isinstance(tree, dict):
+        raise _unreadable(f"json: cannot unmarshal {json_type(tree)} into Go value of type {_ENVELOPE}")
+    api_version = tree.get("apiVersion") or ""
+    kind = tree.get("kind") or ""
+    for name, value in (("apiVersion", api_version), ("kind", kind)):
+        if not isinstance(value, str):
+            raise _unreadable(f"json: cannot unmarshal {json_type(value)} into Go struct field .{name} of type string")
+    if api_version.count("/") > 1:
+        raise DecodeError(f"unexpected GroupVersion string: {api_version}")
+    return TypeMeta(api_version, kind)
+
+
+def unreadable_json(error: DecodeError) -> DecodeError:
+    """A JSON fault as decoding of objects tells it."""
+    return _unreadable(str(error))
+
+
+def _unreadable(why: str) -> DecodeError:
+    return DecodeError(f"couldn't get version/kind; json parse error: {why}")
+
+
+def unrecognized(kind: str, why: object, raw: bytes) -> StatusError:
+    """400: the body does not even say what it is; ``kind`` is what it should have been."""
+    return errors.bad_request(f"the object provided is unrecognized (must be of type {kind}): {why} ({_summary(raw)})")
+
+
+def cannot_be_handled(meta: TypeMeta, kind: str, why: object) -> StatusError:
+    """400: the body says what it is, and is wrong for that, or is not the ``kind`` that the path asks for."""
+    return errors.bad_request(f"{meta.kind} in version {quote(meta.version)} cannot be handled as a {kind}: {why}")
+
+
+def _summary(raw: bytes) -> str:
+    if not raw:
+        return "<empty>"
+    shown = raw[:_SHOWN_BYTES]
+    text = shown.decode("utf-8", "replace") if raw.startswith(b"{") else shown.hex()
+    return f"{text} ..." if len(raw) > _SHOWN_BYTES else text
