@@ -53,7 +53,7 @@ _decode_labels: Final = msgspec.json.Decoder(dict[str, str] | None).decode
 _decode_stored: Final = msgspec.json.Decoder(_Stored).decode
 
 
-class UnreadableValue(Exception):
+class UnreadableValueError(Exception):
     """A stored value is no JSON object with metadata: another writer's format, or a damaged file."""
 
 
@@ -135,7 +135,7 @@ class Layout:
         return _encode(ordered)
 
     def entry(self, key: str, value: bytes, revision: int) -> Entry:
-        """The entry of a stored value. Raises ``UnreadableValue``."""
+        """The entry of a stored value. Raises ``UnreadableValueError``."""
         head = self._stored_head
         if value.endswith(b"\n"):  # as kube-apiserver ends its values
             value = value[:-1]
@@ -153,9 +153,9 @@ class Layout:
         try:
             tree = _decode(value)
             if not isinstance(tree["metadata"], dict):
-                raise UnreadableValue(f"{key}: metadata is no object")  # noqa: TRY301 — one message for all shapes
+                raise UnreadableValueError(f"{key}: metadata is no object")
         except (msgspec.DecodeError, KeyError, TypeError, UnicodeDecodeError) as error:
-            raise UnreadableValue(f"{key}: {error}") from error
+            raise UnreadableValueError(f"{key}: {error}") from error
         return self.encode(tree)
 
 

@@ -1,0 +1,340 @@
+"""The state of one resource in memory, as bytes: what GET, LIST and WATCH are answered from.
+
+Promises:
+
+* An answered write is in the cache (local stores call the sink before ``txn`` returns; of remote ones callers wait with
+  ``wait_fresh``).
+* Readers get lists of immutable entries, taken in one step: what happens later does not show in them.
+* Memory is bounded by the objects themselves, the ring (see ``change_ring``) and one small record a watcher.
+* A store watch that is lost ends all watches and refills the cache; until then readers wait.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from bisect import bisect_left, insort
+from operator import attrgetter, itemgetter
+from typing import TYPE_CHECKING, Final
+
+from steersman.apimachinery.errors import too_large_resource_version, too_many_requests
+from steersman.apiserver.registry.change_ring import Change, ChangeRing, EventType
+from steersman.apiserver.registry.entry import UnreadableValueError
+from steersman.apiserver.registry.wakeups import Wakeups
+from steersman.storage.store import StoreError
+
+if TYPE_CHECKING:
+    from steersman.apiserver.registry.entry import Entry, Layout
+    from steersman.asynckit.clock import Clock
+    from steersman.asynckit.tasks import Supervisor
+    from steersman.storage.store import Batch, Event, Store, Subscription
+
+_log = logging.getLogger(__name__)
+
+#: Keys per read while the cache is filled: small enough not to hold up the loop.
+_FILL_PAGE: Final = 500
+#: How long a reader waits for a revision that has not come, as upstream's ``blockTimeout``.
+REVISION_WAIT_SECONDS: Final = 3.0
+#: How long a reader waits for a cache that is being (re)filled before it is sent away.
+READY_WAIT_SECONDS: Final = 10.0
+_REFILL_PAUSE_SECONDS: Final = 1.0
+_Waiter = tuple[int, "asyncio.Future[None]"]
+#: After every character that a key may hold.
+_LAST: Final = "\U0010ffff"
+_number: Final = itemgetter(0)
+_key: Final = attrgetter("key")
+
+
+class WatchCache:
+    """All objects under ``prefix`` (``/registry/pods/``) and their recent changes. Starts with the first ``ready``."""
+
+    def __init__(
+        self,
+        store: Store,
+        prefix: str,
+        *,
+        layout: Layout,
+        clock: Clock,
+        tasks: Supervisor,
+        namespaced: bool = True,
+        remote: bool = False,
+        ring: ChangeRing | None = None,
+    ) -> None:
+        #: Ends in ``/``.
+        self.prefix = prefix
+        self.layout = layout
+        self.namespaced = namespaced
+        #: The store lies in another process: its sinks run after writes are answered.
+        self.remote = remote
+        self.ring = ring or ChangeRing(0)
+        self.wakeups = Wakeups(prefix, clock=clock)
+        self._store = store
+        self._clock = clock
+        self._tasks = tasks
+        self._entries: dict[str, Entry] = {}
+        #: Keys in byte order, and the entries in the same order (slices of it are what lists are made from).
+        self._keys: list[str] = []
+        self._ordered: list[Entry] = []
+        #: Everything up to here has been applied.
+        self._applied = 0
+        self._subscription: Subscription | None = None
+        #: The cache mirrors the store.
+        self._filled = False
+        self._filling: asyncio.Task[None] | None = None
+        #: Who waits for the first number to be reached, in order of it.
+        self._ready_waiters: list[_Waiter] = []
+        self._revision_waiters: list[_Waiter] = []
+        #: Grows whenever continuity is lost: watches of an earlier epoch end.
+        self.epoch = 0
+        self.closed = False
+
+    # -- life ----------------------------------------------------------------------------------------------------------
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether reads can be answered at once."""
+        return self._filled
+
+    async def ready(self) -> None:
+        """Return when the cache mirrors the store, starting it if need be. Raises 429 when that takes too long."""
+        if self._filled:
+            return
+        self._start_filling()
+        await self._wait(self._ready_waiters, 0, READY_WAIT_SECONDS)
+        if not self._filled:
+            raise too_many_requests("storage is (re)initializing", retry_after_seconds=1)
+
+    def close(self) -> None:
+        """Stop following the store and end all watches. Idempotent."""
+        self.closed = True
+        if self._filling is not None:
+            self._filling.cancel()
+        self._unsubscribe()
+        self.epoch += 1
+        self.wakeups.end()
+        for _, waiter in [*self._ready_waiters, *self._revision_waiters]:
+            _settle(waiter)
+
+    def _start_filling(self) -> None:
+        if self._filling is None and not self.closed:
+            self._filling = self._tasks.start(f"fill {self.prefix}", self._fill())
+
+    async def _fill(self) -> None:
+        try:
+            while not await self._fill_once():
+                await self._clock.sleep(_REFILL_PAUSE_SECONDS)
+        finally:
+            self._filling = None
+
+    async def _fill_once(self) -> bool:
+        try:
+            entries, revision = await self._read_all()
+            self._entries = {entry.key: entry for entry in entries}
+            self._keys = [entry.key for entry in entries]
+            self._ordered = entries
+            self._applied = revision
+            self.ring.clear(revision)
+            self._subscription = await self._store.watch(
+                self.prefix, self._apply, after_revision=revision, on_lost=self._lost
+            )
+        except StoreError as error:
+            _log.warning("cannot fill the cache of %s: %s", self.prefix, error)
+            return False
+        self._filled = True
+        self._resolve(self._ready_waiters)
+        self._resolve(self._revision_waiters)
+        return True
+
+    async def _read_all(self) -> tuple[list[Entry], int]:
+        entries: list[Entry] = []
+        start_after, revision = "", 0
+        while True:
+            page = await self._store.range(self.prefix, start_after=start_after, limit=_FILL_PAGE, revision=revision)
+            revision = revision or page.revision
+            for kv in page.kvs:
+                entry = self._readable(kv.key, kv.value, kv.mod_revision)
+                if entry is not None:
+                    entries.append(entry)
+            if not page.more:
+                return entries, revision
+            start_after = page.kvs[-1].key
+
+    def _readable(self, key: str, value: bytes, revision: int) -> Entry | None:
+        """The entry; None, and a line in the log, for what no API server wrote: one bad value must not end all reads."""
+        try:
+            return self.layout.entry(key, value, revision)
+        except UnreadableValueError:
+            _log.exception("leaving out an object that cannot be read")
+            return None
+
+    def _lost(self, error: StoreError) -> None:
+        """The store's watch ended: nothing is known of what follows, so all that was built on it starts anew."""
+        if self.closed:
+            return
+        _log.warning("lost the watch of %s: %s", self.prefix, error)
+        self._filled = False
+        self.epoch += 1
+        self._unsubscribe()
+        self.wakeups.end()
+        self._start_filling()
+
+    def _unsubscribe(self) -> None:
+        if self._subscription is not None:
+            self._subscription.close()
+            self._subscription = None
+
+    def end_watches(self) -> None:
+        """End all watches, as at shutdown; new ones may start."""
+        self.epoch += 1
+        self.wakeups.end()
+
+    # -- following the store ---------------------------------------------------------------------------------------
+
+    def _apply(self, batch: Batch) -> None:
+        """The store's sink: bring state and ring up to ``batch.revision`` and wake who waits for it."""
+        for event in batch.events:
+            change = self._apply_event(event)
+            if change is not None:
+                self.ring.append(change)
+                self.wakeups.touch(event.key)
+        self._applied = max(self._applied, batch.revision)
+        if batch.events:
+            self.wakeups.wake()
+        if self._revision_waiters:
+            self._resolve(self._revision_waiters)
+
+    def _apply_event(self, event: Event) -> Change | None:
+        key, revision = event.key, event.mod_revision
+        previous = self._entries.get(key)
+        entry = None if event.value is None else self._readable(key, event.value, revision)
+        if entry is None:
+            if previous is None:
+                return None
+            self._remove(key)
+            return Change(EventType.DELETED, previous.at(revision), previous, revision)
+        self._put(key, entry, known=previous is not None)
+        return Change(EventType.MODIFIED if previous is not None else EventType.ADDED, entry, previous, revision)
+
+    def _put(self, key: str, entry: Entry, *, known: bool) -> None:
+        self._entries[key] = entry
+        if known:
+            self._ordered[bisect_left(self._keys, key)] = entry
+        elif not self._keys or key > self._keys[-1]:
+            self._keys.append(key)
+            self._ordered.append(entry)
+        else:
+            place = bisect_left(self._keys, key)
+            self._keys.insert(place, key)
+            self._ordered.insert(place, entry)
+
+    def _remove(self, key: str) -> None:
+        del self._entries[key]
+        place = bisect_left(self._keys, key)
+        del self._keys[place]
+        del self._ordered[place]
+
+    # -- revisions -------------------------------------------------------------------------------------------------
+
+    @property
+    def revision(self) -> int:
+        """The store's revision that the state is good for (of a local store: its newest, as sinks run at once)."""
+        return self._applied if self.remote else max(self._applied, self._store.revision)
+
+    async def wait_fresh(self) -> None:
+        """Return when the state is as new as the store was at the call (linearizable reads)."""
+        await self.ready()
+        if self.remote:
+            await self.wait_until(await self._store.current_revision())
+
+    async def wait_until(self, revision: int) -> None:
+        """Return when the state is at least as new as ``revision``. Raises 504 when that does not come about soon."""
+        await self.ready()
+        if revision <= self.revision:
+            return
+        await self._wait(self._revision_waiters, revision, REVISION_WAIT_SECONDS)
+        if revision > self.revision:
+            raise too_large_resource_version(revision, self.revision)
+
+    async def _wait(self, waiters: list[_Waiter], number: int, seconds: float) -> None:
+        """Return when the waiter is resolved, or after ``seconds``."""
+        reached: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        waiter = (number, reached)
+        insort(waiters, waiter, key=_number)
+        timer = self._clock.timer(seconds, lambda: _settle(reached))
+        try:
+            await reached
+        finally:
+            timer.cancel()
+            if waiter in waiters:
+                waiters.remove(waiter)
+
+    def _resolve(self, waiters: list[_Waiter]) -> None:
+        while waiters and waiters[0][0] <= self.revision:
+            _settle(waiters.pop(0)[1])
+
+    # -- reading ---------------------------------------------------------------------------------------------------
+
+    def key(self, namespace: str, name: str) -> str:
+        """The key of an object."""
+        return f"{self.prefix}{namespace}/{name}" if self.namespaced else f"{self.prefix}{name}"
+
+    def scope(self, namespace: str) -> str:
+        """The prefix of the keys of a namespace; of all for the empty one."""
+        return f"{self.prefix}{namespace}/" if namespace and self.namespaced else self.prefix
+
+    def namespace_of(self, entry: Entry) -> str:
+        """``metadata.namespace`` of an entry."""
+        return entry.key[len(self.prefix) : entry.key.rfind("/")] if self.namespaced else ""
+
+    def get(self, key: str) -> Entry | None:
+        """The object now."""
+        return self._entries.get(key)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def snapshot(self, scope: str = "", *, start: str = "") -> list[Entry]:
+        """The objects whose keys begin with ``scope`` (and are not before ``start``) now, in order. A new list."""
+        keys = self._keys
+        low = bisect_left(keys, max(scope, start))
+        if not scope or scope == self.prefix:
+            return self._ordered[low:]
+        return self._ordered[low : bisect_left(keys, scope + _LAST, lo=low)]
+
+    async def snapshot_at(self, revision: int, scope: str = "", *, start: str = "") -> list[Entry]:
+        """As ``snapshot``, at an older revision: from the ring, else from the store. Raises ``Compacted``."""
+        if revision >= self.revision:
+            return self.snapshot(scope, start=start)
+        undone = self.ring.undo(revision)
+        if undone is None:
+            return await self._stored_at(revision, scope or self.prefix, start)
+        entries = self.snapshot(scope, start=start)
+        low = max(scope, start)
+        undone = {key: entry for key, entry in undone.items() if key >= low and key.startswith(scope)}
+        if not undone:
+            return entries
+        kept = [entry for entry in entries if entry.key not in undone]
+        kept += [entry for entry in undone.values() if entry is not None]
+        kept.sort(key=_key)
+        return kept
+
+    async def _stored_at(self, revision: int, scope: str, start: str) -> list[Entry]:
+        entries: list[Entry] = []
+        if start.endswith("\0"):  # a continue token: the first key after the one before the NUL
+            start = start[:-1]
+        elif start and (kv := await self._store.get(start, revision=revision)) is not None and start.startswith(scope):
+            entries += filter(None, [self._readable(kv.key, kv.value, kv.mod_revision)])
+        while True:
+            page = await self._store.range(scope, start_after=start, limit=_FILL_PAGE, revision=revision)
+            for kv in page.kvs:
+                entry = self._readable(kv.key, kv.value, kv.mod_revision)
+                if entry is not None:
+                    entries.append(entry)
+            if not page.more:
+                return entries
+            start = page.kvs[-1].key
+
+
+def _settle(waiter: asyncio.Future[None]) -> None:
+    if not waiter.done():
+        waiter.set_result(None)
