@@ -144,6 +144,11 @@ class Response:
             self.headers += headers
 
 
+def page_not_found() -> Response:
+    """404 as for paths that are no part of the API: plain text, not a Status."""
+    return Response(404, b"404 page not found\n", content_type=b"text/plain; charset=utf-8")
+
+
 if TYPE_CHECKING:
     Handler = Callable[[Request], Awaitable[Response]]
     Filter = Callable[[Handler], Handler]

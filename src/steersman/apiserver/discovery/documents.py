@@ -1,0 +1,146 @@
+"""Discovery documents as trees: ``APIVersions``, ``APIGroupList``, ``APIGroup``, ``APIResourceList`` and the aggregated
+``APIGroupDiscoveryList`` (KEP-3352).
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from steersman.apiserver.discovery.catalog import Group, GroupVersion
+    from steersman.schema.resources import Resource, Subresource
+
+Tree = dict[str, Any]
+
+
+def api_versions(group: Group, *, server_address: str) -> Tree:
+    """``/api``: the versions of the core group. It carries no apiVersion, upstream's doesn't either."""
+    return {
+        "kind": "APIVersions",
+        "versions": [v.version for v in group.versions],
+        "serverAddressByClientCIDRs": [{"clientCIDR": "0.0.0.0/0", "serverAddress": server_address}],
+    }
+
+
+def group_list(groups: list[Group]) -> Tree:
+    """``/apis``."""
+    return {"kind": "APIGroupList", "apiVersion": "v1", "groups": [_group(g) for g in groups]}
+
+
+def group_document(group: Group) -> Tree:
+    """``/apis/<group>``."""
+    return {"kind": "APIGroup", "apiVersion": "v1", **_group(group)}
+
+
+def _group(group: Group) -> Tree:
+    versions = [{"groupVersion": v.api_version, "version": v.version} for v in group.versions]
+    return {"name": group.name, "versions": versions, "preferredVersion": versions[0]}
+
+
+def resource_list(version: GroupVersion) -> Tree:
+    """``/api/v1``, ``/apis/<group>/<version>``: resources by name, each followed by its subresources."""
+    rows: list[Tree] = []
+    for _, resource in sorted(version.resources.items()):
+        rows.append(_resource(resource))
+        rows += [_subresource(resource, subresource) for subresource in resource.subresources]
+    document: Tree = {"kind": "APIResourceList", "groupVersion": version.api_version, "resources": rows}
+    if version.group:  # the core group's list says no apiVersion of its own
+        document["apiVersion"] = "v1"
+    return document
+
+
+def _resource(resource: Resource) -> Tree:
+    row: Tree = {
+        "name": resource.name,
+        "singularName": resource.singular,
+        "namespaced": resource.namespaced,
+        "kind": resource.kind,
+        "verbs": list(resource.verbs),
+    }
+    if resource.short_names:
+        row["shortNames"] = list(resource.short_names)
+    if resource.categories:
+        row["categories"] = list(resource.categories)
+    if resource.storage_api_version:
+        group, _, version = resource.storage_api_version.rpartition("/")
+        row["storageVersionHash"] = storage_version_hash(group, version, resource.kind)
+    return row
+
+
+def _subresource(resource: Resource, subresource: Subresource) -> Tree:
+    row: Tree = {
+        "name": f"{resource.name}/{subresource.name}",
+        "singularName": "",
+        "namespaced": resource.namespaced,
+        "kind": subresource.kind,
+        "verbs": list(subresource.verbs),
+    }
+    if subresource.version and (subresource.group, subresource.version) != (resource.group, resource.version):
+        row["group"] = subresource.group
+        row["version"] = subresource.version
+    return row
+
+
+def storage_version_hash(group: str, version: str, kind: str) -> str:
+    """The same for all versions of a resource that are stored alike (KEP-1333 era; opaque to clients)."""
+    digest = hashlib.sha256(f"{group}/{version}/{kind}".encode()).digest()
+    return base64.b64encode(digest[:8]).decode()
+
+
+def aggregated(groups: list[Group]) -> Tree:
+    """``/api`` and ``/apis`` in one piece, ``apidiscovery.k8s.io/v2``."""
+    return {
+        "kind": "APIGroupDiscoveryList",
+        "apiVersion": "apidiscovery.k8s.io/v2",
+        "metadata": {},
+        "items": [_aggregated_group(group) for group in groups],
+    }
+
+
+def _aggregated_group(group: Group) -> Tree:
+    metadata: Tree = {"name": group.name} if group.name else {}
+    versions = [
+        {
+            "version": version.version,
+            "resources": [_aggregated_resource(resource) for _, resource in sorted(version.resources.items())],
+            "freshness": "Current",
+        }
+        for version in group.versions
+    ]
+    return {"metadata": metadata, "versions": versions}
+
+
+def _aggregated_resource(resource: Resource) -> Tree:
+    row: Tree = {
+        "resource": resource.name,
+        # upstream leaves group and version empty where they are the document's own
+        "responseKind": {"group": "", "version": "", "kind": resource.kind},
+        "scope": "Namespaced" if resource.namespaced else "Cluster",
+        "singularResource": resource.singular,
+        "verbs": list(resource.verbs),
+    }
+    if resource.short_names:
+        row["shortNames"] = list(resource.short_names)
+    if resource.categories:
+        row["categories"] = list(resource.categories)
+    if resource.subresources:
+        row["subresources"] = [
+            {
+                "subresource": s.name,
+                "responseKind": _subresource_kind(resource, s),
+                "verbs": list(s.verbs),
+            }
+            for s in resource.subresources
+        ]
+    return row
+
+
+def _subresource_kind(resource: Resource, subresource: Subresource) -> Tree:
+    own = not subresource.version or (subresource.group, subresource.version) == (resource.group, resource.version)
+    return {
+        "group": "" if own else subresource.group,
+        "version": "" if own else subresource.version,
+        "kind": subresource.kind,
+    }

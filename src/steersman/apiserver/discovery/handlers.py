@@ -1,0 +1,135 @@
+"""``/api``, ``/apis`` and what lies below: negotiated, encoded once and kept until the catalog changes."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from steersman.apimachinery.errors import not_acceptable
+from steersman.apimachinery.yaml_codec import encode_yaml
+from steersman.apiserver.discovery import documents
+from steersman.apiserver.http import Response, page_not_found
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from steersman.apiserver.discovery.catalog import Catalog
+    from steersman.apiserver.http import Request
+
+_AGGREGATED_VERSIONS = ("v2", "v2beta1")
+
+
+class Form(msgspec.Struct, frozen=True):
+    """How a discovery document is wanted."""
+
+    yaml: bool = False
+    #: Version of ``APIGroupDiscoveryList``; empty for the legacy documents.
+    aggregated: str = ""
+
+    @property
+    def content_type(self) -> bytes:
+        base = "application/yaml" if self.yaml else "application/json"
+        if self.aggregated:
+            base += f";g=apidiscovery.k8s.io;v={self.aggregated};as=APIGroupDiscoveryList"
+        return base.encode()
+
+
+def negotiate(accept: str) -> Form:
+    """The first acceptable alternative of an Accept header; raises 406."""
+    for alternative in (accept or "*/*").split(","):
+        name, *parameters = (part.strip() for part in alternative.split(";"))
+        wanted = dict(p.split("=", 1) for p in parameters if "=" in p and not p.startswith("q="))
+        if name not in ("application/json", "application/yaml", "*/*", "application/*"):
+            continue
+        yaml = name == "application/yaml"
+        if not wanted.keys() & {"as", "g", "v"}:
+            return Form(yaml=yaml)
+        if wanted.get("as") == "APIGroupDiscoveryList" and wanted.get("g") == "apidiscovery.k8s.io":
+            version = wanted.get("v", "")
+            if version in _AGGREGATED_VERSIONS:
+                return Form(yaml=yaml, aggregated=version)
+    raise not_acceptable(["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"])
+
+
+class DiscoveryHandlers:
+    """The endpoints. The cache holds one body per path and form, so it is bounded by what is served."""
+
+    def __init__(self, catalog: Catalog, *, server_address: Callable[[], str]) -> None:
+        self._catalog = catalog
+        self._server_address = server_address
+        self._generation = -1
+        self._bodies: dict[tuple[str, Form], tuple[bytes, bytes]] = {}
+
+    async def core(self, request: Request) -> Response:
+        """``/api``: versions of the core group, or all its resources in the aggregated form."""
+        return self._serve(request, "/api", self._core, aggregates=True)
+
+    async def groups(self, request: Request) -> Response:
+        """``/apis``: all other groups, or all their resources in the aggregated form."""
+        return self._serve(request, "/apis", self._groups, aggregates=True)
+
+    async def below(self, request: Request) -> Response:
+        """``/api/v1``, ``/apis/<group>`` and ``/apis/<group>/<version>``, with or without a slash at the end."""
+        match request.path.strip("/").split("/"):
+            case ["api", version]:
+                return self._group_version(request, "", version)
+            case ["apis", name] if group := self._catalog.group(name):
+                return self._serve(request, f"/apis/{name}", lambda _: documents.group_document(group))
+            case ["apis", name, version]:
+                return self._group_version(request, name, version)
+        return page_not_found()
+
+    def paths(self) -> Iterator[str]:
+        """What ``below`` serves, for the list of paths at ``/``."""
+        core = self._catalog.group("")
+        yield from (f"/api/{version.version}" for version in (core.versions if core else ()))
+        for group in self._catalog.groups():
+            yield f"/apis/{group.name}"
+            yield from (f"/apis/{version.api_version}" for version in group.versions)
+
+    def _group_version(self, request: Request, group: str, name: str) -> Response:
+        version = self._catalog.group_version(group, name)
+        if version is None:
+            return page_not_found()
+        return self._serve(request, f"/{version.api_version}", lambda _: documents.resource_list(version))
+
+    def _core(self, form: Form) -> dict[str, Any]:
+        core = self._catalog.group("")
+        if core is None:
+            return documents.aggregated([])
+        if form.aggregated:
+            return documents.aggregated([core])
+        return documents.api_versions(core, server_address=self._server_address())
+
+    def _groups(self, form: Form) -> dict[str, Any]:
+        groups = self._catalog.groups()
+        return documents.aggregated(groups) if form.aggregated else documents.group_list(groups)
+
+    def _serve(
+        self, request: Request, path: str, build: Callable[[Form], dict[str, Any]], *, aggregates: bool = False
+    ) -> Response:
+        form = negotiate(request.header(b"accept"))
+        if form.aggregated and not aggregates:
+            form = Form(yaml=form.yaml)
+        if self._generation != self._catalog.generation:
+            self._generation = self._catalog.generation
+            self._bodies.clear()
+        found = self._bodies.get((path, form))
+        if found is None:
+            tree = build(form)
+            if form.aggregated:
+                tree["apiVersion"] = f"apidiscovery.k8s.io/{form.aggregated}"
+            body = encode_yaml(tree) if form.yaml else msgspec.json.encode(tree)
+            tag = b'"' + hashlib.sha512(body).hexdigest().upper().encode() + b'"'
+            found = self._bodies[path, form] = (body, tag)
+        body, tag = found
+        if not aggregates:
+            return Response(200, body, content_type=form.content_type)
+        about = [(b"vary", b"Accept")]
+        if form.aggregated:
+            about.append((b"etag", tag))
+            if tag.decode() in request.header(b"if-none-match"):
+                return Response(304, content_type=b"", headers=about)
+        return Response(200, body, content_type=form.content_type, headers=about)

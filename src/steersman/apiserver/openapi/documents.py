@@ -1,0 +1,132 @@
+"""Whole documents: Swagger 2.0 of everything, OpenAPI 3.0 of one group version."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from steersman.apiserver.openapi import parameters
+from steersman.version import KUBERNETES_VERSION
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from steersman.apiserver.openapi.operations import Operation
+
+Tree = dict[str, Any]
+
+_JSON = ["application/json"]
+_ANSWERS = ["application/json", "application/yaml"]
+_STREAMS = ["application/json;stream=watch"]
+_PATCHES = [
+    "application/json-patch+json",
+    "application/merge-patch+json",
+    "application/strategic-merge-patch+json",
+    "application/apply-patch+yaml",
+]
+_REASONS = {200: "OK", 201: "Created", 202: "Accepted", 401: "Unauthorized"}
+_PATH_PARAMETER = re.compile(r"\{(\w+)\}")
+_SECURITY = {
+    "BearerToken": {
+        "type": "apiKey",
+        "name": "authorization",
+        "in": "header",
+        "description": "Bearer Token authentication",
+    }
+}
+
+
+def swagger(operations: Iterable[Operation], definitions: dict[str, Tree]) -> Tree:
+    """The document of ``/openapi/v2``."""
+    return {
+        "swagger": "2.0",
+        "info": {"title": "Kubernetes", "version": KUBERNETES_VERSION},
+        "paths": _paths(operations, _swagger_operation, v3=False),
+        "definitions": dict(sorted(definitions.items())),
+        "securityDefinitions": _SECURITY,
+        "security": [{"BearerToken": []}],
+    }
+
+
+def openapi3(operations: Iterable[Operation], definitions: dict[str, Tree]) -> Tree:
+    """A document of ``/openapi/v3/<path>``."""
+    return {
+        "openapi": "3.0.0",
+        "info": {"title": "Kubernetes", "version": KUBERNETES_VERSION},
+        "paths": _paths(operations, _openapi3_operation, v3=True),
+        "components": {"schemas": dict(sorted(definitions.items())), "securitySchemes": _SECURITY},
+        "security": [{"BearerToken": []}],
+    }
+
+
+def _paths(operations: Iterable[Operation], render: Any, *, v3: bool) -> Tree:
+    by_path: dict[str, list[Operation]] = {}
+    for operation in operations:
+        by_path.setdefault(operation.path, []).append(operation)
+    return {path: _path_item(path, by_path[path], render, v3=v3) for path in sorted(by_path)}
+
+
+def _path_item(path: str, operations: list[Operation], render: Any, *, v3: bool) -> Tree:
+    """One path; parameters that all of its calls have are said once."""
+    shared = [name for name in operations[0].query if all(name in o.query for o in operations)]
+    in_path = _PATH_PARAMETER.findall(path)
+    item: Tree = {o.method.lower(): render(o, [n for n in o.query if n not in shared]) for o in operations}
+    common = [parameters.path(name, v3=v3) for name in in_path]
+    common += [parameters.query(name, v3=v3) for name in shared if name not in in_path]
+    if operations[0].action not in ("", "connect"):
+        common.append(parameters.query("pretty", v3=v3))
+    if common:
+        item["parameters"] = common
+    return item
+
+
+def _common(operation: Operation, query: list[str], *, v3: bool) -> Tree:
+    tree: Tree = {
+        "tags": [operation.tag],
+        "description": operation.description,
+        "operationId": operation.operation_id,
+        "parameters": [parameters.query(name, v3=v3) for name in query],
+    }
+    if operation.action:
+        tree["x-kubernetes-action"] = operation.action
+    if operation.gvk is not None:
+        group, version, kind = operation.gvk
+        tree["x-kubernetes-group-version-kind"] = {"group": group, "kind": kind, "version": version}
+    return tree
+
+
+def _schema(name: str, prefix: str) -> Tree:
+    return {"type": "string"} if name == "string" else {"$ref": prefix + name}
+
+
+def _swagger_operation(operation: Operation, query: list[str]) -> Tree:
+    tree = _common(operation, query, v3=False)
+    tree["consumes"] = _PATCHES if operation.patch else ["*/*"]
+    tree["produces"] = _ANSWERS + (_STREAMS if operation.stream else [])
+    if operation.body:
+        body: Tree = {"name": "body", "in": "body", "schema": _schema(operation.body, "#/definitions/")}
+        if operation.method in ("POST", "PUT", "PATCH"):
+            body["required"] = True
+        tree["parameters"].insert(0, body)
+    tree["responses"] = {str(code): {"description": _REASONS[code]} for code in operation.codes}
+    for code in operation.codes:
+        if code < 300 and operation.answer:
+            tree["responses"][str(code)]["schema"] = _schema(operation.answer, "#/definitions/")
+    return tree
+
+
+def _openapi3_operation(operation: Operation, query: list[str]) -> Tree:
+    tree = _common(operation, query, v3=True)
+    if operation.body:
+        types = _PATCHES if operation.patch else ["*/*"]
+        schema = _schema(operation.body, "#/components/schemas/")
+        tree["requestBody"] = {"content": {t: {"schema": schema} for t in types}}
+        if operation.method in ("POST", "PUT", "PATCH"):
+            tree["requestBody"]["required"] = True
+    tree["responses"] = {str(code): {"description": _REASONS[code]} for code in operation.codes}
+    types = _ANSWERS + (_STREAMS if operation.stream else [])
+    for code in operation.codes:
+        if code < 300 and operation.answer:
+            schema = _schema(operation.answer, "#/components/schemas/")
+            tree["responses"][str(code)]["content"] = {t: {"schema": schema} for t in types}
+    return tree

@@ -1,0 +1,324 @@
+"""OpenAPI documents as gnostic's protobuf messages, which is how client-go asks for them.
+
+Only what Kubernetes documents contain is described: each message is a table from the JSON name to a field number and a
+form. Numbers are those of ``openapiv2/OpenAPIv2.proto`` and ``openapiv3/OpenAPIv3.proto`` of google/gnostic.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+Tree = dict[str, Any]
+
+
+def encode_v2(document: Tree) -> bytes:
+    """An ``openapi.v2.Document``."""
+    return _V2.message("Document", document)
+
+
+def encode_v3(document: Tree) -> bytes:
+    """An ``openapi.v3.Document``."""
+    return _V3.message("Document", document)
+
+
+# -- the wire format (https://protobuf.dev/programming-guides/encoding) ---------------------------------------------
+
+
+def _varint(number: int) -> bytes:
+    if number < 0x80:
+        return bytes((number,))
+    pieces = bytearray()
+    while number > 0x7F:
+        pieces.append(number & 0x7F | 0x80)
+        number >>= 7
+    pieces.append(number)
+    return bytes(pieces)
+
+
+def _length_delimited(number: int, payload: bytes) -> bytes:
+    return _varint(number << 3 | 2) + _varint(len(payload)) + payload
+
+
+def _string(number: int, value: str) -> bytes:
+    return _length_delimited(number, value.encode()) if value else b""
+
+
+def _boolean(number: int, value: bool) -> bytes:  # noqa: FBT001 — a field's value, not an option
+    return _varint(number << 3) + b"\x01" if value else b""
+
+
+def _integer(number: int, value: int) -> bytes:
+    return _varint(number << 3) + _varint(value & 0xFFFFFFFFFFFFFFFF) if value else b""
+
+
+def _double(number: int, value: float) -> bytes:
+    return _varint(number << 3 | 1) + struct.pack("<d", value)
+
+
+def _any(number: int, value: Any) -> bytes:
+    """Gnostic's ``Any``: the value as YAML text; JSON is YAML."""
+    return _length_delimited(number, _string(2, msgspec.json.encode(value).decode() + "\n"))
+
+
+def _named(number: int, name: str, payload: bytes) -> bytes:
+    """One entry of a map, which gnostic writes as a list of names and values."""
+    return _length_delimited(number, _string(1, name) + _length_delimited(2, payload))
+
+
+_SCALARS: dict[str, Callable[[int, Any], bytes]] = {
+    "string": _string,
+    "bool": _boolean,
+    "int": _integer,
+    "double": _double,
+    "any": _any,
+}
+
+
+class _Dialect:
+    """Messages of one OpenAPI version: name → {JSON name: (number, form)}.
+
+    Forms: a scalar; ``strings``; ``anys``; ``Message``; ``[Message]`` (repeated); ``{Message}`` (a message whose field 1
+    is the list of named entries); ``extension`` numbers take every ``x-`` member.
+    """
+
+    def __init__(
+        self, messages: dict[str, dict[str, tuple[int, str]]], special: dict[str, Any], extensions: dict[str, int]
+    ) -> None:
+        self.messages = messages
+        self.special = special
+        self.extensions = extensions
+
+    def message(self, name: str, tree: Any) -> bytes:
+        """A message's payload."""
+        special = self.special.get(name)
+        if special is not None:
+            payload: bytes = special(self, tree)
+            return payload
+        return b"".join(self._members(name, tree))
+
+    def _members(self, name: str, tree: Tree) -> Iterator[bytes]:
+        fields = self.messages[name]
+        extension = self.extensions.get(name, 0)
+        for key, value in tree.items():
+            if key in fields:
+                yield self._field(*fields[key], value)
+            elif key.startswith("x-") and extension:
+                yield _length_delimited(extension, _string(1, key) + _any(2, value))
+
+    def _field(self, number: int, form: str, value: Any) -> bytes:
+        if form in _SCALARS:
+            return _SCALARS[form](number, value)
+        if form == "strings":
+            return b"".join(_length_delimited(number, v.encode()) for v in value)
+        if form == "anys":
+            return b"".join(_any(number, v) for v in value)
+        if form.startswith("["):
+            return b"".join(_length_delimited(number, self.message(form[1:-1], v)) for v in value)
+        if form.startswith("{"):
+            entries = (_named(1, key, self.message(form[1:-1], v)) for key, v in value.items())
+            return _length_delimited(number, b"".join(entries))
+        return _length_delimited(number, self.message(form, value))
+
+
+def _one_of(*choices: tuple[Callable[[Any], bool], int, str]) -> Callable[[_Dialect, Any], bytes]:
+    """A ``oneof``: the first choice whose test holds."""
+
+    def encode(dialect: _Dialect, tree: Any) -> bytes:
+        number, form = next((n, f) for test, n, f in choices if test(tree))
+        return dialect._field(number, form, tree)
+
+    return encode
+
+
+def _paths(number: int) -> Callable[[_Dialect, Any], bytes]:
+    def encode(dialect: _Dialect, tree: Any) -> bytes:
+        return b"".join(_named(number, path, dialect.message("PathItem", item)) for path, item in tree.items())
+
+    return encode
+
+
+def _responses(number: int, form: str) -> Callable[[_Dialect, Any], bytes]:
+    def encode(dialect: _Dialect, tree: Any) -> bytes:
+        return b"".join(_named(number, code, dialect.message(form, answer)) for code, answer in tree.items())
+
+    return encode
+
+
+def _string_list(_: _Dialect, tree: Any) -> bytes:
+    """``TypeItem``, ``StringArray``: one text or several."""
+    return b"".join(_length_delimited(1, v.encode()) for v in ([tree] if isinstance(tree, str) else tree))
+
+
+def _security_requirement(dialect: _Dialect, tree: Any) -> bytes:
+    return b"".join(_named(1, name, _string_list(dialect, scopes)) for name, scopes in tree.items())
+
+
+def _default_v3(_: _Dialect, value: Any) -> bytes:
+    """Gnostic's defaults of version 3 are scalars: of a list or an object it says only that there is one."""
+    if isinstance(value, bool):
+        return _boolean(2, value)
+    if isinstance(value, int | float):
+        return _double(1, value)
+    return _string(3, value) if isinstance(value, str) else b""
+
+
+def _always(_: Any) -> bool:
+    return True
+
+
+def _is_boolean(tree: Any) -> bool:
+    return isinstance(tree, bool)
+
+
+def _is_reference(tree: Any) -> bool:
+    return "$ref" in tree
+
+
+_OPERATIONS_V2 = {"get": 2, "put": 3, "post": 4, "delete": 5, "options": 6, "head": 7, "patch": 8}
+_OPERATIONS_V3 = {"get": 4, "put": 5, "post": 6, "delete": 7, "options": 8, "head": 9, "patch": 10}
+
+_V2 = _Dialect(
+    {
+        "Document": {
+            "swagger": (1, "string"),
+            "info": (2, "Info"),
+            "paths": (8, "Paths"),
+            "definitions": (9, "{Schema}"),
+            "security": (12, "[SecurityRequirement]"),
+            "securityDefinitions": (13, "{SecurityDefinition}"),
+        },
+        "Info": {"title": (1, "string"), "version": (2, "string"), "description": (3, "string")},
+        "PathItem": {m: (n, "Operation") for m, n in _OPERATIONS_V2.items()} | {"parameters": (9, "[ParametersItem]")},
+        "Operation": {
+            "tags": (1, "strings"),
+            "summary": (2, "string"),
+            "description": (3, "string"),
+            "operationId": (5, "string"),
+            "produces": (6, "strings"),
+            "consumes": (7, "strings"),
+            "parameters": (8, "[ParametersItem]"),
+            "responses": (9, "Responses"),
+            "schemes": (10, "strings"),
+        },
+        "BodyParameter": {
+            "description": (1, "string"),
+            "name": (2, "string"),
+            "in": (3, "string"),
+            "required": (4, "bool"),
+            "schema": (5, "Schema"),
+        },
+        "QueryParameter": {
+            "required": (1, "bool"),
+            "in": (2, "string"),
+            "description": (3, "string"),
+            "name": (4, "string"),
+            "type": (6, "string"),
+            "uniqueItems": (20, "bool"),
+        },
+        "PathParameter": {
+            "required": (1, "bool"),
+            "in": (2, "string"),
+            "description": (3, "string"),
+            "name": (4, "string"),
+            "type": (5, "string"),
+            "uniqueItems": (19, "bool"),
+        },
+        "Response": {"description": (1, "string"), "schema": (2, "SchemaItem")},
+        "Schema": {
+            "$ref": (1, "string"),
+            "format": (2, "string"),
+            "title": (3, "string"),
+            "description": (4, "string"),
+            "default": (5, "any"),
+            "maximum": (7, "double"),
+            "minimum": (9, "double"),
+            "maxLength": (11, "int"),
+            "minLength": (12, "int"),
+            "pattern": (13, "string"),
+            "maxItems": (14, "int"),
+            "minItems": (15, "int"),
+            "uniqueItems": (16, "bool"),
+            "required": (19, "strings"),
+            "enum": (20, "anys"),
+            "additionalProperties": (21, "AdditionalProperties"),
+            "type": (22, "StringList"),
+            "items": (23, "Items"),
+            "allOf": (24, "[Schema]"),
+            "properties": (25, "{Schema}"),
+        },
+        "ApiKey": {"type": (1, "string"), "name": (2, "string"), "in": (3, "string"), "description": (4, "string")},
+    },
+    {
+        "Paths": _paths(2),
+        "Responses": _responses(1, "ResponseValue"),
+        "ResponseValue": _one_of((_always, 1, "Response")),
+        "SchemaItem": _one_of((_always, 1, "Schema")),
+        "ParametersItem": _one_of((_always, 1, "Parameter")),
+        "Parameter": _one_of((lambda t: t["in"] == "body", 1, "BodyParameter"), (_always, 2, "NonBodyParameter")),
+        "NonBodyParameter": _one_of((lambda t: t["in"] == "query", 3, "QueryParameter"), (_always, 4, "PathParameter")),
+        "AdditionalProperties": _one_of((_is_boolean, 2, "bool"), (_always, 1, "Schema")),
+        "StringList": _string_list,
+        "Items": _one_of((_always, 1, "Schema")),
+        "SecurityDefinition": _one_of((_always, 2, "ApiKey")),
+        "SecurityRequirement": _security_requirement,
+    },
+    {"Operation": 13, "Schema": 31},
+)
+
+_V3 = _Dialect(
+    {
+        "Document": {
+            "openapi": (1, "string"), "info": (2, "Info"), "paths": (4, "Paths"), "components": (5, "Components"),
+            "security": (6, "[SecurityRequirement]"),
+        },
+        "Info": {"title": (1, "string"), "description": (2, "string"), "version": (6, "string")},
+        "Components": {"schemas": (1, "{SchemaOrReference}"), "securitySchemes": (7, "{SecuritySchemeOrReference}")},
+        "PathItem": {m: (n, "Operation") for m, n in _OPERATIONS_V3.items()}
+        | {"parameters": (13, "[ParameterOrReference]")},
+        "Operation": {
+            "tags": (1, "strings"), "summary": (2, "string"), "description": (3, "string"), "operationId": (5, "string"),
+            "parameters": (6, "[ParameterOrReference]"), "requestBody": (7, "RequestBodyOrReference"),
+            "responses": (8, "Responses"),
+        },
+        "Parameter": {
+            "name": (1, "string"), "in": (2, "string"), "description": (3, "string"), "required": (4, "bool"),
+            "schema": (10, "SchemaOrReference"),
+        },
+        "RequestBody": {"description": (1, "string"), "content": (2, "{MediaType}"), "required": (3, "bool")},
+        "MediaType": {"schema": (1, "SchemaOrReference")},
+        "Response": {"description": (1, "string"), "content": (3, "{MediaType}")},
+        "Reference": {"$ref": (1, "string")},
+        "Schema": {
+            "nullable": (1, "bool"), "title": (9, "string"), "maximum": (11, "double"), "minimum": (13, "double"),
+            "maxLength": (15, "int"), "minLength": (16, "int"), "pattern": (17, "string"), "maxItems": (18, "int"),
+            "minItems": (19, "int"), "uniqueItems": (20, "bool"), "required": (23, "strings"), "enum": (24, "anys"),
+            "type": (25, "string"), "allOf": (26, "[SchemaOrReference]"), "oneOf": (27, "[SchemaOrReference]"),
+            "anyOf": (28, "[SchemaOrReference]"), "items": (30, "Items"), "properties": (31, "{SchemaOrReference}"),
+            "additionalProperties": (32, "AdditionalProperties"), "default": (33, "Default"),
+            "description": (34, "string"), "format": (35, "string"),
+        },
+        "SecurityScheme": {
+            "type": (1, "string"), "description": (2, "string"), "name": (3, "string"), "in": (4, "string"),
+        },
+    },
+    {
+        "Paths": _paths(1),
+        "Responses": _responses(2, "ResponseOrReference"),
+        "ResponseOrReference": _one_of((_always, 1, "Response")),
+        "ParameterOrReference": _one_of((_always, 1, "Parameter")),
+        "RequestBodyOrReference": _one_of((_always, 1, "RequestBody")),
+        "SchemaOrReference": _one_of((_is_reference, 2, "Reference"), (_always, 1, "Schema")),
+        "SecuritySchemeOrReference": _one_of((_always, 1, "SecurityScheme")),
+        "AdditionalProperties": _one_of((_is_boolean, 2, "bool"), (_always, 1, "SchemaOrReference")),
+        "Items": _one_of((_always, 1, "SchemaOrReference")),
+        "Default": _default_v3,
+        "SecurityRequirement": _security_requirement,
+    },
+    {"Operation": 13, "Schema": 36},
+)  # fmt: skip

@@ -1,0 +1,68 @@
+"""Negotiation and caching of discovery."""
+
+import msgspec
+import pytest
+
+from steersman.apimachinery.errors import StatusError
+from steersman.apiserver.discovery.catalog import Catalog
+from steersman.apiserver.discovery.handlers import DiscoveryHandlers, negotiate
+from steersman.apiserver.http import Request
+from steersman.schema.resources import Resource, table
+
+AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+
+
+def request(path: str, **headers: str) -> Request:
+    raw = [(k.replace("_", "-").encode(), v.encode()) for k, v in headers.items()]
+    scope = {"method": "GET", "path": path, "query_string": b"", "headers": raw}
+    return Request(scope, receive=lambda: None)
+
+
+@pytest.fixture
+def handlers() -> DiscoveryHandlers:
+    return DiscoveryHandlers(Catalog(table()), server_address=lambda: "127.0.0.1:6443")
+
+
+@pytest.mark.parametrize("accept", ["", "*/*", "application/json", "text/html,application/json;q=0.1"])
+def test_plain_json_is_the_default(accept):
+    assert negotiate(accept).content_type == b"application/json"
+
+
+def test_the_first_acceptable_alternative_wins():
+    assert negotiate(f"{AGGREGATED},application/json").aggregated == "v2"
+
+
+@pytest.mark.parametrize(
+    "accept", ["text/html", "application/json;as=Table;g=meta.k8s.io;v=v1", AGGREGATED.replace("v2", "v9")]
+)
+def test_what_is_not_served_is_406(accept):
+    with pytest.raises(StatusError) as refused:
+        negotiate(accept)
+    assert refused.value.code == 406
+
+
+async def test_the_aggregated_form_has_a_tag_and_answers_304(handlers):
+    first = await handlers.groups(request("/apis", accept=AGGREGATED))
+    tag = dict(first.headers)[b"etag"].decode()
+    second = await handlers.groups(request("/apis", accept=AGGREGATED, if_none_match=tag))
+    assert (first.code, second.code, second.body) == (200, 304, b"")
+
+
+async def test_a_change_of_the_catalog_shows_at_once():
+    catalog = Catalog(table())
+    handlers = DiscoveryHandlers(catalog, server_address=lambda: "")
+    await handlers.groups(request("/apis"))
+    catalog.add(Resource("example.com", "v1", "gadgets", "Gadget", "gadget", namespaced=True, verbs=("get",)))
+    groups = msgspec.json.decode((await handlers.groups(request("/apis"))).body)["groups"]
+    assert groups[-1]["name"] == "example.com"
+
+
+@pytest.mark.parametrize("path", ["/apis/apps", "/apis/apps/", "/apis/apps/v1", "/api/v1/"])
+async def test_groups_and_versions_have_documents(handlers, path):
+    assert (await handlers.below(request(path))).code == 200
+
+
+@pytest.mark.parametrize("path", ["/apis/core", "/apis/apps/v9", "/api/v2", "/apis/x/y/z"])
+async def test_unknown_groups_and_versions_are_404_in_plain_text(handlers, path):
+    answer = await handlers.below(request(path))
+    assert (answer.code, answer.body) == (404, b"404 page not found\n")
