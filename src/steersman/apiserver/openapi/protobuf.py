@@ -6,10 +6,11 @@ form. Numbers are those of ``openapiv2/OpenAPIv2.proto`` and ``openapiv3/OpenAPI
 
 from __future__ import annotations
 
-import struct
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+
+from steersman.apimachinery.protowire import boolean, double, integer, length_delimited, string
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -27,55 +28,21 @@ def encode_v3(document: Tree) -> bytes:
     return _V3.message("Document", document)
 
 
-# -- the wire format (https://protobuf.dev/programming-guides/encoding) ---------------------------------------------
-
-
-def _varint(number: int) -> bytes:
-    if number < 0x80:
-        return bytes((number,))
-    pieces = bytearray()
-    while number > 0x7F:
-        pieces.append(number & 0x7F | 0x80)
-        number >>= 7
-    pieces.append(number)
-    return bytes(pieces)
-
-
-def _length_delimited(number: int, payload: bytes) -> bytes:
-    return _varint(number << 3 | 2) + _varint(len(payload)) + payload
-
-
-def _string(number: int, value: str) -> bytes:
-    return _length_delimited(number, value.encode()) if value else b""
-
-
-def _boolean(number: int, value: bool) -> bytes:  # noqa: FBT001 — a field's value, not an option
-    return _varint(number << 3) + b"\x01" if value else b""
-
-
-def _integer(number: int, value: int) -> bytes:
-    return _varint(number << 3) + _varint(value & 0xFFFFFFFFFFFFFFFF) if value else b""
-
-
-def _double(number: int, value: float) -> bytes:
-    return _varint(number << 3 | 1) + struct.pack("<d", value)
-
-
 def _any(number: int, value: Any) -> bytes:
     """Gnostic's ``Any``: the value as YAML text; JSON is YAML."""
-    return _length_delimited(number, _string(2, msgspec.json.encode(value).decode() + "\n"))
+    return length_delimited(number, string(2, msgspec.json.encode(value).decode() + "\n"))
 
 
 def _named(number: int, name: str, payload: bytes) -> bytes:
     """One entry of a map, which gnostic writes as a list of names and values."""
-    return _length_delimited(number, _string(1, name) + _length_delimited(2, payload))
+    return length_delimited(number, string(1, name) + length_delimited(2, payload))
 
 
 _SCALARS: dict[str, Callable[[int, Any], bytes]] = {
-    "string": _string,
-    "bool": _boolean,
-    "int": _integer,
-    "double": _double,
+    "string": string,
+    "bool": boolean,
+    "int": integer,
+    "double": double,
     "any": _any,
 }
 
@@ -109,21 +76,21 @@ class _Dialect:
             if key in fields:
                 yield self._field(*fields[key], value)
             elif key.startswith("x-") and extension:
-                yield _length_delimited(extension, _string(1, key) + _any(2, value))
+                yield length_delimited(extension, string(1, key) + _any(2, value))
 
     def _field(self, number: int, form: str, value: Any) -> bytes:
         if form in _SCALARS:
             return _SCALARS[form](number, value)
         if form == "strings":
-            return b"".join(_length_delimited(number, v.encode()) for v in value)
+            return b"".join(length_delimited(number, v.encode()) for v in value)
         if form == "anys":
             return b"".join(_any(number, v) for v in value)
         if form.startswith("["):
-            return b"".join(_length_delimited(number, self.message(form[1:-1], v)) for v in value)
+            return b"".join(length_delimited(number, self.message(form[1:-1], v)) for v in value)
         if form.startswith("{"):
             entries = (_named(1, key, self.message(form[1:-1], v)) for key, v in value.items())
-            return _length_delimited(number, b"".join(entries))
-        return _length_delimited(number, self.message(form, value))
+            return length_delimited(number, b"".join(entries))
+        return length_delimited(number, self.message(form, value))
 
 
 def _one_of(*choices: tuple[Callable[[Any], bool], int, str]) -> Callable[[_Dialect, Any], bytes]:
@@ -152,7 +119,7 @@ def _responses(number: int, form: str) -> Callable[[_Dialect, Any], bytes]:
 
 def _string_list(_: _Dialect, tree: Any) -> bytes:
     """``TypeItem``, ``StringArray``: one text or several."""
-    return b"".join(_length_delimited(1, v.encode()) for v in ([tree] if isinstance(tree, str) else tree))
+    return b"".join(length_delimited(1, v.encode()) for v in ([tree] if isinstance(tree, str) else tree))
 
 
 def _security_requirement(dialect: _Dialect, tree: Any) -> bytes:
@@ -162,10 +129,10 @@ def _security_requirement(dialect: _Dialect, tree: Any) -> bytes:
 def _default_v3(_: _Dialect, value: Any) -> bytes:
     """Gnostic's defaults of version 3 are scalars: of a list or an object it says only that there is one."""
     if isinstance(value, bool):
-        return _boolean(2, value)
+        return boolean(2, value)
     if isinstance(value, int | float):
-        return _double(1, value)
-    return _string(3, value) if isinstance(value, str) else b""
+        return double(1, value)
+    return string(3, value) if isinstance(value, str) else b""
 
 
 def _always(_: Any) -> bool:
