@@ -13,9 +13,14 @@ new object in place and never the old one.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
+
+from steersman.schema.decoding import zero
+from steersman.schema.loader import struct
+from steersman.schema.resources import table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -81,7 +86,15 @@ class Strategy:
 
     def prepare_for_create(self, ctx: RequestContext, obj: Tree) -> None:
         """Drop what clients may not set (status) and set what they cannot."""
-        obj.pop("status", None)
+        self.reset_status(obj)
+
+    def reset_status(self, obj: Tree) -> None:
+        """Make the status one of which nobody has said anything: absent, or with the zeros that Go always writes."""
+        encoded = _encoded_zero_status(self.group_resource)
+        if encoded is None:
+            obj.pop("status", None)
+        else:
+            obj["status"] = msgspec.json.decode(encoded)
 
     def prepare_for_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
         """Carry over from ``old`` what this write may not change."""
@@ -158,6 +171,18 @@ class Strategy:
         """The row of the Table, one cell a column."""
         metadata = obj["metadata"]
         return [metadata.get("name", ""), metadata.get("creationTimestamp")]
+
+
+@cache
+def _encoded_zero_status(group_resource: str) -> bytes | None:
+    """The status of a new object of a built-in kind in its storage version; None when it has none."""
+    name, _, group = group_resource.partition(".")
+    for resource in table().resources:
+        stored = resource.api_version == resource.storage_api_version
+        if resource.name == name and resource.group == group and stored and resource.definition:
+            status = zero(struct(resource.definition)).get("status")
+            return None if status is None else msgspec.json.encode(status)
+    return None
 
 
 def _carry(obj: Tree, old: Tree, key: str) -> None:
