@@ -12,19 +12,18 @@ from typing import Any
 POINTERS = frozenset({"boolean", "int32", "int64", "number", "int-or-string", "time", "micro-time", "quantity", "any"})
 #: Go writes these even under `omitempty` when they are held by value: they are structs there.
 STRUCTS = frozenset({"int-or-string", "time", "micro-time", "quantity", "raw"})
-EMBEDDED = ("#ObjectMeta", "#ListMeta")
+#: Structs of these names are held by value wherever they occur.
+BY_VALUE = frozenset({"metadata", "spec", "status"})
 
 
-def flags_of(name: str, type_: Any, *, required: bool, top_level: bool, go: dict[str, list[str]]) -> str:
-    """The flags of one field; `top_level` tells that its owner is a kind with metadata."""
+def flags_of(name: str, type_: Any, *, required: bool, go: dict[str, list[str]]) -> str:
+    """The flags of one field (see `codegen.types`); `required` is the published schema's word."""
     is_struct = isinstance(type_, str) and (type_.startswith(("#", "schema-or")) or type_ in STRUCTS)
     optional_pointer = (
         not required and isinstance(type_, str) and (type_.startswith(("#", "schema-or")) or type_ in POINTERS)
     )
     if isinstance(type_, str) and type_.startswith("#"):
-        embedded = type_.rpartition(".")[2] in {"ObjectMeta", "ListMeta"} or type_ in EMBEDDED
-        if embedded or (top_level and name in {"spec", "status"}):
-            optional_pointer = False
+        optional_pointer = optional_pointer and name not in BY_VALUE
     pointer = name in go.get("pointer", ()) or (optional_pointer and name not in go.get("value", ()))
     omitempty = (not required and name not in go.get("written", ())) or name in go.get("omitted", ())
     omitzero = name in go.get("omitzero", ())

@@ -86,14 +86,10 @@ def _check_overlay(facts: dict[str, Any], tables: dict[str, dict[str, Any]]) -> 
 
 def _row(name: str, definition: Definition, *, go: dict[str, list[str]], defaults: dict[str, Any]) -> list[Any]:
     required = definition.get("required", ())
-    is_object = (
-        any(property_ == "kind" for property_ in definition.get("properties", ()))
-        and "metadata" in definition["properties"]
-    )
     fields = []
     for field, schema in definition.get("properties", {}).items():
         type_ = _type(name.rpartition(".")[0], schema, defaults=defaults)
-        flags = flags_of(field, type_, required=field in required, top_level=is_object, go=go)
+        flags = flags_of(field, type_, required=field in required, go=go)
         extras = _extras(schema)
         fields.append([field, type_, flags, extras] if extras else [field, type_, flags])
     attributes = {"atomic": True} if definition.get("x-kubernetes-map-type") == "atomic" else {}

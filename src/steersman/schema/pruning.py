@@ -1,0 +1,52 @@
+"""Fields of custom resources that their schema does not specify are dropped, and told by path.
+
+Only structure counts: a value of the wrong JSON type stays as it is, for validation to refuse. Nulls stay too, they
+may be allowed. What lies under `x-kubernetes-preserve-unknown-fields` stays, but specified fields there are pruned.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from steersman.schema.model import ListOf, MapOf, Struct, Type
+
+
+class Pruned(NamedTuple):
+    """What is left of a tree, and the paths of what was dropped (`spec.items[0].typo`), sorted as upstream tells them."""
+
+    tree: Any
+    unknown: list[str]
+
+
+def prune(struct: Struct, tree: Any) -> Pruned:
+    """A pruned copy; parts that nothing was dropped from may be shared with `tree`, which stays as it is."""
+    unknown: list[str] = []
+    pruned = _prune(struct, tree, "", unknown)
+    return Pruned(pruned, sorted(unknown))
+
+
+def _prune(type_: Type, value: Any, path: str, unknown: list[str]) -> Any:
+    if isinstance(type_, Struct) and isinstance(value, dict):
+        return _prune_struct(type_, value, path, unknown)
+    if isinstance(type_, ListOf) and isinstance(value, list):
+        return [_prune(type_.item, item, f"{path}[{index}]", unknown) for index, item in enumerate(value)]
+    if isinstance(type_, MapOf) and isinstance(value, dict):
+        return {key: _prune(type_.value, item, _join(path, key), unknown) for key, item in value.items()}
+    return value
+
+
+def _prune_struct(struct: Struct, value: dict[str, Any], path: str, unknown: list[str]) -> dict[str, Any]:
+    kept = {}
+    for key, item in value.items():
+        field = struct.fields.get(key)
+        if field is not None:
+            kept[key] = _prune(field.type, item, _join(path, key), unknown)
+        elif struct.preserve_unknown:
+            kept[key] = item
+        else:
+            unknown.append(_join(path, key))
+    return kept
+
+
+def _join(path: str, key: str) -> str:
+    return f"{path}.{key}" if path else key
