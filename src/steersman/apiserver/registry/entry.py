@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from steersman.apimachinery.codec import encode
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 Tree = dict[str, Any]
 
-_encode: Final = msgspec.json.Encoder().encode
 _decode: Final = msgspec.json.Decoder().decode
 
 _RAW_HEAD: Final = b'{"metadata":{"resourceVersion":"'
@@ -132,7 +133,7 @@ class Layout:
         for key, value in tree.items():
             if key not in ordered:
                 ordered[key] = value
-        return _encode(ordered)
+        return encode(ordered)
 
     def entry(self, key: str, value: bytes, revision: int) -> Entry:
         """The entry of a stored value. Raises ``UnreadableValueError``."""
@@ -171,4 +172,4 @@ def _says_version(value: bytes) -> bool:
 
 def object_head(kind: str, api_version: str) -> bytes:
     """``{"kind":"Pod","apiVersion":"v1",``: what goes before an entry's ``raw[1:]`` to make a whole object."""
-    return b'{"kind":%b,"apiVersion":%b,' % (_encode(kind), _encode(api_version))
+    return b'{"kind":%b,"apiVersion":%b,' % (encode(kind), encode(api_version))

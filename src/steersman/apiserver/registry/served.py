@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
+from steersman.apimachinery.codec import encode
 from steersman.apiserver.registry.entry import object_head
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from steersman.apiserver.registry.entry import Entry, Tree
     from steersman.apiserver.registry.strategy import Strategy
@@ -27,9 +26,12 @@ class ServedResource:
 
     __slots__ = (
         "cache",
+        "clock",
+        "field_labels",
         "from_storage",
         "head",
         "is_custom",
+        "list_kind",
         "resource",
         "storage",
         "strategy",
@@ -48,6 +50,8 @@ class ServedResource:
         to_storage: Callable[[Tree], Tree] | None = None,
         from_storage: Callable[[Tree], Tree] | None = None,
         is_custom: bool = False,
+        list_kind: str = "",
+        field_labels: Mapping[str, str] | None = None,
     ) -> None:
         #: In the version served.
         self.resource = resource
@@ -63,6 +67,10 @@ class ServedResource:
         self.from_storage = from_storage
         #: Items of lists carry kind and apiVersion, there is no protobuf, lists always say ``continue``.
         self.is_custom = is_custom
+        self.list_kind = list_kind or f"{resource.kind}List"
+        #: Field labels of this version → the strategy's label that it means. None: the strategy's own.
+        self.field_labels = field_labels
+        self.clock = cache.clock
         #: Goes before an entry's ``raw[1:]`` to make a whole object in this version (when ``from_storage`` is None).
         self.head = object_head(resource.kind, resource.api_version)
 
@@ -70,7 +78,7 @@ class ServedResource:
         """The whole object, encoded, in the version served."""
         if self.from_storage is None:
             return self.head + entry.raw[1:]
-        return msgspec.json.encode(self.tree(entry))
+        return encode(self.tree(entry))
 
     def tree(self, entry: Entry) -> Tree:
         """A new tree of the whole object in the version served."""

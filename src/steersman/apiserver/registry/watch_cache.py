@@ -69,7 +69,7 @@ class WatchCache:
         self.ring = ring or ChangeRing(0)
         self.wakeups = Wakeups(prefix, clock=clock)
         self._store = store
-        self._clock = clock
+        self.clock = clock
         self._tasks = tasks
         self._entries: dict[str, Entry] = {}
         #: Keys in byte order, and the entries in the same order (slices of it are what lists are made from).
@@ -122,7 +122,7 @@ class WatchCache:
     async def _fill(self) -> None:
         try:
             while not await self._fill_once():
-                await self._clock.sleep(_REFILL_PAUSE_SECONDS)
+                await self.clock.sleep(_REFILL_PAUSE_SECONDS)
         finally:
             self._filling = None
 
@@ -260,7 +260,7 @@ class WatchCache:
         reached: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         waiter = (number, reached)
         insort(waiters, waiter, key=_number)
-        timer = self._clock.timer(seconds, lambda: _settle(reached))
+        timer = self.clock.timer(seconds, lambda: _settle(reached))
         try:
             await reached
         finally:

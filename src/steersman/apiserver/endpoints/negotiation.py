@@ -1,0 +1,204 @@
+"""Which form an answer takes: what ``Accept``, ``Accept-Encoding`` and ``pretty`` ask for.
+
+Served are JSON and YAML of everything, Tables and metadata alone of every resource, and of the kinds in
+``meta_protobuf`` (metadata alone, Status) protobuf as well. A clause of ``Accept`` that cannot be met is passed over
+for the next one; when none can be met the answer is 406, before anything is looked up.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from steersman.apimachinery import meta_protobuf
+from steersman.apimachinery.errors import Reason, failure, not_acceptable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from steersman.apimachinery.errors import StatusError
+    from steersman.apiserver.http import Request
+
+
+class Media(StrEnum):
+    """How a tree becomes bytes."""
+
+    JSON = "application/json"
+    YAML = "application/yaml"
+    PROTOBUF = meta_protobuf.MEDIA_TYPE
+
+
+class Shape(StrEnum):
+    """What of an object is shown; the value is the kind that clients ask for with ``as``."""
+
+    OBJECT = ""
+    TABLE = "Table"
+    METADATA = "PartialObjectMetadata"
+    METADATA_LIST = "PartialObjectMetadataList"
+
+
+class Form(msgspec.Struct, frozen=True):
+    """The negotiated form of an answer."""
+
+    media: Media = Media.JSON
+    shape: Shape = Shape.OBJECT
+    #: ``meta.k8s.io/v1`` or ``v1beta1``: the apiVersion of Tables and metadata.
+    meta_version: str = "meta.k8s.io/v1"
+    #: For people: JSON in lines.
+    pretty: bool = False
+
+
+class _Clause(msgspec.Struct, frozen=True):
+    type: str
+    subtype: str
+    params: Mapping[str, str]
+    quality: float
+
+
+PLAIN: Final = Form()
+_META_VERSIONS: Final = {"v1": "meta.k8s.io/v1", "v1beta1": "meta.k8s.io/v1beta1"}
+_LINES: Final = Form(pretty=True)
+_OFFERED: Final = (Media.JSON, Media.YAML, Media.PROTOBUF)
+_OFFERED_OF_CUSTOM: Final = (Media.JSON, Media.YAML)
+_STREAMED: Final = (f"{Media.JSON};stream=watch",)
+_ROUTED: Final = frozenset({*_OFFERED, "*/*"})
+_TRUE: Final = frozenset({"1", "t", "T", "true", "TRUE", "True"})
+#: What people type into; these get lines without asking.
+_PEOPLE: Final = ("curl", "Wget", "Mozilla/5.0")
+
+
+def negotiate(request: Request, *, stream: bool = False, is_custom: bool = False) -> Form:
+    """The form for this request; with ``stream``, of the events of a watch. Raises 406."""
+    accept = request.header(b"accept")
+    form = _negotiated(accept, stream, is_custom)
+    if form is None:
+        raise _refused(accept, stream=stream, is_custom=is_custom)
+    if not form.pretty and form.media is Media.JSON and not stream and _wants_lines(request):
+        return msgspec.structs.replace(form, pretty=True)
+    return form
+
+
+def negotiate_status(request: Request) -> Form:
+    """The form of a Status that refuses the request: there is always one."""
+    form = _negotiated_status(request.header(b"accept"))
+    if form is None:
+        return _LINES
+    if not form.pretty and form.media is Media.JSON and _wants_lines(request):
+        return _LINES
+    return form
+
+
+def _refused(accept: str, *, stream: bool, is_custom: bool) -> StatusError:
+    """Routes of built-in kinds look at the header before the endpoint does, and say it in their own words."""
+    if not is_custom and not _has_route(accept):
+        why = f"406: Not Acceptable\n\nAvailable representations: {', '.join(_OFFERED)}"
+        return failure(406, Reason.NOT_ACCEPTABLE, why, details={})
+    return not_acceptable(_STREAMED if stream else _OFFERED_OF_CUSTOM if is_custom else _OFFERED)
+
+
+def _has_route(accept: str) -> bool:
+    """By the media types alone; ``application/*`` is none."""
+    media_types = {part.partition(";")[0].strip() for part in accept.split(",")}
+    return not accept or not media_types.isdisjoint(_ROUTED)
+
+
+def accepts_gzip(request: Request) -> bool:
+    """Whether the answer may be compressed."""
+    return any(token.strip() == "gzip" for token in request.header(b"accept-encoding").split(","))
+
+
+def is_true(text: str) -> bool:
+    """Go's ``strconv.ParseBool``; what is no boolean counts as false."""
+    return text in _TRUE
+
+
+@lru_cache(maxsize=256)
+def _negotiated(accept: str, stream: bool, is_custom: bool) -> Form | None:  # noqa: FBT001 — keys of the cache
+    if not accept:
+        return PLAIN
+    if not is_custom and not _has_route(accept):
+        return None
+    for clause in _clauses(accept):
+        for media in _OFFERED:
+            form = _matched(clause, media, stream=stream)
+            if form is not None and not (media is Media.PROTOBUF and not _in_protobuf(form, stream=stream)):
+                # YAML has no stream; upstream gives up here instead of trying what comes next.
+                return None if stream and media is Media.YAML else form
+    return None
+
+
+@lru_cache(maxsize=256)
+def _negotiated_status(accept: str) -> Form | None:
+    if not accept:
+        return PLAIN
+    for clause in _clauses(accept):
+        for media in _OFFERED:
+            form = _matched(clause, media, stream=False)
+            if form is not None and form.shape is Shape.OBJECT:
+                return form
+    return None
+
+
+def _in_protobuf(form: Form, *, stream: bool) -> bool:
+    """Whether this can be said in protobuf."""
+    return not stream and form.shape in (Shape.METADATA, Shape.METADATA_LIST)
+
+
+def _matched(clause: _Clause, media: Media, *, stream: bool) -> Form | None:
+    """The form if the clause accepts the media type and what it wants of it is there."""
+    main, _, sub = media.partition("/")
+    if (
+        clause.type not in (main, "*")
+        or clause.subtype not in (sub, "*")
+        or (clause.type == "*") > (clause.subtype == "*")
+    ):
+        return None
+    params = clause.params
+    if params.get("stream", "") not in ("", "watch" if stream else ""):
+        return None
+    shape, version = Shape.OBJECT, PLAIN.meta_version
+    if not params.keys().isdisjoint(("as", "g", "v")):
+        version = _META_VERSIONS.get(params.get("v", ""), "")
+        if params.get("g") != "meta.k8s.io" or not version or params.get("as") not in _SHAPES:
+            return None
+        shape = Shape(params["as"])
+    if media is Media.PROTOBUF and shape is Shape.TABLE:
+        return None
+    return Form(media, shape, version, pretty=params.get("pretty") == "1")
+
+
+_SHAPES: Final = frozenset({Shape.TABLE, Shape.METADATA, Shape.METADATA_LIST})
+
+
+def _clauses(accept: str) -> list[_Clause]:
+    """The alternatives, best first; malformed ones are left out."""
+    clauses = []
+    for part in accept.split(","):
+        media, *params = part.split(";")
+        main, slash, sub = (text.strip() for text in media.partition("/"))
+        if not slash and main == "*":
+            sub = "*"
+        elif not sub or "/" in sub:
+            continue
+        pairs = [param.partition("=") for param in params]
+        values = {key.strip(): value.strip() for key, _, value in pairs if value and "=" not in value}
+        clauses.append(_Clause(main, sub, values, _quality(values.pop("q", ""))))
+    clauses.sort(key=lambda clause: (-clause.quality, clause.type == "*", clause.subtype == "*"))
+    return clauses
+
+
+def _quality(text: str) -> float:
+    try:
+        return float(text) if text else 1.0
+    except ValueError:
+        return 0.0
+
+
+def _wants_lines(request: Request) -> bool:
+    """``pretty=true``, or a client that a person sits at (unless ``pretty`` says otherwise)."""
+    if b"pretty" in request.raw_query and (pretty := request.param("pretty")):
+        return is_true(pretty)
+    return request.header(b"user-agent").startswith(_PEOPLE)

@@ -1,0 +1,207 @@
+"""What of an object is shown: the object, its metadata alone, or a row of a Table. All in JSON, as bytes.
+
+The views work on entries and, where nothing has to be decoded, on their bytes. ``representation`` makes answers of them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+import msgspec
+
+from steersman.apimachinery.codec import encode
+from steersman.apimachinery.errors import Reason, bad_request, failure
+from steersman.apimachinery.field import invalid
+from steersman.apiserver.endpoints.negotiation import Shape
+from steersman.apiserver.registry.entry import object_head
+from steersman.schema.decoding import zero
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from steersman.apiserver.endpoints.negotiation import Form
+    from steersman.apiserver.registry.entry import Entry, Tree
+    from steersman.apiserver.registry.served import ServedResource
+
+
+class View(Protocol):
+    """One way to show objects of a resource."""
+
+    #: Items of lists are the entries' own bytes.
+    is_raw: bool
+
+    def item(self, entry: Entry) -> bytes:
+        """The object as an element of a list."""
+
+    def whole(self, entry: Entry) -> bytes:
+        """The object alone: the answer to a GET, or the object of an event."""
+
+    def whole_of(self, tree: Tree) -> bytes:
+        """As ``whole``, of a tree in the version served that is not stored like this (a dry run, a bookmark)."""
+
+    def list_ends(self, metadata: Tree, *, is_empty: bool) -> tuple[bytes, bytes]:
+        """What stands before and after the elements of a list."""
+
+
+class ObjectView:
+    """Objects as they are."""
+
+    def __init__(self, served: ServedResource) -> None:
+        self._served = served
+        self.is_raw = served.from_storage is None and not served.is_custom
+
+    def item(self, entry: Entry) -> bytes:
+        served = self._served
+        if self.is_raw:
+            return entry.raw
+        if served.is_custom:
+            return served.object_bytes(entry)
+        tree = served.tree(entry)
+        del tree["kind"], tree["apiVersion"]  # lists of built-in kinds say it once
+        return encode(tree)
+
+    def whole(self, entry: Entry) -> bytes:
+        return self._served.object_bytes(entry)
+
+    def whole_of(self, tree: Tree) -> bytes:
+        return encode(tree)
+
+    def list_ends(self, metadata: Tree, *, is_empty: bool) -> tuple[bytes, bytes]:
+        del is_empty
+        served = self._served
+        if served.is_custom:
+            metadata = {"continue": "", **metadata}
+        head = object_head(served.list_kind, served.resource.api_version)
+        return b'%b"metadata":%b,"items":[' % (head, encode(metadata)), b"]}"
+
+
+class _RawMetadata(msgspec.Struct, gc=False):
+    metadata: msgspec.Raw
+
+
+_decode_metadata: Final = msgspec.json.Decoder(_RawMetadata).decode
+
+
+class MetadataView:
+    """``PartialObjectMetadata``: the metadata alone, under the kind that all resources share."""
+
+    is_raw = False
+
+    def __init__(self, served: ServedResource, api_version: str) -> None:
+        self._served = served
+        self._api_version = api_version
+        self._head = object_head(Shape.METADATA, api_version) + b'"metadata":'
+
+    def item(self, entry: Entry) -> bytes:
+        served = self._served
+        if served.from_storage is not None:
+            return self.whole_of(served.tree(entry))
+        return b"%b%b}" % (self._head, bytes(_decode_metadata(entry.raw).metadata))
+
+    def whole(self, entry: Entry) -> bytes:
+        return self.item(entry)
+
+    def whole_of(self, tree: Tree) -> bytes:
+        return b"%b%b}" % (self._head, encode(tree["metadata"]))
+
+    def list_ends(self, metadata: Tree, *, is_empty: bool) -> tuple[bytes, bytes]:
+        head = object_head(Shape.METADATA_LIST, self._api_version)
+        # Go's slice is nil when nothing was appended to it.
+        brackets = (b"null", b"}") if is_empty else (b"[", b"]}")
+        return b'%b"metadata":%b,"items":%b' % (head, encode(metadata), brackets[0]), brackets[1]
+
+
+class TableView:
+    """Rows of cells, each with the object's metadata, the object, or nothing (``includeObject``)."""
+
+    is_raw = False
+
+    def __init__(self, served: ServedResource, api_version: str, *, include: str, now: datetime) -> None:
+        self._served = served
+        self._now = now
+        self._head = object_head(Shape.TABLE, api_version)
+        self._object: View | None = None
+        if include == "Object":
+            self._object = ObjectView(served)
+        elif include != "None":
+            self._object = MetadataView(served, api_version)
+
+    def item(self, entry: Entry) -> bytes:
+        shown = b"null" if self._object is None else self._object.whole(entry)
+        return self._row(self._served.cache.layout.tree(entry), shown)
+
+    def whole(self, entry: Entry) -> bytes:
+        return self._table(str(entry.revision), self.item(entry), columns=True)
+
+    def whole_of(self, tree: Tree) -> bytes:
+        return self._table(tree["metadata"].get("resourceVersion", ""), self._row_of(tree), columns=True)
+
+    def event(self, entry: Entry, *, is_first: bool) -> bytes:
+        """As ``whole``; only a watch's first Table tells the columns."""
+        return self._table(str(entry.revision), self.item(entry), columns=is_first)
+
+    def event_of(self, tree: Tree, *, is_first: bool) -> bytes:
+        """As ``whole_of``; only a watch's first Table tells the columns."""
+        return self._table(tree["metadata"].get("resourceVersion", ""), self._row_of(tree), columns=is_first)
+
+    def list_ends(self, metadata: Tree, *, is_empty: bool) -> tuple[bytes, bytes]:
+        del is_empty
+        return b'%b"metadata":%b,"columnDefinitions":%b,"rows":[' % (
+            self._head,
+            encode(metadata),
+            self._columns(),
+        ), b"]}"
+
+    def _table(self, version: str, row: bytes, *, columns: bool) -> bytes:
+        metadata = {"resourceVersion": version} if version else {}
+        definitions = self._columns() if columns else b"null"
+        return b'%b"metadata":%b,"columnDefinitions":%b,"rows":[%b]}' % (self._head, encode(metadata), definitions, row)
+
+    def _row_of(self, tree: Tree) -> bytes:
+        shown = b"null" if self._object is None else self._object.whole_of(tree)
+        to_storage = self._served.to_storage
+        return self._row(tree if to_storage is None else to_storage(tree), shown)
+
+    def _row(self, tree: Tree, shown: bytes) -> bytes:
+        return b'{"cells":%b,"object":%b}' % (encode(self._served.strategy.cells(tree, self._now)), shown)
+
+    def _columns(self) -> bytes:
+        columns: list[dict[str, Any]] = [
+            {
+                "name": column.name,
+                "type": column.type,
+                "format": column.format,
+                "description": column.description,
+                "priority": column.priority,
+            }
+            for column in self._served.strategy.columns
+        ]
+        return encode(columns)
+
+
+def view_of(served: ServedResource, form: Form, *, include: str = "", is_list: bool = False) -> View:
+    """The view that a form asks for. Raises 406 when a list is asked for as an object or the other way round."""
+    match form.shape:
+        case Shape.OBJECT:
+            return ObjectView(served)
+        case Shape.TABLE:
+            if include not in ("", "Metadata", "Object", "None"):
+                fault = invalid("includeObject", include, "must be 'Metadata', 'Object', 'None', or empty")
+                raise bad_request(f"Unable to convert to Table as requested: {fault}")
+            return TableView(served, form.meta_version, include=include, now=served.clock.now())
+        case Shape.METADATA | Shape.METADATA_LIST:
+            if is_list != (form.shape is Shape.METADATA_LIST):
+                what = f"is a list ({served.list_kind})" if is_list else f"is not a list ({served.resource.kind})"
+                message = f"you requested {form.shape}, but the requested object {what}"
+                raise failure(406, Reason.NOT_ACCEPTABLE, message)
+            return MetadataView(served, form.meta_version)
+
+
+def bookmark_tree(served: ServedResource, revision: int, *, ends_initial_events: bool) -> Tree:
+    """An object of the watched kind with nothing but a version."""
+    metadata: Tree = {"resourceVersion": str(revision)}
+    if ends_initial_events:
+        metadata["annotations"] = {"k8s.io/initial-events-end": "true"}
+    blank = zero(served.struct) if served.struct is not None else {}
+    resource = served.resource
+    return {**blank, "kind": resource.kind, "apiVersion": resource.api_version, "metadata": metadata}
