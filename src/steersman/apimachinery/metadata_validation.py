@@ -1,0 +1,247 @@
+"""The rules of ``metadata`` that all kinds share, on create and on update.
+
+The functions take the ``metadata`` tree; wrong types were refused before, by decoding.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.apimachinery import field, names
+from steersman.apimachinery.field import FieldError, Path
+from steersman.apimachinery.gotext import quote
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+Errors = list[FieldError]
+Metadata = dict[str, Any]
+
+ANNOTATIONS_MAX_BYTES: Final = 256 * 1024
+FIELD_MANAGER_MAX_BYTES: Final = 128
+SUBRESOURCE_MAX_BYTES: Final = 256
+
+#: The only finalizers without a domain.
+STANDARD_FINALIZERS: Final = frozenset({"kubernetes", "orphan", "foregroundDeletion"})
+
+_METADATA: Final = Path("metadata")
+_FINALIZERS: Final = _METADATA.child("finalizers")
+_OWNER_FIELDS: Final = ("apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion")
+#: What an update may not change, with the value that absence stands for.
+_FIXED: Final = {
+    "name": "",
+    "namespace": "",
+    "uid": "",
+    "creationTimestamp": None,
+    "deletionTimestamp": None,
+    "deletionGracePeriodSeconds": None,
+}
+
+
+def _invalid(path: Path, value: Any, faults: Sequence[str]) -> Errors:
+    return [field.invalid(path, value, fault) for fault in faults]
+
+
+def validate_object_meta(
+    metadata: Metadata, *, namespaced: bool, name_rule: names.NameRule, path: Path = _METADATA
+) -> Errors:
+    """All that can be said of ``metadata`` without knowing what it was before."""
+    errors: Errors = []
+    generate_name = metadata.get("generateName")
+    if generate_name:
+        errors += _invalid(path.child("generateName"), generate_name, name_rule(generate_name, prefix=True))
+    name = metadata.get("name")
+    if name:
+        errors += _invalid(path.child("name"), name, name_rule(name))
+    else:
+        errors.append(field.required(path.child("name"), "name or generateName is required"))
+    errors += _validate_namespace(metadata.get("namespace") or "", namespaced=namespaced, path=path.child("namespace"))
+    generation = metadata.get("generation") or 0
+    if generation < 0:
+        errors.append(field.invalid(path.child("generation"), generation, "must be greater than or equal to 0"))
+    errors += _validate_loose_parts(metadata, path)
+    errors += validate_finalizers(metadata.get("finalizers") or [], path.child("finalizers"))
+    errors += validate_managed_fields(metadata.get("managedFields") or [], path.child("managedFields"))
+    return errors
+
+
+def _validate_namespace(namespace: str, *, namespaced: bool, path: Path) -> Errors:
+    if not namespaced:
+        return [field.forbidden(path, "not allowed on this type")] if namespace else []
+    if not namespace:
+        return [field.required(path)]
+    return _invalid(path, namespace, names.name_is_dns_label(namespace))
+
+
+def _validate_loose_parts(metadata: Metadata, path: Path) -> Errors:
+    errors: Errors = []
+    if labels := metadata.get("labels"):
+        errors += validate_labels(labels, path.child("labels"))
+    if annotations := metadata.get("annotations"):
+        errors += validate_annotations(annotations, path.child("annotations"))
+    if references := metadata.get("ownerReferences"):
+        errors += validate_owner_references(references, path.child("ownerReferences"))
+    return errors
+
+
+def validate_object_meta_update(new: Metadata, old: Metadata, *, path: Path = _METADATA) -> Errors:
+    """What may not change, and the parts that may."""
+    errors: Errors = []
+    if old.get("deletionTimestamp"):
+        errors += _validate_no_new_finalizers(new, old, path.child("finalizers"))
+    if not new.get("resourceVersion"):
+        errors.append(field.invalid(path.child("resourceVersion"), "", "must be specified for an update"))
+    generation = new.get("generation") or 0
+    if generation < (old.get("generation") or 0):
+        errors.append(field.invalid(path.child("generation"), generation, "must not be decremented"))
+    for name, absent in _FIXED.items():
+        errors += validate_immutable(_present(new, name, absent), _present(old, name, absent), path.child(name))
+    errors += _validate_loose_parts(new, path)
+    errors += validate_managed_fields(new.get("managedFields") or [], path.child("managedFields"))
+    return errors
+
+
+def _present(metadata: Metadata, name: str, absent: str | None) -> Any:
+    value = metadata.get(name)
+    return absent if value is None else value
+
+
+def validate_immutable(new: Any, old: Any, path: Path) -> Errors:
+    """A value that an update may not change."""
+    return [] if new == old else [field.invalid(path, new, "field is immutable")]
+
+
+def _validate_no_new_finalizers(new: Metadata, old: Metadata, path: Path) -> Errors:
+    added = set(new.get("finalizers") or ()) - set(old.get("finalizers") or ())
+    if not added:
+        return []
+    listed = ", ".join(map(quote, sorted(added)))
+    return [
+        field.forbidden(
+            path,
+            f"no new finalizers can be added if the object is being deleted, found new finalizers []string{{{listed}}}",
+        )
+    ]
+
+
+def validate_labels(labels: Mapping[str, str], path: Path) -> Errors:
+    """Keys and values."""
+    errors: Errors = []
+    for key, value in labels.items():
+        errors += _invalid(path, key, names.check_qualified_name(key))
+        errors += _invalid(path, value, names.check_label_value(value))
+    return errors
+
+
+def validate_annotations(annotations: Mapping[str, str], path: Path) -> Errors:
+    """Keys, whose case does not matter, and the size of all together."""
+    errors: Errors = []
+    size = 0
+    for key, value in annotations.items():
+        errors += _invalid(path, key, names.check_qualified_name(key.lower()))
+        size += _size(key) + _size(value)
+    if size > ANNOTATIONS_MAX_BYTES:
+        errors.append(field.too_long(path, max_bytes=ANNOTATIONS_MAX_BYTES))
+    return errors
+
+
+def _size(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
+
+
+def validate_owner_references(references: Sequence[dict[str, Any]], path: Path) -> Errors:
+    """Each names its owner wholly, and at most one is the controller."""
+    errors: Errors = []
+    controller = ""
+    for reference in references:
+        errors += _validate_owner_reference(reference, path)
+        if not reference.get("controller"):
+            continue
+        owner = f"{reference.get('kind', '')}/{reference.get('name', '')}"
+        if controller:
+            why = (
+                'Only one reference can have Controller set to true. Found "true" in references for '
+                f"{controller} and {owner}"
+            )
+            errors.append(field.invalid(path, [_in_order(shown) for shown in references], why))
+        else:
+            controller = owner
+    return errors
+
+
+def _validate_owner_reference(reference: dict[str, Any], path: Path) -> Errors:
+    errors: Errors = []
+    api_version = reference.get("apiVersion") or ""
+    kind = reference.get("kind") or ""
+    if not api_version.rpartition("/")[2] or api_version.count("/") > 1:
+        errors.append(field.invalid(path.child("apiVersion"), api_version, "version must not be empty"))
+    for name in ("kind", "name", "uid"):
+        if not reference.get(name):
+            errors.append(field.invalid(path.child(name), "", "must not be empty"))
+    if (api_version, kind) == ("v1", "Event"):
+        why = "/v1, Kind=Event is disallowed from being an owner"
+        errors.append(field.invalid(path, _in_order(reference), why))
+    return errors
+
+
+def _in_order(reference: dict[str, Any]) -> dict[str, Any]:
+    """As messages show it: fields in the type's order, required ones also when empty."""
+    shown = {name: reference.get(name, "") for name in _OWNER_FIELDS[:4]}
+    return shown | {name: reference[name] for name in _OWNER_FIELDS[4:] if reference.get(name) is not None}
+
+
+def validate_finalizer_name(name: str, path: Path) -> Errors:
+    """A qualified name."""
+    return _invalid(path, name, names.check_qualified_name(name))
+
+
+def validate_finalizers(finalizers: Sequence[str], path: Path) -> Errors:
+    """Names, and no contradiction between the two that say what becomes of dependents."""
+    errors: Errors = []
+    for name in finalizers:
+        errors += validate_finalizer_name(name, path)
+    if "orphan" in finalizers and "foregroundDeletion" in finalizers:
+        why = "finalizer orphan and foregroundDeletion cannot be both set"
+        errors.append(field.invalid(path, list(finalizers), why))
+    return errors
+
+
+def validate_standard_finalizers(finalizers: Sequence[str], path: Path = _FINALIZERS) -> Errors:
+    """What built-in kinds ask for beyond: a domain, but for the standard ones."""
+    why = "name is neither a standard finalizer name nor is it fully qualified"
+    return [
+        field.invalid(path.index(position), name, why)
+        for position, name in enumerate(finalizers)
+        if "/" not in name and name not in STANDARD_FINALIZERS
+    ]
+
+
+def validate_managed_fields(entries: Sequence[dict[str, Any]], path: Path) -> Errors:
+    """Each entry's operation, type, manager and subresource."""
+    errors: Errors = []
+    for position, entry in enumerate(entries):
+        here = path.index(position)
+        operation = entry.get("operation", "")
+        if operation not in ("Apply", "Update"):
+            errors.append(field.invalid(here.child("operation"), operation, "must be `Apply` or `Update`"))
+        fields_type = entry.get("fieldsType") or ""
+        if fields_type not in ("", "FieldsV1"):
+            errors.append(field.invalid(here.child("fieldsType"), fields_type, "must be `FieldsV1`"))
+        errors += validate_field_manager(entry.get("manager") or "", here.child("manager"))
+        if _size(entry.get("subresource") or "") > SUBRESOURCE_MAX_BYTES:
+            errors.append(field.too_long(here.child("subresource"), max_bytes=SUBRESOURCE_MAX_BYTES))
+    return errors
+
+
+def validate_field_manager(manager: str, path: Path) -> Errors:
+    """The name a writer gives itself: short and printable."""
+    errors: Errors = []
+    if _size(manager) > FIELD_MANAGER_MAX_BYTES:
+        errors.append(field.too_long(path, max_bytes=FIELD_MANAGER_MAX_BYTES))
+    position = 0
+    for char in manager:
+        if not char.isprintable():
+            why = f"invalid character U+{ord(char):04X} (at position {position})"
+            errors.append(field.invalid(path, manager, why))
+        position += _size(char)
+    return errors
