@@ -24,7 +24,7 @@ def random_lease_id() -> int:
 class Lease:
     """One lease."""
 
-    __slots__ = ("deadline", "keys", "lease_id", "persisted_seconds", "ttl_seconds")
+    __slots__ = ("deadline", "ending", "keys", "lease_id", "persisted_seconds", "ttl_seconds")
 
     def __init__(self, lease_id: int, *, ttl_seconds: int, deadline: float, persisted_seconds: float) -> None:
         self.lease_id = lease_id
@@ -34,6 +34,8 @@ class Lease:
         #: What the disk says is left: after a crash the lease gets that much time again.
         self.persisted_seconds = persisted_seconds
         self.keys: set[str] = set()
+        #: Its end is on the way to the disk: it takes no keys and cannot be renewed any more.
+        self.ending = False
 
 
 class LeaseTable:
@@ -49,23 +51,28 @@ class LeaseTable:
         self._timer: Timer | None = None
 
     def __contains__(self, lease_id: int) -> bool:
-        return lease_id in self._leases
+        lease = self._leases.get(lease_id)
+        return lease is not None and not lease.ending
 
     def __iter__(self) -> Iterator[Lease]:
         return iter(self._leases.values())
 
     def get(self, lease_id: int) -> Lease:
+        """Raises ``LeaseNotFound``."""
         lease = self._leases.get(lease_id)
-        if lease is None:
+        if lease is None or lease.ending:
             raise LeaseNotFound(f"lease {lease_id} does not exist")
         return lease
 
-    def add(self, lease_id: int, *, ttl_seconds: int, remaining_seconds: float) -> Lease:
-        """Start a lease. Raises ``StoreError`` when the id is taken, ``ValueError`` for a time below a second."""
+    def check_new(self, lease_id: int, *, ttl_seconds: int) -> None:
+        """Raises ``StoreError`` when the id is taken, ``ValueError`` for a time below a second."""
         if ttl_seconds < 1:
             raise ValueError("a lease lasts a second at least")
         if lease_id in self._leases:
             raise StoreError(f"lease {lease_id} exists already")
+
+    def add(self, lease_id: int, *, ttl_seconds: int, remaining_seconds: float) -> Lease:
+        """Start a lease."""
         deadline = self._clock.monotonic() + remaining_seconds
         lease = Lease(lease_id, ttl_seconds=ttl_seconds, deadline=deadline, persisted_seconds=remaining_seconds)
         self._leases[lease_id] = lease
@@ -96,7 +103,8 @@ class LeaseTable:
 
     def retry(self, lease_id: int, *, seconds: float) -> None:
         """Report an expired lease again after ``seconds``, because ending it failed."""
-        if lease_id in self._leases:
+        if (lease := self._leases.get(lease_id)) is not None:
+            lease.ending = False
             heapq.heappush(self._deadlines, (self._clock.monotonic() + seconds, lease_id))
             self._arm()
 
@@ -119,7 +127,7 @@ class LeaseTable:
         expired = []
         while self._deadlines and self._deadlines[0][0] <= now:
             lease = self._leases.get(heapq.heappop(self._deadlines)[1])
-            if lease is None:
+            if lease is None or lease.ending:
                 continue
             if lease.deadline > now:
                 heapq.heappush(self._deadlines, (lease.deadline, lease.lease_id))

@@ -151,9 +151,10 @@ class MemoryStore:
 
     async def grant_lease(self, ttl_seconds: int, *, lease_id: int = 0) -> int:
         self._check_open()
-        return self._leases.add(
-            lease_id or self._new_lease_id(), ttl_seconds=ttl_seconds, remaining_seconds=ttl_seconds
-        ).lease_id
+        lease_id = lease_id or self._new_lease_id()
+        self._leases.check_new(lease_id, ttl_seconds=ttl_seconds)
+        self._leases.add(lease_id, ttl_seconds=ttl_seconds, remaining_seconds=ttl_seconds)
+        return lease_id
 
     async def keep_alive(self, lease_id: int) -> None:
         self._check_open()

@@ -1,0 +1,52 @@
+"""Why a file cannot be opened as a store. Each message says what to do next."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from steersman.storage.store import StoreError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class StoreLocked(StoreError):  # noqa: N818 — reads as what happened
+    """Another process has the file open."""
+
+    def __init__(self, path: Path, pid: int | None) -> None:
+        holder = f"process {pid}" if pid is not None else "another process"
+        super().__init__(f"{path} is in use by {holder}; stop it, or choose another data directory")
+        #: Of the holder, None when it did not say.
+        self.pid = pid
+
+
+class NotAStore(StoreError):  # noqa: N818 — reads as what happened
+    """The file holds something else; it was left as it is."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(f"{path} is not a Steersman store ({reason}); it was left untouched")
+
+
+class SchemaTooNew(StoreError):  # noqa: N818 — reads as what happened
+    """A later release wrote the file; it was left as it is."""
+
+    def __init__(self, path: Path, *, found: int, known: int) -> None:
+        super().__init__(
+            f"{path} was written by a newer Steersman (schema {found}, this one knows up to {known}); "
+            "it was left untouched, use that release or newer"
+        )
+        self.found = found
+
+
+class CorruptStore(StoreError):  # noqa: N818 — reads as what happened
+    """The file is damaged."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(f"{path} is damaged ({reason}); restore a backup, or move it away to start empty")
+
+
+class StoreNotWritable(StoreError):  # noqa: N818 — reads as what happened
+    """The file or its folder cannot be written."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(f"{path} cannot be opened for writing ({reason}); check its permissions and the disk")

@@ -1,0 +1,70 @@
+"""What the event loop knows of every key without asking the disk, and how to take back what did not get there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Sequence
+
+    from steersman.storage.leases import LeaseTable
+
+
+class Entry(msgspec.Struct, frozen=True, gc=False):
+    """A key as the newest accepted write leaves it, on disk or not yet."""
+
+    #: The one copy of the string: rows, events and answers share it.
+    key: str
+    mod_revision: int
+    create_revision: int
+    lease_id: int
+
+
+#: kind, id, key, create_revision, lease_id, value: a row of the view ``change``.
+Row = tuple[int, int, str, int, int, bytes | None]
+
+
+class Write:
+    """Something accepted that the writer is to persist; answered when it is on disk and applied."""
+
+    __slots__ = ("done", "epoch", "revision", "rows", "statements", "undo")
+
+    def __init__(
+        self,
+        done: asyncio.Future[int],
+        *,
+        epoch: int,
+        revision: int = 0,
+        statements: Sequence[tuple[str, tuple[object, ...]]] = (),
+    ) -> None:
+        self.done = done
+        #: Writes of an epoch are refused after one of them failed, because each may build on those before it.
+        self.epoch = epoch
+        #: 0 when it changes no key.
+        self.revision = revision
+        self.rows: list[Row] = []
+        #: The entries that it replaced, in order.
+        self.undo: list[tuple[str, Entry | None]] = []
+        #: Besides the rows: leases, marks.
+        self.statements = statements
+
+
+class Index(dict[str, Entry]):
+    """All keys. Ahead of the disk by the writes that are under way."""
+
+    def take_back(self, write: Write, leases: LeaseTable) -> None:
+        """Undo a write that was not kept; the newest first."""
+        for key, before in reversed(write.undo):
+            current = self.get(key)
+            leases.move(
+                key,
+                before=0 if current is None else current.lease_id,
+                after=0 if before is None else before.lease_id,
+            )
+            if before is None:
+                del self[key]
+            else:
+                self[key] = before

@@ -1,0 +1,246 @@
+"""Reads of the file. Everything here blocks: small reads are made on the loop, the others in a thread.
+
+SQLite hands the interpreter lock back and forth for every row it returns, and a thread may wait for a busy loop each
+time. So a page of rows comes as one row: the columns as JSON, the values joined into one blob.
+"""
+
+# ruff: noqa: S608 — SQL is put together from the constants of this module only
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from steersman.storage.keys import prefix_end
+from steersman.storage.sqlite.index import Entry
+from steersman.storage.sqlite.schema import POSITION_BITS
+from steersman.storage.store import Event, KeyValue
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterable, Mapping, Sequence
+
+
+#: Sorts after every text: the end of a range that has none.
+_NO_END = b""
+_PAGE_ROWS_FIRST = 64
+_PAGE_ROWS_MAX = 2000
+_PAGE_BYTES = 1 << 20
+_INDEX_PAGE_ROWS = 5000
+#: A catch-up reads at most so many writes, and about so many bytes, at once: it runs on the loop.
+_CATCH_UP_ROWS = 300
+_CATCH_UP_BYTES = 1 << 20
+
+_PRESENT = "SELECT key, mod_revision, create_revision, lease_id, value FROM latest WHERE key >= :low AND key < :high"
+#: The state at ``:at``: rows that have not changed since, and rows put out of their place since that were there then.
+_PAST = f"""
+{_PRESENT} AND mod_revision <= :at
+UNION ALL
+SELECT key, mod_revision, create_revision, lease_id, value FROM history
+WHERE key >= :low AND key < :high AND id >= :after_id AND mod_revision BETWEEN 1 AND :at
+"""
+_PAGE = (
+    "SELECT json_group_array(json_array(key, mod_revision, create_revision, lease_id, length(value))),"
+    " CAST(group_concat(CAST(value AS TEXT), '') AS BLOB) FROM ({rows} ORDER BY key LIMIT :rows)"
+)
+_PAGE_KEYS = (
+    "SELECT json_group_array(json_array(key, mod_revision, create_revision, lease_id, 0)), x''"
+    " FROM ({rows} ORDER BY key LIMIT :rows)"
+)
+
+#: The last of the rows that one catch-up looks at.
+_WINDOW = """
+SELECT max(id) FROM (
+  SELECT id FROM history WHERE id >= :first AND id < :end
+  AND bytes_total <= (SELECT bytes_total FROM history WHERE id >= :first ORDER BY id LIMIT 1) + :bytes
+  ORDER BY id LIMIT :rows
+)
+"""
+#: What the writes of a window wrote. The value is where the key's next write put it, or in its place still; when it is in
+#: neither, the key is squashed and the value gone. (The plus signs keep SQLite from walking the window by key.)
+_WRITES = f"""
+WITH written AS (
+  SELECT id, key, removed, create_revision, id >> {POSITION_BITS} AS revision,
+    (SELECT h.id FROM history AS h WHERE h.key = w.key AND h.id > w.id ORDER BY h.id LIMIT 1) AS next_id
+  FROM history AS w WHERE id >= :first AND id < :end AND +key >= :low AND +key < :high
+)
+SELECT key, create_revision, revision, NULL FROM written WHERE removed
+UNION ALL
+SELECT n.key, n.create_revision, n.mod_revision, n.value FROM written AS w JOIN history AS n ON n.id = w.next_id
+  WHERE NOT w.removed AND n.mod_revision = w.revision
+UNION ALL
+SELECT l.key, l.create_revision, l.mod_revision, l.value FROM written AS w JOIN latest AS l ON l.key = w.key
+  WHERE NOT w.removed AND w.next_id IS NULL AND l.mod_revision = w.revision
+"""
+_SQUASHED = """
+SELECT key, create_revision, mod_revision, value FROM latest
+WHERE key >= :low AND key < :high AND mod_revision > :after AND mod_revision <= :upto
+"""
+
+_Head = tuple[str, int, int, int, int]
+_heads = msgspec.json.Decoder(list[_Head])
+
+
+class Snapshot(msgspec.Struct, frozen=True, gc=False):
+    """A range, and the revision that the file was at."""
+
+    kvs: list[KeyValue]
+    count: int
+    revision: int
+
+
+class Reader:
+    """One reading connection. Not for two threads at a time."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def get(self, key: str) -> KeyValue | None:
+        row = self._connection.execute(
+            "SELECT mod_revision, create_revision, lease_id, value FROM latest WHERE key = ?", (key,)
+        ).fetchone()
+        return None if row is None else KeyValue(key, row[3], row[1], row[0], row[2])
+
+    def get_at(self, key: str, *, revision: int) -> KeyValue | None:
+        kvs = self.range(key, high=key + "\0", revision=revision, limit=1, index={}).kvs
+        return kvs[0] if kvs else None
+
+    def range(
+        self,
+        low: str,
+        *,
+        high: str | bytes,
+        index: Mapping[str, Entry],
+        limit: int = 0,
+        revision: int = 0,
+        keys_only: bool = False,
+    ) -> Snapshot:
+        """The keys from ``low`` up to ``high`` as of ``revision`` (0: now)."""
+        rows = _PAST if revision else _PRESENT
+        bounds = {"low": low, "high": high, "at": revision, "after_id": (revision + 1) << POSITION_BITS}
+        self._connection.execute("BEGIN")
+        try:
+            at = self._number("SELECT revision FROM mark WHERE name = 'reached'")
+            count = self._number(f"SELECT count(*) FROM ({rows})", bounds)
+            kvs = self._pages(rows, bounds, wanted=min(limit or count, count), index=index, keys_only=keys_only)
+        finally:
+            self._connection.execute("COMMIT")
+        return Snapshot(kvs, count, at)
+
+    def _pages(
+        self, rows: str, bounds: Mapping[str, object], *, wanted: int, index: Mapping[str, Entry], keys_only: bool
+    ) -> list[KeyValue]:
+        sql = (_PAGE_KEYS if keys_only else _PAGE).format(rows=rows)
+        kvs: list[KeyValue] = []
+        low, page_rows = bounds["low"], _PAGE_ROWS_FIRST
+        while len(kvs) < wanted:
+            page_rows = min(page_rows, wanted - len(kvs))
+            page = {**bounds, "low": low, "rows": page_rows}
+            heads, blob = self._connection.execute(sql, page).fetchone()
+            got = _split(_heads.decode(heads), blob or b"", index=index)
+            if got is None:
+                got = self._row_by_row(rows, page)
+            kvs += got
+            low = got[-1].key + "\0"
+            page_rows = max(1, min(_PAGE_ROWS_MAX, _PAGE_BYTES * len(got) // (len(blob or b"") + 1)))
+        return kvs
+
+    def _row_by_row(self, rows: str, page: Mapping[str, object]) -> list[KeyValue]:
+        found = self._connection.execute(f"{rows} ORDER BY key LIMIT :rows", page).fetchall()
+        return [KeyValue(key, value, create, mod, lease) for key, mod, create, lease, value in found]
+
+    def _number(self, sql: str, parameters: Mapping[str, object] | Sequence[object] = ()) -> int:
+        number: int | None = self._connection.execute(sql, parameters).fetchone()[0]
+        return number or 0
+
+    # Starting up.
+
+    def marks(self) -> tuple[int, int]:
+        """The revision reached, and the one compacted to."""
+        marks = dict(self._connection.execute("SELECT name, revision FROM mark").fetchall())
+        return marks["reached"], marks["compacted"]
+
+    def entries(self) -> Iterable[Entry]:
+        """Every key, for the index."""
+        sql = (
+            "SELECT json_group_array(json_array(key, mod_revision, create_revision, lease_id)), max(id) FROM"
+            " (SELECT * FROM latest WHERE id > ? ORDER BY id LIMIT ?)"
+        )
+        decode = msgspec.json.Decoder(list[tuple[str, int, int, int]]).decode
+        last = -1
+        while last is not None:
+            page, last = self._connection.execute(sql, (last, _INDEX_PAGE_ROWS)).fetchone()
+            for key, mod, create, lease in decode(page):
+                yield Entry(key, mod, mod if mod == create else create, lease)
+
+    def leases(self) -> list[tuple[int, int, float]]:
+        """Id, whole time and remaining time of each lease, in seconds."""
+        return self._connection.execute("SELECT id, ttl_seconds, remaining_seconds FROM lease").fetchall()
+
+    # History.
+
+    def catch_up(
+        self, prefix: str, *, after: int, upto: int, squashed: Sequence[str], index: Mapping[str, Entry]
+    ) -> tuple[list[Event], int]:
+        """Events under ``prefix`` after revision ``after``: as many as are read at once, but whole revisions.
+
+        Returns them with the revision that they lead to, ``upto`` at most.
+        """
+        upto = self._window(after, upto)
+        low, high = prefix, prefix_end(prefix) or _NO_END
+        window = {"low": low, "high": high, "first": (after + 1) << POSITION_BITS, "end": (upto + 1) << POSITION_BITS}
+        found = self._connection.execute(_WRITES, window).fetchall()
+        for other in squashed:
+            if other.startswith(prefix) or prefix.startswith(other):
+                inner = max(prefix, other, key=len)
+                window = {"low": inner, "high": prefix_end(inner) or _NO_END, "after": after, "upto": upto}
+                found += self._connection.execute(_SQUASHED, window).fetchall()
+        unique = {(revision, key): (create, value) for key, create, revision, value in found}
+        events = [
+            Event(entry.key if (entry := index.get(key)) else key, value, create, revision)
+            for (revision, key), (create, value) in sorted(unique.items(), key=lambda item: item[0])
+        ]
+        return events, upto
+
+    def _window(self, after: int, upto: int) -> int:
+        """How far one catch-up goes: up to ``upto``, or until enough rows or bytes, but one revision at least."""
+        bounds = {"first": (after + 1) << POSITION_BITS, "end": (upto + 1) << POSITION_BITS}
+        last = self._number(_WINDOW, {**bounds, "rows": _CATCH_UP_ROWS, "bytes": _CATCH_UP_BYTES})
+        if not last or not self._number(
+            "SELECT EXISTS(SELECT 1 FROM history WHERE id > ? AND id < ?)", (last, bounds["end"])
+        ):
+            return upto
+        return last >> POSITION_BITS
+
+    def history_bytes(self) -> int:
+        """Roughly what the history occupies."""
+        return self._number(
+            "SELECT (SELECT bytes_total FROM history ORDER BY id DESC LIMIT 1)"
+            " - (SELECT bytes_total FROM history ORDER BY id LIMIT 1)"
+        )
+
+    def excess_revision(self, *, bytes_max: int) -> int:
+        """The revision to compact to so that the history is no larger than ``bytes_max``; walks what is to go."""
+        row = self._number(
+            "SELECT id FROM history WHERE bytes_total >="
+            " (SELECT bytes_total FROM history ORDER BY id DESC LIMIT 1) - ? ORDER BY id LIMIT 1",
+            (bytes_max,),
+        )
+        return max(0, (row >> POSITION_BITS) - 1)
+
+
+def _split(heads: list[_Head], blob: bytes, *, index: Mapping[str, Entry]) -> list[KeyValue] | None:
+    """Cut a page into its rows; None when the blob is short (SQLite before 3.39 ends it at the first NUL)."""
+    if sum(head[4] for head in heads) != len(blob):
+        return None
+    kvs, start = [], 0
+    for key, mod, create, lease, length in heads:
+        entry = index.get(key)
+        end = start + length
+        kvs.append(KeyValue(key if entry is None else entry.key, blob[start:end], create, mod, lease))
+        start = end
+    return kvs

@@ -1,0 +1,109 @@
+"""The tables of the file, and how they came to be.
+
+``latest`` holds each key's present row. ``history`` is an undo log: one row per write, with what the write put out of
+its place; read backwards it leads to every revision that is kept. So a value is written once when its key is made, a
+row is never needed once its write is older than what may be read (compaction only ever takes rows off the old end),
+and the present needs no history at all.
+
+The writer inserts rows into the view ``change``; the triggers put them where they belong. That makes a whole batch
+one SQL statement, thus one release of the interpreter lock, and its implicit transaction is the commit.
+"""
+
+# ruff: noqa: S608 — SQL is put together from the constants of this module only
+
+from __future__ import annotations
+
+import enum
+
+#: "Strs", in the file's header: this SQLite file is one of ours.
+APPLICATION_ID = 0x53747273
+#: A history row's id is ``revision << POSITION_BITS | position within the transaction``.
+POSITION_BITS = 16
+#: So many keys can one transaction write.
+POSITIONS_MAX = 1 << POSITION_BITS
+#: Counted per history row besides its value.
+ROW_BYTES = 200
+
+
+class Kind(enum.IntEnum):
+    """What a row of ``change`` does."""
+
+    #: Nothing; fills a statement up to its number of rows.
+    PADDING = 0
+    #: Only says which revision the file is at. The last row of every batch.
+    REACHED = 1
+    CREATED = 2
+    REPLACED = 3
+    #: Replaced without leaving history (squashed prefixes).
+    OVERWRITTEN = 4
+    REMOVED = 5
+
+
+#: Moves the key's present row into the history. Each trigger does all that its kind needs: SQLite does not say in which
+#: order several triggers of one row run.
+_DISPLACE = f"""
+  INSERT INTO history
+    SELECT NEW.id, key, NEW.kind = {Kind.REMOVED:d}, mod_revision, create_revision, lease_id,
+      coalesce((SELECT bytes_total FROM history ORDER BY id DESC LIMIT 1), 0) + {ROW_BYTES} + length(value), value
+    FROM latest WHERE key = NEW.key;
+"""
+_UPDATE = f"""
+  UPDATE latest SET mod_revision = NEW.id >> {POSITION_BITS}, lease_id = NEW.lease_id, value = NEW.value
+    WHERE key = NEW.key;
+"""
+
+_FIRST = f"""
+CREATE TABLE latest (
+  id INTEGER PRIMARY KEY,
+  key TEXT NOT NULL UNIQUE,
+  mod_revision INTEGER NOT NULL,
+  create_revision INTEGER NOT NULL,
+  lease_id INTEGER NOT NULL,
+  value BLOB NOT NULL
+);
+CREATE TABLE history (
+  id INTEGER PRIMARY KEY,
+  key TEXT NOT NULL,
+  removed INTEGER NOT NULL,
+  mod_revision INTEGER NOT NULL,     -- of the row put out of its place; 0: the key did not exist
+  create_revision INTEGER NOT NULL,
+  lease_id INTEGER NOT NULL,
+  bytes_total INTEGER NOT NULL,      -- running total of the table's size, so that two rows tell what lies between
+  value BLOB
+);
+CREATE INDEX history_by_key ON history (key, id);
+CREATE TABLE lease (
+  id INTEGER PRIMARY KEY,
+  ttl_seconds INTEGER NOT NULL,
+  remaining_seconds REAL NOT NULL    -- when last written; what a lease gets after a restart
+);
+CREATE TABLE mark (name TEXT PRIMARY KEY, revision INTEGER NOT NULL) WITHOUT ROWID;
+INSERT INTO mark VALUES ('reached', 0), ('compacted', 0);
+
+CREATE VIEW change (kind, id, key, create_revision, lease_id, value) AS SELECT NULL, NULL, NULL, NULL, NULL, NULL;
+
+CREATE TRIGGER reached INSTEAD OF INSERT ON change WHEN NEW.kind = {Kind.REACHED:d} BEGIN
+  UPDATE mark SET revision = NEW.id >> {POSITION_BITS} WHERE name = 'reached';
+END;
+CREATE TRIGGER created INSTEAD OF INSERT ON change WHEN NEW.kind = {Kind.CREATED:d} BEGIN
+  INSERT INTO history VALUES (NEW.id, NEW.key, 0, 0, 0, 0,
+    coalesce((SELECT bytes_total FROM history ORDER BY id DESC LIMIT 1), 0) + {ROW_BYTES}, NULL);
+  INSERT INTO latest (key, mod_revision, create_revision, lease_id, value)
+    VALUES (NEW.key, NEW.id >> {POSITION_BITS}, NEW.create_revision, NEW.lease_id, NEW.value);
+END;
+CREATE TRIGGER replaced INSTEAD OF INSERT ON change WHEN NEW.kind = {Kind.REPLACED:d} BEGIN
+  {_DISPLACE}
+  {_UPDATE}
+END;
+CREATE TRIGGER overwritten INSTEAD OF INSERT ON change WHEN NEW.kind = {Kind.OVERWRITTEN:d} BEGIN
+  {_UPDATE}
+END;
+CREATE TRIGGER removed INSTEAD OF INSERT ON change WHEN NEW.kind = {Kind.REMOVED:d} BEGIN
+  {_DISPLACE}
+  DELETE FROM latest WHERE key = NEW.key;
+END;
+"""
+
+#: ``MIGRATIONS[n]`` leads from schema ``n`` (``PRAGMA user_version``) to ``n + 1``. Entries are never changed once
+#: released, only added.
+MIGRATIONS: tuple[str, ...] = (_FIRST,)
