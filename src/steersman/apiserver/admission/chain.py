@@ -1,0 +1,100 @@
+"""The chain of admission plugins: which of them a write meets, in which order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from steersman.apiserver.admission.interface import Operation, plugins_that
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from steersman.apiserver.admission.interface import Attributes, Plugin
+    from steersman.apiserver.registry.served import ServedResource
+
+    Step = Callable[[Attributes], Awaitable[None]]
+
+#: Upstream's order (``AllOrderedPlugins``): object defaults, then policies and webhooks, then what must have the last word.
+ORDER: Final = (
+    "AlwaysAdmit",
+    "NamespaceAutoProvision",
+    "NamespaceLifecycle",
+    "NamespaceExists",
+    "LimitPodHardAntiAffinityTopology",
+    "LimitRanger",
+    "ServiceAccount",
+    "NodeRestriction",
+    "TaintNodesByCondition",
+    "AlwaysPullImages",
+    "ImagePolicyWebhook",
+    "PodSecurity",
+    "PodNodeSelector",
+    "Priority",
+    "DefaultTolerationSeconds",
+    "PodTolerationRestriction",
+    "EventRateLimit",
+    "ExtendedResourceToleration",
+    "DefaultStorageClass",
+    "StorageObjectInUseProtection",
+    "OwnerReferencesPermissionEnforcement",
+    "PersistentVolumeClaimResize",
+    "RuntimeClass",
+    "CertificateApproval",
+    "CertificateSigning",
+    "ClusterTrustBundleAttest",
+    "CertificateSubjectRestriction",
+    "DefaultIngressClass",
+    "DenyServiceExternalIPs",
+    "PodTopologyLabels",
+    "MutatingAdmissionPolicy",
+    "MutatingAdmissionWebhook",
+    "ValidatingAdmissionPolicy",
+    "ValidatingAdmissionWebhook",
+    "ResourceQuota",
+    "AlwaysDeny",
+)
+_PLACE: Final = {name: place for place, name in enumerate(ORDER)}
+
+
+class Steps:
+    """The plugins that one kind of write meets."""
+
+    __slots__ = ("admit", "validate")
+
+    def __init__(self, admit: tuple[Step, ...], validate: tuple[Step, ...]) -> None:
+        self.admit: Final = admit
+        self.validate: Final = validate
+
+    async def mutate(self, attributes: Attributes) -> None:
+        """Run the mutating plugins. Raises what they refuse with."""
+        for step in self.admit:
+            await step(attributes)
+
+    async def check(self, attributes: Attributes) -> None:
+        """Run the validating plugins. Raises what they refuse with."""
+        for step in self.validate:
+            await step(attributes)
+
+
+class AdmissionChain:
+    """All plugins that are switched on, in order."""
+
+    def __init__(self, plugins: Sequence[Plugin] = ()) -> None:
+        unknown = [plugin.name for plugin in plugins if plugin.name not in _PLACE]
+        if unknown:
+            raise ValueError(f"admission plugins without a place in the order: {', '.join(unknown)}")
+        self.plugins: Final = tuple(sorted(plugins, key=lambda plugin: _PLACE[plugin.name]))
+        self._mutating: Final = plugins_that("admit", self.plugins)
+        self._validating: Final = plugins_that("validate", self.plugins)
+
+    def steps(self, served: ServedResource, subresource: str, operation: Operation) -> Steps:
+        """The plugins for one kind of write; callers keep the answer."""
+        resource = served.resource
+
+        def concerned(plugins: Sequence[Plugin]) -> list[Plugin]:
+            return [plugin for plugin in plugins if plugin.handles(resource, subresource, operation)]
+
+        return Steps(
+            tuple(plugin.admit for plugin in concerned(self._mutating)),
+            tuple(plugin.validate for plugin in concerned(self._validating)),
+        )

@@ -1,0 +1,194 @@
+"""Bodies of creates and updates: from bytes to the tree of the kind that the path asks for, or a 400 that says why not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.apimachinery.codec import (
+    DecodeError,
+    count_keys,
+    decode_json,
+    decode_json_exactly,
+    duplicate_field_messages,
+)
+from steersman.apimachinery.envelope import (
+    TypeMeta,
+    cannot_be_handled,
+    type_meta,
+    unreadable_json,
+    unrecognized,
+)
+from steersman.apimachinery.errors import bad_request
+from steersman.apimachinery.gotext import quote
+from steersman.apimachinery.yaml_codec import decode_yaml
+from steersman.apiserver.endpoints.media import YAML
+from steersman.schema.decoding import decode
+from steersman.schema.diagnosis import InexactError
+from steersman.schema.loader import struct_for
+from steersman.schema.resources import table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    from steersman.apimachinery.errors import StatusError
+    from steersman.apiserver.registry.options import WriteOptions
+    from steersman.schema.model import Struct
+
+    Tree = dict[str, Any]
+
+#: Versions that were served once; their Scales are still understood, though no path takes them.
+_OLD_SCALES: Final = frozenset({"apps/v1beta1", "apps/v1beta2", "extensions/v1beta1"})
+
+
+class ObjectDecoder:
+    """Decodes bodies of one kind in one version."""
+
+    __slots__ = ("_api_version", "_group", "_is_custom", "_kin", "_kind", "_struct", "_version")
+
+    def __init__(
+        self, kind: str, api_version: str, struct: Struct | None, *, kin: Collection[str] = (), is_custom: bool = False
+    ) -> None:
+        self._kind: Final = kind
+        self._api_version: Final = api_version
+        self._group, _, self._version = api_version.rpartition("/")
+        self._struct: Final = struct
+        #: Other versions (``autoscaling/v1``) that hold the same objects; a body in one of them is told apart.
+        self._kin: Final = frozenset(kin)
+        self._is_custom: Final = is_custom
+
+    def decode(self, raw: bytes, media_type: str, options: WriteOptions, warn: Callable[[str], None]) -> Tree:
+        """The object of a body, with kind and apiVersion; ``metadata`` is there. Raises 400.
+
+        Unknown and doubled fields are dropped; ``options`` say whether ``warn`` hears of them or they are refused.
+        """
+        tree, duplicates = self._parse(raw, media_type, options)
+        try:
+            meta = type_meta(tree)
+        except DecodeError as error:
+            raise unrecognized(self._kind, error, raw) from None
+        decoded, unknown = self._convert(tree, raw, media_type, meta)
+        if duplicates or unknown:
+            complaints = [*duplicates, *(f"unknown field {quote(path)}" for path in unknown)]
+            if options.strict:
+                why = f"strict decoding error: {', '.join(complaints)}"
+                raise cannot_be_handled(self._said(meta), self._kind, why)
+            if not options.lenient:
+                for complaint in complaints:
+                    warn(complaint)
+        decoded["kind"] = self._kind
+        decoded["apiVersion"] = self._api_version
+        return decoded
+
+    def decode_tree(self, tree: Tree) -> tuple[Tree, list[str]]:
+        """An object that was put together here (a patch's result), and the paths of its unknown fields.
+
+        Raises ``DecodeError`` when it is not of the kind, or a value does not fit.
+        """
+        meta = type_meta(tree)
+        if self._mismatch(meta):
+            raise DecodeError(self._mismatch(meta))
+        if self._struct is None:
+            decoded, unknown = tree, list[str]()
+        else:
+            decoded, unknown = decode(self._struct, tree)
+        decoded["kind"] = self._kind
+        decoded["apiVersion"] = self._api_version
+        if decoded.get("metadata") is None:
+            decoded["metadata"] = {}
+        return decoded, unknown
+
+    def _parse(self, raw: bytes, media_type: str, options: WriteOptions) -> tuple[Any, list[str]]:
+        try:
+            if media_type == YAML:
+                document = decode_yaml(raw)
+                strict_error = "" if options.lenient else document.strict_error()
+                return document.tree, [f"error converting YAML to JSON: {strict_error}"] if strict_error else []
+            tree = decode_json(raw)
+        except DecodeError as error:
+            why = error if media_type == YAML else unreadable_json(error)
+            raise unrecognized(self._kind, why, raw) from None
+        if options.lenient:
+            return tree, []
+        return tree, duplicate_field_messages(raw, count_keys(tree))
+
+    def _convert(self, tree: Any, raw: bytes, media_type: str, meta: TypeMeta) -> tuple[Tree, list[str]]:
+        if meta.kind != self._kind or meta.api_version != self._api_version:
+            self._check_kind(meta)
+        if self._struct is None:
+            whole: Tree = tree or {}
+            return whole, []
+        try:
+            decoded, unknown = decode(self._struct, tree or {})
+        except InexactError as error:
+            raise cannot_be_handled(self._said(meta), self._kind, self._exact(error, raw, media_type)) from None
+        except DecodeError as error:
+            raise cannot_be_handled(self._said(meta), self._kind, error) from None
+        if decoded.get("metadata") is None:
+            decoded["metadata"] = {}
+        return decoded, unknown
+
+    def _exact(self, error: DecodeError, raw: bytes, media_type: str) -> DecodeError:
+        """The same error with the number as the client wrote it."""
+        if media_type == YAML or self._struct is None:
+            return error
+        try:
+            decode(self._struct, decode_json_exactly(raw))
+        except DecodeError as exact:
+            return exact
+        return error
+
+    def _check_kind(self, meta: TypeMeta) -> None:
+        """Missing parts stand for what the path says. Raises 400 for others."""
+        why = self._mismatch(meta)
+        if not why:
+            return
+        said = self._said(meta)
+        if said.kind == self._kind and said.api_version in self._kin:
+            raise bad_request(why)
+        raise cannot_be_handled(said, self._kind, why)
+
+    def _said(self, meta: TypeMeta) -> TypeMeta:
+        return TypeMeta(meta.api_version or self._api_version, meta.kind or self._kind)
+
+    def _mismatch(self, meta: TypeMeta) -> str:
+        """Why an object that says so of itself cannot be of this kind; empty when it can."""
+        said = self._said(meta)
+        if said.kind == self._kind and said.api_version == self._api_version:
+            return ""
+        if said.kind == self._kind and said.api_version in self._kin:
+            return (
+                f"the API version in the data ({said.api_version})"
+                f" does not match the expected API version ({self._api_version})"
+            )
+        if not self._is_custom and is_registered(said):
+            return (
+                f"converting ({said.version}.{said.kind}) to ({self._group.partition('.')[0] or 'core'}.{self._kind}):"
+                " unknown conversion"
+            )
+        return (
+            f"no kind {quote(said.kind)} is registered for version {quote(said.api_version)}"
+            ' in scheme "k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30"'
+        )
+
+
+def kin_of(kind: str, api_version: str) -> frozenset[str]:
+    """The other versions in which objects of a built-in kind can be written."""
+    if kind == "Scale":
+        return _OLD_SCALES
+    resources = table().resources
+    prefixes = {r.key_prefix for r in resources if r.kind == kind and r.api_version == api_version and r.key_prefix}
+    return frozenset(r.api_version for r in resources if r.key_prefix in prefixes and r.kind == kind) - {api_version}
+
+
+def is_registered(meta: TypeMeta) -> bool:
+    """Whether a built-in kind, or the list of one, has this name and version."""
+    try:
+        struct_for(meta.group, meta.version, meta.kind)
+    except KeyError:
+        return False
+    return (meta.group, meta.version) in table().modules
+
+
+def wrong_namespace() -> StatusError:
+    """400: body and path name different namespaces."""
+    return bad_request("the namespace of the provided object does not match the namespace sent on the request")

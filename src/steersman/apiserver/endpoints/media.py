@@ -1,0 +1,29 @@
+"""Which media types bodies may have."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from steersman.apimachinery.errors import StatusError, unsupported_media_type
+
+if TYPE_CHECKING:
+    from steersman.apiserver.http import Request
+
+JSON: Final = "application/json"
+YAML: Final = "application/yaml"
+PROTOBUF: Final = "application/vnd.kubernetes.protobuf"
+
+
+def body_media_type(request: Request, *, is_custom: bool = False) -> str:
+    """``JSON`` or ``YAML``; a body of no type is JSON. Raises 415 for others (protobuf objects are not read)."""
+    header = request.header(b"content-type")
+    if not header or header == JSON:
+        return JSON
+    media_type = header.partition(";")[0].strip().lower()
+    if media_type in (JSON, YAML):
+        return media_type
+    raise _unsupported(is_custom=is_custom)
+
+
+def _unsupported(*, is_custom: bool) -> StatusError:
+    return unsupported_media_type((JSON, YAML) if is_custom else (JSON, YAML, PROTOBUF))

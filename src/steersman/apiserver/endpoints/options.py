@@ -1,0 +1,205 @@
+"""Reads the options of writes from queries and bodies; what is wrong with them is refused before anything else (422)."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.apimachinery import field
+from steersman.apimachinery.codec import DecodeError, decode_json
+from steersman.apimachinery.envelope import type_meta, unreadable_json
+from steersman.apimachinery.errors import StatusError, bad_request, invalid
+from steersman.apimachinery.gotext import quote
+from steersman.apimachinery.yaml_codec import decode_yaml
+from steersman.apiserver.endpoints.media import YAML, body_media_type
+from steersman.apiserver.registry.options import (
+    BACKGROUND,
+    FOREGROUND,
+    IGNORE,
+    META_GROUP,
+    ORPHAN,
+    STRICT,
+    WARN,
+    DeleteOptions,
+    WriteOptions,
+)
+from steersman.schema.decoding import decode
+from steersman.schema.loader import struct_for
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from steersman.apimachinery.field import FieldError
+    from steersman.apiserver.http import Request
+
+#: As upstream's ``FieldManagerMaxLength``.
+FIELD_MANAGER_BYTES_MAX: Final = 128
+
+_NO_OPTIONS: Final = WriteOptions()
+_NO_DELETE_OPTIONS: Final = DeleteOptions()
+_INTEGER: Final = re.compile(r"[+-]?[0-9]+")
+_INT64_MAX: Final = 2**63 - 1
+_POLICIES: Final = (FOREGROUND, BACKGROUND, ORPHAN)
+
+
+def read_write_options(request: Request, kind: str) -> WriteOptions:
+    """The query's options of a create (``kind`` is ``CreateOptions``) or an update (``UpdateOptions``)."""
+    if not request.raw_query:
+        return _NO_OPTIONS
+    options, errors = _write_options(request.query)
+    if errors:
+        raise _refused(kind, errors)
+    return options
+
+
+def read_patch_options(request: Request, *, is_apply: bool) -> WriteOptions:
+    """The query's options of a patch."""
+    options, errors = _write_options(request.query)
+    if is_apply and not options.field_manager:
+        errors.insert(0, field.required("fieldManager", "is required for apply patch"))
+    elif not is_apply and options.force is not None:
+        errors.insert(0, field.forbidden("force", "may not be specified for non-apply patch"))
+    if errors:
+        raise _refused("PatchOptions", errors)
+    return options
+
+
+def _write_options(query: Mapping[str, Sequence[str]]) -> tuple[WriteOptions, list[FieldError]]:
+    manager = _first(query, "fieldManager")
+    validation = _first(query, "fieldValidation")
+    errors = [*_field_manager_errors(manager), *_dry_run_errors(query.get("dryRun", ()))]
+    if validation not in ("", IGNORE, WARN, STRICT):
+        errors.append(field.not_supported("fieldValidation", validation, ("", IGNORE, STRICT, WARN)))
+    options = WriteOptions(
+        dry_run="dryRun" in query,
+        field_manager=manager,
+        field_validation=validation,
+        force=_boolean(query, "force"),
+    )
+    return options, errors
+
+
+async def read_delete_options(request: Request) -> DeleteOptions:
+    """Options of a delete: those of the body or, when there is none, those of the query."""
+    body = await request.body()
+    if body:
+        return _delete_options_of(_decode_options(body, body_media_type(request)))
+    if not request.raw_query:
+        return _NO_DELETE_OPTIONS
+    query = request.query
+    tree: dict[str, Any] = {}
+    if "dryRun" in query:
+        tree["dryRun"] = query["dryRun"]
+    if "gracePeriodSeconds" in query:
+        tree["gracePeriodSeconds"] = _integer(query["gracePeriodSeconds"][0])
+    if "propagationPolicy" in query:
+        tree["propagationPolicy"] = query["propagationPolicy"][0]
+    tree["orphanDependents"] = _boolean(query, "orphanDependents")
+    return _delete_options_of(tree)
+
+
+def _decode_options(body: bytes, media_type: str) -> dict[str, Any]:
+    """Unknown fields are dropped; options of any API group are taken, as old clients send them."""
+    try:
+        tree = decode_yaml(body).tree if media_type == YAML else _decode_json(body)
+        meta = type_meta(tree)
+        if meta.kind not in ("", "DeleteOptions"):
+            raise bad_request(f"no kind {quote(meta.kind)} is registered for version {quote(meta.api_version or 'v1')}")
+        return decode(struct_for("", "v1", "DeleteOptions"), tree or {}).tree
+    except DecodeError as error:
+        raise bad_request(str(error)) from None
+
+
+def _decode_json(body: bytes) -> Any:
+    try:
+        return decode_json(body)
+    except DecodeError as error:
+        raise unreadable_json(error) from None
+
+
+def _delete_options_of(tree: Mapping[str, Any]) -> DeleteOptions:
+    policy = tree.get("propagationPolicy")
+    orphan = tree.get("orphanDependents")
+    errors: list[FieldError] = []
+    if policy is not None and orphan is not None:
+        errors.append(
+            field.invalid("propagationPolicy", policy, "orphanDependents and deletionPropagation cannot be both set")
+        )
+    if policy is not None and policy not in _POLICIES:
+        errors.append(field.not_supported("propagationPolicy", policy, (*_POLICIES, "nil")))
+    dry_run = tree.get("dryRun") or ()
+    errors += _dry_run_errors(dry_run)
+    if errors:
+        raise _refused("DeleteOptions", errors)
+    preconditions = tree.get("preconditions") or {}
+    return DeleteOptions(
+        dry_run=bool(dry_run),
+        grace_period_seconds=tree.get("gracePeriodSeconds"),
+        propagation_policy=policy or "",
+        orphan_dependents=orphan,
+        precondition_uid=preconditions.get("uid"),
+        precondition_resource_version=preconditions.get("resourceVersion"),
+    )
+
+
+def _refused(kind: str, errors: Sequence[FieldError]) -> StatusError:
+    return invalid(f"{kind}.{META_GROUP}", "", errors)
+
+
+def _field_manager_errors(manager: str) -> list[FieldError]:
+    if manager.isascii() and manager.isprintable() and len(manager) <= FIELD_MANAGER_BYTES_MAX:
+        return []
+    errors: list[FieldError] = []
+    if len(manager.encode()) > FIELD_MANAGER_BYTES_MAX:
+        errors.append(field.too_long("fieldManager", max_bytes=FIELD_MANAGER_BYTES_MAX))
+    position = 0
+    for char in manager:
+        if not char.isprintable():
+            why = f"invalid character U+{ord(char):04X} (at position {position})"
+            errors.append(field.invalid("fieldManager", manager, why))
+        position += len(char.encode())
+    return errors
+
+
+def _dry_run_errors(values: Sequence[str]) -> list[FieldError]:
+    if all(value == "All" for value in values):
+        return []
+    return [field.not_supported("dryRun", list(values), ("All",))]
+
+
+def _first(query: Mapping[str, Sequence[str]], name: str) -> str:
+    values = query.get(name)
+    return values[0] if values else ""
+
+
+def _boolean(query: Mapping[str, Sequence[str]], name: str) -> bool | None:
+    """Everything but ``false`` and ``0`` means yes, an empty value too."""
+    values = query.get(name)
+    if not values:
+        return None
+    return values[0].lower() not in ("false", "0")
+
+
+def _integer(text: str) -> int:
+    if not _INTEGER.fullmatch(text):
+        raise bad_request(f"strconv.ParseInt: parsing {quote(text)}: invalid syntax")
+    number = int(text) if len(text) < 30 else _INT64_MAX + 1
+    if not -_INT64_MAX - 1 <= number <= _INT64_MAX:
+        raise bad_request(f"strconv.ParseInt: parsing {quote(text)}: value out of range")
+    return number
+
+
+def field_manager_of(request: Request, options: WriteOptions) -> str:
+    """Who owns what is written: the ``fieldManager`` option or, without it, the User-Agent up to its first slash."""
+    return options.field_manager or _manager_of_agent(request.header(b"user-agent"))
+
+
+@lru_cache(maxsize=1024)
+def _manager_of_agent(user_agent: str) -> str:
+    printable = "".join(filter(str.isprintable, _utf8(user_agent).partition("/")[0]))
+    return printable.encode()[:FIELD_MANAGER_BYTES_MAX].decode(errors="ignore") or "unknown"
+
+
+def _utf8(header: str) -> str:
+    return header if header.isascii() else header.encode("latin-1").decode("utf-8", "replace")

@@ -1,0 +1,97 @@
+"""What a write asks for beside the object: ``CreateOptions``, ``UpdateOptions``, ``PatchOptions``, ``DeleteOptions``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+#: ``fieldValidation``.
+IGNORE: Final = "Ignore"
+WARN: Final = "Warn"
+STRICT: Final = "Strict"
+
+#: ``propagationPolicy``.
+ORPHAN: Final = "Orphan"
+BACKGROUND: Final = "Background"
+FOREGROUND: Final = "Foreground"
+
+META_GROUP: Final = "meta.k8s.io"
+_META_V1: Final = "meta.k8s.io/v1"
+
+
+class WriteOptions(msgspec.Struct, frozen=True):
+    """Options of a create, update or patch, as the client gave them."""
+
+    dry_run: bool = False
+    field_manager: str = ""
+    #: ``Ignore``, ``Warn``, ``Strict``, or empty, which means ``Warn``.
+    field_validation: str = ""
+    #: Only of applies: take over what other managers own. None: not said.
+    force: bool | None = None
+
+    @property
+    def strict(self) -> bool:
+        """Unknown and doubled fields are refused."""
+        return self.field_validation == STRICT
+
+    @property
+    def lenient(self) -> bool:
+        """Unknown and doubled fields are not even mentioned."""
+        return self.field_validation == IGNORE
+
+    def tree(self, kind: str) -> dict[str, Any]:
+        """As admission webhooks see it; ``kind`` is ``CreateOptions`` or ``UpdateOptions``."""
+        options: dict[str, Any] = {"kind": kind, "apiVersion": _META_V1}
+        if self.dry_run:
+            options["dryRun"] = ["All"]
+        if self.field_manager:
+            options["fieldManager"] = self.field_manager
+        if self.field_validation:
+            options["fieldValidation"] = self.field_validation
+        return options
+
+
+class DeleteOptions(msgspec.Struct, frozen=True):
+    """Options of a delete or deletecollection."""
+
+    dry_run: bool = False
+    #: None: the kind's own.
+    grace_period_seconds: int | None = None
+    #: Empty: not said.
+    propagation_policy: str = ""
+    #: The older way to say ``Orphan`` or ``Background``. None: not said.
+    orphan_dependents: bool | None = None
+    #: The object must have this uid. None: whatever it has.
+    precondition_uid: str | None = None
+    #: The object must be at this resourceVersion. None: whatever it is.
+    precondition_resource_version: str | None = None
+
+    @property
+    def says_propagation(self) -> bool:
+        """Whether the client said what is to happen to dependents."""
+        return bool(self.propagation_policy) or self.orphan_dependents is not None
+
+    def tree(self) -> dict[str, Any]:
+        """As admission webhooks see it."""
+        preconditions = _without_none(
+            {"uid": self.precondition_uid, "resourceVersion": self.precondition_resource_version}
+        )
+        return _without_none(
+            {
+                "kind": "DeleteOptions",
+                "apiVersion": _META_V1,
+                "gracePeriodSeconds": self.grace_period_seconds,
+                "preconditions": preconditions or None,
+                "orphanDependents": self.orphan_dependents,
+                "propagationPolicy": self.propagation_policy or None,
+                "dryRun": ["All"] if self.dry_run else None,
+            }
+        )
+
+
+def _without_none(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value is not None}
