@@ -189,7 +189,9 @@ def _compile_list(item: Type) -> Convert:
 def _compile_map(item: Type) -> Convert:
     plain = PLAIN.get(item.kind) if isinstance(item, Scalar) else None
     convert_item = _compile(item)
-    null_item = _null_item(item)
+    # Protobuf keeps no null bytes in a map.
+    empty_bytes = isinstance(item, Scalar) and item.kind is ScalarKind.BYTES
+    null_item = (lambda _, __: "") if empty_bytes else _null_item(item)
 
     def convert(value: Any, unknown: Unknown) -> Any:
         if type(value) is not dict:

@@ -1,0 +1,212 @@
+from __future__ import annotations
+
+import copy
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from steersman.apimachinery.codec import DecodeError
+from steersman.schema.decoding import decode, zero
+from steersman.schema.loader import struct, struct_for
+from steersman.schema.openapi_types import from_openapi
+
+CONFIG_MAP = struct_for("", "v1", "ConfigMap")
+SECRET = struct_for("", "v1", "Secret")
+SERVICE = struct_for("", "v1", "Service")
+POD = struct_for("", "v1", "Pod")
+ROLE = struct_for("rbac.authorization.k8s.io", "v1", "Role")
+DEPLOYMENT = struct_for("apps", "v1", "Deployment")
+CRD = struct_for("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
+
+
+def decoded(type_, tree):
+    return decode(type_, tree).tree
+
+
+def part(definition, tree):
+    """What is left of a tree of one of the parts of `core/v1`."""
+    return decoded(struct(f"io.k8s.api.core.v1.{definition}"), tree)
+
+
+def test_a_plain_object_stays_as_it_is():
+    tree = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"k": "v"}}
+    assert decode(CONFIG_MAP, tree) == (tree, [])
+
+
+def test_unknown_fields_are_dropped_and_told_by_path():
+    tree = {
+        "metadata": {"name": "a", "Labels": {}},
+        "spec": {"ports": [{"port": 80, "prot": "x"}], "typo": 1},
+        "extra": 1,
+    }
+    result = decode(SERVICE, tree)
+    assert result.unknown == ["metadata.Labels", "spec.ports[0].prot", "spec.typo", "extra"]
+    assert result.tree["metadata"] == {"name": "a"}
+    assert result.tree["spec"] == {"ports": [{"port": 80, "targetPort": 0}]}
+
+
+def test_unknown_fields_below_a_map_are_told_with_its_key():
+    tree = {"properties": {"a.b": {"typo": 1}}}
+    assert decode(struct_for("apiextensions.k8s.io", "v1", "JSONSchemaProps"), tree).unknown == ["properties.a.b.typo"]
+
+
+def test_at_most_a_hundred_unknown_fields_are_told():
+    assert len(decode(CONFIG_MAP, {f"x{number}": 1 for number in range(200)}).unknown) == 100
+
+
+def test_null_fields_count_as_left_out():
+    tree = {"metadata": None, "data": None, "immutable": None}
+    assert decoded(CONFIG_MAP, tree) == {"metadata": {}}
+
+
+def test_a_null_map_value_is_empty_and_a_null_list_item_a_new_one():
+    assert decoded(CONFIG_MAP, {"data": {"k": None}})["data"] == {"k": ""}
+    assert decoded(SECRET, {"data": {"k": None}})["data"] == {"k": ""}
+    assert decoded(SERVICE, {"spec": {"ports": [None]}})["spec"]["ports"] == [{"port": 0, "targetPort": 0}]
+    assert part("Container", {"name": "c", "args": [None, "x"]})["args"] == ["", "x"]
+
+
+def test_an_explicit_zero_is_kept_of_a_pointer_and_dropped_of_a_value():
+    assert decoded(DEPLOYMENT, {"spec": {"replicas": 0, "paused": False, "minReadySeconds": 0}})["spec"] == {
+        "replicas": 0,
+        "selector": None,
+        "strategy": {},
+        "template": {"metadata": {}, "spec": {"containers": None}},
+    }
+
+
+def test_an_empty_string_is_kept_of_a_pointer_and_dropped_of_a_value():
+    tree = part("PersistentVolumeClaimSpec", {"storageClassName": "", "volumeName": ""})
+    assert tree == {"storageClassName": "", "resources": {}}
+
+
+def test_empty_lists_and_maps_read_back_as_absent():
+    assert decoded(CONFIG_MAP, {"metadata": {"labels": {}, "finalizers": []}, "data": {}}) == {"metadata": {}}
+
+
+def test_lists_without_omitempty_are_null_when_empty_or_absent():
+    assert decoded(ROLE, {"rules": []}) == {"metadata": {}, "rules": None}
+    assert decoded(ROLE, {}) == {"metadata": {}, "rules": None}
+
+
+def test_structs_held_by_value_are_always_written():
+    assert decoded(SERVICE, {}) == {"metadata": {}, "spec": {}, "status": {"loadBalancer": {}}}
+
+
+def test_an_empty_struct_held_by_pointer_stays():
+    assert part("PodSpec", {"containers": [{"name": "c"}], "securityContext": {}}) == {
+        "containers": [{"name": "c", "resources": {}}],
+        "securityContext": {},
+    }
+
+
+def test_times_held_by_value_are_null_when_unset_but_not_the_creation_timestamp():
+    assert part("PodCondition", {"type": "Ready", "status": "True"}) == {
+        "type": "Ready",
+        "status": "True",
+        "lastProbeTime": None,
+        "lastTransitionTime": None,
+    }
+    assert decoded(CONFIG_MAP, {"metadata": {"creationTimestamp": None}}) == {"metadata": {}}
+
+
+def test_zero_is_what_go_writes_of_a_value_never_set():
+    assert zero(struct_for("apps", "v1", "ReplicaSet"))["status"] == {"replicas": 0}
+
+
+def test_a_tree_is_never_changed():
+    tree = {"metadata": {"labels": {}}, "spec": {"ports": [None, {"port": 1, "x": 1}]}}
+    before = copy.deepcopy(tree)
+    decode(SERVICE, tree)
+    assert tree == before
+
+
+def test_each_decoding_gives_containers_of_its_own():
+    first, second = decoded(SERVICE, {}), decoded(SERVICE, {})
+    first["status"]["loadBalancer"]["ingress"] = []
+    assert second["status"] == {"loadBalancer": {}}
+
+
+@pytest.mark.parametrize("value", [2**31, -(2**31) - 1, 2.0, True, "1", [], {}])
+def test_what_is_no_int32_is_refused(value):
+    with pytest.raises(DecodeError):
+        decode(DEPLOYMENT, {"spec": {"replicas": value}})
+
+
+@pytest.mark.parametrize("value", [2**31 - 1, -(2**31), 0])
+def test_the_bounds_of_int32_fit(value):
+    assert decoded(DEPLOYMENT, {"spec": {"replicas": value}})["spec"]["replicas"] == value
+
+
+def test_int_or_string_takes_both():
+    ports = [{"port": 1, "targetPort": "http"}, {"port": 2, "targetPort": 8080}]
+    assert decoded(SERVICE, {"spec": {"ports": ports}})["spec"]["ports"] == ports
+
+
+def test_raw_objects_stay_as_they_are():
+    data = {"any": [None, {"x": 0.5}], "empty": {}}
+    assert decoded(struct_for("apps", "v1", "ControllerRevision"), {"data": data, "revision": 1})["data"] == data
+    assert decoded(struct_for("apps", "v1", "ControllerRevision"), {"revision": 1})["data"] is None
+
+
+def test_fields_of_schemas_may_be_schemas_booleans_or_lists():
+    schema = {
+        "type": "object",
+        "nullable": False,
+        "maximum": 2.0,
+        "default": {"a": None},
+        "properties": {
+            "a": {"additionalProperties": True},
+            "b": {"additionalProperties": {"type": "string", "typo": 1, "items": {"type": "string"}}},
+            "c": {"items": [{"type": "string"}], "dependencies": {"x": ["y"], "z": {"type": "string"}}},
+        },
+    }
+    result = decode(struct_for("apiextensions.k8s.io", "v1", "JSONSchemaProps"), schema)
+    assert result.unknown == []
+    assert result.tree == {
+        "type": "object",
+        "maximum": 2,
+        "default": {"a": None},
+        "properties": {
+            "a": {"additionalProperties": True},
+            "b": {"additionalProperties": {"type": "string", "items": {"type": "string"}}},
+            "c": {"items": [{"type": "string"}], "dependencies": {"x": ["y"], "z": {"type": "string"}}},
+        },
+    }
+
+
+def test_preserved_unknown_fields_stay():
+    type_ = from_openapi({"type": "object", "x-kubernetes-preserve-unknown-fields": True}, "Free")
+    assert decode(type_, {"anything": {"x": 1}}) == ({"anything": {"x": 1}}, [])
+
+
+@pytest.mark.parametrize("tree", [None, [], "x", 1])
+def test_what_is_no_object_is_refused(tree):
+    with pytest.raises(DecodeError):
+        decode(CONFIG_MAP, tree)
+
+
+keys = st.sampled_from(
+    [*POD.fields, *struct("io.k8s.api.core.v1.PodSpec").fields, *struct("io.k8s.api.core.v1.Container").fields, "x"]
+)
+json_trees = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=3),
+    lambda below: st.lists(below, max_size=3) | st.dictionaries(keys, below, max_size=4),
+    max_leaves=15,
+)
+
+
+def outcome(tree):
+    try:
+        return decoded(POD, tree)
+    except DecodeError:
+        return {}
+
+
+@given(json_trees)
+def test_decoding_what_was_decoded_changes_nothing(tree):
+    once = decoded(POD, outcome(tree))
+    assert decode(POD, once) == (once, [])
+    assert json.loads(json.dumps(once)) == once

@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import pytest
+
+from steersman.schema.leaves import LEAVES, PLAIN, ZEROS, Malformed, Mismatch
+from steersman.schema.model import ScalarKind
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        (ScalarKind.STRING, 1),
+        (ScalarKind.BOOLEAN, 1),
+        (ScalarKind.BOOLEAN, "true"),
+        (ScalarKind.INT32, True),
+        (ScalarKind.INT64, 2**63),
+        (ScalarKind.INT64, -(2**63) - 1),
+        (ScalarKind.NUMBER, "1"),
+        (ScalarKind.BYTES, {}),
+        (ScalarKind.BYTES, [256]),
+        (ScalarKind.TIME, 1),
+        (ScalarKind.MICRO_TIME, []),
+        (ScalarKind.INT_OR_STRING, 1.5),
+    ],
+)
+def test_a_value_of_another_json_type_does_not_fit(kind, value):
+    with pytest.raises(Mismatch):
+        LEAVES[kind](value)
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "kept"),
+    [
+        (ScalarKind.INT64, -(2**63), -(2**63)),
+        (ScalarKind.NUMBER, 2.0, 2),
+        (ScalarKind.NUMBER, 2.5, 2.5),
+        (ScalarKind.BYTES, "YQ==", "YQ=="),
+        (ScalarKind.BYTES, [97, 98], "YWI="),
+        (ScalarKind.TIME, "2024-01-01T00:00:00+01:00", "2023-12-31T23:00:00Z"),
+        (ScalarKind.INT_OR_STRING, "50%", "50%"),
+        (ScalarKind.RAW, {"a": None}, {"a": None}),
+    ],
+)
+def test_what_is_kept_of_a_value(kind, value, kept):
+    assert LEAVES[kind](value) == kept
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"), [(ScalarKind.BYTES, "!"), (ScalarKind.TIME, "x"), (ScalarKind.MICRO_TIME, "x")]
+)
+def test_what_its_own_parser_refuses_is_malformed(kind, value):
+    with pytest.raises(Malformed):
+        LEAVES[kind](value)
+
+
+def test_every_kind_has_a_zero_and_plain_ones_pass_their_own_check():
+    assert set(ZEROS) == set(ScalarKind)
+    assert all(LEAVES[kind](type_()) == type_() for kind, type_ in PLAIN.items())
