@@ -28,6 +28,7 @@ class Request:
 
     __slots__ = (
         "_body",
+        "_first",
         "_query",
         "_receive",
         "audit_id",
@@ -58,13 +59,19 @@ class Request:
         self._receive = receive
         self._query: dict[str, list[str]] | None = None
         self._body: bytes | None = None
+        self._first: dict[bytes, bytes] | None = None
+
+    @property
+    def first_headers(self) -> dict[bytes, bytes]:
+        """Each header's first value, by name: made once, as several filters look for theirs."""
+        if self._first is None:
+            self._first = dict(reversed(self.headers))
+        return self._first
 
     def header(self, name: bytes) -> str:
         """The first header of that (lower-case) name, or an empty text."""
-        for key, value in self.headers:
-            if key == name:
-                return value.decode("latin-1")
-        return ""
+        value = self.first_headers.get(name)
+        return "" if value is None else value.decode("latin-1")
 
     def header_all(self, name: bytes) -> list[str]:
         """All headers of that (lower-case) name."""

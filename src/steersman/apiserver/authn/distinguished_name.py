@@ -1,0 +1,75 @@
+"""Subjects of certificates as text (RFC 4514), which is how the ASGI TLS extension hands them over."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+#: Attribute type and value, in the certificate's order.
+Attributes = list[tuple[str, str]]
+
+#: Names that ``ssl`` gives to attribute types → short ones of RFC 4514. Others are kept as they are.
+_SHORT = {
+    "commonName": "CN",
+    "organizationName": "O",
+    "organizationalUnitName": "OU",
+    "countryName": "C",
+    "stateOrProvinceName": "ST",
+    "localityName": "L",
+    "userId": "UID",
+    "domainComponent": "DC",
+}
+_SPECIAL = frozenset('",+;<>\\')
+
+
+def from_ssl(subject: Sequence[Sequence[tuple[str, str]]]) -> str:
+    """The text of a subject as ``SSLSocket.getpeercert`` gives it. RFC 4514 writes the last RDN first."""
+    rdns = ["+".join(f"{_SHORT.get(kind, kind)}={_escape(value)}" for kind, value in rdn) for rdn in subject]
+    return ",".join(reversed(rdns))
+
+
+def parse(text: str) -> Attributes:
+    """The attributes of such a text, in the certificate's order. Raises ValueError."""
+    rdns: list[Attributes] = [[]]
+    rest = text
+    while rest:
+        kind, equals, rest = rest.partition("=")
+        if not equals:
+            raise ValueError(f"not a distinguished name: {text!r}")
+        value, separator, rest = _take_value(rest)
+        rdns[-1].append((kind.strip(), value))
+        if separator == ",":
+            rdns.append([])
+    return [attribute for rdn in reversed(rdns) for attribute in rdn]
+
+
+def _escape(value: str) -> str:
+    text = "".join(f"\\{char}" if char in _SPECIAL else char for char in value.replace("\x00", "\\00"))
+    if text.startswith((" ", "#")):
+        text = f"\\{text}"
+    if text.endswith(" ") and not text.endswith("\\ "):
+        text = f"{text[:-1]}\\ "
+    return text
+
+
+def _take_value(text: str) -> tuple[str, str, str]:
+    """The value in front, the separator after it, and what follows."""
+    value: list[str] = []
+    index = 0
+    while index < len(text):
+        char = text[index]
+        if char in ",+":
+            return "".join(value), char, text[index + 1 :]
+        if char == "\\":
+            index += 1
+            pair = text[index : index + 2]
+            if pair == "00":
+                value.append("\x00")
+                index += 2
+                continue
+            char = text[index : index + 1]
+        value.append(char)
+        index += 1
+    return "".join(value), "", ""

@@ -1,0 +1,43 @@
+"""What an authenticator is, and the names that Kubernetes gives to users and groups of its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Protocol
+
+from steersman.apiserver.request import UserInfo
+
+if TYPE_CHECKING:
+    from steersman.apiserver.http import Request
+
+ANONYMOUS: Final = "system:anonymous"
+AUTHENTICATED_GROUP: Final = "system:authenticated"
+UNAUTHENTICATED_GROUP: Final = "system:unauthenticated"
+#: May do everything, whatever the authorizer says.
+MASTERS_GROUP: Final = "system:masters"
+
+ANONYMOUS_USER: Final = UserInfo(ANONYMOUS, (UNAUTHENTICATED_GROUP,))
+
+
+class InvalidCredentials(Exception):  # noqa: N818 — as upstream's message says
+    """There are credentials of this kind, and they are no good."""
+
+
+class RequestAuthenticator(Protocol):
+    """Finds out who asks."""
+
+    async def authenticate(self, request: Request) -> UserInfo | None:
+        """The caller; None without credentials of this kind. Raises ``InvalidCredentials``."""
+
+
+class TokenAuthenticator(Protocol):
+    """Knows bearer tokens of one kind."""
+
+    async def authenticate_token(self, token: str) -> UserInfo | None:
+        """The token's bearer; None for a token of another kind. Raises ``InvalidCredentials``."""
+
+
+def with_authenticated_group(user: UserInfo) -> UserInfo:
+    """As upstream's ``group.AuthenticatedGroupAdder``: not for the anonymous, and not twice."""
+    if user.name == ANONYMOUS or AUTHENTICATED_GROUP in user.groups or UNAUTHENTICATED_GROUP in user.groups:
+        return user
+    return UserInfo(user.name, (*user.groups, AUTHENTICATED_GROUP), user.uid, user.extra)

@@ -1,0 +1,63 @@
+"""``--token-auth-file``: a CSV file of ``token,user,uid`` and, optionally, ``"group1,group2"``."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import logging
+from typing import TYPE_CHECKING
+
+from steersman.apiserver.request import UserInfo
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+_log = logging.getLogger(__name__)
+
+
+class TokenFileError(ValueError):
+    """The token file cannot be used; the text says where and why."""
+
+
+class StaticTokens:
+    """Tokens fixed at start. Looked up by hash, so how long a look-up takes tells nothing about a token."""
+
+    def __init__(self, tokens: Mapping[str, UserInfo]) -> None:
+        self._users = {_digest(token): user for token, user in tokens.items()}
+
+    async def authenticate_token(self, token: str) -> UserInfo | None:
+        """The token's bearer, or None."""
+        return self._users.get(_digest(token))
+
+
+def _digest(token: str) -> bytes:
+    return hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()
+
+
+def read_token_file(path: Path) -> dict[str, UserInfo]:
+    """The tokens of a file. Raises ``TokenFileError``, also when there is none in it (as kube-apiserver refuses to start)."""
+    try:
+        with path.open(newline="", encoding="utf-8") as file:
+            tokens = _parse(csv.reader(file, skipinitialspace=True), str(path))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise TokenFileError(f"cannot read the token file {path}: {error}") from error
+    return tokens
+
+
+def _parse(rows: Iterable[list[str]], where: str) -> dict[str, UserInfo]:
+    tokens: dict[str, UserInfo] = {}
+    for number, row in enumerate(rows, 1):
+        if not row:
+            continue
+        if len(row) < 3:
+            raise TokenFileError(f"{where}, row {number}: at least 3 columns are needed (token, user name, user uid)")
+        token, name, uid, *rest = row
+        if not token:
+            _log.warning("%s, row %d has no token and is ignored", where, number)
+            continue
+        if token in tokens:
+            _log.warning("%s, row %d: the token stands there twice, the last one counts", where, number)
+        groups = tuple(rest[0].split(",")) if rest and rest[0] else ()
+        tokens[token] = UserInfo(name, groups, uid)
+    return tokens

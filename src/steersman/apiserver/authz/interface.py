@@ -1,0 +1,64 @@
+"""What an authorizer is. It is asked for every request, so it answers from memory and never waits."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING, Final, Protocol
+
+import msgspec
+
+from steersman.apimachinery.errors import StatusError, forbidden
+from steersman.apimachinery.gotext import quote
+
+if TYPE_CHECKING:
+    from steersman.apiserver.request import RequestInfo, UserInfo
+
+
+class Verdict(Enum):
+    """What one authorizer says; ``NO_OPINION`` from all of them is a no."""
+
+    ALLOW = "allow"
+    DENY = "deny"
+    NO_OPINION = "no opinion"
+
+
+class Decision(msgspec.Struct, frozen=True):
+    """A verdict and its reason, which a refusal tells the caller."""
+
+    verdict: Verdict
+    reason: str = ""
+
+    @property
+    def allowed(self) -> bool:
+        """Whether the caller may."""
+        return self.verdict is Verdict.ALLOW
+
+
+ALLOW: Final = Decision(Verdict.ALLOW)
+NO_OPINION: Final = Decision(Verdict.NO_OPINION)
+
+
+class Authorizer(Protocol):
+    """Decides from who asks and what for."""
+
+    def authorize(self, user: UserInfo, info: RequestInfo) -> Decision:
+        """May ``user`` do what ``info`` says?"""
+
+
+def refusal(user: UserInfo, info: RequestInfo, reason: str = "") -> StatusError:
+    """The 403 in upstream's words (``responsewriters.Forbidden``)."""
+    if info.is_resource:
+        what = f"{info.resource}/{info.subresource}" if info.subresource else info.resource
+        scope = f"in the namespace {quote(info.namespace)}" if info.namespace else "at the cluster scope"
+        why = (
+            f"User {quote(user.name)} cannot {info.verb} resource {quote(what)}"
+            f" in API group {quote(info.group)} {scope}"
+        )
+    else:
+        why = f"User {quote(user.name)} cannot {info.verb} path {quote(info.path)}"
+    if reason:
+        why = f"{why}: {reason}"
+    if not info.is_resource:
+        return forbidden("", "", why)
+    group_resource = f"{info.resource}.{info.group}" if info.group else info.resource
+    return forbidden(group_resource, info.name, why)

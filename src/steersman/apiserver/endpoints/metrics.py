@@ -1,0 +1,84 @@
+"""``/metrics`` in the Prometheus text format, written from plain counters when somebody asks.
+
+What counts is kept where it happens (``filters.audit`` and others) as integers in dicts; a collector turns it into
+``Family`` objects only here, so that counting costs nearly nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from steersman.apiserver.http import Response
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable, Sequence
+
+    from steersman.apiserver.http import Request
+
+CONTENT_TYPE = b"text/plain; version=0.0.4; charset=utf-8; escaping=underscores"
+
+#: Label names and values, in order.
+Labels = tuple[tuple[str, str], ...]
+
+
+class Family(msgspec.Struct, frozen=True):
+    """All samples of one metric. A histogram's samples carry their suffix (``_bucket``, ``_sum``, ``_count``)."""
+
+    name: str
+    #: ``counter``, ``gauge``, ``histogram``.
+    type: str
+    help: str
+    #: Suffix, labels, value.
+    samples: Sequence[tuple[str, Labels, float]]
+
+
+class MetricsEndpoint:
+    """Asks every collector and writes what they tell."""
+
+    def __init__(self) -> None:
+        self._collectors: list[Callable[[], Awaitable[Iterable[Family]]]] = []
+
+    def add(self, collector: Callable[[], Awaitable[Iterable[Family]]]) -> None:
+        """One more source; asked on every scrape."""
+        self._collectors.append(collector)
+
+    async def __call__(self, request: Request) -> Response:
+        """Everything, sorted by name as upstream's registry does."""
+        del request
+        families = [family for collect in self._collectors for family in await collect()]
+        lines: list[str] = []
+        for family in sorted(families, key=lambda family: family.name):
+            lines += _lines(family)
+        return Response(200, "".join(lines).encode(), content_type=CONTENT_TYPE)
+
+
+def gauge(name: str, text: str, samples: Iterable[tuple[Labels, float]]) -> Family:
+    """A family without suffixes."""
+    return Family(name, "gauge", text, [("", labels, value) for labels, value in samples])
+
+
+def counter(name: str, text: str, samples: Iterable[tuple[Labels, float]]) -> Family:
+    """A family of sums that only grow."""
+    return Family(name, "counter", text, [("", labels, value) for labels, value in samples])
+
+
+def _lines(family: Family) -> Iterable[str]:
+    yield f"# HELP {family.name} {family.help}\n"
+    yield f"# TYPE {family.name} {family.type}\n"
+    for suffix, labels, value in family.samples:
+        text = ",".join(f'{name}="{_escape(label)}"' for name, label in labels)
+        yield (
+            f"{family.name}{suffix}{{{text}}} {_number(value)}\n"
+            if text
+            else f"{family.name}{suffix} {_number(value)}\n"
+        )
+
+
+def _escape(text: str) -> str:
+    return text.replace("\\", r"\\").replace("\n", r"\n").replace('"', r"\"")
+
+
+def _number(value: float) -> str:
+    return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(float(value))

@@ -1,0 +1,36 @@
+"""Finds out who asks (``WithAuthentication``)."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from steersman.apimachinery.errors import unauthorized
+from steersman.apiserver.authn.interface import InvalidCredentials
+
+if TYPE_CHECKING:
+    from steersman.apiserver.authn.interface import RequestAuthenticator
+    from steersman.apiserver.http import Filter, Handler, Request, Response
+
+_log = logging.getLogger(__name__)
+
+
+def authentication(authenticator: RequestAuthenticator) -> Filter:
+    """Sets ``request.user``. Raises 401 for bad credentials, and for none where anonymous requests are not allowed."""
+    authenticate = authenticator.authenticate
+
+    def wrap(handler: Handler) -> Handler:
+        async def filtered(request: Request) -> Response:
+            try:
+                user = await authenticate(request)
+            except InvalidCredentials as error:
+                _log.info("unable to authenticate the request: %s", error)
+                user = None
+            if user is None:
+                raise unauthorized("Unauthorized")
+            request.user = user
+            return await handler(request)
+
+        return filtered
+
+    return wrap

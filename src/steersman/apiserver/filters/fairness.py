@@ -1,0 +1,63 @@
+"""Bounds what runs at once (``WithMaxInFlightLimit``): reads and writes apart, long-running requests uncounted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from steersman.apimachinery.errors import too_many_requests
+from steersman.apiserver.authn.interface import MASTERS_GROUP
+
+if TYPE_CHECKING:
+    from steersman.apiserver.http import Filter, Handler, Request, Response
+    from steersman.apiserver.request import RequestInfo
+
+_READING = frozenset({"get", "list", "head", "options"})
+#: Subresources that stay open as long as the client likes.
+_STREAMING = frozenset({"attach", "exec", "proxy", "log", "portforward"})
+
+
+class InFlight:
+    """How many requests of each kind run now, for the limit and for metrics."""
+
+    def __init__(self) -> None:
+        self.reading = 0
+        self.mutating = 0
+
+
+def is_long_running(info: RequestInfo) -> bool:
+    """Whether the request stays open on purpose, so that no limit and no timeout applies."""
+    return info.verb in ("watch", "proxy") or (info.is_resource and info.subresource in _STREAMING)
+
+
+def fairness(in_flight: InFlight, *, reading_max: int, mutating_max: int) -> Filter:
+    """Raises 429 above the limit (0: none). ``system:masters`` always gets through, as upstream: it mends overload."""
+
+    def wrap(handler: Handler) -> Handler:
+        async def filtered(request: Request) -> Response:
+            info = request.info
+            if info.verb in _READING and info.subresource not in _STREAMING:
+                if 0 < reading_max <= in_flight.reading:
+                    _refuse(request)
+                in_flight.reading += 1
+                try:
+                    return await handler(request)
+                finally:
+                    in_flight.reading -= 1
+            if is_long_running(info):
+                return await handler(request)
+            if 0 < mutating_max <= in_flight.mutating:
+                _refuse(request)
+            in_flight.mutating += 1
+            try:
+                return await handler(request)
+            finally:
+                in_flight.mutating -= 1
+
+        return filtered
+
+    return wrap
+
+
+def _refuse(request: Request) -> None:
+    if MASTERS_GROUP not in request.user.groups:
+        raise too_many_requests("Too many requests, please try again later.", retry_after_seconds=1)

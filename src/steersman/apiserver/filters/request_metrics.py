@@ -1,0 +1,130 @@
+"""Counts of requests under upstream's metric names: plain integers, a dict look-up a request."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from typing import TYPE_CHECKING, Final
+
+from steersman.apiserver.endpoints.metrics import Family, Labels, counter, gauge
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from steersman.apiserver.filters.fairness import InFlight
+    from steersman.apiserver.request import RequestInfo
+
+#: Upper bounds of ``apiserver_request_duration_seconds``, upstream's.
+BUCKETS_SECONDS: Final = (
+    0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2, 3,
+    4, 5, 6, 8, 10, 15, 20, 30, 45, 60,
+)  # fmt: skip
+
+#: Clients choose paths, so they could make label sets without end: beyond this many all are counted as one.
+_SERIES_MAX: Final = 4096
+
+#: Verb, dry run, group, version, resource, subresource, scope.
+Key = tuple[str, str, str, str, str, str, str]
+_OTHER: Final[Key] = ("other", "", "", "", "", "", "")
+
+_VERBS: Final = {
+    "create": "POST",
+    "update": "PUT",
+}
+
+
+class Series:
+    """What is counted of one label set."""
+
+    __slots__ = ("buckets", "codes", "long_running", "seconds")
+
+    def __init__(self) -> None:
+        self.codes: dict[int, int] = {}
+        #: Answers by duration; the last one is above all bounds.
+        self.buckets = [0] * (len(BUCKETS_SECONDS) + 1)
+        self.seconds = 0.0
+        #: Open right now.
+        self.long_running = 0
+
+
+class RequestMetrics:
+    """The table of all label sets seen."""
+
+    def __init__(self, in_flight: InFlight) -> None:
+        self._in_flight = in_flight
+        self._series: dict[Key, Series] = {}
+
+    def series(self, info: RequestInfo, dry_run: str) -> Series:
+        """The counters for such a request."""
+        if info.name or info.verb == "create":
+            scope = "resource" if info.is_resource else ""
+        elif info.namespace:
+            scope = "namespace"
+        else:
+            scope = "cluster" if info.is_resource else ""
+        key = (info.verb, dry_run, info.group, info.version, info.resource, info.subresource, scope)
+        series = self._series.get(key)
+        if series is None:
+            if len(self._series) >= _SERIES_MAX:
+                key = _OTHER
+            series = self._series.setdefault(key, Series())
+        return series
+
+    @staticmethod
+    def count(series: Series, code: int, seconds: float) -> None:
+        """One answered request."""
+        series.codes[code] = series.codes.get(code, 0) + 1
+        series.buckets[bisect_left(BUCKETS_SECONDS, seconds)] += 1
+        series.seconds += seconds
+
+    async def collect(self) -> Iterable[Family]:
+        """For ``/metrics``."""
+        running = [(_labels(key), series.long_running) for key, series in self._series.items() if series.long_running]
+        return [
+            counter(
+                "apiserver_request_total",
+                "Requests answered, by what they asked for and the HTTP code.",
+                [
+                    ((("code", str(code)), *_labels(key)), count)
+                    for key, series in self._series.items()
+                    for code, count in series.codes.items()
+                ],
+            ),
+            Family(
+                "apiserver_request_duration_seconds",
+                "histogram",
+                "Time until the answer began, in seconds.",
+                [sample for key, series in self._series.items() for sample in _histogram(_labels(key), series)],
+            ),
+            gauge("apiserver_longrunning_requests", "Watches and other requests that stay open.", running),
+            gauge(
+                "apiserver_current_inflight_requests",
+                "Requests that count against the limits of requests at once.",
+                [
+                    ((("request_kind", "mutating"),), self._in_flight.mutating),
+                    ((("request_kind", "readOnly"),), self._in_flight.reading),
+                ],
+            ),
+        ]
+
+
+def _labels(key: Key) -> Labels:
+    verb, dry_run, group, version, resource, subresource, scope = key
+    return (
+        ("component", "apiserver"),
+        ("dry_run", dry_run),
+        ("group", group),
+        ("resource", resource),
+        ("scope", scope),
+        ("subresource", subresource),
+        ("verb", _VERBS.get(verb, verb.upper())),
+        ("version", version),
+    )
+
+
+def _histogram(labels: Labels, series: Series) -> Iterable[tuple[str, Labels, float]]:
+    total = 0
+    for bound, count in zip((*BUCKETS_SECONDS, "+Inf"), series.buckets, strict=True):
+        total += count
+        yield "_bucket", (*labels, ("le", str(bound))), total
+    yield "_sum", labels, series.seconds
+    yield "_count", labels, total

@@ -1,0 +1,59 @@
+"""The way of every request, in one list (``DefaultBuildHandlerChain`` upstream)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from steersman.apiserver.filters.audit import audit
+from steersman.apiserver.filters.authentication import authentication
+from steersman.apiserver.filters.authorization import authorization
+from steersman.apiserver.filters.errors import errors
+from steersman.apiserver.filters.fairness import fairness
+from steersman.apiserver.filters.impersonation import impersonation
+from steersman.apiserver.filters.request_info import request_info
+
+if TYPE_CHECKING:
+    from steersman.apiserver.authn.interface import RequestAuthenticator
+    from steersman.apiserver.authz.interface import Authorizer
+    from steersman.apiserver.filters.fairness import InFlight
+    from steersman.apiserver.filters.request_metrics import RequestMetrics
+    from steersman.apiserver.http import Filter, Handler, Request, Response
+    from steersman.apiserver.server.routes import Routes
+
+
+class ChainOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What the filters need to know."""
+
+    authenticator: RequestAuthenticator
+    authorizer: Authorizer
+    metrics: RequestMetrics
+    in_flight: InFlight
+    #: ``--max-requests-inflight`` and ``--max-mutating-requests-inflight``.
+    reading_max: int = 400
+    mutating_max: int = 200
+
+
+def build_chain(options: ChainOptions, *, resources: Handler, routes: Routes) -> Handler:
+    """What answers a request: the filters from the outside in, then ``resources`` or whoever ``routes`` names."""
+    filters: list[Filter] = [
+        errors(),
+        request_info(),
+        authentication(options.authenticator),
+        audit(options.metrics),
+        impersonation(options.authorizer),
+        fairness(options.in_flight, reading_max=options.reading_max, mutating_max=options.mutating_max),
+        authorization(options.authorizer),
+    ]
+    handler = _dispatch(resources, routes)
+    for wrap in reversed(filters):
+        handler = wrap(handler)
+    return handler
+
+
+def _dispatch(resources: Handler, routes: Routes) -> Handler:
+    async def dispatch(request: Request) -> Response:
+        return await (resources(request) if request.info.is_resource else routes.dispatch(request))
+
+    return dispatch

@@ -1,0 +1,134 @@
+"""The server's own client: calls the application in this process, without a socket, and streams as a socket would.
+
+Upstream's API server talks to itself over loopback with a token of its own; so do our post-start hooks and the tests.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping, MutableMapping
+    from types import TracebackType
+
+    from steersman.apiserver.server.app import Application
+
+#: Pieces that wait for a reader who is slow; the application waits when there are more.
+_PIECES_MAX: Final = 16
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """A whole answer."""
+
+    code: int
+    headers: list[tuple[bytes, bytes]]
+    body: bytes
+
+    def header(self, name: str) -> str:
+        """The first header of that name, or an empty text."""
+        return next((value.decode("latin-1") for key, value in self.headers if key == name.lower().encode()), "")
+
+    def json(self) -> Any:
+        """The body, decoded."""
+        return msgspec.json.decode(self.body)
+
+
+class Exchange:
+    """One request under way; a context manager. Leaving it early is what a client that hangs up does."""
+
+    def __init__(self, app: Application, scope: MutableMapping[str, Any], body: bytes) -> None:
+        self._app = app
+        self._scope = scope
+        self._to_send: bytes | None = body
+        self._gone = asyncio.Event()
+        self._messages: asyncio.Queue[MutableMapping[str, Any] | None] = asyncio.Queue(_PIECES_MAX)
+        self._task: asyncio.Task[None] | None = None
+        self.code = 0
+        self.headers: list[tuple[bytes, bytes]] = []
+
+    async def __aenter__(self) -> Exchange:
+        self._task = asyncio.create_task(self._run(), name=f"loopback {self._scope['method']} {self._scope['path']}")
+        start = await self._messages.get()
+        if start is None:
+            await self._task
+            raise ConnectionError("the application gave no answer")
+        self.code = start["status"]
+        self.headers = list(start["headers"])
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._task is not None
+        self._gone.set()
+        while not self._task.done():
+            # Whatever is on its way is thrown away, so that the application comes to its end.
+            while not self._messages.empty():
+                self._messages.get_nowait()
+            await asyncio.wait([self._task], timeout=0.01)
+        await self._task
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        while (message := await self._messages.get()) is not None:
+            if message.get("body"):
+                yield message["body"]
+            if not message.get("more_body"):
+                return
+
+    async def _run(self) -> None:
+        try:
+            await self._app(self._scope, self._receive, self._messages.put)
+        finally:
+            if not self._messages.full():
+                self._messages.put_nowait(None)
+
+    async def _receive(self) -> MutableMapping[str, Any]:
+        if self._to_send is not None:
+            body, self._to_send = self._to_send, None
+            return {"type": "http.request", "body": body, "more_body": False}
+        await self._gone.wait()
+        return {"type": "http.disconnect"}
+
+
+class Loopback:
+    """Makes requests to one application."""
+
+    def __init__(self, app: Application, *, headers: Mapping[str, str] | None = None) -> None:
+        self._app = app
+        self._headers = dict(headers or {})
+
+    def open(
+        self, method: str, target: str, *, body: bytes | None = None, headers: Mapping[str, str] | None = None
+    ) -> Exchange:
+        """Begin a request for ``target`` (path and query); enter what it returns."""
+        path, _, query = target.partition("?")
+        sent = {**self._headers, **(headers or {})}
+        if body is not None:
+            sent = {"content-type": "application/json", **sent, "content-length": str(len(body))}
+        scope = {
+            "type": "http",
+            "asgi": {"version": "3.0", "spec_version": "2.3"},
+            "http_version": "1.1",
+            "method": method,
+            "scheme": "https",
+            "path": unquote(path),
+            "raw_path": path.encode(),
+            "query_string": query.encode(),
+            "root_path": "",
+            "headers": [(key.lower().encode(), value.encode("latin-1")) for key, value in sent.items()],
+            "client": None,
+            "server": None,
+        }
+        return Exchange(self._app, scope, body or b"")
+
+    async def request(
+        self, method: str, target: str, *, body: bytes | None = None, headers: Mapping[str, str] | None = None
+    ) -> Answer:
+        """The whole answer."""
+        async with self.open(method, target, body=body, headers=headers) as exchange:
+            pieces = [piece async for piece in exchange]
+        return Answer(exchange.code, exchange.headers, b"".join(pieces))

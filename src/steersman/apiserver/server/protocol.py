@@ -1,0 +1,144 @@
+"""uvicorn's HTTP/1.1 protocol with what it lacks: client certificates in the scope, and bounds for bad clients."""
+
+from __future__ import annotations
+
+import ssl
+from typing import TYPE_CHECKING, Any, Final
+
+import httptools
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from steersman.apiserver.authn import distinguished_name
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from uvicorn.server import ServerState
+
+#: A request must be whole this long after its first byte. kube-apiserver allows 32 s for a head, 60 s for a request.
+READ_SECONDS: Final = 60.0
+#: A connection over which nothing was ever sent is closed after this long (kube-apiserver's idle timeout).
+IDLE_SECONDS: Final = 90.0
+#: A client that takes nothing for so long is cut off, so that what waits for it cannot pile up.
+WRITE_STALL_SECONDS: Final = 60.0
+#: URL and headers of one request together, as Go's ``DefaultMaxHeaderBytes``.
+HEAD_BYTES_MAX: Final = 1 << 20
+HEADERS_MAX: Final = 1000
+
+_TLS_VERSIONS: Final = {"TLSv1.2": 0x0303, "TLSv1.3": 0x0304}
+
+
+class Protocol(HttpToolsProtocol):
+    """One connection."""
+
+    _extensions: dict[str, Any] | None = None
+    _read_timer: asyncio.TimerHandle | None = None
+    _write_timer: asyncio.TimerHandle | None = None
+    #: Bytes of a head that is not whole yet; None outside of heads.
+    _head_bytes: int | None = None
+    #: A request has begun to arrive and is not whole.
+    _receiving = False
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's own
+        super().connection_made(transport)
+        self._extensions = _tls_extension(transport)
+        self._read_timer = self.loop.call_later(IDLE_SECONDS, self._cut_off)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_timers()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self._receiving:
+            if self._head_bytes is not None:
+                self._head_bytes += len(data)
+                if self._head_bytes > HEAD_BYTES_MAX:
+                    self._refuse(431, b"Request Header Fields Too Large")
+                    return
+            if self._read_timer is None:
+                self._read_timer = self.loop.call_later(READ_SECONDS, self._cut_off)
+        elif self._read_timer is not None:
+            self._read_timer.cancel()
+            self._read_timer = None
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        if not self._receiving and self._read_timer is not None:
+            # Still that of the fresh connection.
+            self._read_timer.cancel()
+            self._read_timer = None
+        self._receiving = True
+        self._head_bytes = 0
+        if self._extensions is not None:
+            self.scope["extensions"] = self._extensions
+
+    def on_headers_complete(self) -> None:
+        self._head_bytes = None
+        if len(self.headers) > HEADERS_MAX:
+            raise httptools.HttpParserError("too many headers")
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        self._receiving = False
+        super().on_message_complete()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        if self._write_timer is None:
+            self._write_timer = self.loop.call_later(WRITE_STALL_SECONDS, self._cut_off)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        if self._write_timer is not None:
+            self._write_timer.cancel()
+            self._write_timer = None
+
+    def _unsupported_upgrade_warning(self) -> None:
+        """Answer as if no upgrade were asked for, and close: what follows on the connection is not HTTP."""
+        if self.cycle is not None:
+            self.cycle.keep_alive = False
+        self._receiving = False
+
+    def _refuse(self, code: int, text: bytes) -> None:
+        head = b"HTTP/1.1 %d %s\r\ncontent-type: text/plain; charset=utf-8\r\nconnection: close\r\n" % (code, text)
+        body = b"%d %s" % (code, text)
+        self.transport.write(b"%scontent-length: %d\r\n\r\n%s" % (head, len(body), body))
+        self.transport.close()
+
+    def _cut_off(self) -> None:
+        self._read_timer = self._write_timer = None
+        self.transport.abort()
+
+    def _stop_timers(self) -> None:
+        for timer in (self._read_timer, self._write_timer):
+            if timer is not None:
+                timer.cancel()
+        self._read_timer = self._write_timer = None
+
+
+def _tls_extension(transport: asyncio.Transport) -> dict[str, Any] | None:
+    """The ASGI TLS extension (https://asgi.readthedocs.io/en/latest/specs/tls.html); None without TLS.
+
+    Worked out once a connection. The server's own certificate is left out, as nobody asks for it.
+    """
+    tls = transport.get_extra_info("ssl_object")
+    if tls is None:
+        return None
+    certificate = tls.getpeercert(binary_form=True)
+    chain = [ssl.DER_cert_to_PEM_cert(certificate)] if certificate else []
+    subject = (tls.getpeercert() or {}).get("subject", ())
+    extension = {
+        "server_cert": None,
+        "client_cert_chain": chain,
+        "client_cert_name": distinguished_name.from_ssl(subject) if chain else None,
+        "client_cert_error": None,
+        "tls_version": _TLS_VERSIONS.get(tls.version()),
+        "cipher_suite": None,
+    }
+    return {"tls": extension}
+
+
+def new_protocol(config: Any, state: ServerState) -> Protocol:
+    """A protocol for one connection of a server without lifespan."""
+    return Protocol(config=config, server_state=state, app_state={})

@@ -1,0 +1,121 @@
+"""Making keys and certificates. The only module that loads ``cryptography``: import it when something has to be made."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    load_pem_private_key,
+)
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+if TYPE_CHECKING:
+    from cryptography.x509 import CertificateBuilder, GeneralName, Name
+
+#: Clocks of clients may be behind.
+_BACKDATED: Final = timedelta(minutes=5)
+
+
+class Pems(msgspec.Struct, frozen=True):
+    """A certificate and its key."""
+
+    certificate: bytes
+    key: bytes
+    #: In hexadecimal; tells one CA from another.
+    serial: str = ""
+
+
+def make_ca(name: str, *, now: datetime, life: timedelta) -> Pems:
+    """A CA that signs itself. Keys are P-256: small, and quick to make."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = _name(name, [])
+    usage = x509.KeyUsage(
+        digital_signature=True, key_cert_sign=True, crl_sign=True, content_commitment=False, key_encipherment=False,
+        data_encipherment=False, key_agreement=False, encipher_only=False, decipher_only=False,
+    )  # fmt: skip
+    builder = _builder(subject, subject, key, now=now, life=life)
+    builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+    builder = builder.add_extension(usage, critical=True)
+    builder = builder.add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+    return _signed(builder, key, key)
+
+
+def make_server(name: str, hosts: list[str], authority: Pems, *, now: datetime, life: timedelta) -> Pems:
+    """A server's certificate for host names and addresses."""
+    alternatives = [_general_name(host) for host in hosts]
+    return _make_leaf(
+        _name(name, []), authority, ExtendedKeyUsageOID.SERVER_AUTH, alternatives=alternatives, now=now, life=life
+    )
+
+
+def make_client(user: str, groups: list[str], authority: Pems, *, now: datetime, life: timedelta) -> Pems:
+    """A client's certificate: the user as common name, the groups as organizations."""
+    return _make_leaf(
+        _name(user, groups), authority, ExtendedKeyUsageOID.CLIENT_AUTH, alternatives=[], now=now, life=life
+    )
+
+
+def _make_leaf(
+    subject: Name,
+    authority: Pems,
+    purpose: x509.ObjectIdentifier,
+    *,
+    alternatives: list[GeneralName],
+    now: datetime,
+    life: timedelta,
+) -> Pems:
+    ca = x509.load_pem_x509_certificate(authority.certificate)
+    ca_key = load_pem_private_key(authority.key, password=None)
+    assert isinstance(ca_key, ec.EllipticCurvePrivateKey)
+    key = ec.generate_private_key(ec.SECP256R1())
+    builder = _builder(subject, ca.subject, key, now=now, life=life)
+    builder = builder.add_extension(x509.ExtendedKeyUsage([purpose]), critical=False)
+    builder = builder.add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+    identifier = x509.AuthorityKeyIdentifier.from_issuer_public_key(ca_key.public_key())
+    builder = builder.add_extension(identifier, critical=False)
+    if alternatives:
+        builder = builder.add_extension(x509.SubjectAlternativeName(alternatives), critical=False)
+    return _signed(builder, key, ca_key)
+
+
+def _name(common: str, organizations: list[str]) -> Name:
+    attributes = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, name) for name in organizations]
+    return x509.Name([*attributes, x509.NameAttribute(NameOID.COMMON_NAME, common)])
+
+
+def _general_name(host: str) -> GeneralName:
+    try:
+        return x509.IPAddress(ip_address(host))
+    except ValueError:
+        return x509.DNSName(host)
+
+
+def _builder(
+    subject: Name, issuer: Name, key: ec.EllipticCurvePrivateKey, *, now: datetime, life: timedelta
+) -> CertificateBuilder:
+    return x509.CertificateBuilder(
+        issuer_name=issuer,
+        subject_name=subject,
+        public_key=key.public_key(),
+        serial_number=x509.random_serial_number(),
+        not_valid_before=now - _BACKDATED,
+        not_valid_after=now + life,
+    )
+
+
+def _signed(builder: CertificateBuilder, key: ec.EllipticCurvePrivateKey, signer: ec.EllipticCurvePrivateKey) -> Pems:
+    certificate = builder.sign(signer, SHA256())
+    return Pems(
+        certificate.public_bytes(Encoding.PEM),
+        key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()),
+        f"{certificate.serial_number:x}",
+    )

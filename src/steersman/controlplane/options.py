@@ -1,0 +1,64 @@
+"""What an API server can be told; the flags of ``cli`` fill it in. Names and defaults are kube-apiserver's where it has them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import msgspec
+
+
+class OptionError(ValueError):
+    """Options that cannot be; the text says which and why."""
+
+
+class APIServerOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """One API server."""
+
+    #: Where everything that must survive lies; None with ``ephemeral`` and no wish to keep the PKI.
+    data_dir: Path | None = None
+    #: Objects are kept in memory only.
+    ephemeral: bool = False
+
+    bind_address: str = "127.0.0.1"
+    #: 0: any free port.
+    secure_port: int = 6443
+    #: Told to clients as the server's address; empty: where it listens.
+    advertise_address: str = ""
+    #: Own files instead of the generated ones.
+    tls_cert_file: Path | None = None
+    tls_private_key_file: Path | None = None
+    #: Another CA whose client certificates count, beside our own.
+    client_ca_file: Path | None = None
+    #: Where the admin's kubeconfig goes; None: into the data directory.
+    kubeconfig: Path | None = None
+
+    token_auth_file: Path | None = None
+    anonymous_auth: bool = True
+    authorization_mode: tuple[str, ...] = ("Groups",)
+
+    service_cluster_ip_range: str = "10.0.0.0/24"
+    #: First and last.
+    service_node_port_range: tuple[int, int] = (30000, 32767)
+    service_account_issuer: str = "https://kubernetes.default.svc"
+    allow_privileged: bool = False
+    enable_admission_plugins: tuple[str, ...] = ()
+    disable_admission_plugins: tuple[str, ...] = ()
+    feature_gates: dict[str, bool] = {}
+    #: ``group/version`` → served or not.
+    runtime_config: dict[str, bool] = {}
+
+    max_requests_inflight: int = 400
+    max_mutating_requests_inflight: int = 200
+    request_timeout_seconds: float = 60.0
+    #: Watches last between this and twice this.
+    min_request_timeout_seconds: int = 1800
+    #: How long a stop waits for requests that run.
+    drain_seconds: float = 5.0
+
+
+def default_data_dir() -> Path:
+    """``$XDG_STATE_HOME/steersman``, as the XDG base directory specification has it."""
+    state = os.environ.get("XDG_STATE_HOME", "")
+    base = Path(state) if state.startswith("/") else Path.home() / ".local" / "state"
+    return base / "steersman"

@@ -1,0 +1,128 @@
+"""Our own certificates: a CA, the server's, and the admin's. Made on first start, renewed when they are about to expire.
+
+``cryptography`` is imported only when something has to be made. What a certificate holds is therefore written beside it
+(``<name>.json``), so that a start can tell without it whether the certificate still fits.
+"""
+
+from __future__ import annotations
+
+import socket
+from datetime import datetime, timedelta
+from ipaddress import ip_network
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from steersman.controlplane.files import write_private
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from steersman.controlplane.certificates import Pems
+
+_CA_LIFE: Final = timedelta(days=3650)
+_LEAF_LIFE: Final = timedelta(days=365)
+#: Renewed when less than this is left.
+_RENEW_BEFORE: Final = timedelta(days=30)
+
+ADMIN: Final = "kubernetes-admin"
+ADMIN_STEM: Final = "admin"
+_MASTERS: Final = "system:masters"
+
+
+class KeyPair(msgspec.Struct, frozen=True):
+    """Where a certificate and its key lie."""
+
+    certificate: Path
+    key: Path
+
+
+class PKI(msgspec.Struct, frozen=True):
+    """All that an API server on its own needs."""
+
+    ca: KeyPair
+    server: KeyPair
+    admin: KeyPair
+
+
+class _Facts(msgspec.Struct):
+    """What a certificate holds, as far as a start has to know."""
+
+    not_after: datetime
+    #: Host names and addresses of a server, organizations of a client.
+    names: list[str]
+    #: Serial number of the CA that signed it.
+    issuer: str = ""
+
+
+def server_names(service_cluster_ip_range: str, *more: str) -> list[str]:
+    """What clients call the server by: as a Service, on this machine, and ``more``."""
+    first_service_ip = ip_network(service_cluster_ip_range)[1]
+    names = [
+        "kubernetes",
+        "kubernetes.default",
+        "kubernetes.default.svc",
+        "kubernetes.default.svc.cluster.local",
+        "localhost",
+        socket.gethostname(),
+        "127.0.0.1",
+        "::1",
+        str(first_service_ip),
+        *(name for name in more if name and name not in ("0.0.0.0", "::")),  # noqa: S104 — left out here
+    ]
+    return list(dict.fromkeys(names))
+
+
+def ensure_pki(directory: Path, names: list[str], *, now: datetime) -> PKI:
+    """The certificates in ``directory``, made or renewed where that is needed."""
+    pki = PKI(ca=_pair(directory, "ca"), server=_pair(directory, "apiserver"), admin=_pair(directory, ADMIN_STEM))
+    ca = _facts(pki.ca)
+    if ca is None or ca.not_after - now < _LEAF_LIFE:
+        # Leaves of the old CA go with it: their facts name another issuer.
+        ca = _make(pki.ca, [], now)
+    for pair, held in ((pki.server, names), (pki.admin, [_MASTERS])):
+        facts = _facts(pair)
+        if facts is None or facts.issuer != ca.issuer or facts.names != held or facts.not_after - now < _RENEW_BEFORE:
+            _make(pair, held, now, ca=pki.ca, issuer=ca.issuer)
+    return pki
+
+
+def _pair(directory: Path, name: str) -> KeyPair:
+    return KeyPair(directory / f"{name}.crt", directory / f"{name}.key")
+
+
+def _facts_path(pair: KeyPair) -> Path:
+    return pair.certificate.with_suffix(".json")
+
+
+def _facts(pair: KeyPair) -> _Facts | None:
+    """What is known of a pair; None when any part of it is missing or unreadable."""
+    if not pair.certificate.exists() or not pair.key.exists():
+        return None
+    try:
+        return msgspec.json.decode(_facts_path(pair).read_bytes(), type=_Facts)
+    except (OSError, msgspec.MsgspecError):
+        return None
+
+
+def _make(pair: KeyPair, names: list[str], now: datetime, *, ca: KeyPair | None = None, issuer: str = "") -> _Facts:
+    """Make and write one pair: the CA itself without ``ca``, a server's or client's certificate by its file's name."""
+    from steersman.controlplane import certificates  # noqa: PLC0415 — loads cryptography, longer than the rest of a start
+
+    if ca is None:
+        made = certificates.make_ca("kubernetes", now=now, life=_CA_LIFE)
+    else:
+        authority = certificates.Pems(ca.certificate.read_bytes(), ca.key.read_bytes())
+        if pair.certificate.stem == ADMIN_STEM:
+            made = certificates.make_client(ADMIN, names, authority, now=now, life=_LEAF_LIFE)
+        else:
+            made = certificates.make_server("kube-apiserver", names, authority, now=now, life=_LEAF_LIFE)
+    return _write(pair, made, _Facts(now + (_LEAF_LIFE if ca else _CA_LIFE), names, issuer or made.serial))
+
+
+def _write(pair: KeyPair, made: Pems, facts: _Facts) -> _Facts:
+    write_private(pair.key, made.key)
+    write_private(pair.certificate, made.certificate)
+    # Last: a start that finds no facts makes the pair anew.
+    write_private(_facts_path(pair), msgspec.json.encode(facts))
+    return facts
