@@ -1,0 +1,47 @@
+"""The generated tables are what the generator makes, and what a running Kubernetes 1.36 says where that is recorded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from codegen.emit import render, stale
+
+from steersman.schema.resources import Resource, table
+
+FACTS = Path(__file__).parents[3] / "shared" / "facts" / "resources.yaml"
+
+
+def test_the_generated_tree_is_up_to_date():
+    assert stale(render()) == []
+
+
+@pytest.mark.skipif(not FACTS.is_file(), reason="no recorded facts beside this checkout")
+def test_resources_are_those_that_a_real_server_tells():
+    recorded = yaml.safe_load(FACTS.read_text())
+    told: dict[str, dict[str, Any]] = {}
+    for resource in table().resources:
+        told.setdefault(resource.api_version, {})[resource.name] = as_recorded(resource)
+    assert told == recorded
+
+
+def as_recorded(resource: Resource) -> dict[str, Any]:
+    subresources = {
+        child.name: {
+            "kind": f"{child.group}/{child.version}/{child.kind}" if child.group else child.kind,
+            "verbs": list(child.verbs),
+        }
+        for child in resource.subresources
+    }
+    row = {
+        "kind": resource.kind,
+        "scope": "Namespaced" if resource.namespaced else "Cluster",
+        "singular": resource.singular,
+        "verbs": list(resource.verbs),
+        "shortNames": list(resource.short_names),
+        "categories": list(resource.categories),
+        "subresources": subresources,
+    }
+    return {key: value for key, value in row.items() if value}

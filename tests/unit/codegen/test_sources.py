@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+from codegen.sources import api_methods, definitions
+
+
+def test_definitions_are_those_of_the_pinned_release():
+    assert "io.k8s.api.core.v1.Pod" in definitions()
+
+
+def test_methods_speak_the_verbs_of_kubernetes():
+    methods = {(method.parent, method.plural, method.action): method for method in api_methods()}
+    assert methods[("", "v1"), "pods", ""].verbs == (
+        "create",
+        "delete",
+        "deletecollection",
+        "get",
+        "list",
+        "patch",
+        "update",
+        "watch",
+    )
+
+
+def test_a_subresource_tells_its_own_kind_and_its_parents_place():
+    [eviction] = [method for method in api_methods() if method.action == "eviction"]
+    assert (eviction.group, eviction.kind, eviction.parent, eviction.plural) == (
+        "policy",
+        "Eviction",
+        ("", "v1"),
+        "pods",
+    )
