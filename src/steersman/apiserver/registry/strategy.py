@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 
+from steersman.apimachinery import names
 from steersman.schema.decoding import zero
 from steersman.schema.loader import struct
 from steersman.schema.resources import table
@@ -115,9 +116,7 @@ class Strategy:
 
     def name_errors(self, name: str, *, prefix: bool = False) -> Sequence[str]:
         """Why ``name`` (or, with ``prefix``, a generateName) cannot name an object of this kind."""
-        from steersman.apimachinery import names
-
-        return names.dns1123_subdomain(names.mask_trailing_dash(name) if prefix else name)
+        return names.name_is_dns_subdomain(name, prefix=prefix)
 
     def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
         """Everything that is wrong with a new object (metadata is checked by the caller)."""

@@ -1,0 +1,57 @@
+"""What validating and mutating webhook configurations have in common."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from steersman.apiserver.registry import columns
+from steersman.apiserver.registry.strategy import Column, Strategy, Tree
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+
+def default_rules(rules: Any) -> None:
+    """A rule without a scope is about all of them."""
+    for rule in rules or ():
+        if rule.get("scope") is None:
+            rule["scope"] = "*"
+
+
+def default_selectors(matcher: Tree) -> None:
+    """An absent selector selects everything, which an empty one says explicitly."""
+    for name in ("namespaceSelector", "objectSelector"):
+        if matcher.get(name) is None:
+            matcher[name] = {}
+
+
+class WebhookConfigurationStrategy(Strategy):
+    """A list of webhooks; they count for the generation, labels do not."""
+
+    has_generation = True
+    columns = (columns.NAME_COLUMN, Column("Webhooks", type="integer"), columns.AGE_COLUMN)
+    reset_fields = {}
+
+    def default(self, obj: Tree, version: str) -> None:
+        for webhook in obj.get("webhooks") or ():
+            self.default_webhook(webhook)
+
+    def default_webhook(self, webhook: Tree) -> None:
+        """Fill in one webhook."""
+        if webhook.get("failurePolicy") is None:
+            webhook["failurePolicy"] = "Fail"
+        if webhook.get("matchPolicy") is None:
+            webhook["matchPolicy"] = "Equivalent"
+        default_selectors(webhook)
+        if webhook.get("timeoutSeconds") is None:
+            webhook["timeoutSeconds"] = 10
+        service = (webhook.get("clientConfig") or {}).get("service")
+        if service is not None and service.get("port") is None:
+            service["port"] = 443
+        default_rules(webhook.get("rules"))
+
+    def generation_view(self, obj: Tree) -> Any:
+        return obj.get("webhooks") or None
+
+    def cells(self, obj: Tree, now: datetime) -> list[Any]:
+        return [columns.name_of(obj), len(obj.get("webhooks") or ()), columns.age(obj, now)]

@@ -1,0 +1,51 @@
+"""CustomResourceDefinitions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from steersman.apiserver.registry.strategy import Strategy, Tree
+
+if TYPE_CHECKING:
+    from steersman.apiserver.request import RequestContext
+
+
+class CustomResourceDefinitionStrategy(Strategy):
+    """Its status says which names were accepted, and in which versions objects may still be stored."""
+
+    group_resource = "customresourcedefinitions.apiextensions.k8s.io"
+    has_generation = True
+    allow_unconditional_update = False
+
+    def default(self, obj: Tree, version: str) -> None:
+        spec = obj.setdefault("spec", {})
+        names = spec.setdefault("names", {})
+        if not names.get("singular"):
+            names["singular"] = names.get("kind", "").lower()
+        if not names.get("listKind") and names.get("kind"):
+            names["listKind"] = names["kind"] + "List"
+        if spec.get("conversion") is None:
+            spec["conversion"] = {"strategy": "None"}
+        conversion = spec["conversion"]
+        service = ((conversion.get("webhook") or {}).get("clientConfig") or {}).get("service")
+        if service is not None and service.get("port") is None:
+            service["port"] = 443
+
+    def prepare_for_create(self, ctx: RequestContext, obj: Tree) -> None:
+        super().prepare_for_create(ctx, obj)
+        _add_stored_version(obj)
+
+    def prepare_for_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
+        super().prepare_for_update(ctx, obj, old)
+        obj["status"] = {**(old.get("status") or {})}
+        _add_stored_version(obj)
+
+
+def _add_stored_version(obj: Tree) -> None:
+    """Objects may be stored in the storage version from now on."""
+    status = obj.setdefault("status", {})
+    stored = list(status.get("storedVersions") or ())
+    for version in obj["spec"].get("versions") or ():
+        if version.get("storage") and version.get("name") not in stored:
+            stored.append(version["name"])
+    status["storedVersions"] = stored

@@ -1,0 +1,36 @@
+"""APIServices: who serves a group version."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from steersman.apiserver.registry import columns
+from steersman.apiserver.registry.strategy import Column, Strategy, Tree
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+
+class APIServiceStrategy(Strategy):
+    """Local ones name no service."""
+
+    group_resource = "apiservices.apiregistration.k8s.io"
+    columns = (columns.NAME_COLUMN, Column("Service"), Column("Available"), columns.AGE_COLUMN)
+
+    def default(self, obj: Tree, version: str) -> None:
+        service = (obj.get("spec") or {}).get("service")
+        if service is not None and service.get("port") is None:
+            service["port"] = 443
+
+    def cells(self, obj: Tree, now: datetime) -> list[Any]:
+        service = (obj.get("spec") or {}).get("service")
+        where = f"{service.get('namespace', '')}/{service.get('name', '')}" if service else "Local"
+        return [columns.name_of(obj), where, _available(obj), columns.age(obj, now)]
+
+
+def _available(obj: Tree) -> str:
+    for condition in (obj.get("status") or {}).get("conditions") or ():
+        if condition.get("type") == "Available":
+            status: str = condition.get("status", "")
+            return status if status == "True" else f"{status} ({condition.get('reason', '')})"
+    return "Unknown"

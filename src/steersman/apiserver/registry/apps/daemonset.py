@@ -1,0 +1,87 @@
+"""DaemonSets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.apiserver.registry import columns
+from steersman.apiserver.registry.podspec.defaults import default_pod_template
+from steersman.apiserver.registry.strategy import Column, Strategy, Tree
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from steersman.apiserver.request import RequestContext
+
+#: Where the template's generation is kept since the field went with ``extensions/v1beta1``.
+TEMPLATE_GENERATION: Final = "deprecated.daemonset.template.generation"
+
+
+class DaemonSetStrategy(Strategy):
+    """Keeps a template generation beside the generation of the whole spec."""
+
+    group_resource = "daemonsets.apps"
+    has_generation = True
+    columns = (
+        columns.NAME_COLUMN,
+        Column("Desired", type="integer"),
+        Column("Current", type="integer"),
+        Column("Ready", type="integer"),
+        Column("Up-to-date", type="integer"),
+        Column("Available", type="integer"),
+        Column("Node Selector"),
+        columns.AGE_COLUMN,
+        Column("Containers", priority=1),
+        Column("Images", priority=1),
+        Column("Selector", priority=1),
+    )
+
+    def default(self, obj: Tree, version: str) -> None:
+        spec = obj.setdefault("spec", {})
+        default_pod_template(spec.setdefault("template", {}))
+        strategy = spec.setdefault("updateStrategy", {})
+        if not strategy.get("type"):
+            strategy["type"] = "RollingUpdate"
+        if strategy["type"] == "RollingUpdate":
+            rolling = strategy.setdefault("rollingUpdate", {})
+            rolling.setdefault("maxUnavailable", 1)
+            rolling.setdefault("maxSurge", 0)
+        if spec.get("revisionHistoryLimit") is None:
+            spec["revisionHistoryLimit"] = 10
+
+    def prepare_for_create(self, ctx: RequestContext, obj: Tree) -> None:
+        super().prepare_for_create(ctx, obj)
+        _set_template_generation(obj, _template_generation(obj) or 1)
+
+    def prepare_for_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
+        super().prepare_for_update(ctx, obj, old)
+        generation = _template_generation(old)
+        if obj["spec"].get("template") != old["spec"].get("template"):
+            generation += 1
+        _set_template_generation(obj, generation)
+
+    def cells(self, obj: Tree, now: datetime) -> list[Any]:
+        spec, status = obj["spec"], obj.get("status") or {}
+        template = (spec.get("template") or {}).get("spec") or {}
+        return [
+            columns.name_of(obj),
+            status.get("desiredNumberScheduled", 0),
+            status.get("currentNumberScheduled", 0),
+            status.get("numberReady", 0),
+            status.get("updatedNumberScheduled", 0),
+            status.get("numberAvailable", 0),
+            columns.labels_text(template.get("nodeSelector")),
+            columns.age(obj, now),
+            columns.container_names(template),
+            columns.container_images(template),
+            columns.selector_text(spec.get("selector")),
+        ]
+
+
+def _template_generation(obj: Tree) -> int:
+    text = (obj["metadata"].get("annotations") or {}).get(TEMPLATE_GENERATION, "")
+    return int(text) if text.isdecimal() else 0
+
+
+def _set_template_generation(obj: Tree, generation: int) -> None:
+    obj["metadata"].setdefault("annotations", {})[TEMPLATE_GENERATION] = str(generation)

@@ -1,0 +1,64 @@
+"""Deployments."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from steersman.apiserver.registry import columns
+from steersman.apiserver.registry.podspec.defaults import default_pod_template
+from steersman.apiserver.registry.strategy import Column, ScalePaths, Strategy, Tree
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+
+class DeploymentStrategy(Strategy):
+    """A Deployment counts annotation changes as generations too: its controller copies them to the ReplicaSets."""
+
+    group_resource = "deployments.apps"
+    has_generation = True
+    scale = ScalePaths()
+    columns = (
+        columns.NAME_COLUMN,
+        Column("Ready"),
+        Column("Up-to-date"),
+        Column("Available"),
+        columns.AGE_COLUMN,
+        Column("Containers", priority=1),
+        Column("Images", priority=1),
+        Column("Selector", priority=1),
+    )
+
+    def default(self, obj: Tree, version: str) -> None:
+        spec = obj.setdefault("spec", {})
+        default_pod_template(spec.setdefault("template", {}))
+        if spec.get("replicas") is None:
+            spec["replicas"] = 1
+        if spec.get("revisionHistoryLimit") is None:
+            spec["revisionHistoryLimit"] = 10
+        if spec.get("progressDeadlineSeconds") is None:
+            spec["progressDeadlineSeconds"] = 600
+        strategy = spec.setdefault("strategy", {})
+        if not strategy.get("type"):
+            strategy["type"] = "RollingUpdate"
+        if strategy["type"] == "RollingUpdate":
+            rolling = strategy.setdefault("rollingUpdate", {})
+            rolling.setdefault("maxUnavailable", "25%")
+            rolling.setdefault("maxSurge", "25%")
+
+    def generation_view(self, obj: Tree) -> Any:
+        return obj.get("spec"), obj["metadata"].get("annotations")
+
+    def cells(self, obj: Tree, now: datetime) -> list[Any]:
+        spec, status = obj["spec"], obj.get("status") or {}
+        template = (spec.get("template") or {}).get("spec")
+        return [
+            columns.name_of(obj),
+            f"{status.get('readyReplicas', 0)}/{spec.get('replicas', 0)}",
+            status.get("updatedReplicas", 0),
+            status.get("availableReplicas", 0),
+            columns.age(obj, now),
+            columns.container_names(template),
+            columns.container_images(template),
+            columns.selector_text(spec.get("selector")),
+        ]

@@ -1,0 +1,51 @@
+"""ReplicaSets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from steersman.apiserver.registry import columns
+from steersman.apiserver.registry.podspec.defaults import default_pod_template
+from steersman.apiserver.registry.strategy import Column, ScalePaths, Strategy, Tree
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+
+class ReplicaSetStrategy(Strategy):
+    """What a ReplicationController is, with a LabelSelector."""
+
+    group_resource = "replicasets.apps"
+    has_generation = True
+    scale = ScalePaths()
+    columns = (
+        columns.NAME_COLUMN,
+        Column("Desired", type="integer"),
+        Column("Current", type="integer"),
+        Column("Ready", type="integer"),
+        columns.AGE_COLUMN,
+        Column("Containers", priority=1),
+        Column("Images", priority=1),
+        Column("Selector", priority=1),
+    )
+
+    def default(self, obj: Tree, version: str) -> None:
+        spec = obj.setdefault("spec", {})
+        if spec.get("template") is not None:
+            default_pod_template(spec["template"])
+        if spec.get("replicas") is None:
+            spec["replicas"] = 1
+
+    def cells(self, obj: Tree, now: datetime) -> list[Any]:
+        spec, status = obj["spec"], obj.get("status") or {}
+        template = (spec.get("template") or {}).get("spec")
+        return [
+            columns.name_of(obj),
+            spec.get("replicas", 0),
+            status.get("replicas", 0),
+            status.get("readyReplicas", 0),
+            columns.age(obj, now),
+            columns.container_names(template),
+            columns.container_images(template),
+            columns.selector_text(spec.get("selector")),
+        ]

@@ -1,0 +1,79 @@
+"""StatefulSets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from steersman.apiserver.registry import columns
+from steersman.apiserver.registry.podspec.defaults import default_pod_template
+from steersman.apiserver.registry.podspec.resources import round_resource_list
+from steersman.apiserver.registry.strategy import Column, ScalePaths, Strategy, Tree
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+
+class StatefulSetStrategy(Strategy):
+    """Its claim templates are whole claims, kind and status included."""
+
+    group_resource = "statefulsets.apps"
+    has_generation = True
+    scale = ScalePaths()
+    columns = (
+        columns.NAME_COLUMN,
+        Column("Ready"),
+        columns.AGE_COLUMN,
+        Column("Containers", priority=1),
+        Column("Images", priority=1),
+    )
+
+    def default(self, obj: Tree, version: str) -> None:
+        spec = obj.setdefault("spec", {})
+        default_pod_template(spec.setdefault("template", {}))
+        if not spec.get("podManagementPolicy"):
+            spec["podManagementPolicy"] = "OrderedReady"
+        _default_update_strategy(spec.setdefault("updateStrategy", {}))
+        retention = spec.setdefault("persistentVolumeClaimRetentionPolicy", {})
+        for when in ("whenDeleted", "whenScaled"):
+            if not retention.get(when):
+                retention[when] = "Retain"
+        if spec.get("replicas") is None:
+            spec["replicas"] = 1
+        if spec.get("revisionHistoryLimit") is None:
+            spec["revisionHistoryLimit"] = 10
+        for claim in spec.get("volumeClaimTemplates") or ():
+            _default_claim_template(claim)
+
+    def cells(self, obj: Tree, now: datetime) -> list[Any]:
+        spec, status = obj["spec"], obj.get("status") or {}
+        template = (spec.get("template") or {}).get("spec")
+        return [
+            columns.name_of(obj),
+            f"{status.get('readyReplicas', 0)}/{spec.get('replicas', 0)}",
+            columns.age(obj, now),
+            columns.container_names(template),
+            columns.container_images(template),
+        ]
+
+
+def _default_update_strategy(strategy: Tree) -> None:
+    if not strategy.get("type"):
+        strategy["type"] = "RollingUpdate"
+        if strategy.get("rollingUpdate") is None:
+            strategy["rollingUpdate"] = {}
+    rolling = strategy.get("rollingUpdate")
+    if strategy["type"] == "RollingUpdate" and rolling is not None and rolling.get("partition") is None:
+        rolling["partition"] = 0
+
+
+def _default_claim_template(claim: Tree) -> None:
+    claim["apiVersion"], claim["kind"] = "v1", "PersistentVolumeClaim"
+    spec = claim.setdefault("spec", {})
+    if spec.get("volumeMode") is None:
+        spec["volumeMode"] = "Filesystem"
+    for amounts in (spec.get("resources") or {}).values():
+        if isinstance(amounts, dict):
+            round_resource_list(amounts)
+    status = claim.setdefault("status", {})
+    if not status.get("phase"):
+        status["phase"] = "Pending"

@@ -1,0 +1,1 @@
+"""Strategies of the kinds of ``autoscaling``: one module a kind."""

@@ -1,0 +1,75 @@
+"""CronJobs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from steersman.apiserver.registry import columns
+from steersman.apiserver.registry.podspec.defaults import default_pod_template
+from steersman.apiserver.registry.strategy import Column, Strategy, Tree
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from steersman.apiserver.request import RequestContext
+
+
+class CronJobStrategy(Strategy):
+    """Its job template gets the defaults of pods, not those of Jobs: they come when a Job is made of it."""
+
+    group_resource = "cronjobs.batch"
+    has_generation = True
+    columns = (
+        columns.NAME_COLUMN,
+        Column("Schedule"),
+        Column("Timezone"),
+        Column("Suspend", type="boolean"),
+        Column("Active", type="integer"),
+        Column("Last Schedule"),
+        columns.AGE_COLUMN,
+        Column("Containers", priority=1),
+        Column("Images", priority=1),
+        Column("Selector", priority=1),
+    )
+
+    def default(self, obj: Tree, version: str) -> None:
+        spec = obj.setdefault("spec", {})
+        job = spec.setdefault("jobTemplate", {}).setdefault("spec", {})
+        default_pod_template(job.setdefault("template", {}))
+        if not spec.get("concurrencyPolicy"):
+            spec["concurrencyPolicy"] = "Allow"
+        if spec.get("suspend") is None:
+            spec["suspend"] = False
+        if spec.get("successfulJobsHistoryLimit") is None:
+            spec["successfulJobsHistoryLimit"] = 3
+        if spec.get("failedJobsHistoryLimit") is None:
+            spec["failedJobsHistoryLimit"] = 1
+
+    def warnings(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> Sequence[str]:
+        schedule = obj["spec"].get("schedule", "")
+        if "TZ" in schedule and (old is None or old["spec"].get("schedule") != schedule):
+            return [
+                "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"
+                if old is None
+                else "CRON_TZ or TZ used in schedule is not officially supported, see https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details"
+            ]
+        return ()
+
+    def cells(self, obj: Tree, now: datetime) -> list[Any]:
+        spec, status = obj["spec"], obj.get("status") or {}
+        job = (spec.get("jobTemplate") or {}).get("spec") or {}
+        template = (job.get("template") or {}).get("spec")
+        last = status.get("lastScheduleTime")
+        return [
+            columns.name_of(obj),
+            spec.get("schedule", ""),
+            spec.get("timeZone") or columns.NONE,
+            "True" if spec.get("suspend") else "False",
+            len(status.get("active") or ()),
+            columns.since(last, now) if last else columns.NONE,
+            columns.age(obj, now),
+            columns.container_names(template),
+            columns.container_images(template),
+            columns.selector_text(job.get("selector")),
+        ]

@@ -1,0 +1,154 @@
+"""Jobs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.apiserver.registry import columns
+from steersman.apiserver.registry.podspec.defaults import default_pod_template
+from steersman.apiserver.registry.strategy import Column, Strategy, Tree
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from steersman.apiserver.request import RequestContext
+
+_INT32_MAX: Final = 2**31 - 1
+_MANY_INDEXES: Final = (
+    "In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, "
+    "Kubernetes might not be able to track completedIndexes when a big number of indexes fail"
+)
+#: Labels that tie pods to their Job, each in its old form and with the prefix.
+UID_LABELS: Final = ("controller-uid", "batch.kubernetes.io/controller-uid")
+NAME_LABELS: Final = ("job-name", "batch.kubernetes.io/job-name")
+
+
+class JobStrategy(Strategy):
+    """The server makes a Job's selector from its UID, unless the client says ``manualSelector``."""
+
+    group_resource = "jobs.batch"
+    has_generation = True
+    default_propagation = "orphan"
+    columns = (
+        columns.NAME_COLUMN,
+        Column("Status"),
+        Column("Completions"),
+        Column("Duration"),
+        columns.AGE_COLUMN,
+        Column("Containers", priority=1),
+        Column("Images", priority=1),
+        Column("Selector", priority=1),
+    )
+    field_labels = {"status.successful": lambda obj: str((obj.get("status") or {}).get("succeeded", 0))}
+
+    def default(self, obj: Tree, version: str) -> None:
+        spec = obj.setdefault("spec", {})
+        template = spec.setdefault("template", {})
+        default_pod_template(template)
+        default_job_spec(spec)
+        metadata = obj.setdefault("metadata", {})
+        labels = (template.get("metadata") or {}).get("labels")
+        if labels and not metadata.get("labels"):
+            # one dict on purpose: what generate_selector adds to the template's labels shows in the Job's own, as upstream
+            metadata["labels"] = labels
+
+    def prepare_for_create(self, ctx: RequestContext, obj: Tree) -> None:
+        super().prepare_for_create(ctx, obj)
+        if not obj["spec"].get("manualSelector"):
+            generate_selector(obj)
+
+    def cells(self, obj: Tree, now: datetime) -> list[Any]:
+        spec = obj["spec"]
+        template = (spec.get("template") or {}).get("spec")
+        return [
+            columns.name_of(obj),
+            _status(obj),
+            _completions(obj),
+            _duration(obj, now),
+            columns.age(obj, now),
+            columns.container_names(template),
+            columns.container_images(template),
+            columns.selector_text(spec.get("selector")),
+        ]
+
+    def warnings(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> Sequence[str]:
+        spec = obj["spec"]
+        indexed = spec.get("completionMode") == "Indexed"
+        if indexed and (spec.get("completions") or 0) > 100_000 and (spec.get("parallelism") or 0) > 10_000:
+            return [_MANY_INDEXES]
+        return ()
+
+
+def default_job_spec(spec: Tree) -> None:
+    """The counts and policies of a Job; completions follow only when neither count is given."""
+    if spec.get("completions") is None and spec.get("parallelism") is None:
+        spec["completions"] = 1
+    if spec.get("parallelism") is None:
+        spec["parallelism"] = 1
+    if spec.get("backoffLimit") is None:
+        spec["backoffLimit"] = 6 if spec.get("backoffLimitPerIndex") is None else _INT32_MAX
+    if spec.get("completionMode") is None:
+        spec["completionMode"] = "NonIndexed"
+    if spec.get("suspend") is None:
+        spec["suspend"] = False
+    if spec.get("manualSelector") is None:
+        spec["manualSelector"] = False
+    policy = spec.get("podFailurePolicy")
+    for rule in (policy or {}).get("rules") or ():
+        for pattern in rule.get("onPodConditions") or ():
+            if not pattern.get("status"):
+                pattern["status"] = "True"
+    if spec.get("podReplacementPolicy") is None:
+        spec["podReplacementPolicy"] = "TerminatingOrFailed" if policy is None else "Failed"
+
+
+def generate_selector(obj: Tree) -> None:
+    """Tie the Job to its pods by its UID: labels in the template, and a selector on the newer of them."""
+    metadata, spec = obj["metadata"], obj["spec"]
+    labels = spec["template"].setdefault("metadata", {}).setdefault("labels", {})
+    for label in NAME_LABELS:  # values that the client gave stay, for validation to refuse
+        labels.setdefault(label, metadata["name"])
+    for label in UID_LABELS:
+        labels.setdefault(label, metadata["uid"])
+    if not metadata.get("labels"):
+        metadata["labels"] = labels
+    selector = spec.setdefault("selector", {})
+    selector.setdefault("matchLabels", {}).setdefault(UID_LABELS[1], metadata["uid"])
+
+
+def _condition(obj: Tree, type_: str) -> bool:
+    conditions = (obj.get("status") or {}).get("conditions") or ()
+    return any(c.get("type") == type_ and c.get("status") == "True" for c in conditions)
+
+
+def _status(obj: Tree) -> str:
+    if _condition(obj, "Complete"):
+        return "Complete"
+    if _condition(obj, "Failed"):
+        return "Failed"
+    if obj["metadata"].get("deletionTimestamp"):
+        return "Terminating"
+    if _condition(obj, "Suspended"):
+        return "Suspended"
+    if _condition(obj, "FailureTarget"):
+        return "FailureTarget"
+    return "SuccessCriteriaMet" if _condition(obj, "SuccessCriteriaMet") else "Running"
+
+
+def _completions(obj: Tree) -> str:
+    spec = obj["spec"]
+    succeeded = (obj.get("status") or {}).get("succeeded", 0)
+    if spec.get("completions") is not None:
+        return f"{succeeded}/{spec['completions']}"
+    parallelism = spec.get("parallelism") or 0
+    return f"{succeeded}/1 of {parallelism}" if parallelism > 1 else f"{succeeded}/1"
+
+
+def _duration(obj: Tree, now: datetime) -> str:
+    status = obj.get("status") or {}
+    start = columns.parse_time(status.get("startTime"))
+    if start is None:
+        return ""
+    end = columns.parse_time(status.get("completionTime"))
+    return columns.human_duration((end or now) - start)

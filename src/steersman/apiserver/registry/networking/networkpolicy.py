@@ -1,0 +1,33 @@
+"""NetworkPolicies."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from steersman.apiserver.registry import columns
+from steersman.apiserver.registry.strategy import Column, Strategy, Tree
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+
+class NetworkPolicyStrategy(Strategy):
+    """What it is about (ingress, egress or both) follows from its rules unless it says so."""
+
+    group_resource = "networkpolicies.networking.k8s.io"
+    has_generation = True
+    columns = (columns.NAME_COLUMN, Column("Pod-Selector"), columns.AGE_COLUMN)
+
+    def default(self, obj: Tree, version: str) -> None:
+        spec = obj.setdefault("spec", {})
+        for direction in ("ingress", "egress"):
+            for rule in spec.get(direction) or ():
+                for port in rule.get("ports") or ():
+                    if port.get("protocol") is None:
+                        port["protocol"] = "TCP"
+        if not spec.get("policyTypes"):
+            spec["policyTypes"] = ["Ingress", "Egress"] if spec.get("egress") else ["Ingress"]
+
+    def cells(self, obj: Tree, now: datetime) -> list[Any]:
+        selector = (obj.get("spec") or {}).get("podSelector")
+        return [columns.name_of(obj), columns.selector_text(selector), columns.age(obj, now)]

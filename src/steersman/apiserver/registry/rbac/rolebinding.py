@@ -1,0 +1,11 @@
+"""RoleBindings."""
+
+from __future__ import annotations
+
+from steersman.apiserver.registry.rbac.bindings import BindingStrategy
+
+
+class RoleBindingStrategy(BindingStrategy):
+    """Gives a role within one namespace."""
+
+    group_resource = "rolebindings.rbac.authorization.k8s.io"

@@ -1,0 +1,34 @@
+"""ResourceSlices: the devices that a driver offers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from steersman.apiserver.registry import columns
+from steersman.apiserver.registry.strategy import Column, Strategy, Tree
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+
+class ResourceSliceStrategy(Strategy):
+    """Selected by node and driver."""
+
+    group_resource = "resourceslices.resource.k8s.io"
+    has_generation = True
+    namespace_field_label = False
+    columns = (columns.NAME_COLUMN, Column("Node"), Column("Driver"), Column("Pool"), columns.AGE_COLUMN)
+    field_labels = {
+        "spec.nodeName": lambda obj: obj["spec"].get("nodeName") or "",
+        "spec.driver": lambda obj: obj["spec"].get("driver") or "",
+    }
+
+    def cells(self, obj: Tree, now: datetime) -> list[Any]:
+        spec = obj.get("spec") or {}
+        return [
+            columns.name_of(obj),
+            spec.get("nodeName") or columns.UNSET,
+            spec.get("driver", ""),
+            (spec.get("pool") or {}).get("name", ""),
+            columns.age(obj, now),
+        ]

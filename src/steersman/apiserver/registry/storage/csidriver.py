@@ -1,0 +1,62 @@
+"""CSIDrivers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from steersman.apiserver.registry import columns
+from steersman.apiserver.registry.strategy import Column, Strategy, Tree
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from steersman.apiserver.request import RequestContext
+
+
+class CSIDriverStrategy(Strategy):
+    """Has no generation until its spec is first changed."""
+
+    group_resource = "csidrivers.storage.k8s.io"
+    returns_deleted_object = True
+    columns = (
+        columns.NAME_COLUMN,
+        Column("AttachRequired", type="boolean"),
+        Column("PodInfoOnMount", type="boolean"),
+        Column("StorageCapacity", type="boolean"),
+        Column("TokenRequests"),
+        Column("RequiresRepublish", type="boolean"),
+        Column("Modes"),
+        columns.AGE_COLUMN,
+    )
+
+    def default(self, obj: Tree, version: str) -> None:
+        spec = obj.setdefault("spec", {})
+        if spec.get("attachRequired") is None:
+            spec["attachRequired"] = True
+        for flag in ("podInfoOnMount", "storageCapacity", "requiresRepublish", "seLinuxMount"):
+            if spec.get(flag) is None:
+                spec[flag] = False
+        if spec.get("fsGroupPolicy") is None:
+            spec["fsGroupPolicy"] = "ReadWriteOnceWithFSType"
+        if not spec.get("volumeLifecycleModes"):
+            spec["volumeLifecycleModes"] = ["Persistent"]
+
+    def prepare_for_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
+        super().prepare_for_update(ctx, obj, old)
+        generation = old["metadata"].get("generation", 0) + (obj.get("spec") != old.get("spec"))
+        if generation:
+            obj["metadata"]["generation"] = generation
+
+    def cells(self, obj: Tree, now: datetime) -> list[Any]:
+        spec = obj.get("spec") or {}
+        audiences = [request.get("audience", "") for request in spec.get("tokenRequests") or ()]
+        return [
+            columns.name_of(obj),
+            spec.get("attachRequired") is not False,
+            spec.get("podInfoOnMount") is True,
+            spec.get("storageCapacity") is True,
+            ",".join(audiences) or columns.UNSET,
+            spec.get("requiresRepublish") is True,
+            ",".join(spec.get("volumeLifecycleModes") or ()) or columns.NONE,
+            columns.age(obj, now),
+        ]

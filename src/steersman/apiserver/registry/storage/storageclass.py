@@ -1,0 +1,49 @@
+"""StorageClasses."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from steersman.apiserver.registry import columns
+from steersman.apiserver.registry.strategy import Column, Strategy, Tree
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+
+class StorageClassStrategy(Strategy):
+    """Volumes are deleted with their claims and bound at once, unless it says otherwise."""
+
+    group_resource = "storageclasses.storage.k8s.io"
+    returns_deleted_object = True
+    columns = (
+        columns.NAME_COLUMN,
+        Column("Provisioner"),
+        Column("ReclaimPolicy"),
+        Column("VolumeBindingMode"),
+        Column("AllowVolumeExpansion"),
+        columns.AGE_COLUMN,
+    )
+
+    def default(self, obj: Tree, version: str) -> None:
+        if obj.get("reclaimPolicy") is None:
+            obj["reclaimPolicy"] = "Delete"
+        if obj.get("volumeBindingMode") is None:
+            obj["volumeBindingMode"] = "Immediate"
+
+    def cells(self, obj: Tree, now: datetime) -> list[Any]:
+        name = columns.name_of(obj)
+        annotations = obj["metadata"].get("annotations") or {}
+        if "true" in (annotations.get(key) for key in _DEFAULT_CLASS):
+            name += " (default)"
+        return [
+            name,
+            obj.get("provisioner", ""),
+            obj.get("reclaimPolicy") or "Delete",
+            obj.get("volumeBindingMode") or columns.UNSET,
+            bool(obj.get("allowVolumeExpansion")),
+            columns.age(obj, now),
+        ]
+
+
+_DEFAULT_CLASS = ("storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")
