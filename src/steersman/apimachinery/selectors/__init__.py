@@ -1,0 +1,38 @@
+"""Which objects a list, a watch or an object means: by labels and by fields.
+
+Promises, checked by the tests:
+
+* parsing the text of a selector gives that selector again;
+* a parsed selector is compiled: matching runs no grammar;
+* selectors are immutable and may be shared.
+"""
+
+from steersman.apimachinery.selectors.fields import FieldSelector, FieldTerm, parse_field_selector
+from steersman.apimachinery.selectors.labels import (
+    EVERYTHING,
+    NOTHING,
+    LabelSelector,
+    Operator,
+    Requirement,
+    SelectorError,
+    from_label_selector,
+    requirement,
+    validate_label_selector,
+)
+from steersman.apimachinery.selectors.syntax import parse_label_selector
+
+__all__ = [
+    "EVERYTHING",
+    "NOTHING",
+    "FieldSelector",
+    "FieldTerm",
+    "LabelSelector",
+    "Operator",
+    "Requirement",
+    "SelectorError",
+    "from_label_selector",
+    "parse_field_selector",
+    "parse_label_selector",
+    "requirement",
+    "validate_label_selector",
+]

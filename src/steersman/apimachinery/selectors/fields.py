@@ -1,0 +1,121 @@
+"""Field selectors: ``status.phase=Running,metadata.name!=a``. Which fields a resource knows is the caller's business."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from steersman.apimachinery.selectors.labels import SelectorError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+#: In this order a term is searched for them, at each place anew.
+_OPERATORS: Final = ("!=", "==", "=")
+_ESCAPED: Final = "\\,="
+
+
+class FieldTerm(NamedTuple):
+    """One field must have, or must not have, a value."""
+
+    field: str
+    value: str
+    negated: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.field}{'!=' if self.negated else '='}{_escape(self.value)}"
+
+
+class FieldSelector:
+    """Terms that must all hold; without any it matches everything."""
+
+    __slots__ = ("terms",)
+
+    def __init__(self, terms: Iterable[FieldTerm] = ()) -> None:
+        self.terms: Final = tuple(terms)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it restricts nothing."""
+        return not self.terms
+
+    def matches(self, fields: Mapping[str, str]) -> bool:
+        """Whether an object whose fields have these values is meant; a missing field counts as empty."""
+        return all((fields.get(name, "") == value) is not negated for name, value, negated in self.terms)
+
+    def exact_value(self, field: str) -> str | None:
+        """The one value that a field must have, or ``None`` when it is free."""
+        for term in self.terms:
+            if term.field == field and not term.negated:
+                return term.value
+        return None
+
+    def __str__(self) -> str:
+        return ",".join(map(str, self.terms))
+
+    def __repr__(self) -> str:
+        return f"FieldSelector({str(self)!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, FieldSelector) and self.terms == other.terms
+
+    def __hash__(self) -> int:
+        return hash(self.terms)
+
+
+@lru_cache(maxsize=512)
+def parse_field_selector(text: str) -> FieldSelector:
+    r"""The selector that a text means; ``\``, ``,`` and ``=`` in values are escaped. Raises ``SelectorError``."""
+    terms: list[FieldTerm] = []
+    # Sorted as upstream does: of several faulty terms it decides which is told.
+    for term in sorted(_split(text)):
+        if not term:
+            continue
+        field, operator, value = _divide(term)
+        if not operator:
+            raise SelectorError(f"invalid selector: '{text}'; can't understand '{term}'")
+        terms.append(FieldTerm(field, _unescape(value), operator == "!="))
+    return FieldSelector(terms)
+
+
+def _split(text: str) -> list[str]:
+    terms: list[str] = []
+    start = 0
+    escaped = False
+    for position, char in enumerate(text):
+        if escaped:
+            escaped = False
+        elif char == "\\":
+            escaped = True
+        elif char == ",":
+            terms.append(text[start:position])
+            start = position + 1
+    return [*terms, text[start:]]
+
+
+def _divide(term: str) -> tuple[str, str, str]:
+    for position in range(len(term)):
+        for operator in _OPERATORS:
+            if term.startswith(operator, position):
+                return term[:position], operator, term[position + len(operator) :]
+    return term, "", ""
+
+
+def _unescape(value: str) -> str:
+    out: list[str] = []
+    chars = iter(value)
+    for char in chars:
+        if char == "\\":
+            escaped = next(chars, "")
+            if not escaped or escaped not in _ESCAPED:
+                raise SelectorError(f"invalid field selector: invalid escape sequence: \\{escaped}")
+            out.append(escaped)
+        elif char in ",=":
+            raise SelectorError(f"invalid field selector: unescaped character in value: {ord(char)}")
+        else:
+            out.append(char)
+    return "".join(out)
+
+
+def _escape(value: str) -> str:
+    return "".join(f"\\{char}" if char in _ESCAPED else char for char in value)

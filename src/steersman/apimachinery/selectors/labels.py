@@ -1,0 +1,274 @@
+"""Label selectors: requirements on an object's labels, all of which must hold."""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from steersman.apimachinery import field, names
+from steersman.apimachinery.field import FieldError, Path, join_messages
+from steersman.apimachinery.gotext import quote
+from steersman.apimachinery.metadata_validation import validate_labels
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    Labels = Mapping[str, str] | None
+    Test = Callable[[Mapping[str, str]], bool]
+
+
+class SelectorError(ValueError):
+    """A selector cannot be understood; the message says why, in the words clients know."""
+
+
+class Operator(StrEnum):
+    """How a label's value is compared."""
+
+    IN = "in"
+    NOT_IN = "notin"
+    EQUALS = "="
+    DOUBLE_EQUALS = "=="
+    NOT_EQUALS = "!="
+    GREATER_THAN = "gt"
+    LESS_THAN = "lt"
+    EXISTS = "exists"
+    DOES_NOT_EXIST = "!"
+
+
+#: As messages list those that need a value.
+BINARY_OPERATORS: Final = ("in", "notin", "=", "==", "!=", "gt", "lt")
+
+_ALL_OPERATORS: Final = (*BINARY_OPERATORS, "exists", "!")
+_SET: Final = frozenset({Operator.IN, Operator.NOT_IN})
+_EXACT: Final = frozenset({Operator.EQUALS, Operator.DOUBLE_EQUALS, Operator.NOT_EQUALS})
+_PRESENCE: Final = frozenset({Operator.EXISTS, Operator.DOES_NOT_EXIST})
+_SIGNS: Final = {
+    Operator.IN: " in ",
+    Operator.NOT_IN: " notin ",
+    Operator.GREATER_THAN: ">",
+    Operator.LESS_THAN: "<",
+}
+_INTEGER: Final = re.compile(r"[-+]?[0-9]+")
+
+
+class Requirement(NamedTuple):
+    """One condition; ``values`` are sorted and each is there once. Made by ``requirement``, which checks it."""
+
+    key: str
+    operator: Operator
+    values: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        if self.operator is Operator.DOES_NOT_EXIST:
+            return f"!{self.key}"
+        if self.operator is Operator.EXISTS:
+            return self.key
+        joined = ",".join(self.values)
+        shown = f"({joined})" if self.operator in _SET else joined
+        return f"{self.key}{_SIGNS.get(self.operator, self.operator.value)}{shown}"
+
+    def matches(self, labels: Labels) -> bool:
+        """Whether it holds for an object with these labels."""
+        return _compile(self)(labels or {})
+
+
+def requirement(key: str, operator: Operator | str, values: Iterable[str] = ()) -> Requirement:
+    """A checked requirement. Raises ``SelectorError`` for bad keys and values, and a wrong number of values."""
+    listed = sorted(set(values))
+    errors = _key_errors(key, "key")
+    if operator in _ALL_OPERATORS:
+        errors += _count_errors(Operator(operator), listed)
+    else:
+        errors.append(field.not_supported("operator", operator, _ALL_OPERATORS))
+    for position, value in enumerate(listed):
+        faults = names.check_label_value(value)
+        if faults:
+            path = Path("values").index(position).key(key)
+            errors.append(field.invalid(path, value, "; ".join(faults)))
+    if errors:
+        raise SelectorError(join_messages(map(str, errors)))
+    return Requirement(key, Operator(operator), tuple(listed))
+
+
+def _key_errors(key: str, path: str) -> list[FieldError]:
+    faults = names.check_qualified_name(key)
+    return [field.invalid(path, key, "; ".join(faults))] if faults else []
+
+
+def check_key(key: str) -> None:
+    """Raises ``SelectorError`` for what can be no label's key; without a path, as the parser tells it."""
+    for error in _key_errors(key, "<nil>"):
+        raise SelectorError(str(error))
+
+
+def _count_errors(operator: Operator, values: Sequence[str]) -> list[FieldError]:
+    path = Path("values")
+    shown = list(values)
+    if operator in _SET:
+        why = "for 'in', 'notin' operators, values set can't be empty"
+        return [] if values else [field.invalid(path, shown, why)]
+    if operator in _EXACT:
+        why = "exact-match compatibility requires one single value"
+        return [] if len(values) == 1 else [field.invalid(path, shown, why)]
+    if operator in _PRESENCE:
+        why = "values set must be empty for exists and does not exist"
+        return [field.invalid(path, shown, why)] if values else []
+    if len(values) != 1:
+        return [field.invalid(path, shown, "for 'Gt', 'Lt' operators, exactly one value is required")]
+    if _integer(values[0]) is None:
+        why = "for 'Gt', 'Lt' operators, the value must be an integer"
+        return [field.invalid(path.index(0), values[0], why)]
+    return []
+
+
+def _integer(text: str) -> int | None:
+    """A 64-bit integer, or ``None``."""
+    if not _INTEGER.fullmatch(text) or len(text) > 64:
+        return None
+    value = int(text)
+    return value if -(2**63) <= value < 2**63 else None
+
+
+def _compile(condition: Requirement) -> Test:
+    key, operator, values = condition
+    if operator in (Operator.EQUALS, Operator.DOUBLE_EQUALS):
+        wanted = values[0]
+        return lambda labels: labels.get(key) == wanted
+    if operator is Operator.NOT_EQUALS:
+        unwanted = values[0]
+        return lambda labels: labels.get(key) != unwanted
+    if operator is Operator.EXISTS:
+        return lambda labels: key in labels
+    if operator is Operator.DOES_NOT_EXIST:
+        return lambda labels: key not in labels
+    if operator in _SET:
+        members = frozenset(values)
+        if operator is Operator.IN:
+            return lambda labels: labels.get(key) in members
+        return lambda labels: labels.get(key) not in members
+    bound = int(values[0])
+    greater = operator is Operator.GREATER_THAN
+
+    def compare(labels: Mapping[str, str]) -> bool:
+        found = _integer(labels.get(key, ""))
+        return found is not None and (found > bound if greater else found < bound)
+
+    return compare
+
+
+class LabelSelector:
+    """Requirements that must all hold; without any it matches everything."""
+
+    __slots__ = ("_tests", "requirements")
+
+    def __init__(self, requirements: Iterable[Requirement] = ()) -> None:
+        #: Sorted by key; those of one key in the order given.
+        self.requirements: Final = tuple(sorted(requirements, key=lambda condition: condition.key))
+        self._tests: Final = tuple(_compile(condition) for condition in self.requirements)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it restricts nothing."""
+        return not self.requirements
+
+    def matches(self, labels: Labels) -> bool:
+        """Whether an object with these labels is meant; an object without labels may come as ``None``."""
+        given = labels or {}
+        return all(test(given) for test in self._tests)
+
+    def exact_value(self, key: str) -> str | None:
+        """The one value that the label must have, or ``None`` when more are allowed."""
+        for condition in self.requirements:
+            exact = condition.operator in (Operator.EQUALS, Operator.DOUBLE_EQUALS, Operator.IN)
+            if condition.key == key and exact and len(condition.values) == 1:
+                return condition.values[0]
+        return None
+
+    def __str__(self) -> str:
+        return ",".join(map(str, self.requirements))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self)!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and self.requirements == getattr(other, "requirements", None)
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.requirements))
+
+
+class _Nothing(LabelSelector):
+    """What a missing selector means where a missing one means nothing."""
+
+    __slots__ = ()
+
+    @property
+    def is_empty(self) -> bool:
+        return False
+
+    def matches(self, labels: Labels) -> bool:
+        del labels
+        return False
+
+
+EVERYTHING: Final = LabelSelector()
+NOTHING: Final[LabelSelector] = _Nothing()
+
+_OBJECT_OPERATORS: Final = {
+    "In": Operator.IN,
+    "NotIn": Operator.NOT_IN,
+    "Exists": Operator.EXISTS,
+    "DoesNotExist": Operator.DOES_NOT_EXIST,
+}
+
+
+def from_label_selector(tree: Mapping[str, Any] | None) -> LabelSelector:
+    """The meaning of a ``LabelSelector`` in an object (``matchLabels``, ``matchExpressions``).
+
+    ``None`` means nothing, an empty one everything. Raises ``SelectorError`` for what validation would refuse.
+    """
+    if tree is None:
+        return NOTHING
+    found = [requirement(key, Operator.EQUALS, [value]) for key, value in (tree.get("matchLabels") or {}).items()]
+    for expression in tree.get("matchExpressions") or ():
+        operator = expression.get("operator", "")
+        if operator not in _OBJECT_OPERATORS:
+            raise SelectorError(f"{quote(operator)} is not a valid label selector operator")
+        values = expression.get("values") or ()
+        found.append(requirement(expression.get("key", ""), _OBJECT_OPERATORS[operator], values))
+    return LabelSelector(found) if found else EVERYTHING
+
+
+def validate_label_selector(
+    tree: Mapping[str, Any] | None, path: Path, *, allow_invalid_values: bool = False
+) -> list[FieldError]:
+    """Faults of a ``LabelSelector`` in an object; ``allow_invalid_values`` for objects that already had them."""
+    if tree is None:
+        return []
+    errors = validate_labels(tree.get("matchLabels") or {}, path.child("matchLabels"))
+    for position, expression in enumerate(tree.get("matchExpressions") or ()):
+        here = path.child("matchExpressions").index(position)
+        errors += _validate_expression(expression, here, allow_invalid_values=allow_invalid_values)
+    return errors
+
+
+def _validate_expression(expression: Mapping[str, Any], path: Path, *, allow_invalid_values: bool) -> list[FieldError]:
+    errors: list[FieldError] = []
+    operator = expression.get("operator", "")
+    values = expression.get("values") or []
+    if operator not in _OBJECT_OPERATORS:
+        errors.append(field.invalid(path.child("operator"), operator, "not a valid selector operator"))
+    elif _OBJECT_OPERATORS[operator] in _SET and not values:
+        why = "must be specified when `operator` is 'In' or 'NotIn'"
+        errors.append(field.required(path.child("values"), why))
+    elif _OBJECT_OPERATORS[operator] in _PRESENCE and values:
+        why = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+        errors.append(field.forbidden(path.child("values"), why))
+    key = expression.get("key", "")
+    errors += [field.invalid(path.child("key"), key, fault) for fault in names.check_qualified_name(key)]
+    if not allow_invalid_values:
+        for position, value in enumerate(values):
+            here = path.child("values").index(position)
+            errors += [field.invalid(here, value, fault) for fault in names.check_label_value(value)]
+    return errors
