@@ -53,6 +53,8 @@ class RequestContext(msgspec.Struct):
     audit_id: str = ""
     #: Texts for ``Warning`` headers, in order, without duplicates.
     warnings: list[str] = msgspec.field(default_factory=list)
+    #: As messages name what the path asks for: ``pods``, ``deployments.apps``.
+    group_resource: str = ""
 
     def warn(self, text: str) -> None:
         """Tell the client something that does not stop the request."""

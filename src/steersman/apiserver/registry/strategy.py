@@ -7,6 +7,10 @@ create: ``default`` (in the client's version) → [managedFields, mutating admis
 update: ``default`` → [managedFields, mutating admission] → ``prepare_for_update`` → ``validate_update`` →
 ``canonicalize`` → [validating admission] → ``companions_for_update`` → one transaction
 
+A write through ``/status`` calls ``prepare_for_status_update`` and ``validate_status_update`` instead, one through another
+subresource that shows the object whole (``finalize``, ``approval``, ``resize``) ``prepare_for_finalize`` and
+``validate_finalize`` (the latter only if the kind has it), and so on.
+
 Objects are trees in the *storage version* of the kind, except in ``default`` (the client's version). Methods change the
 new object in place and never the old one.
 """
@@ -19,6 +23,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import msgspec
 
 from steersman.apimachinery import names
+from steersman.apimachinery.names import name_is_dns_subdomain
 from steersman.schema.decoding import zero
 from steersman.schema.loader import struct
 from steersman.schema.resources import table
@@ -66,8 +71,16 @@ class Strategy:
     returns_deleted_object: ClassVar[bool] = False
     #: ``metadata.generation`` is kept: 1 on create, +1 when what ``generation_view`` shows changes.
     has_generation: ClassVar[bool] = False
-    #: What a DELETE without a policy means: ``background``, ``orphan`` (RCs, Jobs).
+    #: What a DELETE without a policy means: ``background``, ``orphan`` (RCs, Jobs); ``none``: policies mean nothing (Events).
     default_propagation: ClassVar[str] = "background"
+    #: Warning of a DELETE that does not say what is to happen to dependents.
+    delete_warning: ClassVar[str] = ""
+    #: A DELETE only calls ``mark_terminating``; the object goes when it ``is_finalized`` (Namespaces).
+    deletes_in_phases: ClassVar[bool] = False
+    #: How often upstream's own update validation repeats the rules of metadata, which the caller applies once: those of
+    #: a change (``ValidateObjectMetaUpdate``) and those of the object (``ValidateObjectMeta``). Each repetition shows
+    #: as one more cause.
+    metadata_checks_on_update: ClassVar[tuple[int, int]] = (1, 0)
     scale: ClassVar[ScalePaths | None] = None
     columns: ClassVar[tuple[Column, ...]] = (
         Column("Name", format="name"),
@@ -159,6 +172,13 @@ class Strategy:
 
     def check_graceful_delete(self, ctx: RequestContext, obj: Tree) -> None:
         """Raise a StatusError when this object must not be deleted now."""
+
+    def mark_terminating(self, obj: Tree) -> None:
+        """Show that the object is being deleted (kinds that delete in phases)."""
+
+    def is_finalized(self, obj: Tree) -> bool:
+        """Whether nothing but ``metadata.finalizers`` holds a terminating object."""
+        return True
 
     # -- views ----------------------------------------------------------------------------------------------------------
 
