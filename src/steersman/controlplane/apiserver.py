@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 import secrets
 import shutil
-import socket
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -34,6 +33,8 @@ from steersman.controlplane.post_start import PostStartHooks
 from steersman.version import KUBERNETES_VERSION
 
 if TYPE_CHECKING:
+    import socket
+
     from steersman.apiserver.http import Request, Response
     from steersman.asynckit.clock import Clock
     from steersman.controlplane.options import APIServerOptions

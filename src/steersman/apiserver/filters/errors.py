@@ -40,7 +40,7 @@ def status_response(request: Request, error: StatusError) -> Response:
     headers = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in error.headers.items()]
     accept = request.header(b"accept")
     if "yaml" in accept and "json" not in accept.partition("yaml")[0]:
-        from steersman.apimachinery.yaml_codec import encode_yaml  # most processes never need it
+        from steersman.apimachinery.yaml_codec import encode_yaml  # noqa: PLC0415 — most processes never need it
 
         return Response(error.code, encode_yaml(error.status), content_type=b"application/yaml", headers=headers)
     return Response(error.code, msgspec.json.encode(error.status), headers=headers)

@@ -6,7 +6,7 @@ Upstream's API server talks to itself over loopback with a token of its own; so 
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Self
 from urllib.parse import unquote
 
 import msgspec
@@ -50,7 +50,7 @@ class Exchange:
         self.code = 0
         self.headers: list[tuple[bytes, bytes]] = []
 
-    async def __aenter__(self) -> Exchange:
+    async def __aenter__(self) -> Self:
         self._task = asyncio.create_task(self._run(), name=f"loopback {self._scope['method']} {self._scope['path']}")
         start = await self._messages.get()
         if start is None:

@@ -1,0 +1,42 @@
+"""``steersman up`` and ``steersman apiserver``."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+import time
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+import uvloop
+
+from steersman.cli.flags import parse
+from steersman.controlplane.process import die_with_parent, run_until_stopped
+from steersman.controlplane.up import up
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_DESCRIPTIONS: Final = {
+    "up": "Start a whole control plane, and say how to reach it. Ctrl-C stops it.",
+    "apiserver": "Start an API server alone.",
+}
+#: By ``--v``.
+_LEVELS: Final = (logging.WARNING, logging.INFO, logging.INFO, logging.INFO, logging.DEBUG)
+
+
+def run(command: str, arguments: Sequence[str]) -> int:
+    """Runs until a signal; returns the exit code."""
+    begun_seconds = time.perf_counter()
+    options, process = parse(command, _DESCRIPTIONS[command], arguments)
+    logging.basicConfig(
+        level=_LEVELS[min(process.v, len(_LEVELS) - 1)],
+        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
+        stream=sys.stderr,
+    )
+    if process.die_with_parent:
+        die_with_parent()
+    start = partial(up, options, merge=process.merge, begun_seconds=begun_seconds)
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        return runner.run(run_until_stopped(start, parent_pipe=process.parent_pipe))

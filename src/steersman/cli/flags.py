@@ -1,0 +1,126 @@
+"""Flags of the API server, named as kube-apiserver's where it has them, to ``APIServerOptions``."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from steersman.cli import values
+from steersman.controlplane.options import APIServerOptions, default_data_dir
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+_DEFAULTS = APIServerOptions()
+
+
+class Flag(msgspec.Struct, frozen=True):
+    """One flag; its value goes into the option of the same name unless ``option`` says another."""
+
+    name: str
+    type: Callable[[str], Any]
+    help: str
+    option: str = ""
+
+    @property
+    def target(self) -> str:
+        """The option's name."""
+        return self.option or self.name.replace("-", "_")
+
+
+def _listed(text: str) -> Path:
+    return Path(text).expanduser()
+
+
+#: Groups of flags, in the order of ``--help``.
+FLAGS: dict[str, tuple[Flag, ...]] = {
+    "storage": (Flag("data-dir", _listed, "where everything is kept; default: the user's state directory"),),
+    "serving": (
+        Flag("bind-address", str, "address to listen on"),
+        Flag("secure-port", values.port, "port to listen on, 0 for any free one"),
+        Flag("advertise-address", str, "address told to clients; default: the one it listens on"),
+        Flag("tls-cert-file", _listed, "certificate to serve with, instead of a generated one"),
+        Flag("tls-private-key-file", _listed, "key of that certificate"),
+        Flag("request-timeout", values.duration, "how long a request may take", "request_timeout_seconds"),
+        Flag("min-request-timeout", values.count, "seconds after which a watch may end", "min_request_timeout_seconds"),
+        Flag("max-requests-inflight", values.count, "reading requests at a time, 0 for no limit"),
+        Flag("max-mutating-requests-inflight", values.count, "writing requests at a time, 0 for no limit"),
+    ),
+    "access": (
+        Flag("client-ca-file", _listed, "CA whose client certificates name users, beside our own"),
+        Flag("token-auth-file", _listed, 'CSV file of tokens: token,user,uid,"group1,group2"'),
+        Flag("anonymous-auth", values.boolean, "whether requests without credentials are system:anonymous"),
+        Flag(
+            "authorization-mode", values.names, "AlwaysAllow, AlwaysDeny or Groups (system:masters may do everything)"
+        ),
+        Flag("service-account-issuer", str, "issuer of service account tokens"),
+    ),
+    "API": (
+        Flag("service-cluster-ip-range", str, "CIDR of cluster IPs"),
+        Flag("service-node-port-range", values.port_range, "ports of NodePort services"),
+        Flag("allow-privileged", values.boolean, "whether privileged containers may be asked for"),
+        Flag("enable-admission-plugins", values.names, "admission plugins beside those on by default"),
+        Flag("disable-admission-plugins", values.names, "admission plugins to leave out"),
+        Flag("feature-gates", values.switches, "name=true|false, comma-separated"),
+        Flag("runtime-config", values.switches, "group/version=true|false, comma-separated"),
+    ),
+}
+
+
+def _etcd_servers(text: str) -> str:
+    if text in ("sqlite", "memory"):
+        return text
+    raise argparse.ArgumentTypeError(f"{text!r}: etcd is not supported yet, use sqlite (the default) or memory")
+
+
+def _add(group: argparse._ArgumentGroup, flag: Flag) -> None:
+    text = flag.help
+    default = getattr(_DEFAULTS, flag.target)
+    if isinstance(default, str | int | float) and default != "":
+        text = f"{text} (default {str(default).lower() if isinstance(default, bool) else default})"
+    # A boolean flag may stand alone, as in Go.
+    alone: dict[str, Any] = {"nargs": "?", "const": True} if flag.type is values.boolean else {}
+    group.add_argument(
+        f"--{flag.name}", dest=flag.target, type=flag.type, help=text, default=argparse.SUPPRESS,
+        metavar=flag.name.rsplit("-", 1)[-1].upper(), **alone,
+    )  # fmt: skip
+
+
+def parser(command: str, description: str) -> argparse.ArgumentParser:
+    """All flags of a command."""
+    made = argparse.ArgumentParser(f"steersman {command}", description=description, allow_abbrev=False)
+    for title, flags in FLAGS.items():
+        group = made.add_argument_group(title)
+        for flag in flags:
+            _add(group, flag)
+        if title == "storage":
+            group.add_argument("--ephemeral", action="store_true", help="keep everything in memory only")
+            group.add_argument("--etcd-servers", type=_etcd_servers, default="sqlite", help="sqlite or memory")
+        if title == "serving":
+            group.add_argument("--port", dest="secure_port", type=values.port, default=argparse.SUPPRESS,
+                               help="the same as --secure-port", metavar="PORT")  # fmt: skip
+    process = made.add_argument_group("process")
+    process.add_argument(
+        "--kubeconfig", type=_listed, help="where the admin's kubeconfig goes; default: the data directory"
+    )
+    process.add_argument("--merge", action="store_true", help="put the context into your own kubeconfig, too")
+    process.add_argument(
+        "--die-with-parent", action="store_true", help="stop when the process that started this one ends"
+    )
+    process.add_argument("--parent-pipe", type=values.count, help=argparse.SUPPRESS)
+    process.add_argument("--v", "-v", type=values.count, default=0, metavar="LEVEL", help="how much is logged: 0 to 4")
+    return made
+
+
+def parse(command: str, description: str, arguments: Sequence[str]) -> tuple[APIServerOptions, argparse.Namespace]:
+    """The options, and what concerns the process. Exits with a message for flags that are unknown or make no sense."""
+    parsed = parser(command, description).parse_args(arguments)
+    given = {name: value for name, value in vars(parsed).items() if name in APIServerOptions.__struct_fields__}
+    if parsed.etcd_servers == "memory":
+        given["ephemeral"] = True
+    if given.get("data_dir") is None and not given["ephemeral"]:
+        given["data_dir"] = default_data_dir()
+    return APIServerOptions(**given), parsed

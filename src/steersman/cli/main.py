@@ -1,0 +1,42 @@
+"""``steersman``: picks the command."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Final
+
+from steersman.version import KUBERNETES_VERSION, __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_USAGE: Final = """\
+usage: steersman COMMAND [FLAGS]
+
+A Kubernetes control plane in Python.
+
+commands:
+  up          start a whole control plane and say how to reach it
+  apiserver   start an API server alone
+
+Add --help to a command for its flags; --version tells the version.
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; returns the exit code."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    match arguments:
+        case ["--version" | "version"]:
+            sys.stdout.write(f"steersman {__version__} (Kubernetes {KUBERNETES_VERSION})\n")
+            return 0
+        case ["up" | "apiserver" as command, *rest]:
+            from steersman.cli import apiserver  # noqa: PLC0415 — only when it is called
+
+            return apiserver.run(command, rest)
+        case [] | ["--help" | "-h" | "help"]:
+            sys.stdout.write(_USAGE)
+            return 0 if arguments else 2
+        case _:
+            sys.stderr.write(f"steersman: unknown command {arguments[0]!r}\n\n{_USAGE}")
+            return 2

@@ -1,0 +1,68 @@
+"""Values of flags as Kubernetes components write them: durations, ranges of ports, lists, maps."""
+
+from __future__ import annotations
+
+import re
+from argparse import ArgumentTypeError
+from typing import Final
+
+_UNITS: Final = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
+_DURATION: Final = re.compile(r"(?:(?:\d+\.?\d*|\.\d+)(?:h|ms|us|µs|ns|m|s))+")
+_PART: Final = re.compile(r"(\d+\.?\d*|\.\d+)(h|ms|us|µs|ns|m|s)")
+
+
+def duration(text: str) -> float:
+    """Seconds of ``1h15m30.5s``; a bare 0 needs no unit, as in Go."""
+    if text == "0":
+        return 0.0
+    if not _DURATION.fullmatch(text):
+        raise ArgumentTypeError(f"{text!r} is no duration such as 30s or 1m30s")
+    return sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(text))
+
+
+def port(text: str) -> int:
+    """A port number, 0 for any free one."""
+    if not text.isascii() or not text.isdigit() or int(text) > 65535:
+        raise ArgumentTypeError(f"{text!r} is no port between 0 and 65535")
+    return int(text)
+
+
+def port_range(text: str) -> tuple[int, int]:
+    """``first-last``, ``first+count`` or one port."""
+    for separator in "-+":
+        first, found, second = text.partition(separator)
+        if found:
+            low, high = port(first), port(second) if separator == "-" else port(first) + port(second)
+            break
+    else:
+        low = high = port(text)
+    if low > high or high > 65535:
+        raise ArgumentTypeError(f"{text!r} is no range of ports such as 30000-32767")
+    return low, high
+
+
+def count(text: str) -> int:
+    """A whole number, not negative."""
+    if not text.isascii() or not text.isdigit():
+        raise ArgumentTypeError(f"{text!r} is no whole number")
+    return int(text)
+
+
+def boolean(text: str) -> bool:
+    """As Go's ``strconv.ParseBool``."""
+    if text in ("1", "t", "T", "true", "TRUE", "True"):
+        return True
+    if text in ("0", "f", "F", "false", "FALSE", "False"):
+        return False
+    raise ArgumentTypeError(f"{text!r} is neither true nor false")
+
+
+def names(text: str) -> tuple[str, ...]:
+    """A comma-separated list."""
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def switches(text: str) -> dict[str, bool]:
+    """``name=true,other=false``."""
+    pairs = (part.partition("=") for part in names(text))
+    return {name: boolean(value) if equals else True for name, equals, value in pairs}

@@ -1,0 +1,116 @@
+"""The life of a process that serves: it starts, waits for a reason to stop, drains, and says how it went.
+
+Reasons are SIGINT, SIGTERM, and the end of the process that started it. A second signal stops at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+from typing import TYPE_CHECKING, Final, Protocol
+
+from steersman.controlplane.options import OptionError
+from steersman.storage.store import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+_log = logging.getLogger(__name__)
+
+#: The exit code when the options, the files or the port cannot be used.
+EXIT_REFUSED: Final = 1
+_PR_SET_PDEATHSIG: Final = 1
+
+
+class Stoppable(Protocol):
+    """Something that runs."""
+
+    async def stop(self, *, grace_seconds: float | None = None) -> None:
+        """Drain, then close. Called again with 0 when that takes too long for somebody."""
+
+
+class Reasons:
+    """Collects reasons to stop; ``wait`` returns at the first, ``insisted`` at the second."""
+
+    def __init__(self) -> None:
+        self._first = asyncio.Event()
+        self._second = asyncio.Event()
+
+    def give(self, reason: str) -> None:
+        """One reason more."""
+        _log.info("stopping: %s", reason)
+        (self._second if self._first.is_set() else self._first).set()
+
+    def listen(self) -> None:
+        """Take signals as reasons."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, self.give, signal.Signals(number).name)
+
+    def follow_pipe(self, fd: int) -> None:
+        """Take the end of a pipe as a reason: its other end closes with the process that holds it, however that dies."""
+        loop = asyncio.get_running_loop()
+
+        def readable() -> None:
+            if not os.read(fd, 1024):
+                loop.remove_reader(fd)
+                self.give("the parent has gone")
+
+        loop.add_reader(fd, readable)
+
+    async def wait(self) -> None:
+        """Until there is a reason."""
+        await self._first.wait()
+
+    async def insisted(self) -> None:
+        """Until there are two."""
+        await self._second.wait()
+
+
+def die_with_parent() -> None:
+    """Have the kernel send SIGTERM when the parent (the thread that started this process) ends."""
+    import ctypes  # noqa: PLC0415 — rarely needed
+
+    parent = os.getppid()
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM) != 0:
+        raise OptionError(f"--die-with-parent: {os.strerror(ctypes.get_errno())}")
+    if os.getppid() != parent:  # it died before we asked
+        os.kill(os.getpid(), signal.SIGTERM)
+
+
+async def run_until_stopped(start: Callable[[], Awaitable[Stoppable]], *, parent_pipe: int | None = None) -> int:
+    """Start, wait for a reason to stop, stop. Returns the exit code."""
+    reasons = Reasons()
+    reasons.listen()
+    if parent_pipe is not None:
+        reasons.follow_pipe(parent_pipe)
+    stop = asyncio.create_task(reasons.wait(), name="reason to stop")
+    starting = asyncio.ensure_future(start())
+    await asyncio.wait([starting, stop], return_when=asyncio.FIRST_COMPLETED)
+    if not starting.done():
+        starting.cancel()
+    try:
+        running = await starting
+    except asyncio.CancelledError:
+        return 0
+    except (OptionError, StoreError, OSError) as error:  # ssl.SSLError is an OSError
+        sys.stderr.write(f"steersman: {error}\n")
+        return EXIT_REFUSED
+    await stop
+    await _stop(running, reasons)
+    return 0
+
+
+async def _stop(running: Stoppable, reasons: Reasons) -> None:
+    insisted = asyncio.create_task(reasons.insisted(), name="second reason to stop")
+    stopping = asyncio.ensure_future(running.stop())
+    await asyncio.wait([stopping, insisted], return_when=asyncio.FIRST_COMPLETED)
+    if not stopping.done():
+        stopping.cancel()
+        await asyncio.wait([stopping])
+        await running.stop(grace_seconds=0)
+    insisted.cancel()
