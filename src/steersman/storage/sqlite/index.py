@@ -8,7 +8,7 @@ import msgspec
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from steersman.storage.leases import LeaseTable
 
@@ -30,7 +30,7 @@ Row = tuple[int, int, str, int, int, bytes | None]
 class Write:
     """Something accepted that the writer is to persist; answered when it is on disk and applied."""
 
-    __slots__ = ("done", "epoch", "revision", "rows", "statements", "undo")
+    __slots__ = ("done", "epoch", "on_settled", "revision", "rows", "statements", "undo")
 
     def __init__(
         self,
@@ -39,6 +39,7 @@ class Write:
         epoch: int,
         revision: int = 0,
         statements: Sequence[tuple[str, tuple[object, ...]]] = (),
+        on_settled: Callable[[bool], None] | None = None,
     ) -> None:
         self.done = done
         #: Writes of an epoch are refused after one of them failed, because each may build on those before it.
@@ -50,6 +51,8 @@ class Write:
         self.undo: list[tuple[str, Entry | None]] = []
         #: Besides the rows: leases, marks.
         self.statements = statements
+        #: Told on the loop whether it was kept.
+        self.on_settled = on_settled
 
 
 class Index(dict[str, Entry]):

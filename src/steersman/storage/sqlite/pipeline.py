@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
+# Plain integers: SQLite's module is slow at binding anything else.
+_CREATED, _REPLACED, _OVERWRITTEN, _REMOVED = map(int, (Kind.CREATED, Kind.REPLACED, Kind.OVERWRITTEN, Kind.REMOVED))
 #: An SQL statement and its parameters.
 Statement = tuple[str, tuple[object, ...]]
 
@@ -73,17 +75,30 @@ class Pipeline:
     def idle(self) -> bool:
         return not self._pending
 
-    def accept(self, changes: Sequence[Put | Delete], statements: Sequence[Statement] = ()) -> asyncio.Future[int]:
+    def accept(
+        self,
+        changes: Sequence[Put | Delete],
+        statements: Sequence[Statement] = (),
+        *,
+        on_settled: Callable[[bool], None] | None = None,
+    ) -> asyncio.Future[int]:
         """Queue ``changes``, all of which are known to hold, as one revision, and ``statements`` with them.
 
         The future gets the revision when all is durable and applied, ``Unavailable`` when it could not be persisted.
+        ``on_settled`` is called just before that with whether it was kept, even when nobody waits any more.
         """
         if len(changes) > POSITIONS_MAX:
             raise ValueError(f"a transaction writes {POSITIONS_MAX} keys at most")
         revision = 0
         if changes:
             self._assigned = revision = self._assigned + 1
-        write = Write(self._loop.create_future(), epoch=self._epoch, revision=revision, statements=statements)
+        write = Write(
+            self._loop.create_future(),
+            epoch=self._epoch,
+            revision=revision,
+            statements=statements,
+            on_settled=on_settled,
+        )
         row_id = revision << POSITION_BITS
         for op in changes:
             before = self.index.get(op.key)
@@ -99,16 +114,16 @@ class Pipeline:
         return write.done
 
     def _put(self, op: Put, before: Entry | None, *, row_id: int, revision: int) -> Row:
-        key, create_revision, kind, lease_before = op.key, revision, Kind.CREATED, 0
+        key, create_revision, kind, lease_before = op.key, revision, _CREATED, 0
         if before is not None:
             key, create_revision, kind, lease_before = (
                 before.key,
                 before.create_revision,
-                Kind.REPLACED,
+                _REPLACED,
                 before.lease_id,
             )
             if self._squashed.matches(key):
-                kind = Kind.OVERWRITTEN
+                kind = _OVERWRITTEN
                 self._squashed.overwritten(key, revision)
         if lease_before != op.lease_id:
             self._leases.move(key, before=lease_before, after=op.lease_id)
@@ -119,7 +134,7 @@ class Pipeline:
         if before.lease_id:
             self._leases.move(before.key, before=before.lease_id, after=0)
         del self.index[before.key]
-        return (Kind.REMOVED, row_id, before.key, before.create_revision, 0, None)
+        return (_REMOVED, row_id, before.key, before.create_revision, 0, None)
 
     async def settled(self) -> None:
         """Wait until everything accepted so far is durable and applied, or refused."""
@@ -162,6 +177,8 @@ class Pipeline:
             self.revision = events[-1].mod_revision
             self._dispatcher.deliver(events, revision=self.revision)
         for write in writes:
+            if write.on_settled is not None:
+                write.on_settled(True)
             if not write.done.done():
                 write.done.set_result(self.revision if not write.revision else write.revision)
         self._on_applied(len(events))
@@ -175,5 +192,7 @@ class Pipeline:
         self._epoch += 1
         self._settled += len(refused)
         for write in refused:
+            if write.on_settled is not None:
+                write.on_settled(False)
             if not write.done.done():
                 write.done.set_exception(Unavailable(f"the write was not persisted: {error}"))

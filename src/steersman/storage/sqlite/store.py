@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,14 +10,13 @@ from steersman.asynckit.tasks import Supervisor
 from steersman.storage.dispatch import Dispatcher, Watcher
 from steersman.storage.keys import SquashedPrefixes, prefix_end
 from steersman.storage.leases import LeaseTable, random_lease_id
-from steersman.storage.retention import Retention
+from steersman.storage.sqlite.compaction import CHECK_ROWS, Compactor
 from steersman.storage.sqlite.files import Contents, Files
+from steersman.storage.sqlite.leasing import Leasing
 from steersman.storage.sqlite.pipeline import Pipeline
-from steersman.storage.sqlite.schema import POSITIONS_MAX
 from steersman.storage.store import (
     Compacted,
     Conflict,
-    Delete,
     FutureRevision,
     KeyValue,
     LeaseNotFound,
@@ -33,21 +31,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from steersman.asynckit.clock import Clock
-    from steersman.storage.sqlite.pipeline import Statement
     from steersman.storage.sqlite.reader import Reader
     from steersman.storage.store import Batch, Event, Op, StoreError, Subscription
 
-_log = logging.getLogger(__name__)
 
 #: Sorts after every text in SQLite.
 _NO_END = b""
-#: The history's size is looked at after so many writes.
-_SIZE_CHECK_ROWS = 2000
-#: A lease's remaining time is written again when it is so much less than the disk says ...
-_LEASE_CHECKPOINT_SECONDS = 60.0
-#: ... for so many leases at a time.
-_LEASE_CHECKPOINTS_MAX = 256
-_LEASE_RETRY_SECONDS = 1.0
 
 
 class SqliteStore:
@@ -66,19 +55,14 @@ class SqliteStore:
     ) -> None:
         self._files = files
         self._clock = clock
-        self._history_max_bytes = history_max_bytes
-        self._retention_seconds = history_retention_seconds
-        self._retention = Retention(
-            retention_seconds=history_retention_seconds, now=clock.monotonic(), revision=contents.revision
-        )
-        self._compact_revision = contents.compact_revision
+        self._new_lease_id = new_lease_id
         # What was overwritten before this start is not known any more: all of it, then.
         self._squashed = SquashedPrefixes(squash_prefixes, compacted=contents.revision)
         self._dispatcher = Dispatcher()
-        self._new_lease_id = new_lease_id
         self._tasks = Supervisor("sqlite store")
+        self._closing: asyncio.Future[None] | None = None
+        self._rows_unchecked = 0
         self._leases = LeaseTable(clock, on_expired=self._lease_expired)
-        self._restore_leases(contents)
         self._pipeline = Pipeline(
             files.writer,
             index=contents.index,
@@ -88,12 +72,17 @@ class SqliteStore:
             dispatcher=self._dispatcher,
             on_applied=self._applied,
         )
-        self._rows_unchecked = 0
-        self._size_check: asyncio.Task[None] | None = None
-        self._closing: asyncio.Future[None] | None = None
-        if self._compact_revision:
-            self._pipeline.writer.forget(self._compact_revision)
-        self._tasks.start("maintenance", self._maintain())
+        self._leasing = Leasing(self._leases, self._pipeline, self._tasks)
+        self._leasing.restore(contents.leases, contents.index.values())
+        self._compactor = Compactor(
+            self._pipeline,
+            files,
+            clock=clock,
+            compact_revision=contents.compact_revision,
+            retention_seconds=history_retention_seconds,
+            history_max_bytes=history_max_bytes,
+        )
+        self._tasks.start("upkeep", self._maintain(min(60.0, max(1.0, history_retention_seconds / 16))))
 
     @classmethod
     async def open(
@@ -127,10 +116,6 @@ class SqliteStore:
     @property
     def revision(self) -> int:
         return self._pipeline.revision
-
-    @property
-    def compact_revision(self) -> int:
-        return self._compact_revision
 
     async def current_revision(self) -> int:
         self._check_open()
@@ -220,8 +205,8 @@ class SqliteStore:
             if after >= upto:
                 self._dispatcher.add(watcher)
                 break
-            if after < self._compact_revision:
-                raise Compacted(after, self._compact_revision)
+            if after < self._compactor.compact_revision:
+                raise Compacted(after, self._compactor.compact_revision)
             events, reached = self._files.read(self._catch_up(prefix, after=after, upto=upto))
             watcher.send(events, revision=reached)
             if reached < upto:
@@ -232,122 +217,48 @@ class SqliteStore:
         index, squashed = self._pipeline.index, self._squashed.prefixes
         return lambda reader: reader.catch_up(prefix, after=after, upto=upto, squashed=squashed, index=index)
 
-    # Compaction.
+    # History and leases.
+
+    @property
+    def compact_revision(self) -> int:
+        return self._compactor.compact_revision
 
     async def compact(self, revision: int) -> None:
         self._check_open()
         if revision > self._pipeline.revision:
             raise FutureRevision(revision, self._pipeline.revision)
-        await self._compact_to(revision)
-
-    async def _compact_to(self, revision: int) -> None:
-        """What is forgotten is first marked so, durably, then deleted in pieces behind everybody's back."""
-        if revision <= self._compact_revision:
-            return
-        self._compact_revision = revision
-        await self._pipeline.accept((), [("UPDATE mark SET revision = ? WHERE name = 'compacted'", (revision,))])
-        self._pipeline.writer.forget(revision)
-
-    def _applied(self, rows: int) -> None:
-        self._rows_unchecked += rows
-        if self._rows_unchecked >= _SIZE_CHECK_ROWS and self._size_check is None and self._closing is None:
-            self._size_check = self._tasks.start("bound the history", self._bound_history())
-
-    async def _bound_history(self) -> None:
-        """Compact by age and by size."""
-        self._rows_unchecked = 0
-        try:
-            revision = self._retention.expired(now=self._clock.monotonic(), revision=self._pipeline.revision)
-            if self._files.read(lambda reader: reader.history_bytes()) > self._history_max_bytes:
-                excess = await self._files.read_in_thread(
-                    lambda reader: reader.excess_revision(bytes_max=self._history_max_bytes)
-                )
-                revision = max(revision, excess)
-            await self._compact_to(revision)
-        except Unavailable as error:
-            _log.warning("history was not compacted, will be tried again: %s", error)
-        finally:
-            self._size_check = None
-
-    async def _maintain(self) -> None:
-        while True:
-            await self._clock.sleep(min(60.0, max(1.0, self._retention_seconds / 16)))
-            await self._bound_history()
-            await self._checkpoint_leases(at_least_seconds=_LEASE_CHECKPOINT_SECONDS)
-
-    # Leases.
+        await self._compactor.compact(revision)
 
     async def grant_lease(self, ttl_seconds: int, *, lease_id: int = 0) -> int:
         self._check_open()
         lease_id = lease_id or self._new_lease_id()
-        self._leases.check_new(lease_id, ttl_seconds=ttl_seconds)
-        statement: Statement = ("INSERT INTO lease VALUES (?, ?, ?)", (lease_id, ttl_seconds, ttl_seconds))
-        await self._pipeline.accept((), [statement])
-        self._leases.add(lease_id, ttl_seconds=ttl_seconds, remaining_seconds=ttl_seconds)
+        await self._leasing.grant(lease_id, ttl_seconds=ttl_seconds)
         return lease_id
 
     async def keep_alive(self, lease_id: int) -> None:
         self._check_open()
-        lease = self._leases.renew(lease_id)
-        if lease.persisted_seconds < lease.ttl_seconds:
-            await self._pipeline.accept((), [_remaining(lease_id, lease.ttl_seconds)])
-            lease.persisted_seconds = lease.ttl_seconds
+        await self._leasing.keep_alive(lease_id)
 
     async def revoke_lease(self, lease_id: int) -> None:
         self._check_open()
-        await self._end_lease(lease_id)
+        await self._leasing.end(lease_id)
 
-    async def _end_lease(self, lease_id: int) -> None:
-        lease = self._leases.get(lease_id)
-        lease.ending = True
-        keys = sorted(lease.keys)
-        last = (len(keys) - 1) // POSITIONS_MAX * POSITIONS_MAX if keys else 0
-        ending = [
-            self._pipeline.accept([Delete(key) for key in keys[first : first + POSITIONS_MAX]])
-            for first in range(0, last, POSITIONS_MAX)
-        ]
-        ending.append(
-            self._pipeline.accept(
-                [Delete(key) for key in keys[last:]], [("DELETE FROM lease WHERE id = ?", (lease_id,))]
-            )
-        )
-        try:
-            await asyncio.gather(*ending)
-        except Unavailable:
-            self._leases.retry(lease_id, seconds=_LEASE_RETRY_SECONDS)
-            raise
-        self._leases.remove(lease_id)
+    # Upkeep.
 
     def _lease_expired(self, lease_id: int) -> None:
-        if self._closing is None:
-            self._tasks.start(f"end of lease {lease_id}", self._end_expired(lease_id))
+        self._leasing.expired(lease_id)
 
-    async def _end_expired(self, lease_id: int) -> None:
-        try:
-            await self._end_lease(lease_id)
-        except Unavailable as error:
-            _log.warning("lease %d was not ended, will be tried again: %s", lease_id, error)
+    def _applied(self, rows: int) -> None:
+        self._rows_unchecked += rows
+        if self._rows_unchecked >= CHECK_ROWS and self._closing is None:
+            self._rows_unchecked = 0
+            self._tasks.start("bound the history", self._compactor.keep_bounds())
 
-    def _restore_leases(self, contents: Contents) -> None:
-        for lease_id, ttl_seconds, remaining_seconds in contents.leases:
-            self._leases.add(lease_id, ttl_seconds=ttl_seconds, remaining_seconds=remaining_seconds)
-        for entry in contents.index.values():
-            if entry.lease_id:
-                self._leases.move(entry.key, before=0, after=entry.lease_id)
-
-    async def _checkpoint_leases(self, *, at_least_seconds: float) -> None:
-        """Write down what is left of leases that nobody renewed, so that a restart does not start them anew."""
-        statements: list[Statement] = []
-        for lease in self._leases:
-            remaining = self._leases.remaining_seconds(lease)
-            if lease.persisted_seconds - remaining >= at_least_seconds and len(statements) < _LEASE_CHECKPOINTS_MAX:
-                lease.persisted_seconds = remaining
-                statements.append(_remaining(lease.lease_id, remaining))
-        if statements:
-            try:
-                await self._pipeline.accept((), statements)
-            except Unavailable as error:
-                _log.warning("leases were not written down: %s", error)
+    async def _maintain(self, interval_seconds: float) -> None:
+        while True:
+            await self._clock.sleep(interval_seconds)
+            await self._compactor.keep_bounds()
+            await self._leasing.checkpoint()
 
     # Closing.
 
@@ -356,10 +267,10 @@ class SqliteStore:
             await asyncio.shield(self._closing)
             return
         self._closing = asyncio.get_running_loop().create_future()
-        await self._tasks.close()
         self._leases.close()
         await self._pipeline.settled()
-        await self._checkpoint_leases(at_least_seconds=1.0)
+        await self._tasks.close()
+        await self._leasing.checkpoint(at_least_seconds=1.0)
         self._dispatcher.close(_closed())
         await asyncio.to_thread(self._close_files)
         self._closing.set_result(None)
@@ -380,14 +291,10 @@ class SqliteStore:
         if revision > self._pipeline.revision:
             raise FutureRevision(revision, self._pipeline.revision)
         if revision:
-            oldest = max(self._compact_revision, self._squashed.compact_revision(prefix))
+            oldest = max(self._compactor.compact_revision, self._squashed.compact_revision(prefix))
             if revision < oldest:
                 raise Compacted(revision, oldest)
 
 
 def _closed() -> Unavailable:
     return Unavailable("the store is closed")
-
-
-def _remaining(lease_id: int, seconds: float) -> Statement:
-    return ("UPDATE lease SET remaining_seconds = ? WHERE id = ?", (seconds, lease_id))

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 _STATEMENT_ROWS = (2, 4, 8, 12, 16, 24, 32, 48, 64)
 _STATEMENT_ROWS_MAX = _STATEMENT_ROWS[-1]
 _STATEMENTS = {n: "INSERT INTO change VALUES " + ",".join(["(?,?,?,?,?,?)"] * n) for n in _STATEMENT_ROWS}
-_PADDING: Row = (Kind.PADDING, 0, "", 0, 0, None)
+_PADDING: Row = (int(Kind.PADDING), 0, "", 0, 0, None)
+_REACHED = int(Kind.REACHED)
 #: Writes that share a commit at most; more wait for the next, so that no answer waits for a huge batch.
 BATCH_WRITES_MAX = 256
 #: History rows forgotten at once: some ten pages, about as long as a batch of writes takes.
@@ -105,7 +106,7 @@ class Writer:
     def _commit(self, writes: list[Write]) -> None:
         rows = [row for write in writes for row in write.rows]
         if rows:
-            rows.append((Kind.REACHED, rows[-1][1], "", 0, 0, None))
+            rows.append((_REACHED, rows[-1][1], "", 0, 0, None))
         statements = [statement for write in writes for statement in write.statements]
         if not statements and len(rows) <= _STATEMENT_ROWS_MAX:
             self._insert(rows)
