@@ -142,7 +142,7 @@ class FieldError:
 def value_text(value: Any) -> str:
     """A value as messages show it."""
     if value is None:
-        return '"null"'  # quoted upstream too: the absence is first turned into a text
+        return "null"
     if isinstance(value, str):
         return quote(value)
     if isinstance(value, bool):

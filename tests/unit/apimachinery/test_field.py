@@ -49,7 +49,7 @@ P = Path("f")
         (field.invalid(P, 1.5, "why"), "f: Invalid value: 1.5: why"),
         (field.invalid(P, 2.0, "why"), "f: Invalid value: 2: why"),
         (field.invalid(P, True, "why"), "f: Invalid value: true: why"),
-        (field.invalid(P, None, "why"), 'f: Invalid value: "null": why'),
+        (field.invalid(P, None, "why"), "f: Invalid value: null: why"),
         (field.invalid(P, {"b": [1, "<"]}, "why"), 'f: Invalid value: {"b":[1,"\\u003c"]}: why'),
         (field.duplicate(P, "a"), 'f: Duplicate value: "a"'),
         (field.forbidden(P, "cannot be set on create"), "f: Forbidden: cannot be set on create"),
