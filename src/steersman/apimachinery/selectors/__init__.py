@@ -7,7 +7,7 @@ Promises, checked by the tests:
 * selectors are immutable and may be shared.
 """
 
-from steersman.apimachinery.selectors.fields import FieldSelector, FieldTerm, parse_field_selector
+from steersman.apimachinery.selectors.fields import FieldSelector, FieldRequirement, parse_field_selector
 from steersman.apimachinery.selectors.labels import (
     EVERYTHING,
     NOTHING,
@@ -25,7 +25,7 @@ __all__ = [
     "EVERYTHING",
     "NOTHING",
     "FieldSelector",
-    "FieldTerm",
+    "FieldRequirement",
     "LabelSelector",
     "Operator",
     "Requirement",

@@ -15,58 +15,58 @@ _OPERATORS: Final = ("!=", "==", "=")
 _ESCAPED: Final = "\\,="
 
 
-class FieldTerm(NamedTuple):
-    """One field must have, or must not have, a value."""
+class FieldRequirement(NamedTuple):
+    """One field must have a value, or (not ``equal``) must not have it."""
 
     field: str
     value: str
-    negated: bool = False
+    equal: bool = True
 
     def __str__(self) -> str:
-        return f"{self.field}{'!=' if self.negated else '='}{_escape(self.value)}"
+        return f"{self.field}{'=' if self.equal else '!='}{_escape(self.value)}"
 
 
 class FieldSelector:
-    """Terms that must all hold; without any it matches everything."""
+    """Requirements that must all hold; without any it matches everything."""
 
-    __slots__ = ("terms",)
+    __slots__ = ("requirements",)
 
-    def __init__(self, terms: Iterable[FieldTerm] = ()) -> None:
-        self.terms: Final = tuple(terms)
+    def __init__(self, requirements: Iterable[FieldRequirement] = ()) -> None:
+        self.requirements: Final = tuple(requirements)
 
     @property
     def is_empty(self) -> bool:
         """Whether it restricts nothing."""
-        return not self.terms
+        return not self.requirements
 
     def matches(self, fields: Mapping[str, str]) -> bool:
         """Whether an object whose fields have these values is meant; a missing field counts as empty."""
-        return all((fields.get(name, "") == value) is not negated for name, value, negated in self.terms)
+        return all((fields.get(name, "") == value) is not negated for name, value, negated in self.requirements)
 
     def exact_value(self, field: str) -> str | None:
         """The one value that a field must have, or ``None`` when it is free."""
-        for term in self.terms:
-            if term.field == field and not term.negated:
-                return term.value
+        for each in self.requirements:
+            if each.field == field and each.equal:
+                return each.value
         return None
 
     def __str__(self) -> str:
-        return ",".join(map(str, self.terms))
+        return ",".join(map(str, self.requirements))
 
     def __repr__(self) -> str:
         return f"FieldSelector({str(self)!r})"
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, FieldSelector) and self.terms == other.terms
+        return isinstance(other, FieldSelector) and self.requirements == other.requirements
 
     def __hash__(self) -> int:
-        return hash(self.terms)
+        return hash(self.requirements)
 
 
 @lru_cache(maxsize=512)
 def parse_field_selector(text: str) -> FieldSelector:
     r"""The selector that a text means; ``\``, ``,`` and ``=`` in values are escaped. Raises ``SelectorError``."""
-    terms: list[FieldTerm] = []
+    found: list[FieldRequirement] = []
     # Sorted as upstream does: of several faulty terms it decides which is told.
     for term in sorted(_split(text)):
         if not term:
@@ -74,8 +74,8 @@ def parse_field_selector(text: str) -> FieldSelector:
         field, operator, value = _divide(term)
         if not operator:
             raise SelectorError(f"invalid selector: '{text}'; can't understand '{term}'")
-        terms.append(FieldTerm(field, _unescape(value), operator == "!="))
-    return FieldSelector(terms)
+        found.append(FieldRequirement(field, _unescape(value), operator != "!="))
+    return FieldSelector(found)
 
 
 def _split(text: str) -> list[str]:

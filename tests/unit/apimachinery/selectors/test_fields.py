@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steersman.apimachinery.selectors import FieldSelector, FieldTerm, SelectorError, parse_field_selector
+from steersman.apimachinery.selectors import FieldSelector, FieldRequirement, SelectorError, parse_field_selector
 
-TERMS = st.builds(FieldTerm, st.sampled_from(["metadata.name", "a"]), st.text(), st.booleans())
+TERMS = st.builds(FieldRequirement, st.sampled_from(["metadata.name", "a"]), st.text(), st.booleans())
 
 
 @pytest.mark.parametrize(
@@ -52,11 +52,11 @@ def test_faults(text: str, message: str) -> None:
 
 
 def test_escapes() -> None:
-    assert parse_field_selector(r"a=x\,y\=z\\").terms == (FieldTerm("a", "x,y=z\\"),)
+    assert parse_field_selector(r"a=x\,y\=z\\").requirements == (FieldRequirement("a", "x,y=z\\"),)
 
 
 @given(st.lists(TERMS, max_size=4))
-def test_the_text_of_a_selector_means_that_selector(terms: list[FieldTerm]) -> None:
+def test_the_text_of_a_selector_means_that_selector(terms: list[FieldRequirement]) -> None:
     selector = FieldSelector(sorted(terms, key=str))
     assert parse_field_selector(str(selector)) == selector
 
