@@ -67,10 +67,12 @@ def _compile_struct(struct: Struct) -> Convert:
     preserve = struct.preserve_unknown
 
     def fill() -> None:
-        for field in struct.fields.values():
-            table[field.name] = (_plain_type(field), field.required or field.keep_zero, _compile_field(field))
-            if field.required:
-                always.append((field.name, _zero_of(field), _fresh(field)))
+        fields = struct.fields.values()
+        always[:] = [(field.name, _zero_of(field), _fresh(field)) for field in fields if field.required]
+        table.update(
+            (field.name, (_plain_type(field), field.required or field.keep_zero, _compile_field(field)))
+            for field in fields
+        )
 
     def convert(tree: Any, unknown: Unknown) -> Any:
         if type(tree) is not dict:
