@@ -1,0 +1,76 @@
+"""Which names of a definition are accepted: nobody else in its group may have them (upstream's naming controller)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from steersman.apiserver.crd.definition import condition_is
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+Tree = dict[str, Any]
+
+
+def plan_status(definition: Tree, others: Iterable[Tree], *, now: str) -> Tree | None:
+    """The status that the definition should have, None when it has it. ``others`` are the group's other definitions."""
+    status: Tree = {**(definition.get("status") or {})}
+    accepted, conflict = _accept(definition, others)
+    conditions = [dict(c) for c in status.get("conditions") or ()]
+    if conflict:
+        _set(conditions, "NamesAccepted", "False", *conflict, now=now)
+    else:
+        _set(conditions, "NamesAccepted", "True", "NoConflicts", "no conflicts found", now=now)
+    if not condition_is(definition, "Established", "True"):
+        if conflict:
+            _set(conditions, "Established", "False", "NotAccepted", "not all names are accepted", now=now)
+        else:
+            message = "the initial names have been accepted"
+            _set(conditions, "Established", "True", "InitialNamesAccepted", message, now=now)
+    wanted = status | {"acceptedNames": accepted, "conditions": conditions}
+    return None if wanted == definition.get("status") else wanted
+
+
+def _accept(definition: Tree, others: Iterable[Tree]) -> tuple[Tree, tuple[str, str] | None]:
+    """The names to serve under, and reason and message of the first conflict."""
+    wanted = definition["spec"]["names"]
+    accepted: Tree = {**((definition.get("status") or {}).get("acceptedNames") or {"plural": "", "kind": ""})}
+    resources: set[str] = set()
+    kinds: set[str] = set()
+    for other in others:
+        names = (other.get("status") or {}).get("acceptedNames") or {}
+        resources |= {names.get("plural", ""), names.get("singular", ""), *(names.get("shortNames") or ())}
+        kinds |= {names.get("kind", ""), names.get("listKind", "")}
+    conflict: tuple[str, str] | None = None
+    for field, taken in (("plural", resources), ("singular", resources), ("kind", kinds), ("listKind", kinds)):
+        name = wanted.get(field, "")
+        if name and name in taken:
+            conflict = conflict or (f"{field[0].upper()}{field[1:]}Conflict", f'"{name}" is already in use')
+        elif name:
+            accepted[field] = name
+    short_names = wanted.get("shortNames") or []
+    clashing = [name for name in short_names if name in resources]
+    if clashing:
+        conflict = conflict or ("ShortNamesConflict", f'"{clashing[0]}" is already in use')
+    else:
+        _put(accepted, "shortNames", short_names)
+    _put(accepted, "categories", wanted.get("categories") or [])
+    return accepted, conflict
+
+
+def _put(names: Tree, field: str, values: list[str]) -> None:
+    if values:
+        names[field] = list(values)
+    else:
+        names.pop(field, None)
+
+
+def _set(conditions: list[Tree], type_: str, status: str, reason: str, message: str, *, now: str) -> None:
+    """Set a condition; its time moves only with its status."""
+    known = next((c for c in conditions if c.get("type") == type_), None)
+    if known is None:
+        known = {"type": type_}
+        conditions.append(known)
+    if known.get("status") != status:
+        known["lastTransitionTime"] = now
+    known.update({"status": status, "reason": reason, "message": message})

@@ -1,0 +1,128 @@
+"""The strategy of a custom resource: what its definition says instead of a module of its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from steersman.apiserver.crd import jsonpath, structure, validation
+from steersman.apiserver.registry import columns
+from steersman.apiserver.registry.strategy import Column, ScalePaths, Strategy, Tree
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from datetime import datetime
+
+    from steersman.apimachinery.field import FieldError
+    from steersman.apiserver.crd.definition import CustomVersion
+    from steersman.apiserver.request import RequestContext
+
+_AGE: Tree = {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}
+
+
+class CustomResourceStrategy(Strategy):
+    """One per definition; a new one takes its place when the definition changes."""
+
+    has_generation = True
+    allow_unconditional_update = False
+
+    def __init__(self, versions: Sequence[CustomVersion], *, stored: str) -> None:
+        self._versions = {version.resource.version: version for version in versions}
+        #: What speaks for the stored form; a version that is stored but not served has no schema here.
+        self._stored = self._versions.get(stored) or versions[0]
+        self.group_resource = self._stored.resource.group_resource  # type: ignore[misc]  # of the instance, as the rest
+        self.scale = _scale_paths(self._stored.scale)  # type: ignore[misc]
+        self.columns = _columns(self._stored)  # type: ignore[misc]
+        self.field_labels = _field_labels(self._stored)  # type: ignore[misc]
+        if not self._stored.has_status:
+            self.reset_fields = {}  # type: ignore[misc]
+
+    def default(self, obj: Tree, version: str) -> None:
+        known = self._versions.get(version)
+        if known is not None and known.has_defaults:
+            structure.fill_defaults(known.schema, obj)
+
+    def prepare_for_create(self, ctx: RequestContext, obj: Tree) -> None:
+        if self._stored.has_status:
+            obj.pop("status", None)
+
+    def prepare_for_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
+        if self._stored.has_status:
+            super().prepare_for_update(ctx, obj, old)
+
+    def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
+        return validation.validate(self._stored.schema, obj)
+
+    def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
+        return validation.validate(self._stored.schema, obj)
+
+    def validate_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
+        return validation.validate(self._stored.schema, obj)
+
+    def warnings(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> Sequence[str]:
+        version = self._versions.get(ctx.version)
+        return [version.deprecation_warning] if version and version.deprecation_warning else ()
+
+    def generation_view(self, obj: Tree) -> Any:
+        left_out = ("apiVersion", "kind", "metadata", "status") if self._stored.has_status else _ENVELOPE
+        return {key: value for key, value in obj.items() if key not in left_out}
+
+    def cells(self, obj: Tree, now: datetime) -> list[Any]:
+        shown = self._stored.columns or (_AGE,)
+        return [columns.name_of(obj), *(_cell(column, obj, now) for column in shown)]
+
+
+_ENVELOPE = ("apiVersion", "kind", "metadata")
+
+
+def _columns(version: CustomVersion) -> tuple[Column, ...]:
+    own = [
+        Column(c["name"], c.get("type", "string"), c.get("format", ""), c.get("priority", 0), c.get("description", ""))
+        for c in version.columns or (_AGE,)
+    ]
+    return (columns.NAME_COLUMN, *own)
+
+
+def _cell(column: Tree, obj: Tree, now: datetime) -> Any:
+    """The value at the column's path: nothing for none, texts joined for several, an age for a date."""
+    try:
+        found = [value for value in jsonpath.find(column["jsonPath"], obj) if value is not None]
+    except jsonpath.JSONPathError:
+        return None
+    if not found:
+        return None
+    if column.get("type") == "date":
+        return columns.since(found[0], now) if isinstance(found[0], str) else columns.UNKNOWN
+    if column.get("type") in ("integer", "number", "boolean") and len(found) == 1:
+        return found[0]
+    return ",".join(_text(value) for value in found)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+def _field_labels(version: CustomVersion) -> Mapping[str, Callable[[Tree], str]]:
+    def read(path: str) -> Callable[[Tree], str]:
+        def value(obj: Tree) -> str:
+            found = jsonpath.find(path, obj)
+            return _text(found[0]) if found and found[0] is not None else ""
+
+        return value
+
+    return {path.removeprefix("."): read(path) for path in version.selectable_fields}
+
+
+def _scale_paths(scale: Tree | None) -> ScalePaths | None:
+    if scale is None:
+        return None
+
+    def parts(path: str) -> tuple[str, ...]:
+        return tuple(path.strip(".").split(".")) if path else ()
+
+    return ScalePaths(
+        parts(scale.get("specReplicasPath", "")),
+        parts(scale.get("statusReplicasPath", "")),
+        parts(scale.get("labelSelectorPath", "")),
+    )

@@ -1,0 +1,70 @@
+"""Defaults, nulls and pruning by schema."""
+
+from steersman.apiserver.crd import structure
+from steersman.schema.openapi_types import from_openapi
+
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "spec": {
+            "type": "object",
+            "default": {},
+            "properties": {
+                "size": {"type": "integer", "default": 1},
+                "note": {"type": "string", "nullable": True, "default": "none"},
+                "plain": {"type": "string"},
+                "items": {
+                    "type": "array",
+                    "items": {"type": "object", "properties": {"n": {"type": "integer", "default": 7}}},
+                },
+                "free": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
+                "map": {
+                    "type": "object",
+                    "additionalProperties": {"type": "object", "properties": {"d": {"type": "string", "default": "x"}}},
+                },
+            },
+        }
+    },
+}
+
+
+def filled(tree: dict) -> dict:
+    structure.fill_defaults(SCHEMA, tree)
+    return tree
+
+
+def test_defaults_reach_into_defaulted_objects_lists_and_maps():
+    assert filled({}) == {"spec": {"size": 1, "note": "none"}}
+    assert filled({"spec": {"items": [{}], "map": {"k": {}}}})["spec"]["items"] == [{"n": 7}]
+    assert filled({"spec": {"map": {"k": {}}}})["spec"]["map"] == {"k": {"d": "x"}}
+
+
+def test_defaulting_twice_changes_nothing():
+    once = filled({"spec": {"items": [{}]}})
+    assert filled(structure.decode(from_openapi(SCHEMA, "Shirt"), SCHEMA, once)[0]) == once
+
+
+def test_a_null_gives_way_to_a_default_unless_it_may_be_null():
+    tree, _ = structure.decode(
+        from_openapi(SCHEMA, "Shirt"), SCHEMA, {"spec": {"size": None, "note": None, "plain": None}}
+    )
+    assert tree == {"spec": {"note": None, "plain": None}}
+
+
+def test_unknown_fields_are_dropped_and_told():
+    tree, unknown = structure.decode(
+        from_openapi(SCHEMA, "Shirt"), SCHEMA, {"spec": {"typo": 1, "free": {"any": 1}}, "x": 1}
+    )
+    assert tree == {"spec": {"free": {"any": 1}}}
+    assert unknown == ["spec.typo", "x"]
+
+
+def test_a_schema_knows_whether_it_has_defaults():
+    assert structure.has_defaults(SCHEMA)
+    assert not structure.has_defaults({"type": "object", "properties": {"a": {"type": "string"}}})
+
+
+def test_defaults_are_not_shared_between_objects():
+    first, second = filled({}), filled({})
+    first["spec"]["size"] = 9
+    assert second["spec"]["size"] == 1
