@@ -1,0 +1,122 @@
+"""Path elements: the keys of a FieldsV1 tree, each one step from a value to a part of it.
+
+``f:name`` is a field of an object, ``k:{"port":80,"protocol":"TCP"}`` the item of a list map with these keys,
+``v:"x"`` the item of a set, ``i:3`` a position in a list; ``.`` stands for the value itself. An element is always kept
+in its canonical text (compact JSON, sorted keys), so that equal elements are equal strings.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, Final
+
+from steersman.apimachinery.gotext import quote, to_json, to_value_text
+
+#: The member of a node that says that the node itself belongs to the set.
+SELF: Final = "."
+
+_UNSAFE: Final = re.compile('[\x00-\x1f"\\\\<>&\u2028\u2029]').search
+
+
+def field(name: str) -> str:
+    """The element of a field or map key."""
+    return f"f:{name}"
+
+
+def value_text(value: Any) -> str:
+    """A scalar as JSON, escaped as Go escapes it."""
+    if value.__class__ is str:
+        return to_json(value) if _UNSAFE(value) else f'"{value}"'
+    if value.__class__ is int:
+        return str(value)
+    return to_json(value)
+
+
+def set_item(value: Any) -> str:
+    """The element of a set's item."""
+    return f"v:{value_text(value)}"
+
+
+def list_item(keys: dict[str, Any]) -> str:
+    """The element of a list map's item with these key fields."""
+    return f"k:{{{','.join(f'{value_text(name)}:{value_text(keys[name])}' for name in sorted(keys))}}}"
+
+
+def canonical(element: str) -> str | None:
+    """The canonical text of an element that somebody else wrote; None for one of a sort yet unknown.
+
+    Raises ValueError for text that cannot be an element.
+    """
+    if len(element) < 2:
+        raise ValueError(f"key must be 2 characters long: {element}")
+    sort, colon, text = element[0], element[1], element[2:]
+    if colon != ":":
+        raise ValueError(f"missing colon: {element}")
+    if sort == "f":
+        return element
+    if sort == "i":
+        return f"i:{int(text)}"
+    if sort == "v":
+        return set_item(_parse(text))
+    if sort == "k":
+        keys = _parse(text)
+        if not isinstance(keys, dict):
+            raise ValueError(f"not an object: {text}")
+        return list_item(keys)
+    return None
+
+
+def _parse(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def element_text(element: str) -> str:
+    """How messages show the element: ``.name``, ``[port=80,protocol="TCP"]``, ``[="x"]``, ``[3]``."""
+    sort, text = element[0], element[2:]
+    if sort == "f":
+        return f".{text}"
+    if sort == "i":
+        return f"[{text}]"
+    value = json.loads(text)
+    if sort == "v":
+        return f"[={_shown(value)}]"
+    return f"[{','.join(f'{name}={_shown(value[name])}' for name in sorted(value))}]"
+
+
+def path_text(path: tuple[str, ...]) -> str:
+    """How messages show a path: ``.spec.containers[name="c"].image``."""
+    return "".join(map(element_text, path))
+
+
+def _shown(value: Any) -> str:
+    return quote(value) if isinstance(value, str) else to_value_text(value)
+
+
+def order(element: str) -> tuple[Any, ...]:
+    """Sorts the elements of a node as upstream writes them: fields, list items, set items, positions."""
+    if element == SELF:
+        return (-1,)
+    sort, text = element[0], element[2:]
+    if sort == "f":
+        return (0, text)
+    if sort == "i":
+        return (3, int(text))
+    value = json.loads(text)
+    if sort == "v":
+        return (2, _value_order(value))
+    return (1, tuple((name, _value_order(value[name])) for name in sorted(value)))
+
+
+def _value_order(value: Any) -> tuple[Any, ...]:
+    """Numbers, then texts, then booleans, then the rest."""
+    if isinstance(value, bool):
+        return (2, value)
+    if isinstance(value, int | float):
+        return (0, value)
+    if isinstance(value, str):
+        return (1, value)
+    return (3, to_json(value))

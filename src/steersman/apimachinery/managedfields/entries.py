@@ -1,0 +1,172 @@
+"""``metadata.managedFields``: who owns which fields, read from and written to the wire form."""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import Any, Final, NamedTuple
+
+from steersman.apimachinery.gotext import quote, to_json
+from steersman.apimachinery.managedfields.fieldset import Node, decode_set, union
+
+APPLY: Final = "Apply"
+UPDATE: Final = "Update"
+#: Update managers beyond this many, the oldest first, are joined into one per version.
+UPDATE_MANAGERS_MAX: Final = 10
+ANCIENT: Final = "ancient-changes"
+
+
+class Owner(NamedTuple):
+    """What tells one entry from another."""
+
+    manager: str
+    operation: str
+    #: Empty for appliers: whoever applies through another version replaces his own entry.
+    api_version: str
+    subresource: str
+
+    def identifier(self) -> str:
+        """The text that upstream sorts owners by."""
+        parts = {"manager": self.manager, "operation": self.operation, "apiVersion": self.api_version}
+        return to_json({key: value for key, value in {**parts, "subresource": self.subresource}.items() if value})
+
+    def __str__(self) -> str:
+        """As conflicts name the owner."""
+        text = quote(self.manager)
+        if self.subresource:
+            text += f" with subresource {quote(self.subresource)}"
+        return f"{text} using {self.api_version}" if self.operation == UPDATE else text
+
+
+class Owned(NamedTuple):
+    """The fields of one owner."""
+
+    fields: Node
+    #: The version that the paths are written in.
+    api_version: str
+    #: ``2024-05-06T07:08:09Z``, empty when the owner never changed the object.
+    time: str
+    #: The entry this was read from, as long as it is unchanged.
+    entry: dict[str, Any] | None = None
+
+
+Managed = dict[Owner, Owned]
+
+
+class MalformedError(ValueError):
+    """managedFields that cannot be understood."""
+
+
+def owner_of(manager: str, operation: str, api_version: str, subresource: str) -> Owner:
+    """The owner that a write by ``manager`` has or makes."""
+    return Owner(manager or "unknown", operation, "" if operation == APPLY else api_version, subresource)
+
+
+def read(entries: Any) -> Managed:
+    """The owners in stored managedFields, which are in canonical form."""
+    managed: Managed = {}
+    for entry in entries or ():
+        operation, api_version = entry["operation"], entry["apiVersion"]
+        owner = Owner(
+            entry.get("manager", ""),
+            operation,
+            "" if operation == APPLY else api_version,
+            entry.get("subresource", ""),
+        )
+        managed[owner] = Owned(entry.get("fieldsV1") or {}, api_version, entry.get("time") or "", entry)
+    return managed
+
+
+def parse(entries: Any) -> Managed:
+    """The owners in managedFields that a client wrote. Raises MalformedError."""
+    managed: Managed = {}
+    for position, entry in enumerate(entries or ()):
+        fault = _fault(position, entry)
+        if fault:
+            raise MalformedError(fault)
+        operation, api_version = entry["operation"], entry["apiVersion"]
+        owner = owner_of("", operation, api_version, entry.get("subresource") or "")
+        try:
+            fields = decode_set(entry.get("fieldsV1"))
+        except (ValueError, RecursionError) as error:
+            raise MalformedError(f"error decoding versioned set: {error}") from None
+        managed[owner._replace(manager=entry.get("manager") or "")] = Owned(
+            fields, api_version, entry.get("time") or ""
+        )
+    return managed
+
+
+def _fault(position: int, entry: Any) -> str:
+    if not isinstance(entry, dict) or entry.get("operation") not in (APPLY, UPDATE):
+        return "operation must be `Apply` or `Update`"
+    if not entry.get("apiVersion"):
+        return "apiVersion must not be empty"
+    fields_type = entry.get("fieldsType")
+    if not fields_type:
+        return f"missing fieldsType in managed fields entry {position}"
+    if fields_type != "FieldsV1":
+        return f"invalid fieldsType {quote(fields_type)} in managed fields entry {position}"
+    return ""
+
+
+def is_reset(entries: Any) -> bool:
+    """Whether a client asks to forget all owners: an empty list, or one with one empty entry."""
+    return entries is not None and (not entries or (len(entries) == 1 and _is_empty(entries[0])))
+
+
+def _is_empty(entry: Any) -> bool:
+    return not entry or all(value in (None, "") for value in entry.values())
+
+
+def write(managed: Managed) -> list[dict[str, Any]]:
+    """The wire form, in upstream's order: appliers first, then by time, manager, version and subresource."""
+    if len(managed) == 1:
+        ((owner, owned),) = managed.items()
+        return [owned.entry or _entry(owner, owned)]
+    entries = [owned.entry or _entry(owner, owned) for owner, owned in managed.items()]
+    entries.sort(key=_rank)
+    return entries
+
+
+def _rank(entry: dict[str, Any]) -> tuple[str, ...]:
+    return (
+        entry["operation"],
+        entry.get("time") or "",
+        entry.get("manager", ""),
+        entry["apiVersion"],
+        entry.get("subresource", ""),
+    )
+
+
+def _entry(owner: Owner, owned: Owned) -> dict[str, Any]:
+    manager, operation, _, subresource = owner
+    entry: dict[str, Any] = {"manager": manager, "operation": operation, "apiVersion": owned.api_version}
+    if owned.time:
+        entry["time"] = owned.time
+    entry["fieldsType"] = "FieldsV1"
+    entry["fieldsV1"] = owned.fields
+    if subresource:
+        entry["subresource"] = subresource
+    if not manager:
+        del entry["manager"]
+    return entry
+
+
+def cap_update_managers(managed: Managed) -> None:
+    """Join the oldest update managers, version by version, until few enough are left."""
+    updaters = [owner for owner in managed if owner.operation == UPDATE]
+    left = len(updaters)
+    if left <= UPDATE_MANAGERS_MAX:
+        return
+    oldest: dict[str, Owner] = {}
+    for owner in sorted(updaters, key=lambda owner: (managed[owner].time, owner.identifier())):
+        if left <= UPDATE_MANAGERS_MAX:
+            return
+        version = managed[owner].api_version
+        bucket = Owner(ANCIENT, UPDATE, version, "")
+        if oldest.setdefault(version, owner) == owner:
+            continue  # joined with the next of its version
+        parts = [managed.pop(part) for part in dict.fromkeys((oldest[version], owner, bucket)) if part in managed]
+        fields = reduce(union, (part.fields for part in parts))
+        managed[bucket] = Owned(fields, version, max(part.time for part in parts))
+        oldest[version] = bucket
+        left -= len(parts) - 1

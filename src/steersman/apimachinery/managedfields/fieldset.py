@@ -1,0 +1,221 @@
+"""Sets of field paths, as the FieldsV1 trees that objects carry.
+
+A set is a *node*: a dict from path element to the node below it. An element is a member of the set when the node below
+is empty or holds ``.``; otherwise it is only the way to members further down. So a set and its wire form are the same
+thing. Every node leads to a member; the empty set is ``{}`` at the root. Members stand in upstream's order.
+
+Nodes are values: no function here changes one, and results share parts with their operands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from steersman.apimachinery.managedfields.elements import SELF, canonical, order
+
+Node = dict[str, Any]
+Path = tuple[str, ...]
+#: Keeps a part of a set.
+Filter = Callable[[Node], Node]
+
+
+def decode(fields: Any) -> Node:
+    """A set from FieldsV1 that somebody else wrote; elements of unknown sorts are dropped.
+
+    Raises ValueError for what is no FieldsV1.
+    """
+    if fields is None:
+        return {}
+    if not isinstance(fields, dict):
+        raise ValueError("fieldsV1 is not an object")  # noqa: TRY004 — one error for bad input
+    node: Node = {}
+    for key, below in fields.items():
+        if key == SELF:
+            node[SELF] = {}
+            continue
+        element = canonical(key)
+        if element is not None:
+            node[element] = _normal(decode(below))
+    return in_order(node)
+
+
+def _normal(node: Node) -> Node:
+    """``{".": {}}`` says no more than ``{}``."""
+    return {} if len(node) == 1 and SELF in node else node
+
+
+def decode_set(fields: Any) -> Node:
+    """As ``decode``, for a whole set: the object itself cannot be a member."""
+    node = decode(fields)
+    node.pop(SELF, None)
+    return node
+
+
+def in_order(node: Node) -> Node:
+    """The node with its elements in upstream's order (the nodes below as they are)."""
+    if len(node) < 2:
+        return node
+    elements = sorted(node)
+    if elements[-1] >= "g":  # not only fields
+        elements = sorted(node, key=order)
+    return {element: node[element] for element in elements}
+
+
+def of(paths: Iterable[Path]) -> Node:
+    """The set of these paths; a step that is no element yet is a field's name."""
+    root: Node = {}
+    for path in paths:
+        single: Node = {}
+        for step in reversed(path):
+            single = {step if step[1:2] == ":" else f"f:{step}": single}
+        root = union(root, single)
+    return root
+
+
+def is_member(node: Node) -> bool:
+    """Whether the element that leads to ``node`` is in the set itself."""
+    return not node or SELF in node
+
+
+def has(node: Node, path: Path) -> bool:
+    """Whether the path is a member."""
+    for element in path:
+        below = node.get(element)
+        if below is None:
+            return False
+        node = below
+    return bool(path) and is_member(node)
+
+
+def paths(node: Node, prefix: Path = ()) -> Iterator[Path]:
+    """All members; of every node first its own elements, then what is further down."""
+    for element, below in node.items():
+        if element != SELF and is_member(below):
+            yield (*prefix, element)
+    for element, below in node.items():
+        if below:
+            yield from paths(below, (*prefix, element))
+
+
+def leaves(node: Node) -> Node:
+    """The members with no members below them."""
+    return {element: leaves(below) for element, below in node.items() if element != SELF}
+
+
+def union(left: Node, right: Node) -> Node:
+    """Members of either set."""
+    if not left or left is right:
+        return right
+    if not right:
+        return left
+    return _join(left, right)
+
+
+def _join(left: Node, right: Node) -> Node:
+    out = dict(left)
+    grown = False
+    for element, below in right.items():
+        mine = left.get(element)
+        if mine is None:
+            out[element] = below
+            grown = True
+        elif mine is not below:
+            out[element] = _join_below(mine, below)
+    return in_order(out) if grown else out
+
+
+def _join_below(left: Node, right: Node) -> Node:
+    if not left:
+        return right if is_member(right) else {SELF: {}, **right}
+    if not right:
+        return left if SELF in left else {SELF: {}, **left}
+    return _join(left, right)
+
+
+def difference(left: Node, right: Node) -> Node:
+    """Members of ``left`` that are not members of ``right``. A member stays when only something below it goes."""
+    if not left or not right:
+        return left
+    return _subtract(left, right, whole=False) or {}
+
+
+def recursive_difference(left: Node, right: Node) -> Node:
+    """As ``difference``; with a member of ``right`` goes everything below it too."""
+    if not left or not right:
+        return left
+    return _subtract(left, right, whole=True) or {}
+
+
+def _subtract(left: Node, right: Node, *, whole: bool) -> Node | None:
+    """What is left of a node with children; None when nothing is. The root is never a member."""
+    out: Node = {}
+    for element, below in left.items():
+        other = right.get(element)
+        if other is None:
+            out[element] = below
+        elif element != SELF:
+            rest = _rest(below, other, whole=whole)
+            if rest is not None:
+                out[element] = rest
+    return out or None
+
+
+def _rest(left: Node, right: Node, *, whole: bool) -> Node | None:
+    taken = not right or SELF in right
+    if not left:
+        return None if taken else left
+    if taken and whole:
+        return None
+    out = _subtract(left, right or {SELF: {}}, whole=whole)
+    return None if out is None else _normal(out)
+
+
+def intersection(left: Node, right: Node) -> Node:
+    """Members of both sets."""
+    if left is right:
+        return left
+    out: Node = {}
+    for element, below in left.items():
+        other = right.get(element)
+        if other is None or element == SELF:
+            continue
+        if not below and not other:
+            out[element] = {}
+            continue
+        both = intersection(below, other) if below and other else {}
+        if is_member(below) and is_member(other):
+            out[element] = {SELF: {}, **both} if both else {}
+        elif both:
+            out[element] = both
+    return out
+
+
+def excluding(reset: Node) -> Filter:
+    """A filter that drops these paths and all below them."""
+    return lambda node: recursive_difference(node, reset)
+
+
+def including(patterns: Iterable[Path]) -> Filter:
+    """A filter that keeps only these paths and all below them; ``*`` stands for any one element."""
+    wanted = [tuple(step if step == "*" or step[1:2] == ":" else f"f:{step}" for step in path) for path in patterns]
+    return lambda node: _included(node, wanted)
+
+
+def _included(node: Node, patterns: list[Path]) -> Node:
+    out: Node = {}
+    for element, below in node.items():
+        rests = [pattern[1:] for pattern in patterns if pattern[0] in ("*", element)]
+        if element == SELF or not rests:
+            continue
+        if () in rests:
+            out[element] = below
+        elif below:
+            kept = _included(below, rests)
+            if SELF in below:
+                out[element] = _normal({SELF: {}, **kept})
+            elif kept:
+                out[element] = kept
+        else:
+            out[element] = below
+    return out

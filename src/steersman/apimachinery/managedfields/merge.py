@@ -1,0 +1,93 @@
+"""An applied tree laid over the live one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from steersman.apimachinery.managedfields.listkeys import MISSING, elements_of
+from steersman.apimachinery.managedfields.shapes import DEDUCED, copy_tree, field_type, is_leaf
+from steersman.schema.model import ListOf, MapOf, Struct, Type
+
+
+def merge_objects(live: dict[str, Any], applied: dict[str, Any], struct: Struct | MapOf) -> dict[str, Any]:
+    """A new tree with all of both, the applied value where both have one. It shares nothing with either.
+
+    Raises UnkeyedItemError for a list item without its key.
+    """
+    out: dict[str, Any] = {}
+    for name, value in live.items():
+        over = applied.get(name, MISSING)
+        out[name] = copy_tree(value) if over is MISSING else _merge(value, over, field_type(struct, name))
+    for name, value in applied.items():
+        if name not in live:
+            out[name] = copy_tree(value)
+    return out
+
+
+def _merge(live: Any, applied: Any, type_: Type) -> Any:
+    """Two values of one place. A null over an object or list is no value there, and an empty one adds nothing."""
+    if type_ is DEDUCED and not (live.__class__ is dict and (applied.__class__ is dict or applied is None)):
+        return copy_tree(applied)
+    if is_leaf(type_) or (not live and not applied):
+        return copy_tree(applied)
+    if not applied:
+        return copy_tree(live)
+    if not live or live.__class__ is not applied.__class__:
+        return copy_tree(applied)
+    if type_.__class__ is ListOf:
+        return _merge_lists(live, applied, type_)
+    return merge_objects(live, applied, type_)  # type: ignore[arg-type]  # no leaf and no ListOf
+
+
+def _merge_lists(live: list[Any], applied: list[Any], type_: ListOf) -> list[Any]:
+    """Applied items in their order; live items that are not applied keep their places among those that both have.
+
+    Live items that are there twice stay so unless the item is applied, which then replaces them all.
+    """
+    live_elements, applied_elements = elements_of(live, type_), elements_of(applied, type_)
+    lives = _unless_repeated(live_elements, live)
+    wanted = dict(zip(applied_elements, applied, strict=True))
+    shared = [element for element in applied_elements if element in lives]
+    shared.reverse()  # taken from the end
+    out: list[Any] = []
+    merged: set[str] = set()
+
+    def take(element: str) -> None:
+        """Put out an applied item, over its live one if there is just one."""
+        was = lives.get(element)
+        out.append(copy_tree(wanted[element]) if was is None else _merge(was, wanted[element], type_.item))
+        merged.add(element)
+        if shared and shared[-1] == element:
+            shared.pop()
+
+    at = next_applied = 0
+    while at < len(live) or next_applied < len(applied):
+        if at < len(live):
+            element = live_elements[at]
+            if element not in wanted:
+                out.append(copy_tree(live[at]))
+                at += 1
+                continue
+            if next_applied < len(applied):
+                if element == applied_elements[next_applied]:
+                    take(element)
+                    at += 1
+                    next_applied += 1
+                    continue
+                if shared and shared[-1] != element:
+                    at += 1  # its turn comes with another applied item
+                    continue
+            if element in merged:
+                at += 1
+        if next_applied < len(applied):
+            take(applied_elements[next_applied])
+            next_applied += 1
+    return out
+
+
+def _unless_repeated(elements: list[str], items: list[Any]) -> dict[str, Any]:
+    """Element → item, None for one that is there twice: repeated items are not merged into."""
+    found: dict[str, Any] = {}
+    for element, item in zip(elements, items, strict=True):
+        found[element] = None if element in found else item
+    return found

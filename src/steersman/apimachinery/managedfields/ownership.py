@@ -1,0 +1,175 @@
+"""Who owns what after a write: the rules of Update and Apply over sets of fields."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+from steersman.apimachinery.managedfields.compare import UNOWNED, UNOWNED_METADATA, Comparison, compare_objects
+from steersman.apimachinery.managedfields.conflicts import OwnershipError
+from steersman.apimachinery.managedfields.entries import Managed, Owned, Owner
+from steersman.apimachinery.managedfields.fieldset import (
+    Filter,
+    Node,
+    Path,
+    difference,
+    excluding,
+    intersection,
+    of,
+    union,
+)
+from steersman.apimachinery.managedfields.owned import field_set
+from steersman.apimachinery.managedfields.reconcile import reconcile, with_named_fields
+from steersman.apimachinery.managedfields.remove import remove_fields
+from steersman.apimachinery.managedfields.schema import Schema, Tree, UnknownVersionError
+
+if TYPE_CHECKING:
+    from steersman.schema.model import Struct
+
+#: Fields that a write never owns because the kind's strategy puts them back: paths, or a filter that keeps the others.
+ResetFields = Sequence[Path] | Filter
+
+_UNOWNED: Final = frozenset(f"f:{name}" for name in UNOWNED)
+_UNOWNED_METADATA: Final = frozenset(f"f:{name}" for name in UNOWNED_METADATA) | {"."}
+
+
+def filter_of(reset_fields: ResetFields) -> Filter | None:
+    """What drops the reset fields from a set; None when there are none."""
+    if callable(reset_fields):
+        return reset_fields
+    return _excluding(tuple(reset_fields)) if reset_fields else None
+
+
+@lru_cache(maxsize=256)
+def _excluding(reset: tuple[Path, ...]) -> Filter:
+    return excluding(of(reset))
+
+
+def ownable(fields: Node) -> Node:
+    """A set without what nobody owns: identity and the server's bookkeeping."""
+    out: Node = {}
+    for element, below in fields.items():
+        if element == "f:metadata":
+            below = {name: part for name, part in below.items() if name not in _UNOWNED_METADATA}
+            if not below:
+                continue
+        if element not in _UNOWNED:
+            out[element] = below
+    return out
+
+
+def reconcile_all(managed: Managed, schema: Schema) -> None:
+    """Bring every owner's set up to the types as they are now."""
+    for owner, owned in managed.items():
+        try:
+            struct = schema.struct_in(owned.api_version)
+        except UnknownVersionError:
+            continue
+        fields = reconcile(owned.fields, struct)
+        if fields is not owned.fields:
+            managed[owner] = Owned(fields, owned.api_version, owned.time)
+
+
+def settle(
+    live: Tree, new: Tree, managed: Managed, *, schema: Schema, reset: Filter | None, own: Owner | None, force: bool
+) -> Comparison:
+    """Take from the owners in ``managed`` (all but ``own``) what differs between the objects; drop who has nothing left.
+
+    Answers how the objects differ in the write's version. Raises OwnershipError when others own what changes and
+    ``force`` is off, and UnkeyedItemError for a list item without its key; ``managed`` is as it was then.
+    """
+    comparisons = {schema.api_version: _compare(live, new, schema.struct, reset)}
+    lost: dict[Owner, Node] = {}
+    conflicts: dict[Owner, Node] = {}
+    gone: list[Owner] = []
+    for owner, owned in managed.items():
+        if owner == own:
+            continue
+        comparison = comparisons.get(owned.api_version)
+        if comparison is None:
+            try:
+                comparison = _compare_in(owned.api_version, live, new, schema, reset)
+            except UnknownVersionError:
+                gone.append(owner)
+                continue
+            comparisons[owned.api_version] = comparison
+        taken = intersection(owned.fields, comparison.changed) if comparison.changed else {}
+        if taken:
+            conflicts[owner] = taken
+        if comparison.removed:
+            taken = union(taken, intersection(owned.fields, comparison.removed))
+        if taken:
+            lost[owner] = taken
+    if conflicts and not force:
+        raise OwnershipError(conflicts)
+    for owner in gone:
+        del managed[owner]
+    for owner, fields in lost.items():
+        owned = managed[owner]
+        managed[owner] = Owned(difference(owned.fields, fields), owned.api_version, owned.time)
+    for owner in [owner for owner, owned in managed.items() if not owned.fields]:
+        del managed[owner]
+    return comparisons[schema.api_version]
+
+
+def _compare(live: Tree, new: Tree, struct: Struct, reset: Filter | None) -> Comparison:
+    comparison = compare_objects(live, new, struct)
+    return comparison if reset is None else comparison.without(reset)
+
+
+def _compare_in(api_version: str, live: Tree, new: Tree, schema: Schema, reset: Filter | None) -> Comparison:
+    struct = schema.struct_in(api_version)
+    source = schema.api_version
+    return _compare(
+        schema.convert(live, source=source, target=api_version),
+        schema.convert(new, source=source, target=api_version),
+        struct,
+        reset,
+    )
+
+
+def prune(merged: Tree, managed: Managed, *, own: Owner, last: Owned | None, schema: Schema) -> Tree:
+    """The merged object without what ``own`` applied last time, does not apply now, and nobody else owns."""
+    if last is None or not last.fields:
+        return merged
+    here = schema.api_version
+    if last.api_version == here and not difference(last.fields, managed[own].fields):
+        return merged  # everything is applied again
+    try:
+        struct = schema.struct_in(last.api_version)
+        whole = schema.convert(merged, source=here, target=last.api_version)
+    except UnknownVersionError:
+        return merged
+    dropped = with_named_fields(last.fields, struct)
+    cut = remove_fields(whole, dropped, struct)
+    cut = _with_owned(whole, cut, managed, version=last.api_version, schema=schema)
+    # What nobody applied, such as a default inside a list item, must not go with it.
+    missing = difference(_named(whole, struct), _named(cut, struct))
+    cut = remove_fields(whole, intersection(missing, dropped), struct)
+    return schema.convert(cut, source=last.api_version, target=here)
+
+
+def _with_owned(whole: Tree, cut: Tree, managed: Managed, *, version: str, schema: Schema) -> Tree:
+    """``cut`` with all that is owned by anyone put back from ``whole``. Both are, and the result is, in ``version``."""
+    owned_in: dict[str, Node] = {version: {}}
+    for owned in managed.values():
+        owned_in[owned.api_version] = union(owned_in.get(owned.api_version, {}), owned.fields)
+    at = version
+    for target, fields in owned_in.items():
+        try:
+            struct = schema.struct_in(target)
+            whole, cut = (
+                schema.convert(whole, source=at, target=target),
+                schema.convert(cut, source=at, target=target),
+            )
+        except UnknownVersionError:
+            continue
+        at = target
+        kept = union(_named(cut, struct), with_named_fields(fields, struct))
+        cut = remove_fields(whole, difference(_named(whole, struct), kept), struct)
+    return schema.convert(cut, source=at, target=version)
+
+
+def _named(tree: Tree, struct: Struct) -> Node:
+    return with_named_fields(field_set(tree, struct), struct)

@@ -1,0 +1,36 @@
+"""Times of entries that nothing happened to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from steersman.apimachinery.managedfields.shapes import equal_exactly
+
+if TYPE_CHECKING:
+    from steersman.apimachinery.managedfields.schema import Tree
+
+
+def keep_times_of_unchanged(live: Tree, new: Tree) -> None:
+    """Put back the entries' times when they are all that a write changes, so that it changes nothing.
+
+    To be called after mutating admission: only then is it known what normalisation, defaults and webhooks have made of
+    the object. Changes ``new`` in place.
+    """
+    before, after = live["metadata"].get("managedFields"), new["metadata"].get("managedFields")
+    if not before or not after or len(before) != len(after):
+        return
+    if all(old.get("time") == entry.get("time") for old, entry in zip(before, after, strict=True)):
+        return
+    if [_timeless(entry) for entry in before] != [_timeless(entry) for entry in after]:
+        return
+    if equal_exactly(_bare(live), _bare(new)):
+        new["metadata"]["managedFields"] = before
+
+
+def _timeless(entry: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in entry.items() if key != "time"}
+
+
+def _bare(obj: Tree) -> Tree:
+    metadata = {key: value for key, value in obj["metadata"].items() if key != "managedFields"}
+    return {**obj, "metadata": metadata}

@@ -1,0 +1,87 @@
+"""Ownership after a create, update or patch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from steersman.apimachinery.managedfields import entries
+from steersman.apimachinery.managedfields.compare import compare_objects
+from steersman.apimachinery.managedfields.entries import UPDATE, MalformedError, Managed, Owned, Owner, owner_of
+from steersman.apimachinery.managedfields.fieldset import union
+from steersman.apimachinery.managedfields.listkeys import UnkeyedItemError
+from steersman.apimachinery.managedfields.ownership import ResetFields, filter_of, reconcile_all, settle
+from steersman.apimachinery.managedfields.schema import Schema, Tree, Versions
+from steersman.apimachinery.managedfields.zero import zero_value
+
+if TYPE_CHECKING:
+    from steersman.apimachinery.managedfields.fieldset import Filter
+    from steersman.schema.model import Struct
+
+
+def update(
+    live: Tree | None,
+    new: Tree,
+    *,
+    struct: Struct,
+    manager: str,
+    api_version: str,
+    time: str,
+    subresource: str = "",
+    reset_fields: ResetFields = (),
+    versions: Versions | None = None,
+) -> None:
+    """Set the managedFields of ``new``, the object that a create, update or patch is about to store.
+
+    ``live`` is the stored object in the same version, None on create. ``manager`` gets what changes by value; others
+    lose what is changed or removed. ``time`` is now, ``2024-05-06T07:08:09Z``. ``reset_fields`` are never owned.
+    Without ``versions``, entries written in another version are dropped. Never raises: an object that cannot be
+    walked keeps the owners that it had, and is refused elsewhere.
+    """
+    metadata = new.get("metadata")
+    if metadata.__class__ is not dict:
+        return
+    stored = None if live is None else live["metadata"].get("managedFields")
+    managed = _owners_before(stored, metadata.get("managedFields"), is_subresource=bool(subresource))
+    if live is not None and metadata is live["metadata"]:
+        metadata = new["metadata"] = dict(metadata)
+    metadata.pop("managedFields", None)
+    if live is not None and not managed:
+        return  # nobody is tracked until somebody applies
+    owner = owner_of(manager, UPDATE, api_version, subresource)
+    schema = Schema(struct, api_version, versions)
+    try:
+        take_over(live, new, managed, owner=owner, schema=schema, time=time, reset=filter_of(reset_fields))
+    except UnkeyedItemError:
+        managed = entries.read(stored)
+    if managed:
+        metadata["managedFields"] = entries.write(managed)
+
+
+def _owners_before(stored: Any, given: Any, *, is_subresource: bool) -> Managed:
+    """The owners before a write: as the client gives them, unless it gives none, or they make no sense."""
+    if given is None or is_subresource or given == stored:
+        return entries.read(stored)
+    if entries.is_reset(given):
+        return {}
+    try:
+        return entries.parse(given) or entries.read(stored)
+    except MalformedError:
+        return entries.read(stored)
+
+
+def take_over(
+    live: Tree | None, new: Tree, managed: Managed, *, owner: Owner, schema: Schema, time: str, reset: Filter | None
+) -> None:
+    """Bring ``managed`` up to a write of ``new`` over ``live`` by ``owner``. Raises UnkeyedItemError."""
+    before = zero_value(schema.struct) if live is None else live
+    if managed:
+        reconcile_all(managed, schema)
+        fields = settle(before, new, managed, schema=schema, reset=reset, own=None, force=True).changed
+    else:
+        fields = compare_objects(before, new, schema.struct).changed
+        fields = fields if reset is None else reset(fields)
+    if fields:
+        previous = managed.get(owner)
+        fields = fields if previous is None else union(previous.fields, fields)
+        managed[owner] = Owned(fields, schema.api_version, time)
+    entries.cap_update_managers(managed)

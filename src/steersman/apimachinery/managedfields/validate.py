@@ -1,0 +1,111 @@
+"""Whether an applied tree fits its type: what decoding a stored object takes for granted."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from steersman.apimachinery.gotext import to_value_text
+from steersman.apimachinery.managedfields.elements import element_text
+from steersman.apimachinery.managedfields.listkeys import UnkeyedItemError, element_of
+from steersman.apimachinery.managedfields.shapes import DEDUCED
+from steersman.schema.model import ListOf, ListType, MapOf, Scalar, ScalarKind, Struct, Type
+
+_NUMERIC: Final = frozenset({ScalarKind.INT32, ScalarKind.INT64, ScalarKind.NUMBER})
+_ANY_SCALAR: Final = frozenset({ScalarKind.QUANTITY, ScalarKind.INT_OR_STRING})
+_WHOLE: Final = frozenset({ScalarKind.ANY, ScalarKind.RAW})
+_GO_TYPES: Final = {str: "string", bool: "bool", dict: "map[string]interface {}", list: "[]interface {}"}
+
+#: A path as messages show it, and what is wrong there.
+Fault = tuple[str, str]
+#: Where a value stands: the place above it and its own step (a name, a path element or a position), put into words only
+#: for a fault.
+Place = tuple["Place | None", str, Any]
+
+
+def faults_of(tree: Any, struct: Struct) -> list[Fault]:
+    """Everything that does not fit: wrong types, undeclared fields, list items without a key or with another's."""
+    faults: list[Fault] = []
+    _check(tree, struct, None, faults)
+    return faults
+
+
+def faults_text(faults: list[Fault]) -> str:
+    """The faults in one message."""
+    lines = [f"{path}: {what}" if path else what for path, what in faults]
+    return lines[0] if len(lines) == 1 else "\n  ".join(["errors:", *lines])
+
+
+def _text(place: Place | None) -> str:
+    if place is None:
+        return ""
+    above, sort, step = place
+    own = {"field": ".{}", "position": "[{}]"}.get(sort, "{}").format(element_text(step) if sort == "item" else step)
+    return _text(above) + own
+
+
+def _check(value: Any, type_: Type, place: Place | None, faults: list[Fault]) -> None:
+    if value is None or type_ is DEDUCED:
+        return
+    cls = type_.__class__
+    if cls is Scalar:
+        wrong = _scalar_fault(value, type_.kind)  # type: ignore[union-attr]  # a Scalar
+        if wrong:
+            faults.append((_text(place), wrong))
+    elif cls is ListOf:
+        if value.__class__ is list:
+            _check_items(value, type_, place, faults)  # type: ignore[arg-type]  # a ListOf
+        else:
+            faults.append((_text(place), f"expected list, got {to_value_text(value)}"))
+    elif value.__class__ is not dict:
+        faults.append((_text(place), f"expected map, got {to_value_text(value)}"))
+    elif cls is MapOf:
+        item_type = type_.value  # type: ignore[union-attr]  # a MapOf
+        for name, item in value.items():
+            _check(item, item_type, (place, "field", name), faults)
+    else:
+        _check_fields(value, type_, place, faults)  # type: ignore[arg-type]  # a Struct
+
+
+def _check_fields(value: dict[str, Any], type_: Struct, place: Place | None, faults: list[Fault]) -> None:
+    fields = type_.fields
+    for name, item in value.items():
+        field = fields.get(name)
+        if field is not None:
+            _check(item, field.type, (place, "field", name), faults)
+        elif fields and not type_.preserve_unknown:
+            faults.append((_text((place, "field", name)), "field not declared in schema"))
+            return
+
+
+def _check_items(items: list[Any], type_: ListOf, place: Place | None, faults: list[Fault]) -> None:
+    if type_.list_type is ListType.ATOMIC:
+        for position, item in enumerate(items):
+            _check(item, type_.item, (place, "position", position), faults)
+        return
+    seen: set[str] = set()
+    for position, item in enumerate(items):
+        try:
+            element = element_of(item, type_)
+        except UnkeyedItemError as error:
+            faults.append((_text(place), f"element {position}: {error}"))
+            return
+        if element in seen:
+            faults.append((_text(place), f"duplicate entries for key {element_text(element)}"))
+        seen.add(element)
+        _check(item, type_.item, (place, "item", element), faults)
+
+
+def _scalar_fault(value: Any, kind: ScalarKind) -> str:
+    """What is wrong with a leaf that is not null; empty when nothing is."""
+    if kind in _NUMERIC:
+        if value.__class__ is int or value.__class__ is float:
+            return ""
+        return f"expected numeric (int or float), got {_GO_TYPES[value.__class__]}"
+    if kind is ScalarKind.BOOLEAN:
+        return "" if value.__class__ is bool else f"expected boolean, got {to_value_text(value)}"
+    if kind in _WHOLE:
+        return ""
+    if kind in _ANY_SCALAR:
+        is_scalar = value.__class__ is not dict and value.__class__ is not list
+        return "" if is_scalar else f"expected any scalar, got {to_value_text(value)}"
+    return "" if value.__class__ is str else f"expected string, got {to_value_text(value)}"

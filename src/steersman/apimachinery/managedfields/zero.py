@@ -1,0 +1,38 @@
+"""What an empty object of a built-in kind looks like: the value that a create is compared with.
+
+Ownership counts from there: a creator owns ``f:spec`` itself (``.``) only when the empty object has no spec.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, Final
+
+from steersman.schema.model import Field, Scalar, ScalarKind, Struct
+
+_SCALARS: Final[dict[ScalarKind, Any]] = {
+    ScalarKind.STRING: "",
+    ScalarKind.INT32: 0,
+    ScalarKind.INT64: 0,
+    ScalarKind.NUMBER: 0,
+    ScalarKind.BOOLEAN: False,
+    ScalarKind.QUANTITY: "0",
+    ScalarKind.INT_OR_STRING: 0,
+    ScalarKind.DURATION: "0s",
+}
+
+
+@lru_cache(maxsize=1024)
+def zero_value(struct: Struct) -> dict[str, Any]:
+    """What Go writes of an empty struct. Read only: it is shared. A custom type writes nothing but its metadata."""
+    return {field.name: _zero(field) for field in struct.fields.values() if field.required and not field.omit_zero}
+
+
+def _zero(field: Field) -> Any:
+    """Lists, maps, times and pointers are null when empty."""
+    type_ = field.type
+    if field.keep_zero:  # a pointer
+        return None
+    if isinstance(type_, Struct):
+        return zero_value(type_)
+    return _SCALARS.get(type_.kind) if isinstance(type_, Scalar) else None
