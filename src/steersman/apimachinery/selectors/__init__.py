@@ -7,7 +7,7 @@ Promises, checked by the tests:
 * selectors are immutable and may be shared.
 """
 
-from steersman.apimachinery.selectors.fields import FieldSelector, FieldRequirement, parse_field_selector
+from steersman.apimachinery.selectors.fields import FieldRequirement, FieldSelector, parse_field_selector
 from steersman.apimachinery.selectors.labels import (
     EVERYTHING,
     NOTHING,
@@ -24,8 +24,8 @@ from steersman.apimachinery.selectors.syntax import parse_label_selector
 __all__ = [
     "EVERYTHING",
     "NOTHING",
-    "FieldSelector",
     "FieldRequirement",
+    "FieldSelector",
     "LabelSelector",
     "Operator",
     "Requirement",

@@ -175,7 +175,10 @@ class LabelSelector:
     def matches(self, labels: Labels) -> bool:
         """Whether an object with these labels is meant; an object without labels may come as ``None``."""
         given = labels or {}
-        return all(test(given) for test in self._tests)
+        for test in self._tests:  # noqa: SIM110 — runs for every object; a generator costs twice
+            if not test(given):
+                return False
+        return True
 
     def exact_value(self, key: str) -> str | None:
         """The one value that the label must have, or ``None`` when more are allowed."""

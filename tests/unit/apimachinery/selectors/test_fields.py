@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steersman.apimachinery.selectors import FieldSelector, FieldRequirement, SelectorError, parse_field_selector
+from steersman.apimachinery.selectors import FieldRequirement, FieldSelector, SelectorError, parse_field_selector
 
 TERMS = st.builds(FieldRequirement, st.sampled_from(["metadata.name", "a"]), st.text(), st.booleans())
 
