@@ -1,0 +1,183 @@
+"""Amounts of resources: ``100m`` of CPU, ``1Gi`` of memory. Exact, in whole billionths.
+
+An amount keeps its family of suffixes (decimal ``k M G``, binary ``Ki Mi Gi``, exponents ``e3``) and has one canonical
+text in it: the largest suffix that leaves no fraction. The rules are those of Kubernetes' ``resource.Quantity``.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from functools import lru_cache, total_ordering
+from typing import Final, NamedTuple
+
+
+class Format(StrEnum):
+    """Families of suffixes."""
+
+    DECIMAL_SI = "DecimalSI"
+    BINARY_SI = "BinarySI"
+    DECIMAL_EXPONENT = "DecimalExponent"
+
+
+FORMAT_WRONG: Final = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+NUMBER_WRONG: Final = "unable to parse numeric part of quantity"
+SUFFIX_WRONG: Final = "unable to parse quantity's suffix"
+
+_NANOS: Final = 10**9
+_MAX_INT64: Final = 2**63 - 1
+#: Exponents and digits beyond this are of no use, but would make slow, huge integers.
+_MAX_DIGITS: Final = 1000
+
+_TEXT: Final = re.compile(r"([-+]?)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)", re.ASCII)
+_EXPONENT: Final = re.compile(r"[eE]([-+]?[0-9]+)", re.ASCII)
+_DECIMAL_SUFFIXES: Final = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+_BINARY_SUFFIXES: Final = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
+_BY_EXPONENT: Final = {exponent: suffix for suffix, exponent in _DECIMAL_SUFFIXES.items()}
+_BY_POWER: Final = {power: suffix for suffix, power in _BINARY_SUFFIXES.items()}
+
+
+class _Suffix(NamedTuple):
+    base: int
+    exponent: int
+    format: Format
+
+
+@total_ordering
+class Quantity:
+    """An immutable amount. Equal amounts are equal, however they are written."""
+
+    __slots__ = ("format", "nanos")
+
+    def __init__(self, nanos: int, format_: Format = Format.DECIMAL_SI) -> None:
+        #: Billionths of one.
+        self.nanos: Final = nanos
+        self.format: Final = format_
+
+    @classmethod
+    def of(cls, value: int, format_: Format = Format.DECIMAL_SI) -> Quantity:
+        """A whole number."""
+        return cls(value * _NANOS, format_)
+
+    @classmethod
+    def of_milli(cls, value: int, format_: Format = Format.DECIMAL_SI) -> Quantity:
+        """A number of thousandths."""
+        return cls(value * (_NANOS // 1000), format_)
+
+    def __int__(self) -> int:
+        """Rounded up to a whole number."""
+        return -(-self.nanos // _NANOS)
+
+    @property
+    def milli(self) -> int:
+        """Rounded up to thousandths."""
+        return -(-self.nanos // (_NANOS // 1000))
+
+    def __bool__(self) -> bool:
+        return self.nanos != 0
+
+    def __add__(self, other: Quantity) -> Quantity:
+        """The sum in the family of the first amount, or of the second when the first is nothing."""
+        return Quantity(self.nanos + other.nanos, self.format if self.nanos else other.format)
+
+    def __sub__(self, other: Quantity) -> Quantity:
+        return Quantity(self.nanos - other.nanos, self.format if self.nanos else other.format)
+
+    def __neg__(self) -> Quantity:
+        return Quantity(-self.nanos, self.format)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Quantity) and self.nanos == other.nanos
+
+    def __lt__(self, other: Quantity) -> bool:
+        return self.nanos < other.nanos
+
+    def __hash__(self) -> int:
+        return hash(self.nanos)
+
+    def __str__(self) -> str:
+        if not self.nanos:
+            return "0"
+        whole, part = divmod(self.nanos, _NANOS)
+        if self.format is Format.BINARY_SI and not part and not -1024 < whole < 1024:
+            return _binary_text(whole)
+        return _decimal_text(self.nanos, exponents=self.format is Format.DECIMAL_EXPONENT)
+
+    def __repr__(self) -> str:
+        return f"Quantity({str(self)!r})"
+
+
+def _binary_text(whole: int) -> str:
+    power = 0
+    while power < 60 and whole % 1024 == 0:
+        whole //= 1024
+        power += 10
+    return f"{whole}{_BY_POWER.get(power, '')}"
+
+
+def _decimal_text(nanos: int, *, exponents: bool) -> str:
+    exponent = -9
+    while nanos % 1000 == 0 and (exponents or exponent < 18):
+        nanos //= 1000
+        exponent += 3
+    if exponents:
+        return f"{nanos}e{exponent}" if exponent else str(nanos)
+    return f"{nanos}{_BY_EXPONENT[exponent]}"
+
+
+@lru_cache(maxsize=4096)
+def parse(text: str) -> Quantity:
+    """The amount that a text means. What is finer than a billionth is rounded up, away from zero.
+
+    Raises ``ValueError`` with upstream's text.
+    """
+    match = _TEXT.fullmatch(text)
+    if match is None or not text:
+        raise ValueError(FORMAT_WRONG)
+    sign, number, fraction, suffix_text = match.groups()
+    fraction = fraction or ""
+    suffix = _suffix(suffix_text)
+    if len(number.lstrip("0")) + len(fraction) > _MAX_DIGITS:
+        raise ValueError(NUMBER_WRONG)
+    digits = int((number + fraction) or "0")
+    if suffix.base == 2:
+        nanos = _rounded_up(digits << suffix.exponent, 9 - len(fraction))
+        nanos = min(nanos, _MAX_INT64 * _NANOS)
+        # Less than one is no longer told in multiples of 1024.
+        format_ = Format.DECIMAL_SI if 0 < nanos < _NANOS else suffix.format
+    else:
+        nanos = _rounded_up(digits, suffix.exponent + 9 - len(fraction))
+        format_ = suffix.format
+    return Quantity(-nanos if sign == "-" else nanos, format_)
+
+
+def _suffix(text: str) -> _Suffix:
+    if text in _DECIMAL_SUFFIXES:
+        return _Suffix(10, _DECIMAL_SUFFIXES[text], Format.DECIMAL_SI)
+    if text in _BINARY_SUFFIXES:
+        return _Suffix(2, _BINARY_SUFFIXES[text], Format.BINARY_SI)
+    match = _EXPONENT.fullmatch(text)
+    if match is None or len(match[1]) > 12:
+        raise ValueError(SUFFIX_WRONG)
+    exponent = int(match[1])
+    if exponent > _MAX_DIGITS:
+        raise ValueError(SUFFIX_WRONG)
+    return _Suffix(10, exponent, Format.DECIMAL_EXPONENT)
+
+
+def _rounded_up(digits: int, exponent: int) -> int:
+    """``digits`` times ten to the ``exponent``, rounded up to a whole number."""
+    if exponent < -3 * _MAX_DIGITS:
+        return 1 if digits else 0
+    scale: int = 10 ** abs(exponent)
+    return digits * scale if exponent >= 0 else -(-digits // scale)
+
+
+@lru_cache(maxsize=4096)
+def _canonical(text: str) -> str:
+    return str(parse(text))
+
+
+def canonical(value: str | float) -> str:
+    """The canonical text of a quantity as it came in a body: a text or a number. Raises ``ValueError``."""
+    return _canonical(value.strip() if isinstance(value, str) else repr(value))
