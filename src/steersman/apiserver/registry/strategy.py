@@ -90,6 +90,8 @@ class Strategy:
     field_labels: ClassVar[Mapping[str, Callable[[Tree], str]]] = {}
     #: ``metadata.namespace`` is a field label too (not for a few cluster-scoped kinds).
     namespace_field_label: ClassVar[bool] = True
+    #: What a field selector by another label is told, by kinds that have labels of their own (``{quoted}``: in quotes).
+    unknown_field_label: ClassVar[str] = "field label not supported: {label}"
     #: Paths that a write of the main resource, or of a subresource, never owns: subresource → top-level paths.
     reset_fields: ClassVar[Mapping[str, tuple[tuple[str, ...], ...]]] = {"": (("status",),), "status": (("spec",),)}
 
