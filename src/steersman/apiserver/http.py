@@ -146,7 +146,8 @@ class Response:
         self.code = code
         self.body = body
         self.stream = stream
-        self.headers: list[tuple[bytes, bytes]] = [(b"content-type", content_type)]
+        #: Without a content type (empty) there is no such header.
+        self.headers: list[tuple[bytes, bytes]] = [(b"content-type", content_type)] if content_type else []
         if headers:
             self.headers += headers
 

@@ -1,46 +1,25 @@
-"""One API server, put together from its options: files → store → registry → chain → application → listening.
-
-This is the composition root: the only place that knows which body every interface gets.
-"""
+"""One API server as a process runs it: a core, its files, its certificates, and a port."""
 
 from __future__ import annotations
 
-import logging
-import secrets
 import shutil
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from steersman.apimachinery.errors import path_not_found
-from steersman.apiserver.endpoints import process_metrics
-from steersman.apiserver.endpoints.health import Check, HealthEndpoint, Unhealthy, ping
-from steersman.apiserver.endpoints.metrics import MetricsEndpoint
-from steersman.apiserver.endpoints.version import VersionEndpoint
-from steersman.apiserver.filters.fairness import InFlight
-from steersman.apiserver.filters.request_metrics import RequestMetrics
-from steersman.apiserver.server.app import Application
-from steersman.apiserver.server.chain import ChainOptions, build_chain
-from steersman.apiserver.server.loopback import Loopback
-from steersman.apiserver.server.routes import ANY_METHOD, Routes
 from steersman.apiserver.server.serving import Serving, TLSFiles, listen, tls_context
 from steersman.asynckit.clock import RealClock
-from steersman.controlplane.access import build_authenticator, build_authorizer
+from steersman.controlplane.core import ServerCore
 from steersman.controlplane.kubeconfig import Access, write_kubeconfig
 from steersman.controlplane.options import OptionError, default_data_dir
 from steersman.controlplane.pki import PKI, ensure_pki, server_names
-from steersman.controlplane.post_start import PostStartHooks
-from steersman.version import KUBERNETES_VERSION
 
 if TYPE_CHECKING:
     import socket
 
-    from steersman.apiserver.http import Request, Response
     from steersman.asynckit.clock import Clock
     from steersman.controlplane.options import APIServerOptions
     from steersman.storage.store import Store
-
-_log = logging.getLogger(__name__)
 
 #: Name of cluster, user and context in kubeconfigs.
 CONTEXT = "steersman"
@@ -53,16 +32,16 @@ class APIServer:
         self.options = options
         self._clock = clock
         self._temporary: Path | None = None
-        self._store: Store | None = None
+        self._core: ServerCore | None = None
         self._serving: Serving | None = None
-        self._stopping = False
-        self.address = ""
+        #: How to reach it as the admin.
         self.access: Access
+        #: The file that says so.
         self.kubeconfig: Path
 
     @classmethod
     async def start(cls, options: APIServerOptions, *, clock: Clock | None = None) -> APIServer:
-        """Ready when it returns. Raises ``OptionError``, ``OSError``, ``ssl.SSLError`` and what opening the store raises."""
+        """Ready when it returns. Raises ``OptionError``, ``OSError`` (``ssl.SSLError`` is one), ``StoreError``."""
         server = cls(options, clock=clock or RealClock())
         try:
             await server._start()
@@ -77,41 +56,22 @@ class APIServer:
         return self.access.server
 
     async def _start(self) -> None:
-        options = self.options
-        token = secrets.token_urlsafe(32)
-        authenticator = build_authenticator(options, loopback_token=token)
-        authorizer = build_authorizer(options)
         directory = self._directory()
-        self._store = await self._open_store(directory)
+        store = await self._open_store(directory)
+        try:
+            self._core = core = ServerCore(self.options, store, clock=self._clock)
+        except BaseException:
+            await store.close()
+            raise
         pki = ensure_pki(directory / "pki", self._names(), now=self._clock.now())
-        sock = self._listen()
         tls = tls_context(self._tls_files(pki))
-
-        in_flight = InFlight()
-        metrics = RequestMetrics(in_flight)
-        routes = Routes()
-        hooks = PostStartHooks()
-        chain_options = ChainOptions(
-            authenticator=authenticator,
-            authorizer=authorizer,
-            metrics=metrics,
-            in_flight=in_flight,
-            reading_max=options.max_requests_inflight,
-            mutating_max=options.max_mutating_requests_inflight,
-        )
-        app = Application(
-            build_chain(chain_options, resources=_no_resources, routes=routes),
-            clock=self._clock,
-            timeout_seconds=options.request_timeout_seconds,
-        )
-        agent = f"kube-apiserver/{KUBERNETES_VERSION}"
-        client = Loopback(app, headers={"authorization": f"Bearer {token}", "user-agent": agent})
-        del client
-        self._add_routes(routes, metrics, hooks)
-        self._serving = Serving(app, clock=self._clock)
+        sock = self._listen()
+        port = sock.getsockname()[1]
+        core.address = _authority(self.options.advertise_address or self.options.bind_address, port)
+        self._serving = Serving(core.app, clock=self._clock)
         await self._serving.start(sock, tls)
-        self._write_kubeconfig(pki, directory)
-        await hooks.run()
+        self._write_kubeconfig(pki, directory, port)
+        await core.start()
 
     def _directory(self) -> Path:
         """Where the server keeps its files, made when missing. Without a name an ephemeral server gets a temporary one."""
@@ -132,23 +92,18 @@ class APIServer:
         return await SqliteStore.open(directory / "state.db", clock=self._clock)
 
     def _names(self) -> list[str]:
+        options = self.options
         try:
-            return server_names(
-                self.options.service_cluster_ip_range, self.options.bind_address, self.options.advertise_address
-            )
+            return server_names(options.service_cluster_ip_range, options.bind_address, options.advertise_address)
         except (ValueError, IndexError) as error:
             raise OptionError(f"--service-cluster-ip-range: {error}") from error
 
     def _listen(self) -> socket.socket:
         host, port = self.options.bind_address, self.options.secure_port
         try:
-            sock = listen(host, port)
+            return listen(host, port)
         except OSError as error:
             raise OptionError(f"cannot listen on {host} port {port}: {error.strerror or error}") from error
-        port = sock.getsockname()[1]
-        reachable = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 — compared, not listened on
-        self.address = f"[{reachable}]:{port}" if ":" in reachable else f"{reachable}:{port}"
-        return sock
 
     def _tls_files(self, pki: PKI) -> TLSFiles:
         options = self.options
@@ -161,54 +116,27 @@ class APIServer:
             (pki.ca.certificate, *more),
         )
 
-    def _write_kubeconfig(self, pki: PKI, directory: Path) -> None:
+    def _write_kubeconfig(self, pki: PKI, directory: Path, port: int) -> None:
         # With a certificate of the user's own, that is also what clients have to trust.
         ca = self.options.tls_cert_file or pki.ca.certificate
-        self.access = Access(CONTEXT, f"https://{self.address}", ca, pki.admin)
+        self.access = Access(CONTEXT, f"https://{_authority(self.options.bind_address, port)}", ca, pki.admin)
         self.kubeconfig = self.options.kubeconfig or directory / "admin.kubeconfig"
         write_kubeconfig(self.kubeconfig, self.access)
 
-    def _add_routes(self, routes: Routes, metrics: RequestMetrics, hooks: PostStartHooks) -> None:
-        del hooks
-        scrape = MetricsEndpoint()
-        scrape.add(metrics.collect)
-        scrape.add(process_metrics.collect)
-        routes.add("/metrics", scrape, methods=ANY_METHOD)
-        version = VersionEndpoint()
-        routes.add("/version", version)
-        routes.add("/version/", version)
-        common = [Check("ping", ping), Check("log", ping), Check("etcd", self._check_store)]
-        for name, checks in (
-            ("healthz", common),
-            ("livez", common),
-            ("readyz", [*common, Check("etcd-readiness", self._check_store), Check("informer-sync", ping)]),
-        ):
-            endpoint = HealthEndpoint(
-                name, [*checks, *([Check("shutdown", self._check_shutdown)] if name == "readyz" else [])]
-            )
-            for path, handler in endpoint.handlers().items():
-                routes.add(path, handler, methods=ANY_METHOD)
-
-    async def _check_store(self) -> None:
-        assert self._store is not None
-        await self._store.current_revision()
-
-    async def _check_shutdown(self) -> None:
-        if self._stopping:
-            raise Unhealthy("process is shutting down")
-
     async def stop(self, *, grace_seconds: float | None = None) -> None:
         """Drain and close; ``grace_seconds`` (``drain_seconds`` of the options) bounds how long requests may finish."""
-        self._stopping = True
         grace = self.options.drain_seconds if grace_seconds is None else grace_seconds
+        if self._core is not None:
+            self._core.begin_stop()
         if self._serving is not None:
             await self._serving.stop(grace_seconds=grace)
-        if self._store is not None:
-            await self._store.close()
+        if self._core is not None:
+            await self._core.close()
         if self._temporary is not None:
             shutil.rmtree(self._temporary, ignore_errors=True)
 
 
-async def _no_resources(request: Request) -> Response:
-    del request
-    raise path_not_found()
+def _authority(host: str, port: int) -> str:
+    """Host and port as in a URL, reachable from this machine also when the server listens everywhere."""
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 — compared, not listened on
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

@@ -8,8 +8,8 @@ import os
 from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery.errors import timeout
+from steersman.apiserver.endpoints.representation import render_status
 from steersman.apiserver.filters.audit import AuditIds
-from steersman.apiserver.filters.errors import status_response
 from steersman.apiserver.filters.fairness import is_long_running
 from steersman.apiserver.http import Request
 
@@ -68,7 +68,9 @@ class Application:
         audit_id = brought[:_AUDIT_ID_MAX] if brought else self._audit_ids.next()
         request.audit_id = audit_id.decode("latin-1")
         response = await self._answer(request)
-        headers = [*response.headers, (b"audit-id", audit_id), _CACHE_CONTROL]
+        headers = [*response.headers, (b"audit-id", audit_id)]
+        if len(headers) == 2 or not any(name == b"cache-control" for name, _ in headers):
+            headers.append(_CACHE_CONTROL)
         if request.warnings:
             headers += _warning_headers(request.warnings)
         if response.stream is not None:
@@ -93,7 +95,7 @@ class Application:
                 raise
             self._stopped.discard(task)
             task.uncancel()
-            return status_response(request, timeout("request did not complete within the allotted timeout"))
+            return render_status(request, timeout("request did not complete within the allotted timeout"))
         finally:
             del self._running[task]
 

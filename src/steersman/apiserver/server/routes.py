@@ -33,17 +33,20 @@ class Routes:
 
     def __init__(self) -> None:
         self._exact: dict[str, Route] = {}
+        self._listed: list[str] = []
         self._prefixes: list[Route] = []
         #: Called for ``/``: paths that have no route of their own (those below a prefix).
         self._more_paths: list[Callable[[], Iterable[str]]] = []
-        self.add("/", self.index, methods=ANY_METHOD)
-        self.add("/index.html", self.index, methods=ANY_METHOD)
+        self.add("/", self.index, methods=ANY_METHOD, listed=False)
+        self.add("/index.html", self.index, methods=ANY_METHOD, listed=False)
 
-    def add(self, path: str, handler: Handler, *, methods: frozenset[str] = READ) -> None:
-        """Serve exactly ``path``. Raises ValueError when it is taken."""
+    def add(self, path: str, handler: Handler, *, methods: frozenset[str] = READ, listed: bool = True) -> None:
+        """Serve exactly ``path``, and name it at ``/`` unless not ``listed``. Raises ValueError when it is taken."""
         if path in self._exact:
             raise ValueError(f"two handlers for {path}")
         self._exact[path] = Route(path, handler, methods)
+        if listed:
+            self._listed.append(path)
 
     def add_prefix(self, prefix: str, handler: Handler, *, methods: frozenset[str] = READ) -> None:
         """Serve everything that starts with ``prefix`` (which ends in ``/``) and has no exact route.
@@ -75,9 +78,9 @@ class Routes:
         return route
 
     async def index(self, request: Request) -> Response:
-        """``/``: every path that is served, sorted."""
+        """``/``: every listed path, sorted."""
         del request
-        paths = {path for path in self._exact if path not in ("/", "/index.html")}
+        paths = set(self._listed)
         for more in self._more_paths:
             paths.update(more())
         body = msgspec.json.encode({"paths": sorted(paths)})

@@ -74,7 +74,6 @@ class Serving:
     """A running server. ``start`` it once, ``stop`` it once."""
 
     def __init__(self, app: Application, *, clock: Clock) -> None:
-        self._app = app
         self._clock = clock
         self._config = Config(
             app,
@@ -108,11 +107,13 @@ class Serving:
         )
 
     async def stop(self, *, grace_seconds: float) -> None:
-        """Take no more connections, end watches, finish what runs for up to ``grace_seconds``, close the rest."""
+        """Take no more connections, finish what runs for up to ``grace_seconds``, close the rest.
+
+        End watches first (``Application.end_watches``), or they are what it waits for.
+        """
         if self._server is None:
             return
         self._server.close()
-        self._app.end_watches()
         for connection in list(self._state.connections):
             connection.shutdown()
         tasks = list(self._state.tasks)

@@ -1,0 +1,107 @@
+"""The API server without sockets: store → registry → chain → application, and its hooks.
+
+``apiserver`` puts TLS and files around it, tests use it as it is. This is the composition root: the one place that knows
+which body every interface gets.
+"""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING
+
+from steersman.apimachinery.errors import path_not_found
+from steersman.apiserver.discovery.catalog import Catalog
+from steersman.apiserver.endpoints.health import Check, Unhealthy, ping
+from steersman.apiserver.filters.fairness import InFlight
+from steersman.apiserver.filters.request_metrics import RequestMetrics
+from steersman.apiserver.server.app import Application
+from steersman.apiserver.server.chain import ChainOptions, build_chain
+from steersman.apiserver.server.loopback import Loopback
+from steersman.apiserver.server.routes import Routes
+from steersman.controlplane.access import build_authenticator, build_authorizer
+from steersman.controlplane.paths import add_about, add_discovery, add_health
+from steersman.controlplane.post_start import PostStartHooks, make_system_namespaces
+from steersman.schema.resources import table
+from steersman.version import KUBERNETES_VERSION
+
+if TYPE_CHECKING:
+    from steersman.apiserver.http import Request, Response
+    from steersman.asynckit.clock import Clock
+    from steersman.controlplane.options import APIServerOptions
+    from steersman.storage.store import Store
+
+
+class ServerCore:
+    """One API server's inside. It owns ``store`` from now on. Raises ``OptionError``."""
+
+    def __init__(self, options: APIServerOptions, store: Store, *, clock: Clock) -> None:
+        self.store = store
+        #: Where clients reach the server, as discovery tells it.
+        self.address = options.advertise_address or options.bind_address
+        self._stopping = False
+        token = secrets.token_urlsafe(32)
+        in_flight = InFlight()
+        metrics = RequestMetrics(in_flight)
+        self._hooks = PostStartHooks()
+        hook_checks: list[Check] = []
+        self.catalog = Catalog(table())
+        chain_options = ChainOptions(
+            authenticator=build_authenticator(options, loopback_token=token),
+            authorizer=build_authorizer(options),
+            metrics=metrics,
+            in_flight=in_flight,
+            reading_max=options.max_requests_inflight,
+            mutating_max=options.max_mutating_requests_inflight,
+        )
+        routes = Routes()
+        self.app = Application(
+            build_chain(chain_options, resources=_no_resources, routes=routes),
+            clock=clock,
+            timeout_seconds=options.request_timeout_seconds,
+        )
+        agent = f"kube-apiserver/{KUBERNETES_VERSION}"
+        #: Requests as the server itself, which may do everything.
+        self.client = Loopback(self.app, headers={"authorization": f"Bearer {token}", "user-agent": agent})
+        checks = [Check("etcd", self._check_store), *hook_checks]
+        add_health(routes, checks=checks, ready_checks=self._ready_checks())
+        add_about(routes, collectors=[metrics.collect])
+        add_discovery(routes, self.catalog, custom=_no_custom, server_address=lambda: self.address)
+
+    async def start(self) -> None:
+        """Run the hooks; ready when it returns. Raises what a hook raises."""
+        await self._hooks.run()
+
+    def begin_stop(self) -> None:
+        """Not ready from now on, and no watch goes on; other requests are still served."""
+        self._stopping = True
+        self.app.end_watches()
+
+    async def close(self) -> None:
+        """Close the store, when no request is left."""
+        await self.store.close()
+
+    def _ready_checks(self) -> list[Check]:
+        return [
+            Check("etcd-readiness", self._check_store),
+            Check("informer-sync", ping),
+            Check("shutdown", self._check_shutdown),
+        ]
+
+    async def _check_store(self) -> None:
+        await self.store.current_revision()
+
+    async def _check_shutdown(self) -> None:
+        if self._stopping:
+            raise Unhealthy("process is shutting down")
+
+
+async def _no_resources(request: Request) -> Response:
+    del request
+    raise path_not_found()
+
+
+def _no_custom(gvk: tuple[str, str, str], *, v3: bool) -> None:
+    del gvk, v3
+
+
+__all__ = ["ServerCore", "make_system_namespaces"]

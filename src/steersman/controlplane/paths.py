@@ -1,0 +1,82 @@
+"""Every path that names no resource, and who answers it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from steersman.apiserver.discovery.handlers import DiscoveryHandlers
+from steersman.apiserver.endpoints import process_metrics
+from steersman.apiserver.endpoints.health import Check, HealthEndpoint, ping
+from steersman.apiserver.endpoints.metrics import MetricsEndpoint
+from steersman.apiserver.endpoints.version import VersionEndpoint
+from steersman.apiserver.server.routes import ANY_METHOD, Routes
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable
+
+    from steersman.apiserver.discovery.catalog import Catalog
+    from steersman.apiserver.endpoints.metrics import Family
+    from steersman.apiserver.http import Request, Response
+    from steersman.apiserver.openapi.builder import CustomDefinitions
+    from steersman.apiserver.openapi.handlers import OpenAPIHandlers
+
+
+def add_health(routes: Routes, *, checks: Iterable[Check], ready_checks: Iterable[Check]) -> None:
+    """``/healthz`` and ``/livez`` with ``checks``, ``/readyz`` with ``ready_checks`` as well."""
+    common = [Check("ping", ping), Check("log", ping), *checks]
+    for endpoint in (
+        HealthEndpoint("healthz", common),
+        HealthEndpoint("livez", common),
+        HealthEndpoint("readyz", [*common, *ready_checks]),
+    ):
+        for path, handler in endpoint.handlers().items():
+            routes.add(path, handler, methods=ANY_METHOD)
+
+
+def add_about(routes: Routes, *, collectors: Iterable[Callable[[], Awaitable[Iterable[Family]]]]) -> None:
+    """``/version`` and ``/metrics``."""
+    version = VersionEndpoint()
+    routes.add("/version", version)
+    routes.add("/version/", version, listed=False)
+    metrics = MetricsEndpoint()
+    for collect in (process_metrics.collect, *collectors):
+        metrics.add(collect)
+    routes.add("/metrics", metrics, methods=ANY_METHOD)
+
+
+def add_discovery(
+    routes: Routes, catalog: Catalog, *, custom: CustomDefinitions, server_address: Callable[[], str]
+) -> None:
+    """``/api``, ``/apis`` and below, and ``/openapi``."""
+    discovery = DiscoveryHandlers(catalog, server_address=server_address)
+    routes.add("/api", discovery.core)
+    routes.add("/api/", discovery.core, listed=False)
+    routes.add("/apis", discovery.groups, methods=ANY_METHOD)
+    routes.add("/apis/", discovery.groups, methods=ANY_METHOD)
+    routes.add_prefix("/api/", discovery.below)
+    routes.add_prefix("/apis/", discovery.below)
+    routes.add_paths(discovery.paths)
+
+    made: list[OpenAPIHandlers] = []
+
+    def openapi() -> OpenAPIHandlers:
+        """Made for the first who asks: nobody does in a short test, and it is a lot of code."""
+        if not made:
+            from steersman.apiserver.openapi.handlers import OpenAPIHandlers  # noqa: PLC0415
+
+            made.append(OpenAPIHandlers(catalog, custom))
+        return made[0]
+
+    async def v2(request: Request) -> Response:
+        return await openapi().v2(request)
+
+    async def v3_index(request: Request) -> Response:
+        return await openapi().v3_index(request)
+
+    async def v3(request: Request) -> Response:
+        return await openapi().v3(request)
+
+    routes.add("/openapi/v2", v2)
+    routes.add("/openapi/v3", v3_index)
+    routes.add("/openapi/v3/", v3_index)
+    routes.add_prefix("/openapi/v3/", v3)
