@@ -265,7 +265,7 @@ def check_path_segment_prefix(value: str) -> Faults:
 class NameRule(Protocol):
     """The rule for the names of a kind; ``prefix`` is true for a ``generateName``."""
 
-    def __call__(self, name: str, /, *, prefix: bool = False) -> Faults: ...
+    def __call__(self, name: str, /, *, prefix: bool = False) -> Sequence[str]: ...
 
 
 def _with_prefix(check: Callable[[str], Faults]) -> NameRule:

@@ -1,0 +1,48 @@
+"""Leases of objects that go on their own after a time (Events)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from steersman.storage.store import LeaseNotFound
+
+if TYPE_CHECKING:
+    from steersman.asynckit.clock import Clock
+    from steersman.storage.store import Store
+
+#: Objects written within this time share a lease, as upstream's ``LeaseReuseDurationSeconds``: they live longer by it.
+REUSE_SECONDS: Final = 60
+#: And at most so many of them, as upstream's ``DefaultLeaseMaxObjectCount``.
+OBJECTS_MAX: Final = 1000
+
+__all__ = ["LeaseNotFound", "Lifetimes"]
+
+
+class Lifetimes:
+    """Hands out leases of one length."""
+
+    __slots__ = ("_clock", "_lease_id", "_objects", "_store", "_until", "ttl_seconds")
+
+    def __init__(self, store: Store, clock: Clock, *, ttl_seconds: int) -> None:
+        self.ttl_seconds: Final = ttl_seconds
+        self._store = store
+        self._clock = clock
+        self._lease_id = 0
+        self._objects = 0
+        self._until = 0.0
+
+    async def lease_id(self) -> int:
+        """A lease that ends in ``ttl_seconds`` or a little later."""
+        now = self._clock.monotonic()
+        if not self._lease_id or now >= self._until or self._objects >= OBJECTS_MAX:
+            # a twentieth longer at most, so that short lifetimes stay short
+            reuse = min(REUSE_SECONDS, max(1, self.ttl_seconds // 20))
+            self._lease_id = await self._store.grant_lease(self.ttl_seconds + reuse)
+            self._until = now + reuse
+            self._objects = 0
+        self._objects += 1
+        return self._lease_id
+
+    def forget(self) -> None:
+        """The lease is gone: take a new one next time."""
+        self._lease_id = 0

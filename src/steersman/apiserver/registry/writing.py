@@ -1,0 +1,220 @@
+"""What every write does to an object before it is stored: system fields, the strategy's rules in upstream's order.
+
+``before_create`` and ``before_update`` are ``rest.BeforeCreate`` and ``rest.BeforeUpdate`` upstream. No waiting, no
+store: they see trees in the storage version and change the new one only.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.apimachinery.errors import bad_request, conflict, invalid, plain_error
+from steersman.apimachinery.gotext import quote
+from steersman.apimachinery.managedfields.times import keep_times_of_unchanged
+from steersman.apimachinery.metadata_validation import (
+    validate_object_meta,
+    validate_object_meta_update,
+    validate_standard_finalizers,
+)
+from steersman.apimachinery.names import name_is_path_segment
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from datetime import datetime
+
+    from steersman.apimachinery.errors import StatusError
+    from steersman.apimachinery.field import FieldError
+    from steersman.apiserver.registry.strategy import Strategy
+    from steersman.apiserver.request import RequestContext
+
+    Tree = dict[str, Any]
+
+#: What a create may not say of itself (``rest.WipeObjectMetaSystemFields``).
+_SYSTEM_FIELDS: Final = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink")
+_UINT64_END: Final = 2**64
+
+
+def time_text(now: datetime) -> str:
+    """A time as objects carry it: UTC, whole seconds."""
+    return f"{now.isoformat()[:19]}Z"
+
+
+def wipe_system_fields(metadata: Tree) -> None:
+    """Drop what only the server may set."""
+    for name in _SYSTEM_FIELDS:
+        if name in metadata:
+            del metadata[name]
+
+
+def fit_namespace(metadata: Tree, namespace: str) -> None:
+    """The namespace of the path (empty for cluster-scoped kinds) is the object's. Raises 400 when it says another."""
+    said = metadata.get("namespace")
+    if said == namespace:
+        return
+    if not namespace:
+        metadata.pop("namespace", None)
+    elif said:
+        raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
+    else:
+        metadata["namespace"] = namespace
+
+
+def fit_name(metadata: Tree, name: str) -> None:
+    """The object's name must be the path's. Raises 400."""
+    said = metadata.get("name")
+    if said == name:
+        return
+    if not said:
+        raise bad_request(f"the name of the object ({name} based on URL) was undeterminable: name must be provided")
+    raise bad_request(f"the name of the object ({said}) does not match the name on the URL ({name})")
+
+
+def drop_double_owners(metadata: Tree, warn: Callable[[str], None], *, after_admission: bool = False) -> None:
+    """Owner references that are there twice stay once, with a warning."""
+    references = metadata.get("ownerReferences")
+    if not references or len(references) < 2:
+        return
+    kept: list[Any] = []
+    dropped: list[str] = []
+    for reference in references:
+        if reference not in kept:
+            kept.append(reference)
+        elif (uid := reference.get("uid", "")) not in dropped:
+            dropped.append(uid)
+    if not dropped:
+        return
+    metadata["ownerReferences"] = kept
+    when, fix = (" after mutating admission happens", "") if after_admission else ("", "please fix your requests; ")
+    warn(
+        f".metadata.ownerReferences contains duplicate entries{when}; API server dedups owner references in 1.20+, and"
+        f" may reject such requests as early as 1.24; {fix}duplicate UID(s) observed: {', '.join(dropped)}"
+    )
+
+
+def resource_version_of(metadata: Tree) -> int:
+    """What the client based its write on; 0: it does not say. Raises the 500 that upstream answers for no number."""
+    text = metadata.get("resourceVersion")
+    if not text:
+        return 0
+    if not (text.isascii() and text.isdigit()):
+        raise plain_error(f"strconv.ParseUint: parsing {quote(text)}: invalid syntax")
+    if len(text) > 20 or int(text) >= _UINT64_END:
+        raise plain_error(f"strconv.ParseUint: parsing {quote(text)}: value out of range")
+    return int(text)
+
+
+class UpdateRules:
+    """What a strategy does when its object is written through one subresource (or none)."""
+
+    __slots__ = ("is_main", "prepare", "repeats_meta", "repeats_meta_update", "validate")
+
+    def __init__(self, strategy: Strategy, subresource: str) -> None:
+        #: Of the object itself; a Scale is written like that, too.
+        self.is_main: Final = subresource in ("", "scale")
+        suffix = "update" if self.is_main else "status_update" if subresource == "status" else subresource
+        self.prepare: Final[Callable[[RequestContext, Tree, Tree], None]] = getattr(strategy, f"prepare_for_{suffix}")
+        self.validate: Final[Callable[[RequestContext, Tree, Tree], Sequence[FieldError]] | None] = getattr(
+            strategy, f"validate_{suffix}", None
+        )
+        repeats = strategy.metadata_checks_on_update if self.is_main else (1, 0)
+        self.repeats_meta_update, self.repeats_meta = repeats
+
+
+def before_create(strategy: Strategy, ctx: RequestContext, tree: Tree, *, group_kind: str, namespaced: bool) -> None:
+    """Prepare and check a new object that has its name, uid and creation time. Raises 400, 422."""
+    metadata = tree["metadata"]
+    strategy.prepare_for_create(ctx, tree)
+    if strategy.has_generation:
+        metadata["generation"] = 1
+    errors = [
+        *validate_object_meta(metadata, namespaced=namespaced, name_rule=strategy.name_errors),
+        *_finalizer_errors(metadata),
+        *strategy.validate(ctx, tree),
+    ]
+    if errors:
+        raise invalid(group_kind, metadata.get("name") or "", errors)
+    for text in strategy.warnings(ctx, tree, None):
+        ctx.warn(text)
+    strategy.canonicalize(tree)
+
+
+def before_update(
+    strategy: Strategy,
+    rules: UpdateRules,
+    ctx: RequestContext,
+    tree: Tree,
+    old: Tree,
+    *,
+    group_kind: str,
+    namespaced: bool,
+) -> None:
+    """Prepare and check a change. ``tree`` is at the version of ``old``. Raises 400, 422."""
+    metadata, old_metadata = tree["metadata"], old["metadata"]
+    fit_namespace(metadata, ctx.namespace if namespaced else "")
+    generation = old_metadata.get("generation")
+    _set_or_drop(metadata, "generation", generation)
+    rules.prepare(ctx, tree, old)
+    if strategy.has_generation and metadata.get("generation") == generation:
+        if strategy.generation_view(tree) != strategy.generation_view(old):
+            metadata["generation"] = (generation or 0) + 1
+    _keep_system_fields(metadata, old_metadata)
+    errors = _update_errors(strategy, rules, ctx, tree, old, namespaced=namespaced)
+    if errors:
+        raise invalid(group_kind, metadata.get("name") or "", errors)
+    if rules.is_main:
+        for text in strategy.warnings(ctx, tree, old):
+            ctx.warn(text)
+    strategy.canonicalize(tree)
+    keep_times_of_unchanged(old, tree)
+
+
+def _keep_system_fields(metadata: Tree, old_metadata: Tree) -> None:
+    """What an update cannot change, or only together with a refusal."""
+    if not metadata.get("uid"):
+        metadata["uid"] = old_metadata["uid"]
+    metadata["creationTimestamp"] = old_metadata.get("creationTimestamp")
+    metadata.pop("selfLink", None)
+    if old_metadata.get("deletionTimestamp"):
+        metadata["deletionTimestamp"] = old_metadata["deletionTimestamp"]
+    if old_metadata.get("deletionGracePeriodSeconds") is not None:
+        metadata.setdefault("deletionGracePeriodSeconds", old_metadata["deletionGracePeriodSeconds"])
+
+
+def _update_errors(
+    strategy: Strategy, rules: UpdateRules, ctx: RequestContext, tree: Tree, old: Tree, *, namespaced: bool
+) -> list[FieldError]:
+    """The rules of metadata once, and again as often as the kind's own validation asks for them upstream."""
+    metadata = tree["metadata"]
+    own = validate_object_meta(metadata, namespaced=namespaced, name_rule=name_is_path_segment)
+    change = validate_object_meta_update(metadata, old["metadata"])
+    errors = [*own, *change]
+    repeats = rules.repeats_meta + rules.repeats_meta_update
+    if errors:
+        errors += change * rules.repeats_meta_update + own * rules.repeats_meta
+    if repeats:
+        errors += _finalizer_errors(metadata) * repeats
+    if rules.validate is not None:
+        errors += rules.validate(ctx, tree, old)
+    return errors
+
+
+def _finalizer_errors(metadata: Tree) -> list[FieldError]:
+    finalizers = metadata.get("finalizers")
+    return validate_standard_finalizers(finalizers) if finalizers else []
+
+
+def _set_or_drop(metadata: Tree, name: str, value: Any) -> None:
+    if value is None:
+        metadata.pop(name, None)
+    else:
+        metadata[name] = value
+
+
+def uid_mismatch(group_resource: str, name: str, *, key: str, wanted: str, found: str) -> StatusError:
+    """409: the write names the uid of another object than the one stored (or of one that is gone)."""
+    return conflict(
+        group_resource,
+        name,
+        f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed:"
+        f" UID in precondition: {wanted}, UID in object meta: {found}",
+    )
