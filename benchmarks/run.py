@@ -1,0 +1,200 @@
+"""``make bench``: rates as ratios to a bare handler measured in the same run, start, memory and watch latency.
+
+Exit code 1 when a figure misses its target. ``--quick`` measures for a shorter time, ``--only NAME`` one part.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import statistics
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import uvloop
+
+from benchmarks.client import Result, Target, load, percentile
+from benchmarks.servers import Server, api_server, bare_server
+from benchmarks.watchers import fan_out
+
+PODS = 5_000
+OBJECTS = 50_000
+NAMESPACE = "/api/v1/namespaces/default"
+
+
+def config_map(name: str) -> bytes:
+    data = {"key-1": "value one", "key-2": "value two", "key-3": "value three"}
+    return json.dumps({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}).encode()
+
+
+def pod(name: str) -> bytes:
+    container = {
+        "name": "main", "image": "registry.example.com/team/app:1.25.3", "ports": [{"containerPort": 8080}],
+        "env": [{"name": "MODE", "value": "production"}],
+        "resources": {"requests": {"cpu": "100m", "memory": "128Mi"}, "limits": {"cpu": "500m", "memory": "256Mi"}},
+    }  # fmt: skip
+    metadata = {"name": name, "labels": {"app": "bench", "tier": "web"}}
+    spec = {"containers": [container, {**container, "name": "side"}], "automountServiceAccountToken": False}
+    return json.dumps({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}).encode()
+
+
+class Report:
+    """Lines of the table, and whether all targets were met."""
+
+    def __init__(self) -> None:
+        self.met = True
+
+    def line(self, name: str, text: str, *, met: bool | None = None) -> None:
+        mark = "" if met is None else ("  ok" if met else "  MISSED")
+        self.met = self.met and met is not False
+        print(f"{name:<28} {text}{mark}", flush=True)
+
+
+def rate(target: Target, make: Callable[[], bytes], seconds: float) -> Result:
+    result = uvloop.run(load(target, make, seconds=seconds))
+    if result.errors:
+        raise RuntimeError(f"answers with errors: {result.errors}")
+    return result
+
+
+def paired(first: Callable[[], Result], second: Callable[[], Result], rounds: int) -> tuple[list[Result], list[Result]]:
+    """Measured in turns, so that a change of the machine's speed hits both."""
+    pairs = [(first(), second()) for _ in range(rounds)]
+    return [a for a, _ in pairs], [b for _, b in pairs]
+
+
+def fill(target: Target, path: str, make: Callable[[str], bytes], count: int, prefix: str) -> None:
+    names = (f"{prefix}-{n}" for n in itertools.count())
+    result = uvloop.run(load(target, lambda: target.request("POST", path, make(next(names))), requests=count))
+    if result.errors:
+        raise RuntimeError(f"filling: {result.errors}")
+
+
+def measure_get(report: Report, server: Server, bare: Target, seconds: float) -> None:
+    fill(server.target, f"{NAMESPACE}/configmaps", config_map, 1, "get")
+    get, small = server.target.request("GET", f"{NAMESPACE}/configmaps/get-0"), bare.request("GET", "/small")
+    ours, theirs = paired(
+        lambda: rate(server.target, lambda: get, seconds), lambda: rate(bare, lambda: small, seconds), 3
+    )
+    share = statistics.median(a.rate / b.rate for a, b in zip(ours, theirs, strict=True))
+    mine, bare_rate = statistics.median(r.rate for r in ours), statistics.median(r.rate for r in theirs)
+    report.line("GET by name", f"{mine:8.0f}/s  bare {bare_rate:8.0f}/s  {share:6.1%} (≥ 55 %)", met=share >= 0.55)
+
+
+def measure_post(report: Report, server: Server, bare: Target, seconds: float) -> None:
+    counter = itertools.count()
+
+    def create() -> Result:
+        path = f"{NAMESPACE}/configmaps"
+        return rate(
+            server.target, lambda: server.target.request("POST", path, config_map(f"post-{next(counter)}")), seconds
+        )
+
+    def empty() -> Result:
+        request = bare.request("POST", "/small", config_map("post-0"))
+        return rate(bare, lambda: request, seconds)
+
+    ours, theirs = paired(create, empty, 3)
+    share = statistics.median(a.rate / b.rate for a, b in zip(ours, theirs, strict=True))
+    mine, bare_rate = statistics.median(r.rate for r in ours), statistics.median(r.rate for r in theirs)
+    p99 = percentile([x for r in ours for x in r.latencies], 0.99) * 1000
+    text = f"{mine:8.0f}/s  bare {bare_rate:8.0f}/s  {share:6.1%} (≥ 25 %)  p99 {p99:.1f} ms"
+    report.line("POST ConfigMap, durable", text, met=share >= 0.25)
+
+    def create_pod() -> Result:
+        path = f"{NAMESPACE}/pods"
+        return rate(server.target, lambda: server.target.request("POST", path, pod(f"p-{next(counter)}")), seconds)
+
+    ours, theirs = paired(create_pod, empty, 2)
+    share = statistics.median(a.rate / b.rate for a, b in zip(ours, theirs, strict=True))
+    report.line("POST Pod, durable", f"{statistics.median(r.rate for r in ours):8.0f}/s  {share:6.1%}")
+
+
+def measure_list(report: Report, server: Server, bare: Target, seconds: float, size: int) -> None:
+    listing = server.target.request("GET", "/api/v1/pods?labelSelector=tier%3Dweb&resourceVersion=0")
+    plain = server.target.request("GET", f"{NAMESPACE}/pods")
+    large = bare.request("GET", "/large")
+
+    def many(target: Target, request: bytes) -> Result:
+        result = uvloop.run(load(target, lambda: request, connections=4, seconds=seconds))
+        if result.errors:
+            raise RuntimeError(f"answers with errors: {result.errors}")
+        return result
+
+    ours, theirs = paired(lambda: many(server.target, plain), lambda: many(bare, large), 3)
+    share = statistics.median(a.bytes_rate / b.bytes_rate for a, b in zip(ours, theirs, strict=True))
+    mine = statistics.median(r.bytes_rate for r in ours) / 1e6
+    text = f"{mine:8.0f} MB/s of {size / 1e6:.1f} MB  {share:6.1%} of bare (≥ 60 %)"
+    report.line(f"LIST {PODS} pods", text, met=share >= 0.60)
+    selected = many(server.target, listing)
+    report.line("LIST with a selector", f"{selected.bytes_rate / 1e6:8.0f} MB/s")
+
+
+def measure_watch(report: Report, server: Server, seconds: float) -> None:
+    latencies, expected = uvloop.run(fan_out(server.target, watchers=200, changes_per_second=500, seconds=seconds))
+    p99 = percentile(latencies, 0.99) * 1000
+    text = f"p50 {percentile(latencies, 0.5) * 1000:.1f} ms  p99 {p99:.1f} ms (≤ 20 ms)  {len(latencies)}/{expected} events"
+    report.line("WATCH 200 × 500/s", text, met=p99 <= 20 and len(latencies) == expected)
+
+
+def measure_start(report: Report, rounds: int) -> None:
+    with tempfile.TemporaryDirectory(prefix="steersman-bench-") as place:
+        with api_server(directory=Path(place)):
+            pass  # the first start makes certificates
+        times = []
+        for _ in range(rounds):
+            with api_server(directory=Path(place)) as server:
+                times.append(server.ready_seconds)
+                idle = server.rss_bytes
+    median = statistics.median(times)
+    report.line("start to /readyz", f"{median * 1000:8.0f} ms median of {rounds} (≤ 500 ms)", met=median <= 0.5)
+    report.line("memory idle", f"{idle / 1e6:8.0f} MB (≤ 90 MB)", met=idle <= 90e6)
+
+
+def measure_memory(report: Report) -> None:
+    with api_server() as server:
+        before = server.rss_bytes
+        fill(server.target, f"{NAMESPACE}/pods", pod, OBJECTS, "m")
+        listing = server.target.request("GET", "/api/v1/pods")
+        encoded = uvloop.run(load(server.target, lambda: listing, connections=1, requests=1)).received_bytes
+        used = server.rss_bytes
+    share = used / encoded
+    text = f"{used / 1e6:8.0f} MB for {OBJECTS} pods of {encoded / 1e6:.0f} MB: {share:.2f} × (≤ 4 ×), idle {before / 1e6:.0f} MB"
+    report.line("memory full", text, met=share <= 4)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="measure for a shorter time")
+    parser.add_argument("--only", choices=["rates", "watch", "start", "memory"], help="one part")
+    arguments = parser.parse_args()
+    seconds = 1.0 if arguments.quick else 4.0
+    report = Report()
+    parts = [arguments.only] if arguments.only else ["start", "rates", "watch", "memory"]
+    if "start" in parts:
+        measure_start(report, 3 if arguments.quick else 10)
+    if "rates" in parts:
+        with api_server() as server:
+            fill(server.target, f"{NAMESPACE}/pods", pod, PODS, "l")
+            size = uvloop.run(
+                load(
+                    server.target, lambda: server.target.request("GET", f"{NAMESPACE}/pods"), connections=1, requests=1
+                )
+            ).received_bytes
+            with bare_server(server.directory / "data" / "pki", small_bytes=600, large_bytes=size) as bare:
+                measure_get(report, server, bare, seconds)
+                measure_list(report, server, bare, seconds, size)
+                measure_post(report, server, bare, seconds)
+    if "watch" in parts:
+        with api_server() as server:
+            measure_watch(report, server, 2.0 if arguments.quick else 10.0)
+    if "memory" in parts:
+        measure_memory(report)
+    return 0 if report.met else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
