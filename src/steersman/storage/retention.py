@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 
-#: Marks kept per retention time; what is forgotten is at most 1/16 older than asked for.
-_MARKS = 16
+#: Spans per retention time: what is forgotten is at most a sixteenth older than asked for.
+_SPANS = 16
 
 
 class Retention:
@@ -13,15 +13,22 @@ class Retention:
 
     def __init__(self, *, retention_seconds: float, now: float, revision: int) -> None:
         self._retention_seconds = retention_seconds
-        #: (monotonic time, the revision reached by then), oldest first, at least ``retention / _MARKS`` apart.
-        self._marks: deque[tuple[float, int]] = deque([(now, revision)])
+        #: [first time, last time, last revision] of spans in which revisions were reached, oldest first.
+        self._spans: deque[list[float]] = deque()
+        self._revision = revision
+        if revision:
+            self._spans.append([now, now, revision])
 
     def expired(self, *, now: float, revision: int) -> int:
         """Note that the store is at ``revision``; the newest revision older than the retention time, 0 for none."""
-        marks = self._marks
-        if not marks or now - marks[-1][0] >= self._retention_seconds / _MARKS:
-            marks.append((now, revision))
+        spans = self._spans
+        if revision > self._revision:
+            self._revision = revision
+            if spans and now - spans[-1][0] < self._retention_seconds / _SPANS:
+                spans[-1][1:] = now, revision
+            else:
+                spans.append([now, now, revision])
         expired = 0
-        while marks and marks[0][0] <= now - self._retention_seconds:
-            expired = marks.popleft()[1]
+        while spans and spans[0][1] <= now - self._retention_seconds:
+            expired = int(spans.popleft()[2])
         return expired
