@@ -193,6 +193,10 @@ class Strategy:
         metadata = obj["metadata"]
         return [metadata.get("name", ""), metadata.get("creationTimestamp")]
 
+    def row_conditions(self, obj: Tree) -> Sequence[Tree]:
+        """What the row of the Table says besides its cells (that a pod has run to its end); most kinds say nothing."""
+        return ()
+
 
 @cache
 def _encoded_zero_status(group_resource: str) -> bytes | None:

@@ -90,7 +90,10 @@ def test_containers_are_joined_by_commas():
 
 
 def test_access_modes_come_once_and_in_customary_order():
-    assert columns.access_modes_text(["ReadWriteOncePod", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOnce"]) == "RWO,RWX,RWOP"
+    assert (
+        columns.access_modes_text(["ReadWriteOncePod", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOnce"])
+        == "RWO,RWX,RWOP"
+    )
 
 
 @pytest.mark.parametrize(("texts", "text"), [(["a", "b"], "a,b"), (["a", "b", "c", "d", "e"], "a,b,c + 2 more...")])

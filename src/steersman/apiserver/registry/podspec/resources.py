@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from steersman.apimachinery.quantity import Quantity, parse
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from steersman.apimachinery.quantity import Quantity
     from steersman.apiserver.registry.strategy import Tree
 
 #: Resources that count for the QoS class, and that a pod may have as a whole (huge pages too, for the latter).
 QOS_RESOURCES: Final = ("cpu", "memory")
 _HUGE_PAGES: Final = "hugepages-"
+_ZERO: Final = Quantity(0)
 
 
 def default_resource_requirements(resources: Tree) -> None:
@@ -23,10 +25,11 @@ def default_resource_requirements(resources: Tree) -> None:
 
 
 def round_resource_list(amounts: Tree) -> None:
-    """Round up what is finer than a thousandth: no resource is counted in smaller pieces."""
+    """Round up what is finer than a thousandth, as canonical texts tell: no resource is counted in smaller pieces."""
     for name, amount in amounts.items():
-        if isinstance(amount, str) and (amount[-1:] in ("u", "n") or "." in amount or "e-" in amount):
-            amounts[name] = _rounded_up(amount)
+        if amount[-1:] in ("u", "n") or "e-" in amount:
+            quantity = parse(amount)
+            amounts[name] = str(Quantity.of_milli(quantity.milli, quantity.format))
 
 
 def default_requests_from_limits(resources: Tree) -> None:
@@ -126,13 +129,13 @@ def _counted(amounts: Tree | None) -> dict[str, Quantity]:
     return {
         name: amount
         for name in QOS_RESOURCES
-        if amounts and name in amounts and (amount := _quantity(amounts[name])) > _ZERO
+        if amounts and name in amounts and (amount := parse(amounts[name])) > _ZERO
     }
 
 
 def _quantities(container: Tree, key: str) -> dict[str, Quantity]:
     amounts = (container.get("resources") or {}).get(key) or {}
-    return {name: _quantity(amount) for name, amount in amounts.items()}
+    return {name: parse(amount) for name, amount in amounts.items()}
 
 
 def _add(total: dict[str, Quantity], more: dict[str, Quantity]) -> None:

@@ -1,0 +1,182 @@
+"""Ranges that addresses and ports are taken from: bands, candidates and the bitmap of ports.
+
+A range has a lower band for what people ask for by name and an upper one that free choices come from first, so that the
+two seldom meet (KEP-3070, KEP-3668). Nothing here reads or writes; the strategies do, in the transaction of the object.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode, b64encode
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
+from typing import TYPE_CHECKING, Final, Protocol
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+IPAddress = IPv4Address | IPv6Address
+IPNetwork = IPv4Network | IPv6Network
+
+IPV4: Final = "IPv4"
+IPV6: Final = "IPv6"
+#: The shortest prefix of an IPv6 service range.
+IPV6_PREFIX_LENGTH_MIN: Final = 64
+
+
+class Dice(Protocol):
+    """Where random choices come from (``random.Random`` is one)."""
+
+    def randrange(self, stop: int, /) -> int:
+        """A number from 0 to below ``stop``."""
+        ...
+
+    def getrandbits(self, k: int, /) -> int:
+        """A number of ``k`` bits."""
+        ...
+
+
+def lower_band_size(size: int, *, least: int, most: int, step: int) -> int:
+    """How many items at the start of a range are kept for explicit choices: a ``step``-th part, within bounds."""
+    return 0 if size <= least else max(least, min(most, size // step))
+
+
+def family_of(ip: IPAddress | IPNetwork) -> str:
+    """``IPv4`` or ``IPv6``."""
+    return IPV4 if ip.version == 4 else IPV6
+
+
+class AddressRange:
+    """The addresses of a service CIDR that services may have: without the network's own, nor IPv4's broadcast."""
+
+    __slots__ = ("_first", "_last", "_lower", "family", "network")
+
+    def __init__(self, network: IPNetwork) -> None:
+        """Raises ValueError for a network that has no address to give, or an IPv6 one that is too large."""
+        if network.version == 6 and network.prefixlen < IPV6_PREFIX_LENGTH_MIN:
+            raise ValueError(
+                f"the shortest prefix of a service range is {IPV6_PREFIX_LENGTH_MIN}, not {network.prefixlen}"
+            )
+        self.network: Final = network
+        self.family: Final = family_of(network)
+        self._first: Final = int(network.network_address) + 1
+        self._last: Final = int(network.broadcast_address) - (1 if network.version == 4 else 0)
+        if self._last < self._first:
+            raise ValueError(f"{network} holds no address for a service")
+        self._lower: Final = lower_band_size(network.num_addresses, least=16, most=256, step=16)
+
+    def __contains__(self, ip: IPAddress) -> bool:
+        return ip.version == self.network.version and self._first <= int(ip) <= self._last
+
+    @property
+    def first(self) -> IPAddress:
+        """The first address that may be given, that of the API server itself."""
+        return self._address(self._first)
+
+    def candidates(self, dice: Dice) -> Iterator[IPAddress]:
+        """Every address once: the upper band from a random place on, then the lower band likewise."""
+        middle = self._first + self._lower
+        for start, stop in ((middle, self._last + 1), (self._first, middle)):
+            size = stop - start
+            if size > 0:
+                offset = dice.randrange(size)
+                for step in range(size):
+                    yield self._address(start + (offset + step) % size)
+
+    def _address(self, number: int) -> IPAddress:
+        return IPv4Address(number) if self.network.version == 4 else IPv6Address(number)
+
+
+class PortRange(msgspec.Struct, frozen=True):
+    """Ports from ``first`` to ``last``, both included."""
+
+    first: int
+    last: int
+
+    def __contains__(self, port: object) -> bool:
+        return isinstance(port, int) and self.first <= port <= self.last
+
+    def __str__(self) -> str:
+        return f"{self.first}-{self.last}"
+
+    def candidates(self, dice: Dice) -> Iterator[int]:
+        """Every port once: the upper band from a random place on, then the lower band likewise."""
+        size = self.last - self.first + 1
+        lower = lower_band_size(size, least=16, most=128, step=32)
+        for start, band in ((self.first + lower, size - lower), (self.first, lower)):
+            if band > 0:
+                offset = dice.randrange(band)
+                for step in range(band):
+                    yield start + (offset + step) % band
+
+
+class _Metadata(msgspec.Struct, rename="camel"):
+    creation_timestamp: None = None
+
+
+class _RangeAllocation(msgspec.Struct, rename={"api_version": "apiVersion"}):
+    """As kube-apiserver keeps it, so that either server can go on with the other's."""
+
+    kind: str = "RangeAllocation"
+    api_version: str = "v1"
+    metadata: _Metadata = msgspec.field(default_factory=_Metadata)
+    range: str = ""
+    #: base64 of the bitmap as one big number, the range's first port being the lowest bit.
+    data: str = ""
+
+
+_decode: Final = msgspec.json.Decoder(_RangeAllocation).decode
+_encode: Final = msgspec.json.Encoder().encode
+
+
+class PortBitmap:
+    """Which ports of a range are taken: one stored value, changed as a whole."""
+
+    __slots__ = ("_before", "_bits", "ports")
+
+    def __init__(self, ports: PortRange, bits: int = 0) -> None:
+        self.ports: Final = ports
+        self._bits = bits
+        self._before: Final = bits
+
+    @classmethod
+    def decode(cls, ports: PortRange, value: bytes | None) -> PortBitmap:
+        """What is stored (None: nothing yet). What was stored for another range is moved to where it belongs now."""
+        if value is None:
+            return cls(ports)
+        stored = _decode(value)
+        bits = int.from_bytes(b64decode(stored.data), "big")
+        first = int(stored.range.partition("-")[0] or ports.first)
+        moved = bits << (first - ports.first) if first >= ports.first else bits >> (ports.first - first)
+        return cls(ports, moved & ((1 << (ports.last - ports.first + 1)) - 1))
+
+    def encode(self) -> bytes:
+        """The value to store."""
+        size = (self._bits.bit_length() + 7) // 8
+        data = b64encode(self._bits.to_bytes(size, "big")).decode("ascii")
+        return _encode(_RangeAllocation(range=str(self.ports), data=data))
+
+    @property
+    def changed(self) -> bool:
+        """Whether it differs from what was read."""
+        return self._bits != self._before
+
+    def __contains__(self, port: object) -> bool:
+        return isinstance(port, int) and port in self.ports and bool(self._bits >> (port - self.ports.first) & 1)
+
+    def take(self, port: int) -> None:
+        """Mark a port of the range as taken."""
+        self._bits |= 1 << (port - self.ports.first)
+
+    def release(self, port: int) -> None:
+        """Mark a port as free; one outside the range is none of ours."""
+        if port in self.ports:
+            self._bits &= ~(1 << (port - self.ports.first))
+
+    def take_any(self, dice: Dice) -> int | None:
+        """Take a free port and tell which; None when there is none."""
+        for port in self.ports.candidates(dice):
+            if port not in self:
+                self.take(port)
+                return port
+        return None

@@ -1,0 +1,57 @@
+"""Endpoints."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from steersman.apiserver.registry.columns import AGE_COLUMN, NAME_COLUMN, NONE, age, first_and_more, name_of
+from steersman.apiserver.registry.strategy import Column, Strategy
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from steersman.apiserver.registry.strategy import Tree
+    from steersman.apiserver.request import RequestContext
+
+_SHOWN: Final = 3
+
+
+class EndpointsStrategy(Strategy):
+    """No spec and no status: the subsets are all there is."""
+
+    group_resource = "endpoints"
+    allow_create_on_update = True
+    reset_fields: ClassVar = {}
+    columns = (NAME_COLUMN, Column("Endpoints"), AGE_COLUMN)
+
+    def default(self, obj: Tree, version: str) -> None:
+        for subset in obj.get("subsets") or ():
+            for port in subset.get("ports") or ():
+                if not port.get("protocol"):
+                    port["protocol"] = "TCP"
+
+    def warnings(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> Sequence[str]:
+        return ()
+
+    def cells(self, obj: Tree, now: datetime) -> list[Any]:
+        return [name_of(obj), _endpoints_text(obj.get("subsets") or ()), age(obj, now)]
+
+
+def _endpoints_text(subsets: Sequence[Tree]) -> str:
+    if not subsets:
+        return NONE
+    listed: list[str] = []
+    for subset in subsets:
+        addresses = [address.get("ip", "") for address in subset.get("addresses") or ()]
+        ports = subset.get("ports") or ()
+        if not ports:
+            listed += addresses
+        for port in ports:
+            listed += [host_port(ip, port.get("port", 0)) for ip in addresses]
+    return first_and_more(listed, _SHOWN)
+
+
+def host_port(ip: str, port: int) -> str:
+    """Address and port as one text, an IPv6 address in brackets."""
+    return f"[{ip}]:{port}" if ":" in ip else f"{ip}:{port}"

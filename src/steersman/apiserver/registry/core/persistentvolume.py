@@ -1,0 +1,87 @@
+"""PersistentVolumes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from steersman.apiserver.registry.columns import (
+    AGE_COLUMN,
+    NAME_COLUMN,
+    UNSET,
+    access_modes_text,
+    age,
+    name_of,
+    storage_class_of,
+)
+from steersman.apiserver.registry.podspec.resources import round_resource_list
+from steersman.apiserver.registry.podspec.volumes import default_persistent_source
+from steersman.apiserver.registry.strategy import Column, Strategy
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from steersman.apiserver.registry.strategy import Tree
+    from steersman.apiserver.request import RequestContext
+
+
+class PersistentVolumeStrategy(Strategy):
+    """The status keeps when the phase changed last."""
+
+    group_resource = "persistentvolumes"
+    returns_deleted_object = True
+    columns = (
+        NAME_COLUMN,
+        Column("Capacity"),
+        Column("Access Modes"),
+        Column("Reclaim Policy"),
+        Column("Status"),
+        Column("Claim"),
+        Column("StorageClass"),
+        Column("VolumeAttributesClass"),
+        Column("Reason"),
+        AGE_COLUMN,
+        Column("VolumeMode", priority=1),
+    )
+
+    def default(self, obj: Tree, version: str) -> None:
+        spec = obj.setdefault("spec", {})
+        status = obj.setdefault("status", {})
+        if not status.get("phase"):
+            status["phase"] = "Pending"
+        if not spec.get("persistentVolumeReclaimPolicy"):
+            spec["persistentVolumeReclaimPolicy"] = "Retain"
+        if spec.get("volumeMode") is None:
+            spec["volumeMode"] = "Filesystem"
+        if spec.get("capacity"):
+            round_resource_list(spec["capacity"])
+        default_persistent_source(spec)
+
+    def prepare_for_create(self, ctx: RequestContext, obj: Tree) -> None:
+        obj["status"] = {"phase": "Pending", "lastPhaseTransitionTime": ctx.now.strftime("%Y-%m-%dT%H:%M:%SZ")}
+
+    def prepare_for_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
+        super().prepare_for_status_update(ctx, obj, old)
+        status, before = obj.setdefault("status", {}), old.get("status") or {}
+        if status.get("lastPhaseTransitionTime") not in (None, before.get("lastPhaseTransitionTime")):
+            return
+        if status.get("phase") != before.get("phase"):
+            status["lastPhaseTransitionTime"] = ctx.now.strftime("%Y-%m-%dT%H:%M:%SZ")
+        elif before.get("lastPhaseTransitionTime"):
+            status["lastPhaseTransitionTime"] = before["lastPhaseTransitionTime"]
+
+    def cells(self, obj: Tree, now: datetime) -> list[Any]:
+        spec, status = obj.get("spec") or {}, obj.get("status") or {}
+        claim = spec.get("claimRef")
+        return [
+            name_of(obj),
+            (spec.get("capacity") or {}).get("storage", "0"),
+            access_modes_text(spec.get("accessModes")),
+            spec.get("persistentVolumeReclaimPolicy", ""),
+            "Terminating" if obj["metadata"].get("deletionTimestamp") else status.get("phase", ""),
+            f"{claim.get('namespace', '')}/{claim.get('name', '')}" if claim is not None else "",
+            storage_class_of(obj),
+            spec.get("volumeAttributesClassName") or UNSET,
+            status.get("reason", ""),
+            age(obj, now),
+            spec.get("volumeMode") or UNSET,
+        ]

@@ -1,0 +1,91 @@
+"""PersistentVolumeClaims."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from steersman.apiserver.registry.columns import (
+    AGE_COLUMN,
+    NAME_COLUMN,
+    UNSET,
+    access_modes_text,
+    age,
+    name_of,
+    storage_class_of,
+)
+from steersman.apiserver.registry.podspec.resources import round_resource_list
+from steersman.apiserver.registry.podspec.volumes import default_claim_spec
+from steersman.apiserver.registry.strategy import Column, Strategy
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from steersman.apiserver.registry.strategy import Tree
+    from steersman.apiserver.request import RequestContext
+
+
+class PersistentVolumeClaimStrategy(Strategy):
+    """Bound by the volume controller; only its requests may grow."""
+
+    group_resource = "persistentvolumeclaims"
+    returns_deleted_object = True
+    columns = (
+        NAME_COLUMN,
+        Column("Status"),
+        Column("Volume"),
+        Column("Capacity"),
+        Column("Access Modes"),
+        Column("StorageClass"),
+        Column("VolumeAttributesClass"),
+        AGE_COLUMN,
+        Column("VolumeMode", priority=1),
+    )
+
+    def default(self, obj: Tree, version: str) -> None:
+        default_claim_spec(obj.setdefault("spec", {}))
+        status = obj.setdefault("status", {})
+        if not status.get("phase"):
+            status["phase"] = "Pending"
+        for name in ("capacity", "allocatedResources"):
+            if status.get(name):
+                round_resource_list(status[name])
+
+    def prepare_for_create(self, ctx: RequestContext, obj: Tree) -> None:
+        obj["status"] = {"phase": "Pending"}
+        normalize_data_sources(obj["spec"])
+
+    def prepare_for_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
+        super().prepare_for_update(ctx, obj, old)
+        normalize_data_sources(obj["spec"])
+
+    def cells(self, obj: Tree, now: datetime) -> list[Any]:
+        spec, status = obj.get("spec") or {}, obj.get("status") or {}
+        capacity = modes = ""
+        volume = spec.get("volumeName", "")
+        if volume:
+            modes = access_modes_text(status.get("accessModes"))
+            capacity = (status.get("capacity") or {}).get("storage", "0")
+        return [
+            name_of(obj),
+            "Terminating" if obj["metadata"].get("deletionTimestamp") else status.get("phase", ""),
+            volume,
+            capacity,
+            modes,
+            storage_class_of(obj),
+            spec.get("volumeAttributesClassName") or UNSET,
+            age(obj, now),
+            spec.get("volumeMode") or UNSET,
+        ]
+
+
+def normalize_data_sources(spec: Tree) -> None:
+    """``dataSource`` and ``dataSourceRef`` say the same, unless the reference leads into another namespace.
+
+    What can only be written as a reference stays one: kinds other than snapshots and claims are taken from the older
+    field only through the newer one.
+    """
+    source, ref = spec.get("dataSource"), spec.get("dataSourceRef")
+    if source is not None and ref is None:
+        spec["dataSourceRef"] = dict(source)
+    elif ref is not None and source is None and not ref.get("namespace"):
+        spec["dataSource"] = {key: value for key, value in ref.items() if key in ("apiGroup", "kind", "name")}

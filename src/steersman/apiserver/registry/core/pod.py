@@ -1,0 +1,133 @@
+"""Pods: what a new one looks like, what updates keep, how long a deleted one stays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from steersman.apiserver.registry.core.node import sync_first
+from steersman.apiserver.registry.core.pod_table import POD_COLUMNS, pod_cells, pod_row_conditions
+from steersman.apiserver.registry.podspec.defaults import default_pod
+from steersman.apiserver.registry.podspec.label_keys import merge_label_keys
+from steersman.apiserver.registry.podspec.resources import qos_class
+from steersman.apiserver.registry.strategy import Strategy
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from steersman.apiserver.registry.strategy import Tree
+    from steersman.apiserver.request import RequestContext
+
+PENDING: Final = "Pending"
+GATED_MESSAGE: Final = "Scheduling is blocked due to non-empty scheduling gates"
+
+
+def _spec(obj: Tree) -> Tree:
+    return obj.get("spec") or {}
+
+
+def _status(obj: Tree) -> Tree:
+    return obj.get("status") or {}
+
+
+def _first_ip(obj: Tree) -> str:
+    ips = _status(obj).get("podIPs") or ()
+    return str(ips[0].get("ip", "")) if ips else ""
+
+
+class PodStrategy(Strategy):
+    """Generation counts the spec; a scheduled pod that runs is deleted in two steps."""
+
+    group_resource = "pods"
+    returns_deleted_object = True
+    has_generation = True
+    columns = POD_COLUMNS
+    field_labels: ClassVar = {
+        "spec.nodeName": lambda obj: _spec(obj).get("nodeName", ""),
+        "spec.restartPolicy": lambda obj: _spec(obj).get("restartPolicy", ""),
+        "spec.schedulerName": lambda obj: _spec(obj).get("schedulerName", ""),
+        "spec.serviceAccountName": lambda obj: _spec(obj).get("serviceAccountName", ""),
+        "spec.hostNetwork": lambda obj: "true" if _spec(obj).get("hostNetwork") else "false",
+        "status.phase": lambda obj: _status(obj).get("phase", ""),
+        "status.podIP": _first_ip,
+        "status.podIPs": _first_ip,
+        "status.nominatedNodeName": lambda obj: _status(obj).get("nominatedNodeName", ""),
+    }
+    reset_fields: ClassVar = {
+        "": (("status",),),
+        "status": (("spec",), ("metadata", "deletionTimestamp"), ("metadata", "ownerReferences")),
+    }
+
+    def default(self, obj: Tree, version: str) -> None:
+        default_pod(obj)
+        status = obj.get("status")
+        if status:
+            _sync_ips(status)
+
+    def prepare_for_create(self, ctx: RequestContext, obj: Tree) -> None:
+        spec = obj["spec"]
+        status: Tree = {"phase": PENDING, "qosClass": qos_class(spec)}
+        if spec.get("schedulingGates"):
+            status["conditions"] = [gated_condition(ctx.now.strftime("%Y-%m-%dT%H:%M:%SZ"))]
+        obj["status"] = status
+        merge_label_keys(spec, obj["metadata"].get("labels") or {})
+
+    def prepare_for_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
+        super().prepare_for_status_update(ctx, obj, old)
+        # kubelets of old versions spoil owner references when they write statuses
+        references = old["metadata"].get("ownerReferences")
+        if references:
+            obj["metadata"]["ownerReferences"] = references
+        else:
+            obj["metadata"].pop("ownerReferences", None)
+        status, before = obj.setdefault("status", {}), _status(old)
+        if not status.get("qosClass") and before.get("qosClass"):
+            status["qosClass"] = before["qosClass"]
+        _keep_observed_generations(status, before)
+
+    def grace_period_seconds(self, ctx: RequestContext, obj: Tree, requested_seconds: int | None) -> int:
+        spec = _spec(obj)
+        if not spec.get("nodeName") or _status(obj).get("phase") in ("Succeeded", "Failed"):
+            return 0
+        seconds = requested_seconds if requested_seconds is not None else spec.get("terminationGracePeriodSeconds") or 0
+        return seconds if seconds >= 0 else 1
+
+    def cells(self, obj: Tree, now: datetime) -> list[Any]:
+        return pod_cells(obj, now)
+
+    def row_conditions(self, obj: Tree) -> Sequence[Tree]:
+        return pod_row_conditions(obj)
+
+
+def gated_condition(stamp: str) -> Tree:
+    """Why a pod with scheduling gates is not scheduled."""
+    return {
+        "type": "PodScheduled",
+        "status": "False",
+        "lastProbeTime": None,
+        "lastTransitionTime": stamp,
+        "reason": "SchedulingGated",
+        "message": GATED_MESSAGE,
+    }
+
+
+def _sync_ips(status: Tree) -> None:
+    """``podIP`` is the first of ``podIPs``; where both are given and differ, the older field rules."""
+    ips = status.get("podIPs")
+    both = {"one": status.get("podIP"), "many": [ip.get("ip") for ip in ips] if ips else None}
+    sync_first(both, one="one", many="many")
+    if both["many"] and both["many"] != [ip.get("ip") for ip in ips or ()]:
+        status["podIPs"] = [{"ip": ip} for ip in both["many"]]
+    if both["one"]:
+        status["podIP"] = both["one"]
+
+
+def _keep_observed_generations(status: Tree, old: Tree) -> None:
+    """A writer that does not know ``observedGeneration`` does not take it away."""
+    if not status.get("observedGeneration") and old.get("observedGeneration"):
+        status["observedGeneration"] = old["observedGeneration"]
+    before = {c.get("type"): c.get("observedGeneration") for c in old.get("conditions") or ()}
+    for condition in status.get("conditions") or ():
+        generation = before.get(condition.get("type"))
+        if generation and not condition.get("observedGeneration"):
+            condition["observedGeneration"] = generation

@@ -1,0 +1,49 @@
+"""PodTemplates."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from steersman.apiserver.registry.columns import (
+    NAME_COLUMN,
+    container_images,
+    container_names,
+    labels_text,
+    name_of,
+)
+from steersman.apiserver.registry.podspec.defaults import default_pod_template
+from steersman.apiserver.registry.strategy import Column, Strategy
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from steersman.apiserver.registry.strategy import Tree
+    from steersman.apiserver.request import RequestContext
+
+
+class PodTemplateStrategy(Strategy):
+    """A template on its own; its generation follows the template."""
+
+    group_resource = "podtemplates"
+    returns_deleted_object = True
+    has_generation = True
+    reset_fields: ClassVar = {}
+    columns = (NAME_COLUMN, Column("Containers"), Column("Images"), Column("Pod Labels"))
+
+    def default(self, obj: Tree, version: str) -> None:
+        default_pod_template(obj.setdefault("template", {}))
+
+    def prepare_for_create(self, ctx: RequestContext, obj: Tree) -> None:
+        """Nothing is the server's."""
+
+    def prepare_for_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
+        """Nothing is the server's."""
+
+    def generation_view(self, obj: Tree) -> Any:
+        return obj.get("template")
+
+    def cells(self, obj: Tree, now: datetime) -> list[Any]:
+        template = obj.get("template") or {}
+        spec = template.get("spec")
+        labels = (template.get("metadata") or {}).get("labels")
+        return [name_of(obj), container_names(spec), container_images(spec), labels_text(labels)]

@@ -1,0 +1,42 @@
+"""ResourceQuotas."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from steersman.apiserver.registry.columns import AGE_COLUMN, NAME_COLUMN, age, name_of
+from steersman.apiserver.registry.podspec.resources import round_resource_list
+from steersman.apiserver.registry.strategy import Column, Strategy
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from steersman.apiserver.registry.strategy import Tree
+    from steersman.apiserver.request import RequestContext
+
+
+class ResourceQuotaStrategy(Strategy):
+    """What is used is written by admission and by the quota controller, through ``/status``."""
+
+    group_resource = "resourcequotas"
+    returns_deleted_object = True
+    columns = (NAME_COLUMN, Column("Request"), Column("Limit"), AGE_COLUMN)
+
+    def default(self, obj: Tree, version: str) -> None:
+        status = obj.get("status") or {}
+        for amounts in ((obj.get("spec") or {}).get("hard"), status.get("hard"), status.get("used")):
+            if amounts:
+                round_resource_list(amounts)
+
+    def prepare_for_create(self, ctx: RequestContext, obj: Tree) -> None:
+        obj["status"] = {}
+
+    def cells(self, obj: Tree, now: datetime) -> list[Any]:
+        status = obj.get("status") or {}
+        hard, used = status.get("hard") or {}, status.get("used") or {}
+        requests: list[str] = []
+        limits: list[str] = []
+        for name in sorted(hard):
+            column = limits if name.startswith("limits.") else requests
+            column.append(f"{name}: {used.get(name, '0')}/{hard[name]}")
+        return [name_of(obj), ", ".join(requests), ", ".join(limits), age(obj, now)]

@@ -1,0 +1,37 @@
+"""Secrets."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from steersman.apiserver.registry.columns import AGE_COLUMN, NAME_COLUMN, age, name_of
+from steersman.apiserver.registry.strategy import Column, Strategy
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from steersman.apiserver.registry.strategy import Tree
+
+
+class SecretStrategy(Strategy):
+    """``stringData`` is for writing only: it goes into ``data``. The type never changes."""
+
+    group_resource = "secrets"
+    reset_fields: ClassVar = {}
+    field_labels: ClassVar = {"type": lambda obj: obj.get("type", "")}
+    columns = (NAME_COLUMN, Column("Type"), Column("Data"), AGE_COLUMN)
+
+    def default(self, obj: Tree, version: str) -> None:
+        texts = obj.pop("stringData", None)
+        if texts:
+            data = obj.get("data")
+            if data is None:
+                data = obj["data"] = {}
+            for key, text in texts.items():
+                data[key] = b64encode(text.encode()).decode("ascii")
+        if not obj.get("type"):
+            obj["type"] = "Opaque"
+
+    def cells(self, obj: Tree, now: datetime) -> list[Any]:
+        return [name_of(obj), obj.get("type", ""), len(obj.get("data") or ()), age(obj, now)]
