@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import msgspec
 
 from steersman.apimachinery import names
-from steersman.apimachinery.names import name_is_dns_subdomain
 from steersman.schema.decoding import zero
 from steersman.schema.loader import struct
 from steersman.schema.resources import table
