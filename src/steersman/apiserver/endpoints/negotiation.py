@@ -123,7 +123,7 @@ def _negotiated(accept: str, stream: bool, is_custom: bool) -> Form | None:  # n
         return None
     for clause in _clauses(accept):
         for media in _OFFERED:
-            form = _matched(clause, media, stream=stream)
+            form = _matched(clause, media)
             if form is not None and not (media is Media.PROTOBUF and not _in_protobuf(form, stream=stream)):
                 # YAML has no stream; upstream gives up here instead of trying what comes next.
                 return None if stream and media is Media.YAML else form
@@ -136,7 +136,7 @@ def _negotiated_status(accept: str) -> Form | None:
         return PLAIN
     for clause in _clauses(accept):
         for media in _OFFERED:
-            form = _matched(clause, media, stream=False)
+            form = _matched(clause, media)
             if form is not None and form.shape is Shape.OBJECT:
                 return form
     return None
@@ -147,7 +147,7 @@ def _in_protobuf(form: Form, *, stream: bool) -> bool:
     return not stream and form.shape in (Shape.METADATA, Shape.METADATA_LIST)
 
 
-def _matched(clause: _Clause, media: Media, *, stream: bool) -> Form | None:
+def _matched(clause: _Clause, media: Media) -> Form | None:
     """The form if the clause accepts the media type and what it wants of it is there."""
     main, _, sub = media.partition("/")
     if (
@@ -157,7 +157,7 @@ def _matched(clause: _Clause, media: Media, *, stream: bool) -> Form | None:
     ):
         return None
     params = clause.params
-    if params.get("stream", "") not in ("", "watch" if stream else ""):
+    if (asked := params.get("stream")) and (asked != "watch" or media is Media.YAML):
         return None
     shape, version = Shape.OBJECT, PLAIN.meta_version
     if not params.keys().isdisjoint(("as", "g", "v")):
@@ -167,7 +167,8 @@ def _matched(clause: _Clause, media: Media, *, stream: bool) -> Form | None:
         shape = Shape(params["as"])
     if media is Media.PROTOBUF and shape is Shape.TABLE:
         return None
-    return Form(media, shape, version, pretty=params.get("pretty") == "1")
+    form = Form(media, shape, version, pretty=params.get("pretty") == "1")
+    return PLAIN if form == PLAIN else form  # so that the common case is told by identity
 
 
 _SHAPES: Final = frozenset({Shape.TABLE, Shape.METADATA, Shape.METADATA_LIST})

@@ -17,8 +17,6 @@ from steersman.apiserver.registry.entry import object_head
 from steersman.schema.decoding import zero
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from steersman.apiserver.endpoints.negotiation import Form
     from steersman.apiserver.registry.entry import Entry, Tree
     from steersman.apiserver.registry.served import ServedResource
@@ -116,9 +114,8 @@ class TableView:
 
     is_raw = False
 
-    def __init__(self, served: ServedResource, api_version: str, *, include: str, now: datetime) -> None:
+    def __init__(self, served: ServedResource, api_version: str, *, include: str) -> None:
         self._served = served
-        self._now = now
         self._head = object_head(Shape.TABLE, api_version)
         self._object: View | None = None
         if include == "Object":
@@ -163,7 +160,13 @@ class TableView:
         return self._row(tree if to_storage is None else to_storage(tree), shown)
 
     def _row(self, tree: Tree, shown: bytes) -> bytes:
-        return b'{"cells":%b,"object":%b}' % (encode(self._served.strategy.cells(tree, self._now)), shown)
+        strategy = self._served.strategy
+        conditions = strategy.row_conditions(tree)
+        return b'{"cells":%b,%b"object":%b}' % (
+            encode(strategy.cells(tree, self._served.clock.now())),
+            b'"conditions":%b,' % encode(conditions) if conditions else b"",
+            shown,
+        )
 
     def _columns(self) -> bytes:
         columns: list[dict[str, Any]] = [
@@ -188,7 +191,7 @@ def view_of(served: ServedResource, form: Form, *, include: str = "", is_list: b
             if include not in ("", "Metadata", "Object", "None"):
                 fault = invalid("includeObject", include, "must be 'Metadata', 'Object', 'None', or empty")
                 raise bad_request(f"Unable to convert to Table as requested: {fault}")
-            return TableView(served, form.meta_version, include=include, now=served.clock.now())
+            return TableView(served, form.meta_version, include=include)
         case Shape.METADATA | Shape.METADATA_LIST:
             if is_list != (form.shape is Shape.METADATA_LIST):
                 what = f"is a list ({served.list_kind})" if is_list else f"is not a list ({served.resource.kind})"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import TYPE_CHECKING, Any
 
 from steersman.apimachinery.codec import encode
@@ -32,6 +33,7 @@ class ServedResource:
         "head",
         "is_custom",
         "list_kind",
+        "random",
         "resource",
         "storage",
         "strategy",
@@ -52,6 +54,7 @@ class ServedResource:
         is_custom: bool = False,
         list_kind: str = "",
         field_labels: Mapping[str, str] | None = None,
+        random: Callable[[], float] = random.random,
     ) -> None:
         #: In the version served.
         self.resource = resource
@@ -71,6 +74,8 @@ class ServedResource:
         #: Field labels of this version → the strategy's label that it means. None: the strategy's own.
         self.field_labels = field_labels
         self.clock = cache.clock
+        #: From 0 to 1; spreads the ends of watches.
+        self.random = random
         #: Goes before an entry's ``raw[1:]`` to make a whole object in this version (when ``from_storage`` is None).
         self.head = object_head(resource.kind, resource.api_version)
 

@@ -16,6 +16,7 @@ import logging
 from bisect import bisect_left, insort
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Final
+from weakref import WeakValueDictionary
 
 from steersman.apimachinery.errors import too_large_resource_version, too_many_requests
 from steersman.apiserver.registry.change_ring import Change, ChangeRing, EventType
@@ -25,6 +26,7 @@ from steersman.storage.store import StoreError
 
 if TYPE_CHECKING:
     from steersman.apiserver.registry.entry import Entry, Layout
+    from steersman.apiserver.registry.feed import Feed
     from steersman.asynckit.clock import Clock
     from steersman.asynckit.tasks import Supervisor
     from steersman.storage.store import Batch, Event, Store, Subscription
@@ -68,6 +70,8 @@ class WatchCache:
         self.remote = remote
         self.ring = ring or ChangeRing(0)
         self.wakeups = Wakeups(prefix, clock=clock)
+        #: What the watches of now read; shared among those that ask alike.
+        self.feeds: WeakValueDictionary[tuple[object, ...], Feed] = WeakValueDictionary()
         self._store = store
         self.clock = clock
         self._tasks = tasks

@@ -1,0 +1,34 @@
+"""GET of one object."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from steersman.apimachinery.errors import not_found, plain_error
+from steersman.apiserver.endpoints.negotiation import negotiate
+from steersman.apiserver.endpoints.representation import render_object
+from steersman.apiserver.registry.listing import parse_version
+
+if TYPE_CHECKING:
+    from steersman.apiserver.http import Request, Response
+    from steersman.apiserver.registry.served import ServedResource
+
+
+async def get(served: ServedResource, request: Request) -> Response:
+    """The object, now or at least as new as ``resourceVersion``. Raises 404, 406, 504."""
+    form = negotiate(request, is_custom=served.is_custom)
+    version = request.param("resourceVersion")
+    cache, info = served.cache, request.info
+    if not version:
+        if cache.remote or not cache.is_ready:
+            await cache.wait_fresh()
+    else:
+        try:
+            revision = parse_version(version)
+        except ValueError as error:
+            raise plain_error(str(error)) from None
+        await cache.wait_until(revision)
+    entry = cache.get(cache.key(info.namespace, info.name))
+    if entry is None:
+        raise not_found(served.resource.group_resource, info.name)
+    return await render_object(served, request, entry, form=form)

@@ -1,0 +1,22 @@
+"""GET of a collection: the objects in it, or a page of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from steersman.apiserver.endpoints.list_options import read_list_options
+from steersman.apiserver.endpoints.negotiation import negotiate
+from steersman.apiserver.endpoints.representation import render_list
+from steersman.apiserver.registry.listing import list_page
+
+if TYPE_CHECKING:
+    from steersman.apiserver.http import Request, Response
+    from steersman.apiserver.registry.served import ServedResource
+
+
+async def list_(served: ServedResource, request: Request) -> Response:
+    """The list. Raises 400, 406, 410, 422, 504."""
+    form = negotiate(request, is_custom=served.is_custom)
+    options = read_list_options(served, request)
+    page = await list_page(served.cache, options)
+    return await render_list(served, request, page.entries, form=form, metadata=page.metadata)

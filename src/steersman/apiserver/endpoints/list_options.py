@@ -1,0 +1,167 @@
+"""The query of a list, a watch or a deletecollection (``metav1.ListOptions``), checked as upstream checks it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from steersman.apimachinery import field
+from steersman.apimachinery.errors import bad_request, invalid
+from steersman.apimachinery.gotext import quote
+from steersman.apimachinery.selectors import (
+    FieldSelector,
+    FieldTerm,
+    SelectorError,
+    parse_field_selector,
+    parse_label_selector,
+)
+from steersman.apiserver.registry.listing import EXACT, NOT_OLDER_THAN, ListOptions
+from steersman.apiserver.registry.selection import NAME, NAMESPACE, Selection, select
+from steersman.apiserver.registry.sharding import parse_shard_selector
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from steersman.apimachinery.field import FieldError
+    from steersman.apimachinery.selectors import LabelSelector
+    from steersman.apiserver.http import Request
+    from steersman.apiserver.registry.served import ServedResource
+
+_INTEGER: Final = re.compile(r"[+-]?[0-9]+")
+_INT64: Final = 1 << 63
+_DIGITS_MAX: Final = 25
+
+
+def read_list_options(served: ServedResource, request: Request, *, watch: bool = False) -> ListOptions:
+    """The options of a request. Raises 400 for what cannot be read, 422 for what does not go together."""
+    if not request.raw_query and not request.info.name and not watch:
+        return ListOptions(select(served.cache, request.info.namespace))
+    query = {name: values[0] for name, values in request.query.items()}
+    timeout_seconds = _integer(query, "timeoutSeconds")
+    limit = _integer(query, "limit")
+    try:
+        labels = parse_label_selector(query.get("labelSelector", ""))
+        fields = parse_field_selector(query.get("fieldSelector", ""))
+    except SelectorError as error:
+        raise bad_request(str(error)) from None
+    version, match = query.get("resourceVersion", ""), query.get("resourceVersionMatch", "")
+    initial = _boolean(query, "sendInitialEvents")
+    if watch and initial is None and not match and version in ("", "0"):
+        # What a watch without a version always did is told in the newer words.
+        initial, match = True, NOT_OLDER_THAN
+    token = query.get("continue", "")
+    errors = (
+        _watch_errors(match, token, initial=initial) if watch else _list_errors(version, match, token, initial=initial)
+    )
+    if errors:
+        raise invalid("ListOptions.meta.k8s.io", "", errors)
+    shard = query.get("shardSelector", "")
+    return ListOptions(
+        _selection(served, request, labels=labels, fields=fields, shard=shard),
+        resource_version=version,
+        match=match,
+        limit=limit or 0,
+        continue_token=token,
+        timeout_seconds=timeout_seconds,
+        send_initial_events=initial,
+        allow_bookmarks=bool(_boolean(query, "allowWatchBookmarks")),
+        shard_selector=shard,
+    )
+
+
+def _selection(
+    served: ServedResource, request: Request, *, labels: LabelSelector, fields: FieldSelector, shard: str
+) -> Selection:
+    """The selectors of the query, and of the path: ``/watch/…/pods/a`` is about one object."""
+    fields = _checked(served, fields)
+    name = request.info.name
+    if name and fields.is_empty:
+        fields = FieldSelector([FieldTerm(NAME, name)])
+    elif name and name != fields.exact_value(NAME):
+        raise bad_request("fieldSelector metadata.name doesn't match requested name")
+    return select(
+        served.cache,
+        request.info.namespace,
+        labels=labels,
+        fields=fields,
+        field_values=served.strategy.field_labels,
+        shard=(shard, parse_shard_selector(shard)) if shard else None,
+    )
+
+
+def _checked(served: ServedResource, fields: FieldSelector) -> FieldSelector:
+    """The selector in the strategy's labels. Raises 400 for one that the kind does not have."""
+    if fields.is_empty:
+        return fields
+    strategy = served.strategy
+    known = served.field_labels
+    if known is None:
+        known = {label: label for label in strategy.field_labels}
+    known = {**known, NAME: NAME}
+    if strategy.namespace_field_label:
+        known[NAMESPACE] = NAMESPACE
+    for term in fields.terms:
+        if term.field not in known:
+            raise bad_request(_unknown_label(served, term.field))
+    return FieldSelector([term._replace(field=known[term.field]) for term in fields.terms])
+
+
+def _unknown_label(served: ServedResource, label: str) -> str:
+    """Kinds that say which labels they have word it otherwise than those that do not."""
+    if served.is_custom or served.strategy.field_labels or not served.strategy.namespace_field_label:
+        return served.strategy.unknown_field_label.format(label=label, quoted=quote(label))
+    return f"{quote(label)} is not a known field selector: only {quote(NAME)}, {quote(NAMESPACE)}"
+
+
+def _list_errors(version: str, match: str, token: str, *, initial: bool | None) -> list[FieldError]:
+    errors = []
+    if match:
+        if not version:
+            errors.append(_forbidden("resourceVersionMatch is forbidden unless resourceVersion is provided"))
+        if token:
+            errors.append(_forbidden("resourceVersionMatch is forbidden when continue is provided"))
+        if match not in (EXACT, NOT_OLDER_THAN):
+            errors.append(field.not_supported("resourceVersionMatch", match, (EXACT, NOT_OLDER_THAN, "")))
+        if match == EXACT and version == "0":
+            errors.append(_forbidden('resourceVersionMatch "exact" is forbidden for resourceVersion "0"'))
+    if initial is not None:
+        errors.append(field.forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"))
+    return errors
+
+
+def _watch_errors(match: str, token: str, *, initial: bool | None) -> list[FieldError]:
+    errors = []
+    if initial is not None and match != NOT_OLDER_THAN:
+        errors.append(_forbidden(f"sendInitialEvents requires setting resourceVersionMatch to {NOT_OLDER_THAN}"))
+    if match:
+        if initial is None:
+            errors.append(
+                _forbidden("resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided")
+            )
+        if match != NOT_OLDER_THAN:
+            errors.append(field.not_supported("resourceVersionMatch", match, (NOT_OLDER_THAN,)))
+        if token:
+            errors.append(_forbidden("resourceVersionMatch is forbidden when continue is provided"))
+    return errors
+
+
+def _forbidden(why: str) -> FieldError:
+    return field.forbidden("resourceVersionMatch", why)
+
+
+def _boolean(query: Mapping[str, str], name: str) -> bool | None:
+    """Everything but ``false`` and ``0`` means yes, an empty value too."""
+    value = query.get(name)
+    return None if value is None else value.lower() not in ("false", "0")
+
+
+def _integer(query: Mapping[str, str], name: str) -> int | None:
+    text = query.get(name)
+    if text is None:
+        return None
+    if not _INTEGER.fullmatch(text):
+        raise bad_request(f"strconv.ParseInt: parsing {quote(text)}: invalid syntax")
+    number = int(text) if len(text) <= _DIGITS_MAX else _INT64
+    if not -_INT64 <= number < _INT64:
+        raise bad_request(f"strconv.ParseInt: parsing {quote(text)}: value out of range")
+    return number

@@ -1,0 +1,159 @@
+"""How one object, a list or a Status becomes an answer in the negotiated form. Shared by the reading and writing verbs.
+
+A plain JSON object is two pieces of bytes put together, a plain JSON list is a join of bytes; nothing is decoded. Long
+lists are sent in pieces, with a pass of the event loop between two, and compressed in a thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import zlib
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from steersman.apimachinery import meta_protobuf
+from steersman.apimachinery.codec import encode, prettify
+from steersman.apiserver.endpoints.negotiation import PLAIN, Media, accepts_gzip, negotiate_status
+from steersman.apiserver.endpoints.views import view_of
+from steersman.apiserver.http import Response
+from steersman.apiserver.registry.entry import Entry
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from steersman.apimachinery.errors import StatusError
+    from steersman.apiserver.endpoints.negotiation import Form
+    from steersman.apiserver.endpoints.views import View
+    from steersman.apiserver.http import Request
+    from steersman.apiserver.registry.entry import Tree
+    from steersman.apiserver.registry.served import ServedResource
+
+#: Larger answers are compressed for those who accept it, as upstream's ``defaultGzipThresholdBytes``.
+GZIP_ABOVE_BYTES: Final = 128 * 1024
+#: As upstream's ``defaultGzipContentEncodingLevel``.
+_GZIP_LEVEL: Final = 1
+_GZIP_FRAMED: Final = 16 + zlib.MAX_WBITS
+#: One piece of a streamed list; and how many objects are decoded for one at most.
+PIECE_BYTES: Final = 192 * 1024
+_PIECE_OBJECTS: Final = 100
+#: More than this is made into YAML in a thread.
+_INLINE_YAML_BYTES: Final = 32 * 1024
+
+_GZIPPED: Final = [(b"content-encoding", b"gzip"), (b"vary", b"Accept-Encoding")]
+_CONTENT_TYPES: Final = {media: media.value.encode() for media in Media}
+_decode: Final = msgspec.json.Decoder().decode
+
+
+async def render_object(
+    served: ServedResource, request: Request, obj: Entry | Tree, *, form: Form, code: int = 200
+) -> Response:
+    """One object: an entry, or a tree in the version served (which is not stored like this).
+
+    Raises 406 for the form of a list, 400 for an ``includeObject`` that is none.
+    """
+    if form is PLAIN:
+        body = served.object_bytes(obj) if type(obj) is Entry else encode(obj)
+        if len(body) <= GZIP_ABOVE_BYTES:
+            return Response(code, body)
+    view = view_of(served, form, include=request.param("includeObject"))
+    body = view.whole(obj) if isinstance(obj, Entry) else view.whole_of(obj)
+    return await _whole(request, form, body, code=code)
+
+
+async def render_list(
+    served: ServedResource, request: Request, entries: list[Entry], *, form: Form, metadata: Tree
+) -> Response:
+    """A list. ``metadata`` is its ListMeta. Raises as ``render_object``."""
+    view = view_of(served, form, include=request.param("includeObject"), is_list=True)
+    size = sum([len(entry.raw) for entry in entries])
+    streams = size > PIECE_BYTES if view.is_raw else len(entries) > _PIECE_OBJECTS
+    head, tail = view.list_ends(metadata, is_empty=not entries)
+    if not streams or form.media is not Media.JSON:
+        pieces = [piece async for piece in _pieces(served, view, entries, size)]
+        return await _whole(request, form, b"%b%b%b" % (head, b",".join(pieces), tail))
+    stream = _streamed(_pieces(served, view, entries, size), head, tail, pretty=form.pretty)
+    if accepts_gzip(request) and size > GZIP_ABOVE_BYTES:
+        return Response(200, stream=_compressed(stream), headers=_GZIPPED)
+    if not view.is_raw or form.pretty:
+        return Response(200, stream=stream)
+    length = len(head) + size + len(entries) - 1 + len(tail)
+    return Response(200, stream=stream, headers=[(b"content-length", b"%d" % length)])
+
+
+def render_status(request: Request, error: StatusError) -> Response:
+    """A refusal, in the form that the client accepts; plain JSON when it accepts none."""
+    form = negotiate_status(request)
+    headers = [(name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in error.headers.items()]
+    content_type = _CONTENT_TYPES[form.media]
+    return Response(error.code, _encoded(form, encode(error.status)), content_type=content_type, headers=headers)
+
+
+async def _whole(request: Request, form: Form, body: bytes, *, code: int = 200) -> Response:
+    """An answer in one piece, from JSON."""
+    if form.media is Media.YAML and len(body) > _INLINE_YAML_BYTES:
+        body = await asyncio.to_thread(_encoded, form, body)
+    else:
+        body = _encoded(form, body)
+    headers = []
+    if len(body) > GZIP_ABOVE_BYTES and accepts_gzip(request):
+        body = await asyncio.to_thread(_gzip, body)
+        headers = _GZIPPED
+    return Response(code, body, content_type=_CONTENT_TYPES[form.media], headers=headers)
+
+
+def _encoded(form: Form, body: bytes) -> bytes:
+    """JSON in another form."""
+    match form.media:
+        case Media.JSON:
+            return prettify(body) if form.pretty else body
+        case Media.YAML:
+            from steersman.apimachinery.yaml_codec import encode_yaml  # noqa: PLC0415 — most processes never need it
+
+            return encode_yaml(_decode(body))
+        case Media.PROTOBUF:
+            return meta_protobuf.encode(_decode(body))
+
+
+async def _pieces(served: ServedResource, view: View, entries: list[Entry], size: int) -> AsyncIterator[bytes]:
+    """The elements of a list, joined in groups; other requests run between two groups."""
+    step = max(1, PIECE_BYTES * len(entries) // size) if view.is_raw and size else _PIECE_OBJECTS
+    for start in range(0, len(entries), step):
+        if start:
+            await served.clock.sleep(0)
+        group = entries[start : start + step]
+        if view.is_raw:
+            yield b",".join([entry.raw for entry in group])
+        else:
+            yield b",".join(map(view.item, group))
+
+
+async def _streamed(pieces: AsyncIterator[bytes], head: bytes, tail: bytes, *, pretty: bool) -> AsyncIterator[bytes]:
+    """The whole list piece by piece; there is at least one."""
+    before = head
+    async for piece in pieces:
+        yield (_pretty_piece(before, piece, is_first=before is head) if pretty else b"%b%b" % (before, piece))
+        before = b","
+    yield b"\n  ]\n}" if pretty else tail
+
+
+def _pretty_piece(before: bytes, piece: bytes, *, is_first: bool) -> bytes:
+    """Elements in lines, two levels deep; the first piece with what stands before them."""
+    lines = prettify(b'{"":[%b]}' % piece).partition(b"\n")[2].partition(b"\n")[2].removesuffix(b"\n  ]\n}")
+    if not is_first:
+        return b",\n%b" % lines
+    head = prettify(before + b"0]}")
+    return b"%b\n%b" % (head[: head.rindex(b"\n    0")], lines)
+
+
+async def _compressed(stream: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    compressor = zlib.compressobj(_GZIP_LEVEL, zlib.DEFLATED, _GZIP_FRAMED)
+    async for piece in stream:
+        packed = await asyncio.to_thread(compressor.compress, piece)
+        if packed:
+            yield packed
+    yield compressor.flush()
+
+
+def _gzip(body: bytes) -> bytes:
+    return zlib.compress(body, _GZIP_LEVEL, wbits=_GZIP_FRAMED)

@@ -1,0 +1,306 @@
+"""GET with ``watch``: a stream of events, from now on, from a version, or after the present state.
+
+The answer's head goes out at once; whatever has to be waited for, and whatever goes wrong from then on, is told in the
+stream (an ERROR event that holds a Status), as upstream does.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Final, Protocol
+
+from steersman.apimachinery.errors import StatusError, plain_error, resource_expired
+from steersman.apiserver.endpoints.list_options import read_list_options
+from steersman.apiserver.endpoints.negotiation import Shape, negotiate
+from steersman.apiserver.endpoints.views import TableView, bookmark_tree, view_of
+from steersman.apiserver.http import Response
+from steersman.apiserver.registry.change_ring import EventType
+from steersman.apiserver.registry.feed import Feed, error_frame, event_frame, shared_feed
+from steersman.apiserver.registry.listing import parse_version
+
+if TYPE_CHECKING:
+    from steersman.apiserver.endpoints.negotiation import Form
+    from steersman.apiserver.http import Request
+    from steersman.apiserver.registry.entry import Entry, Tree
+    from steersman.apiserver.registry.listing import ListOptions
+    from steersman.apiserver.registry.served import ServedResource
+    from steersman.apiserver.registry.wakeups import Woken
+    from steersman.asynckit.clock import Timer
+
+#: A watch that names no timeout ends after one to two times this, by chance: as ``--min-request-timeout``.
+MIN_REQUEST_TIMEOUT_SECONDS: Final = 1800.0
+#: Upstream's ``defaultBookmarkFrequency``, and how long before a watch's end the last bookmark comes.
+BOOKMARK_SECONDS: Final = 60.0
+_BEFORE_END_SECONDS: Final = 2.0
+#: Longer timeouts are as good as this one.
+_TIMEOUT_MAX_SECONDS: Final = 10 * 365 * 86400
+#: Objects of the present state that one piece is made from at most, and about how many bytes it has.
+_INITIAL_OBJECTS: Final = 500
+_INITIAL_BYTES: Final = 192 * 1024
+#: A cursor that no ring holds.
+_NOWHERE: Final = -1
+
+
+async def watch(served: ServedResource, request: Request) -> Response:
+    """The stream. Raises 400, 406, 422, 500 for a version that is none."""
+    negotiate(request, is_custom=served.is_custom)
+    options = read_list_options(served, request, watch=True)
+    form = negotiate(request, stream=True, is_custom=served.is_custom)
+    try:
+        revision = parse_version(options.resource_version)
+    except ValueError as error:
+        raise plain_error(str(error)) from None
+    view = view_of(served, form, include=request.param("includeObject"))
+    if not served.cache.is_ready:
+        await served.cache.ready()
+    shown = _TableEvents(view) if isinstance(view, TableView) else view
+    stream = WatchStream(served, _feed(served, options, form, shown), shown, options=options, revision=revision)
+    stream.begin_now()
+    return Response(200, stream=stream)
+
+
+def _feed(served: ServedResource, options: ListOptions, form: Form, view: _Shown) -> Feed:
+    cache, selection = served.cache, options.selection
+    if isinstance(view, _TableEvents):
+        return Feed(cache, selection, whole=view.whole, head=None)
+    head = served.head if form.shape is Shape.OBJECT and served.from_storage is None else None
+    identity = (*selection.identity, served.resource.api_version, form.shape, form.meta_version)
+    return shared_feed(cache.feeds, identity, lambda: Feed(cache, selection, whole=view.whole, head=head))
+
+
+class _TableEvents:
+    """Tables of one watch: only the first tells the columns."""
+
+    def __init__(self, view: TableView) -> None:
+        self._view = view
+        self._is_first = True
+
+    def whole(self, entry: Entry) -> bytes:
+        is_first, self._is_first = self._is_first, False
+        return self._view.event(entry, is_first=is_first)
+
+    def whole_of(self, tree: Tree) -> bytes:
+        is_first, self._is_first = self._is_first, False
+        return self._view.event_of(tree, is_first=is_first)
+
+
+class _Shown(Protocol):
+    """How objects show in events (see ``View``)."""
+
+    def whole(self, entry: Entry) -> bytes: ...
+
+    def whole_of(self, tree: Tree) -> bytes: ...
+
+
+class WatchStream:
+    """The pieces of one watch. Holds a cursor, the objects still to be shown at the start, and one timer."""
+
+    def __init__(
+        self, served: ServedResource, feed: Feed, view: _Shown, *, options: ListOptions, revision: int
+    ) -> None:
+        self._served = served
+        self._cache = served.cache
+        self._feed = feed
+        self._view = view
+        self._options = options
+        self._revision = revision
+        #: Everything up to here has been sent, and perhaps more.
+        self._seen = revision
+        #: Changes up to here are not sent (a watch from the future).
+        self._after = 0
+        self._cursor = 0
+        self._epoch = served.cache.epoch
+        self._begun = False
+        #: Nothing more follows.
+        self._over = False
+        #: Objects of the present state that have not been sent.
+        self._initial: deque[Entry] = deque()
+        #: The version of that state, until the bookmark that ends it has been sent.
+        self._initial_revision = 0
+        self._woken: Woken | None = None
+        clock = served.clock
+        self._end = clock.monotonic() + self._timeout_seconds()
+        self._bookmark_due = self._next_bookmark()
+        self._timer: Timer | None = None
+        self._arm()
+
+    # -- the iterator ------------------------------------------------------------------------------------------------
+
+    def __aiter__(self) -> WatchStream:
+        return self
+
+    async def __anext__(self) -> bytes:
+        if not self._begun:
+            piece = await self._begin()
+            if piece:
+                return piece
+        while True:
+            busy, piece = self._next()
+            if piece:
+                return piece
+            if self._over:
+                await self.aclose()
+                raise StopAsyncIteration
+            if busy:
+                await self._served.clock.sleep(0)
+            else:
+                await self._wait()
+
+    async def aclose(self) -> None:
+        """Let go of everything. Idempotent."""
+        self._over = True
+        self._initial.clear()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    async def _wait(self) -> None:
+        wakeups, scope = self._cache.wakeups, self._feed.selection.scope
+        self._woken = woken = wakeups.wait(scope)
+        try:
+            await woken
+        finally:
+            self._woken = None
+            wakeups.forget(scope, woken)
+
+    # -- the beginning -----------------------------------------------------------------------------------------------
+
+    def begin_now(self) -> None:
+        """Begin, if nothing has to be waited for: then nothing that happens from now on is missed."""
+        cache = self._cache
+        wants_state = bool(self._options.send_initial_events)
+        fresh_enough = self._revision <= cache.revision and not (cache.remote and not self._options.resource_version)
+        if cache.is_ready and (fresh_enough or not wants_state):
+            self._start()
+
+    async def _begin(self) -> bytes:
+        """Begin after what has to be waited for; the ERROR event, if that fails."""
+        cache = self._cache
+        try:
+            if not self._options.send_initial_events:
+                await cache.ready()
+            elif self._options.resource_version:
+                await cache.wait_until(self._revision)
+            else:
+                await cache.wait_fresh()
+            self._start()
+        except StatusError as error:
+            return self._failed(error)
+        return b""
+
+    def _start(self) -> None:
+        """Take the place in the ring, and the present state where it is asked for."""
+        self._begun = True
+        cache, ring = self._cache, self._cache.ring
+        self._epoch = cache.epoch
+        self._cursor = ring.end
+        if self._options.send_initial_events:
+            selection = self._feed.selection
+            if selection.is_single:
+                entry = cache.get(selection.scope)
+                entries = [] if entry is None else [entry]
+            else:
+                entries = cache.snapshot(selection.scope)
+            self._initial = deque(entries)
+            self._initial_revision = cache.revision
+            return
+        if self._revision > cache.revision:
+            self._after = self._revision
+        elif self._revision:
+            self._cursor = (
+                ring.after(self._revision) if self._revision >= ring.floor else _NOWHERE
+            )  # what is missing is told with the first read
+
+    # -- what comes next ---------------------------------------------------------------------------------------------
+
+    def _next(self) -> tuple[bool, bytes]:
+        """The next piece (empty: none now), and whether there is more to look at without waiting."""
+        if self._over:
+            return False, b""
+        now = self._served.clock.monotonic()
+        if now >= self._end or self._epoch != self._cache.epoch:
+            self._over = True
+            return False, b""
+        if self._initial_revision:
+            return True, self._initial_piece()
+        ring = self._cache.ring
+        if not ring.holds(self._cursor):
+            return False, self._failed(self._too_old())
+        if self._after:
+            self._cursor = max(self._cursor, ring.after(self._after))
+            if self._cursor < ring.end:
+                self._after = 0
+        frames, self._cursor = self._feed.read(self._cursor)
+        is_behind = self._cursor < ring.end
+        if not is_behind:
+            self._seen = self._cache.revision
+        if now >= self._bookmark_due and not is_behind:
+            frames += self._bookmark()
+        return is_behind, frames
+
+    def _initial_piece(self) -> bytes:
+        """The next objects of the present state; after the last one the bookmark that says so, to who takes bookmarks."""
+        feed, initial = self._feed, self._initial
+        matches = feed.selection.matches
+        frames: list[bytes] = []
+        size = 0
+        for _ in range(min(len(initial), _INITIAL_OBJECTS)):
+            entry = initial.popleft()
+            if matches(entry):
+                frame = feed.frame(EventType.ADDED, entry)
+                frames.append(frame)
+                size += len(frame)
+                if size >= _INITIAL_BYTES:
+                    break
+        if not initial:
+            if self._options.allow_bookmarks:
+                frames.append(self._bookmark_frame(self._initial_revision, ends_initial_events=True))
+            self._initial_revision = 0
+        return b"".join(frames)
+
+    def _bookmark(self) -> bytes:
+        self._bookmark_due = self._next_bookmark()
+        self._arm()
+        revision = self._cache.revision
+        return b"" if revision < self._after else self._bookmark_frame(revision, ends_initial_events=False)
+
+    def _bookmark_frame(self, revision: int, *, ends_initial_events: bool) -> bytes:
+        tree = bookmark_tree(self._served, revision, ends_initial_events=ends_initial_events)
+        return event_frame(EventType.BOOKMARK, self._view.whole_of(tree))
+
+    def _failed(self, error: StatusError) -> bytes:
+        self._begun = self._over = True
+        return error_frame(error.status)
+
+    def _too_old(self) -> StatusError:
+        return resource_expired(f"too old resource version: {self._seen} ({self._cache.ring.floor})")
+
+    # -- time --------------------------------------------------------------------------------------------------------
+
+    def _timeout_seconds(self) -> float:
+        asked = self._options.timeout_seconds
+        if asked:
+            return min(asked, _TIMEOUT_MAX_SECONDS)
+        return MIN_REQUEST_TIMEOUT_SECONDS * (1 + self._served.random())
+
+    def _next_bookmark(self) -> float:
+        """When the next bookmark is due; never, when the watch ends before."""
+        now = self._served.clock.monotonic()
+        due = min(now + BOOKMARK_SECONDS, self._end - _BEFORE_END_SECONDS)
+        return due if self._options.allow_bookmarks and due > now else float("inf")
+
+    def _arm(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        clock = self._served.clock
+        self._timer = clock.timer(min(self._end, self._bookmark_due) - clock.monotonic(), self._tick)
+
+    def _tick(self) -> None:
+        """Something is due: look at it. Loops may call a little early."""
+        self._timer = None
+        if self._over:
+            return
+        if self._served.clock.monotonic() < min(self._end, self._bookmark_due):
+            self._arm()
+        elif self._woken is not None and not self._woken.done():
+            self._woken.set_result(None)
