@@ -1,0 +1,101 @@
+"""What the tests with real clients share: one started server, kubectl against it, and a namespace for each test."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from steersman.testing import ControlPlane
+
+MANIFESTS = Path(__file__).parent / "manifests"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Everything here drives a started server."""
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.e2e)
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[ControlPlane]:
+    """A durable control plane, as ``steersman up`` would run it."""
+    with ControlPlane(ephemeral=False) as started:
+        yield started
+
+
+class Kubectl:
+    """The machine's own kubectl, with a cache and a home of its own."""
+
+    def __init__(self, cluster: ControlPlane, home: Path, namespace: str = "") -> None:
+        self.cluster = cluster
+        self.home = home
+        self.namespace = namespace
+        self.environment = {**os.environ, "KUBECONFIG": str(cluster.kubeconfig), "HOME": str(home)}
+
+    def command(self, *arguments: str) -> list[str]:
+        return ["kubectl", *([f"--namespace={self.namespace}"] if self.namespace else []), *arguments]
+
+    def run(self, *arguments: str, stdin: str = "", code: int = 0, **environment: str) -> str:
+        """The command's output; it must end with that code."""
+        done = subprocess.run(
+            self.command(*arguments),
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            env={**self.environment, **environment},
+            check=False,
+        )
+        assert done.returncode == code, f"kubectl {' '.join(arguments)}: {done.returncode}\n{done.stdout}\n{done.stderr}"
+        return done.stdout if code == 0 else done.stdout + done.stderr
+
+    def get(self, *arguments: str) -> Any:
+        """What ``get -o json`` tells."""
+        return json.loads(self.run("get", *arguments, "-o", "json"))
+
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        """A kubectl that goes on running."""
+        return subprocess.Popen(self.command(*arguments), stdout=subprocess.PIPE, text=True, env=self.environment)
+
+
+@pytest.fixture(scope="session")
+def admin(cluster: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Kubectl:
+    """kubectl without a namespace of its own."""
+    if shutil.which("kubectl") is None:
+        pytest.skip("kubectl is not on this machine")
+    return Kubectl(cluster, tmp_path_factory.mktemp("home"))
+
+
+@pytest.fixture
+def namespace(cluster: ControlPlane) -> str:
+    """A new namespace, with the account that pods run as."""
+    name = f"test-{secrets.token_hex(4)}"
+    post(cluster, "/api/v1/namespaces", {"metadata": {"name": name}})
+    post(cluster, f"/api/v1/namespaces/{name}/serviceaccounts", {"metadata": {"name": "default"}})
+    return name
+
+
+def post(cluster: ControlPlane, path: str, body: dict[str, Any]) -> None:
+    """Make an object without any client."""
+    import ssl
+    import urllib.request
+
+    headers = {"Authorization": f"Bearer {cluster.token}", "Content-Type": "application/json"}
+    request = urllib.request.Request(cluster.url + path, json.dumps(body).encode(), headers)
+    with urllib.request.urlopen(request, context=ssl.create_default_context(cafile=str(cluster.ca))) as answer:
+        assert answer.status == 201
+
+
+@pytest.fixture
+def kubectl(admin: Kubectl, namespace: str) -> Kubectl:
+    """kubectl in a namespace of its own."""
+    return Kubectl(admin.cluster, admin.home, namespace)

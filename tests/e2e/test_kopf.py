@@ -1,0 +1,32 @@
+"""kopf runs an operator against the server: handlers, its finalizer, its patches."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+OPERATOR = Path(__file__).with_name("operator.py")
+
+
+@pytest.fixture
+def operator(cluster, namespace):
+    command = [sys.executable, "-m", "kopf", "run", str(OPERATOR), "--namespace", namespace, "--standalone"]
+    environment = {**os.environ, "KUBECONFIG": str(cluster.kubeconfig), "PYTHONWARNINGS": "ignore"}
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment)
+    yield process
+    process.terminate()
+    process.communicate(timeout=30)
+
+
+def test_an_operator_sees_every_change_and_lets_go_at_the_end(operator, kubectl):
+    kubectl.run("create", "cm", "a", "--from-literal=k=1")
+    kubectl.run("label", "cm", "a", "kopf=yes")
+    seen = "--for=jsonpath={.metadata.annotations.seen}"
+    kubectl.run("wait", "cm/a", f"{seen}=1", "--timeout=40s")
+    assert kubectl.get("cm", "a")["metadata"]["finalizers"] == ["kopf.zalando.org/KopfFinalizerMarker"]
+    kubectl.run("patch", "cm", "a", "-p", '{"data":{"k":"2"}}')
+    kubectl.run("wait", "cm/a", f"{seen}=2", "--timeout=40s")
+    kubectl.run("delete", "cm", "a", "--timeout=40s")
+    assert operator.stdout.readline() == "goodbye a\n"
