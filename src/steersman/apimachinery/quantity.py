@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 from functools import lru_cache, total_ordering
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, cast
 
 
 class Format(StrEnum):
@@ -181,3 +181,28 @@ def _canonical(text: str) -> str:
 def canonical(value: str | float) -> str:
     """The canonical text of a quantity as it came in a body: a text or a number. Raises ``ValueError``."""
     return _canonical(value.strip() if isinstance(value, str) else repr(value))
+
+
+@lru_cache(maxsize=4096)
+def read_back(text: str) -> str:
+    """What a quantity of a body reads back as: its canonical text, or its own where that looks canonical enough.
+
+    Upstream saves itself the rewriting of most texts, so ``+5``, ``010`` and ``1E3`` stay. Raises ``ValueError``.
+    """
+    text = text.strip()
+    quantity = parse(text)
+    return text if _looks_canonical(text) else str(quantity)
+
+
+def _looks_canonical(text: str) -> bool:
+    """Upstream's test: a short number that no larger suffix divides at first sight."""
+    _, number, fraction, suffix_text = cast("re.Match[str]", _TEXT.fullmatch(text)).groups()
+    number, fraction = number.lstrip("0"), fraction or ""
+    suffix = _suffix(suffix_text)
+    if suffix.base == 2:
+        digits_left = 14 - len(number) - suffix.exponent * 3 // 10
+        return not fraction and digits_left >= 0 and int(number or "0") % 8 != 0
+    scale = suffix.exponent - len(fraction)
+    if len(number or "0") + len(fraction) > 18 or scale < -9:
+        return False
+    return scale % 3 == 0 and number != "" and not (number + fraction).endswith("000")

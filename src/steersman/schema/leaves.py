@@ -6,7 +6,6 @@ not fit, `Malformed` with Go's text for a value that its own parser refuses.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from steersman.schema.gobase64 import normalize as normalize_base64
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
 
 _INT32_MAX: Final = 2**31 - 1
 _INT64_MAX: Final = 2**63 - 1
-_QUANTITY_CACHE_SIZE: Final = 4096
 
 
 class Mismatch(Exception):  # noqa: N818 — a signal between the decoders, worded by `diagnosis`
@@ -95,18 +93,12 @@ def _micro_time(value: Any) -> str | None:
 
 
 def _quantity(value: Any) -> str:
-    if type(value) is not str:
-        # Go parses whatever JSON text stands there.
-        value = getattr(value, "text", None) or repr(value)
-    return _canonical_quantity(value)
+    from steersman.apimachinery.quantity import read_back  # noqa: PLC0415 — most objects have none
 
-
-@lru_cache(maxsize=_QUANTITY_CACHE_SIZE)
-def _canonical_quantity(text: str) -> str:
-    from steersman.apimachinery.quantity import canonical  # noqa: PLC0415 — most objects have none
-
+    # Go parses whatever JSON text stands there; not a number's exact text unless the tree remembers it.
+    text = value if type(value) is str else getattr(value, "text", None) or repr(value)
     try:
-        return canonical(text.strip(" \t\n\v\f\r\x85\xa0"))
+        return read_back(text)
     except ValueError as error:
         raise Malformed(str(error)) from None
 

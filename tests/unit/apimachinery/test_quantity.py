@@ -155,3 +155,35 @@ def test_equal_amounts_are_equal_in_any_words() -> None:
 def test_amounts_from_numbers() -> None:
     assert str(Quantity.of(2048, Format.BINARY_SI)) == "2Ki"
     assert str(Quantity.of_milli(1500)) == "1500m"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("+5", "+5"),
+        ("010", "010"),
+        ("1E3", "1E3"),
+        ("1.500", "1.500"),
+        (" 12Mi ", "12Mi"),
+        ("1024Mi", "1Gi"),
+        ("1000m", "1"),
+        ("1500m", "1500m"),
+        ("1000000", "1M"),
+        ("0.5", "500m"),
+        ("0.5Gi", "512Mi"),
+        ("1e4", "10e3"),
+        ("1234567890123456789000", "1234567890123456789k"),
+        ("000", "0"),
+        ("0", "0"),
+        ("0Ki", "0"),
+        ("9Ei", "9223372036854775807"),
+        ("0.1n", "1n"),
+    ],
+)
+def test_what_looks_canonical_reads_back_as_it_was_written(text: str, expected: str) -> None:
+    assert quantity.read_back(text) == expected
+
+
+@given(TEXTS)
+def test_reading_back_keeps_the_amount(text: str) -> None:
+    assert parse(quantity.read_back(text)) == parse(text)

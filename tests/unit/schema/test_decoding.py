@@ -30,6 +30,13 @@ def part(definition, tree):
     return decoded(struct(f"io.k8s.api.core.v1.{definition}"), tree)
 
 
+def test_quantities_are_written_as_go_writes_them():
+    limits = {"cpu": 0.5, "memory": "1024Mi", "pods": None}
+    assert part("ResourceRequirements", {"limits": limits}) == {"limits": {"cpu": "500m", "memory": "1Gi", "pods": "0"}}
+    assert part("ResourceFieldSelector", {"resource": "limits.cpu"}) == {"resource": "limits.cpu", "divisor": "0"}
+    assert part("EmptyDirVolumeSource", {"sizeLimit": "0"}) == {"sizeLimit": "0"}
+
+
 def test_a_plain_object_stays_as_it_is():
     tree = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"k": "v"}}
     assert decode(CONFIG_MAP, tree) == (tree, [])

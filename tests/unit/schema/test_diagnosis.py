@@ -81,6 +81,11 @@ def test_a_time_that_is_none_counts_before_earlier_wrong_types():
     assert refusal("", "ConfigMap", tree).startswith('parsing time "yesterday"')
 
 
+def test_a_quantity_that_is_none_is_told_without_its_place():
+    message = refusal("", "ResourceQuota", {"spec": {"hard": {"cpu": "many"}}})
+    assert message.startswith("quantities must match the regular expression")
+
+
 def test_bad_base64_is_told_without_its_place():
     assert refusal("", "Secret", {"data": {"k": "!"}}) == "illegal base64 data at input byte 0"
 

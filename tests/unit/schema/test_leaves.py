@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from steersman.apimachinery.codec import NumberText
 from steersman.schema.leaves import LEAVES, PLAIN, ZEROS, Malformed, Mismatch
 from steersman.schema.model import ScalarKind
 
@@ -38,6 +39,10 @@ def test_a_value_of_another_json_type_does_not_fit(kind, value):
         (ScalarKind.BYTES, [97, 98], "YWI="),
         (ScalarKind.TIME, "2024-01-01T00:00:00+01:00", "2023-12-31T23:00:00Z"),
         (ScalarKind.INT_OR_STRING, "50%", "50%"),
+        (ScalarKind.QUANTITY, "1024Mi", "1Gi"),
+        (ScalarKind.QUANTITY, 0.5, "500m"),
+        (ScalarKind.QUANTITY, 1000000, "1M"),
+        (ScalarKind.QUANTITY, NumberText("1e3"), "1e3"),
         (ScalarKind.RAW, {"a": None}, {"a": None}),
     ],
 )
@@ -46,7 +51,15 @@ def test_what_is_kept_of_a_value(kind, value, kept):
 
 
 @pytest.mark.parametrize(
-    ("kind", "value"), [(ScalarKind.BYTES, "!"), (ScalarKind.TIME, "x"), (ScalarKind.MICRO_TIME, "x")]
+    ("kind", "value"),
+    [
+        (ScalarKind.BYTES, "!"),
+        (ScalarKind.TIME, "x"),
+        (ScalarKind.MICRO_TIME, "x"),
+        (ScalarKind.QUANTITY, "1 Gi"),
+        (ScalarKind.QUANTITY, True),
+        (ScalarKind.QUANTITY, {}),
+    ],
 )
 def test_what_its_own_parser_refuses_is_malformed(kind, value):
     with pytest.raises(Malformed):
