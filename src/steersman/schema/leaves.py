@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from steersman.apimachinery.quantity import read_back
 from steersman.schema.gobase64 import normalize as normalize_base64
 from steersman.schema.gotime import normalize_micros, normalize_seconds
 from steersman.schema.model import ScalarKind
@@ -93,8 +94,6 @@ def _micro_time(value: Any) -> str | None:
 
 
 def _quantity(value: Any) -> str:
-    from steersman.apimachinery.quantity import read_back  # noqa: PLC0415 — most objects have none
-
     # Go parses whatever JSON text stands there; not a number's exact text unless the tree remembers it.
     text = value if type(value) is str else getattr(value, "text", None) or repr(value)
     try:
