@@ -28,6 +28,7 @@ class ServedResource:
     __slots__ = (
         "cache",
         "clock",
+        "decode",
         "field_labels",
         "from_storage",
         "head",
@@ -54,6 +55,7 @@ class ServedResource:
         is_custom: bool = False,
         list_kind: str = "",
         field_labels: Mapping[str, str] | None = None,
+        decode: Callable[[Tree], tuple[Tree, list[str]]] | None = None,
         random: Callable[[], float] = random.random,
     ) -> None:
         #: In the version served.
@@ -73,6 +75,8 @@ class ServedResource:
         self.list_kind = list_kind or f"{resource.kind}List"
         #: Field labels of this version → the strategy's label that it means. None: the strategy's own.
         self.field_labels = field_labels
+        #: Makes a body's tree what is to be kept of it, and names what is not. None: as the struct says.
+        self.decode = decode
         self.clock = cache.clock
         #: From 0 to 1; spreads the ends of watches.
         self.random = random

@@ -1,0 +1,238 @@
+"""Follows the definitions: accepts their names, serves their resources, empties them when they go.
+
+One loop, level-triggered: whatever changed, every definition whose version is new is looked at again. What must be
+written is written through the API (``DefinitionWriter``), so that it looks as if upstream's controllers had done it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from steersman.apimachinery.errors import StatusError
+from steersman.apiserver.crd import naming, structure
+from steersman.apiserver.crd.definition import CustomVersion, is_established, served_versions, storage_version
+from steersman.apiserver.crd.strategy import CustomResourceStrategy
+from steersman.apiserver.registry.served import ServedResource
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from steersman.apiserver.discovery.catalog import Catalog
+    from steersman.apiserver.registry.entry import Entry
+    from steersman.apiserver.registry.registry import Kept, Registry
+    from steersman.asynckit.clock import Clock
+    from steersman.schema.resources import Resource
+
+    Tree = dict[str, Any]
+
+_log = logging.getLogger(__name__)
+
+#: Holds a definition until its objects are gone.
+CLEANUP_FINALIZER: Final = "customresourcecleanup.apiextensions.k8s.io"
+_DEFINITIONS: Final = "customresourcedefinitions.apiextensions.k8s.io"
+#: After a write that failed, everything is looked at again this much later.
+_RETRY_SECONDS: Final = 1.0
+
+
+class DefinitionWriter(Protocol):
+    """The few calls that this loop makes of the API."""
+
+    async def put_status(self, definition: Tree) -> None:
+        """Write ``/status`` of a definition, based on its resourceVersion. Raises StatusError."""
+        ...
+
+    async def delete_all(self, resource: Resource) -> int:
+        """Delete all objects of a resource; how many are left (held by finalizers)."""
+        ...
+
+    async def release(self, definition: Tree) -> None:
+        """Remove the cleanup finalizer. Raises StatusError."""
+        ...
+
+
+class _Custom:
+    """One definition that is served."""
+
+    def __init__(
+        self, source: Tree, kept: Kept, served: list[ServedResource], versions: dict[str, CustomVersion]
+    ) -> None:
+        #: What of the definition matters for serving it.
+        self.source = source
+        self.kept = kept
+        self.served = served
+        self.versions = versions
+
+
+class CustomResources:
+    """The served custom resources. ``run`` it as a task; ``synced`` is set after the first look at all definitions."""
+
+    def __init__(self, registry: Registry, catalog: Catalog, *, clock: Clock, writer: DefinitionWriter) -> None:
+        self._registry = registry
+        self._catalog = catalog
+        self._clock = clock
+        self._writer = writer
+        self._definitions = registry.stored(_DEFINITIONS)
+        #: Name of a definition → the version of it that was looked at last.
+        self._seen: dict[str, int] = {}
+        self._custom: dict[str, _Custom] = {}
+        self.synced = asyncio.Event()
+
+    def schema(self, gvk: tuple[str, str, str], *, v3: bool) -> Tree | None:
+        """The published schema of a custom kind (``openapi.builder.CustomDefinitions``)."""
+        group, version, kind = gvk
+        for custom in self._custom.values():
+            found = custom.versions.get(version)
+            if found is not None and (found.resource.group, found.resource.kind) == (group, kind):
+                return _published(found, v3=v3)
+        return None
+
+    async def run(self) -> None:
+        """Follow the definitions until cancelled."""
+        cache = self._definitions.cache
+        await cache.ready()
+        while True:
+            woken = cache.wakeups.wait(cache.prefix)
+            settled = await self._sync()
+            self.synced.set()
+            try:
+                if settled:
+                    await woken
+                else:
+                    await self._clock.sleep(_RETRY_SECONDS)
+            finally:
+                cache.wakeups.forget(cache.prefix, woken)
+
+    async def _sync(self) -> bool:
+        """Look at every definition that is new or changed; False when something has to be tried again."""
+        entries = {entry.name: entry for entry in self._definitions.cache.snapshot()}
+        for name in [name for name in self._seen if name not in entries]:
+            self._stop_serving(name)
+            del self._seen[name]
+        settled = True
+        for name, entry in entries.items():
+            if self._seen.get(name) == entry.revision:
+                continue
+            try:
+                if await self._look(name, entry):
+                    self._seen[name] = entry.revision
+                else:
+                    settled = False
+            except StatusError as error:
+                _log.info("definition %s: %s", name, error)
+                settled = False
+        return settled
+
+    async def _look(self, name: str, entry: Entry) -> bool:
+        definition = self._definitions.cache.layout.tree(entry)
+        if definition["metadata"].get("deletionTimestamp"):
+            return await self._empty(name, definition)
+        group = definition["spec"]["group"]
+        others = [
+            tree
+            for other in self._definitions.cache.snapshot()
+            if other.name != name and other.name.endswith(f".{group}")
+            if (tree := other.tree())["spec"]["group"] == group
+        ]
+        status = naming.plan_status(definition, others, now=self._clock.now().strftime("%Y-%m-%dT%H:%M:%SZ"))
+        if status is not None:
+            definition["status"] = status
+            await self._writer.put_status(definition)
+        if is_established(definition):
+            self._serve(name, definition)
+        else:
+            self._stop_serving(name)
+        return True
+
+    async def _empty(self, name: str, definition: Tree) -> bool:
+        """Delete the objects of a definition that goes, then let it go."""
+        if CLEANUP_FINALIZER not in (definition["metadata"].get("finalizers") or ()):
+            return True
+        custom = self._custom.get(name)
+        if custom is not None and custom.served and await self._writer.delete_all(custom.served[0].resource):
+            return False
+        await self._writer.release(definition)
+        return True
+
+    def _serve(self, name: str, definition: Tree) -> None:
+        known = self._custom.get(name)
+        source = {"spec": definition["spec"], "names": definition["status"].get("acceptedNames")}
+        if known is not None and known.source == source:
+            return  # its watches go on
+        versions = served_versions(definition)
+        if not versions:
+            self._stop_serving(name)
+            return
+        stored = storage_version(definition)
+        strategy = CustomResourceStrategy(versions, stored=stored)
+        kept = self._registry.keep(versions[0].resource, strategy)
+        if known is not None:
+            self._withdraw(known)
+        custom = _Custom(source, kept, [], {v.resource.version: v for v in versions})
+        for version in versions:
+            served = _served(version, kept, stored)
+            custom.served.append(served)
+            self._registry.add(served)
+            self._catalog.add(version.resource)
+        self._custom[name] = custom
+
+    def _stop_serving(self, name: str) -> None:
+        custom = self._custom.pop(name, None)
+        if custom is not None:
+            self._withdraw(custom)
+
+    def _withdraw(self, custom: _Custom) -> None:
+        for served in custom.served:
+            resource = served.resource
+            self._registry.remove(resource.group, resource.version, resource.name)
+            self._catalog.remove(resource)
+        custom.kept.cache.close()
+
+
+def _served(version: CustomVersion, kept: Kept, stored: str) -> ServedResource:
+    resource = version.resource
+
+    def convert(api_version: str) -> Callable[[Tree], Tree]:
+        def change(tree: Tree) -> Tree:
+            tree["apiVersion"] = api_version
+            return tree
+
+        return change
+
+    def read(tree: Tree) -> Tree:
+        tree["apiVersion"] = resource.api_version
+        structure.fill_defaults(version.schema, tree)
+        return tree
+
+    def decode(tree: Tree) -> tuple[Tree, list[str]]:
+        return structure.decode(version.struct, version.schema, tree)
+
+    other = resource.version != stored
+    return ServedResource(
+        resource,
+        storage=kept.objects,
+        cache=kept.cache,
+        strategy=kept.strategy,
+        struct=version.struct,
+        to_storage=convert(resource.storage_api_version) if other else None,
+        # a schema with defaults shows them in objects that were stored before it had them
+        from_storage=read if other or version.has_defaults else None,
+        is_custom=True,
+        decode=decode,
+    )
+
+
+def _published(version: CustomVersion, *, v3: bool) -> Tree:
+    """The schema with the fields that every object has, and the kind it is of."""
+    resource = version.resource
+    prefix = "#/components/schemas/" if v3 else "#/definitions/"
+    reference = {"$ref": f"{prefix}io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"}
+    properties = {
+        **(version.schema.get("properties") or {}),
+        "apiVersion": {"type": "string", "description": "The versioned schema of this representation of an object."},
+        "kind": {"type": "string", "description": "The REST resource that this object represents."},
+        "metadata": {"description": "Standard object's metadata.", "allOf": [reference]} if v3 else reference,
+    }
+    gvk = {"group": resource.group, "kind": resource.kind, "version": resource.version}
+    return {**version.schema, "properties": properties, "x-kubernetes-group-version-kind": [gvk]}
