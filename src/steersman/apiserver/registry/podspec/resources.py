@@ -27,7 +27,7 @@ def default_resource_requirements(resources: Tree) -> None:
 def round_resource_list(amounts: Tree) -> None:
     """Round up what is finer than a thousandth, as canonical texts tell: no resource is counted in smaller pieces."""
     for name, amount in amounts.items():
-        if amount[-1:] in ("u", "n") or "e-" in amount:
+        if amount[-1:] in ("u", "n") or "e-" in amount or "E-" in amount or "." in amount:
             quantity = parse(amount)
             amounts[name] = str(Quantity.of_milli(quantity.milli, quantity.format))
 

@@ -1,0 +1,37 @@
+"""The built-in plugins that are on unless somebody switches them off."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from steersman.apiserver.admission.default_storage_class import DefaultStorageClass
+from steersman.apiserver.admission.default_tolerations import DefaultTolerationSeconds
+from steersman.apiserver.admission.namespace_lifecycle import NamespaceLifecycle
+from steersman.apiserver.admission.priority import Priority
+from steersman.apiserver.admission.runtime_class import RuntimeClass
+from steersman.apiserver.admission.service_account import ServiceAccount
+from steersman.apiserver.admission.storage_protection import StorageObjectInUseProtection
+from steersman.apiserver.admission.taint_nodes import TaintNodesByCondition
+from steersman.apiserver.admission.topology_labels import PodTopologyLabels
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from steersman.apimachinery.names import Dice
+    from steersman.apiserver.admission.interface import Plugin
+    from steersman.apiserver.registry.watch_cache import WatchCache
+
+
+def default_plugins(cache_of: Callable[[str], WatchCache], *, dice: Dice) -> tuple[Plugin, ...]:
+    """New plugins; ``cache_of`` finds a resource's cache by name (``nodes``, ``storageclasses.storage.k8s.io``)."""
+    return (
+        NamespaceLifecycle(cache_of("namespaces")),
+        ServiceAccount(cache_of("serviceaccounts"), dice=dice),
+        TaintNodesByCondition(),
+        Priority(cache_of("priorityclasses.scheduling.k8s.io")),
+        DefaultTolerationSeconds(),
+        DefaultStorageClass(cache_of("storageclasses.storage.k8s.io")),
+        StorageObjectInUseProtection(),
+        RuntimeClass(cache_of("runtimeclasses.node.k8s.io")),
+        PodTopologyLabels(cache_of("nodes")),
+    )

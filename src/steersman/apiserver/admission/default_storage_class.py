@@ -1,0 +1,57 @@
+"""``DefaultStorageClass``: a claim that names no class gets the default one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
+
+from steersman.apiserver.admission.interface import Attributes, Operation, Plugin
+from steersman.apiserver.admission.lookups import Lookup
+
+if TYPE_CHECKING:
+    from steersman.apiserver.registry.watch_cache import WatchCache
+    from steersman.schema.resources import Resource
+
+_DEFAULT_ANNOTATIONS: Final = (
+    "storageclass.kubernetes.io/is-default-class",
+    "storageclass.beta.kubernetes.io/is-default-class",
+)
+_CLASS_ANNOTATION: Final = "volume.beta.kubernetes.io/storage-class"
+
+
+class _Class(NamedTuple):
+    name: str
+    created: str
+    is_default: bool
+
+
+class DefaultStorageClass(Plugin):
+    """Claims that are created; an empty class name is a choice, too."""
+
+    name: ClassVar[str] = "DefaultStorageClass"
+
+    def __init__(self, storage_classes: WatchCache) -> None:
+        self._classes: Final = Lookup(storage_classes, _read)
+
+    def handles(self, resource: Resource, subresource: str, operation: Operation) -> bool:
+        """Creation of claims."""
+        is_claim = resource.group_resource == "persistentvolumeclaims" and not subresource
+        return is_claim and operation is Operation.CREATE
+
+    async def admit(self, attributes: Attributes) -> None:
+        """Name the newest of the default classes; of those of one second the first by name."""
+        claim = attributes.object
+        if claim is None or claim["spec"].get("storageClassName") is not None:
+            return
+        if _CLASS_ANNOTATION in (claim["metadata"].get("annotations") or {}):
+            return
+        defaults = [one for one in await self._classes.all() if one.is_default]
+        if defaults:
+            newest = max(one.created for one in defaults)
+            claim["spec"]["storageClassName"] = min(one.name for one in defaults if one.created == newest)
+
+
+def _read(tree: dict[str, Any]) -> _Class:
+    metadata = tree["metadata"]
+    annotations = metadata.get("annotations") or {}
+    is_default = any(annotations.get(name) == "true" for name in _DEFAULT_ANNOTATIONS)
+    return _Class(metadata["name"], metadata.get("creationTimestamp", ""), is_default=is_default)

@@ -1,0 +1,64 @@
+"""What plugins know of other objects: the watch caches' state, each object read once for as long as it does not change."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from steersman.apiserver.registry.entry import Entry
+    from steersman.apiserver.registry.watch_cache import WatchCache
+
+T = TypeVar("T")
+
+#: Answers kept per look-up; all are forgotten when there are more (objects that went are among them).
+_KEPT_MAX: Final = 4096
+
+
+class Lookup(Generic[T]):
+    """Objects of one kind as a plugin wants them: ``read`` makes of a tree what the plugin needs of it."""
+
+    def __init__(self, cache: WatchCache, read: Callable[[dict[str, Any]], T]) -> None:
+        self._cache: Final = cache
+        self._read: Final = read
+        self._kept: Final[dict[str, tuple[Entry, T]]] = {}
+
+    async def get(self, name: str, *, namespace: str = "") -> T | None:
+        """The object of that name, None when there is none. Of a remote store nothing is missing before it was asked."""
+        cache = self._cache
+        if not cache.is_ready:
+            await cache.ready()
+        key = cache.key(namespace, name)
+        entry = cache.get(key)
+        if entry is None and cache.remote:
+            await cache.wait_fresh()
+            entry = cache.get(key)
+        if entry is None:
+            self._kept.pop(key, None)
+            return None
+        return self._of(entry)
+
+    async def all(self, *, namespace: str = "") -> list[T]:
+        """All objects, or all of a namespace."""
+        cache = self._cache
+        if not cache.is_ready:
+            await cache.ready()
+        if not len(cache):
+            return []
+        return [self._of(entry) for entry in cache.snapshot(cache.scope(namespace))]
+
+    def _of(self, entry: Entry) -> T:
+        kept = self._kept.get(entry.key)
+        if kept is not None and kept[0] is entry:
+            return kept[1]
+        if len(self._kept) >= _KEPT_MAX:
+            self._kept.clear()
+        value = self._read(entry.tree())
+        self._kept[entry.key] = (entry, value)
+        return value
+
+
+def whole(tree: dict[str, Any]) -> dict[str, Any]:
+    """For plugins that look at the object as it is; they must not change it."""
+    return tree

@@ -1,0 +1,101 @@
+"""``Priority``: a pod's class becomes numbers that the scheduler compares."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
+
+from steersman.apiserver.admission.interface import Attributes, Operation, Plugin
+from steersman.apiserver.admission.lookups import Lookup
+
+if TYPE_CHECKING:
+    from steersman.apiserver.registry.watch_cache import WatchCache
+    from steersman.schema.resources import Resource
+
+    Tree = dict[str, Any]
+
+PREEMPT_LOWER: Final = "PreemptLowerPriority"
+
+
+class _Class(NamedTuple):
+    """What a PriorityClass gives."""
+
+    name: str
+    value: int
+    policy: str | None
+    is_default: bool
+
+
+#: For pods without a class, where no class is the default.
+_NO_CLASS: Final = _Class("", 0, PREEMPT_LOWER, is_default=True)
+
+
+class Priority(Plugin):
+    """Pods get their priority at creation and keep it; only one class may be everybody's default."""
+
+    name: ClassVar[str] = "Priority"
+
+    def __init__(self, priority_classes: WatchCache) -> None:
+        self._classes: Final = Lookup(priority_classes, _read)
+
+    def handles(self, resource: Resource, subresource: str, operation: Operation) -> bool:
+        """Pods and priority classes that are created or updated."""
+        if subresource or operation not in (Operation.CREATE, Operation.UPDATE):
+            return False
+        return resource.group_resource in ("pods", "priorityclasses.scheduling.k8s.io")
+
+    async def admit(self, attributes: Attributes) -> None:
+        """Write the class's numbers into the pod. 403 for an unknown class, and for numbers that differ from it."""
+        pod = attributes.object
+        if pod is None or attributes.group_resource != "pods":
+            return
+        spec = pod["spec"]
+        if attributes.operation is Operation.UPDATE:
+            _keep(spec, (attributes.old_object or {}).get("spec") or {})
+            return
+        name = spec.get("priorityClassName")
+        chosen = await self._classes.get(name) if name else await self._default()
+        if chosen is None:
+            raise attributes.forbidden(f"no PriorityClass with name {name} was found")
+        if chosen.name:
+            spec["priorityClassName"] = chosen.name
+        if spec.get("priority") not in (None, chosen.value):
+            raise attributes.forbidden(
+                f"the integer value of priority ({spec['priority']}) must not be provided in pod spec; "
+                f"priority admission controller computed {chosen.value} from the given PriorityClass name"
+            )
+        spec["priority"] = chosen.value
+        if chosen.policy is not None:
+            if spec.get("preemptionPolicy") not in (None, chosen.policy):
+                raise attributes.forbidden(
+                    f"the string value of PreemptionPolicy ({spec['preemptionPolicy']}) must not be provided in pod spec; "
+                    f"priority admission controller computed {chosen.policy} from the given PriorityClass name"
+                )
+            spec["preemptionPolicy"] = chosen.policy
+
+    async def validate(self, attributes: Attributes) -> None:
+        """403 for a second default class."""
+        new = attributes.object
+        if new is None or attributes.group_resource == "pods" or not new.get("globalDefault"):
+            return
+        default = await self._default()
+        is_another = attributes.operation is Operation.CREATE or default.name != new["metadata"]["name"]
+        if default.name and is_another:
+            raise attributes.forbidden(
+                f"PriorityClass {default.name} is already marked as default. Only one default can exist"
+            )
+
+    async def _default(self) -> _Class:
+        """The lowest of the default classes (there can be two after a race)."""
+        defaults = [one for one in await self._classes.all() if one.is_default]
+        return min(defaults, key=lambda one: one.value) if defaults else _NO_CLASS
+
+
+def _read(tree: Tree) -> _Class:
+    is_default = bool(tree.get("globalDefault"))
+    return _Class(tree["metadata"]["name"], tree.get("value", 0), tree.get("preemptionPolicy"), is_default=is_default)
+
+
+def _keep(spec: Tree, old: Tree) -> None:
+    for field in ("priority", "preemptionPolicy"):
+        if spec.get(field) is None and old.get(field) is not None:
+            spec[field] = old[field]

@@ -1,0 +1,126 @@
+"""``RuntimeClass``: a pod gets the overhead and the placement of the runtime that it asks for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from steersman.apimachinery.quantity import parse
+from steersman.apiserver.admission.interface import Attributes, Operation, Plugin
+from steersman.apiserver.admission.lookups import Lookup, whole
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from steersman.apiserver.registry.watch_cache import WatchCache
+    from steersman.schema.resources import Resource
+
+    Tree = dict[str, Any]
+
+_DIFFERS: Final = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead"
+
+
+class RuntimeClass(Plugin):
+    """Pods that are created."""
+
+    name: ClassVar[str] = "RuntimeClass"
+
+    def __init__(self, runtime_classes: WatchCache) -> None:
+        self._classes: Final = Lookup(runtime_classes, whole)
+
+    def handles(self, resource: Resource, subresource: str, operation: Operation) -> bool:
+        """Creation of pods."""
+        return resource.group_resource == "pods" and not subresource and operation is Operation.CREATE
+
+    async def admit(self, attributes: Attributes) -> None:
+        """403 for an unknown class, and for an overhead or node selector that contradicts it."""
+        if attributes.object is None:
+            return
+        spec = attributes.object["spec"]
+        runtime_class = await self._class(attributes, spec)
+        overhead = _overhead(runtime_class)
+        if overhead is not None:
+            if spec.get("overhead") and not _same_amounts(spec["overhead"], overhead):
+                raise attributes.forbidden(_DIFFERS)
+            spec["overhead"] = dict(overhead)
+        scheduling = (runtime_class or {}).get("scheduling")
+        if scheduling is not None:
+            _add_scheduling(attributes, spec, scheduling)
+
+    async def validate(self, attributes: Attributes) -> None:
+        """403 when the overhead is not the class's in the end."""
+        if attributes.object is None:
+            return
+        spec = attributes.object["spec"]
+        overhead = _overhead(await self._class(attributes, spec))
+        if overhead is None:
+            if spec.get("overhead") is not None:
+                raise attributes.forbidden(
+                    "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
+                )
+        elif not _same_amounts(spec.get("overhead") or {}, overhead):
+            raise attributes.forbidden(_DIFFERS)
+
+    async def _class(self, attributes: Attributes, spec: Tree) -> Tree | None:
+        name = spec.get("runtimeClassName")
+        if name is None:
+            return None
+        found = await self._classes.get(name)
+        if found is None:
+            raise attributes.forbidden(f'pod rejected: RuntimeClass "{name}" not found')
+        return found
+
+
+def _overhead(runtime_class: Tree | None) -> Tree | None:
+    overhead = (runtime_class or {}).get("overhead")
+    return None if overhead is None else overhead.get("podFixed") or {}
+
+
+def _same_amounts(one: Tree, other: Tree) -> bool:
+    return one.keys() == other.keys() and all(parse(amount) == parse(other[name]) for name, amount in one.items())
+
+
+def _add_scheduling(attributes: Attributes, spec: Tree, scheduling: Tree) -> None:
+    selector = dict(spec.get("nodeSelector") or {})
+    for key, value in (scheduling.get("nodeSelector") or {}).items():
+        if selector.setdefault(key, value) != value:
+            raise attributes.forbidden(
+                f"conflict: runtimeClass.scheduling.nodeSelector[{key}] = {value}; "
+                f"pod.spec.nodeSelector[{key}] = {selector[key]}"
+            )
+    if selector:
+        spec["nodeSelector"] = selector
+    tolerations = merge_tolerations(spec.get("tolerations") or (), scheduling.get("tolerations") or ())
+    if tolerations:
+        spec["tolerations"] = tolerations
+
+
+def merge_tolerations(first: Sequence[Tree], second: Sequence[Tree]) -> list[Tree]:
+    """Both lists as one, without what another of them covers; of equal ones the first stays."""
+    everything = [*first, *second]
+    merged: list[Tree] = []
+    for position, one in enumerate(everything):
+        if any(_covers(other, one) for other in merged):
+            continue
+        if any(other != one and _covers(other, one) for other in everything[position + 1 :]):
+            continue
+        merged.append(one)
+    return merged
+
+
+def _covers(wide: Tree, narrow: Tree) -> bool:
+    """Whether ``wide`` tolerates all that ``narrow`` does."""
+    if wide == narrow:
+        return True
+    if wide.get("key", "") != narrow.get("key", "") and (wide.get("key") or wide.get("operator") != "Exists"):
+        return False
+    if wide.get("effect") and wide["effect"] != narrow.get("effect"):
+        return False
+    seconds = wide.get("tolerationSeconds")
+    if wide.get("effect") == "NoExecute" and seconds is not None:
+        own = narrow.get("tolerationSeconds")
+        if own is None or own > seconds:
+            return False
+    if wide.get("operator") == "Exists":
+        return True
+    is_equal = wide.get("operator", "Equal") == "Equal" and narrow.get("operator") == "Equal"
+    return is_equal and wide.get("value", "") == narrow.get("value", "")

@@ -1,0 +1,180 @@
+"""``ServiceAccount``: every pod runs as an account that exists, and gets its token and its pull secrets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from steersman.apimachinery.errors import not_found
+from steersman.apimachinery.names import generate_name
+from steersman.apiserver.admission.interface import Attributes, Operation, Plugin
+from steersman.apiserver.admission.lookups import Lookup, whole
+from steersman.apiserver.registry.podspec.secrets import secret_names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from steersman.apimachinery.names import Dice
+    from steersman.apiserver.registry.watch_cache import WatchCache
+    from steersman.schema.resources import Resource
+
+    Tree = dict[str, Any]
+
+DEFAULT_ACCOUNT: Final = "default"
+MIRROR_ANNOTATION: Final = "kubernetes.io/config.mirror"
+ENFORCE_ANNOTATION: Final = "kubernetes.io/enforce-mountable-secrets"
+TOKEN_VOLUME_PREFIX: Final = "kube-api-access-"  # noqa: S105 — the name of a volume
+TOKEN_PATH: Final = "/var/run/secrets/kubernetes.io/serviceaccount"  # noqa: S105 — where tokens are mounted
+#: An hour and seven seconds: kubelets know by it that the token was not asked for, and make it last longer.
+TOKEN_SECONDS: Final = 3607
+
+
+class ServiceAccount(Plugin):
+    """On pods that are created; ephemeral containers are only held to the account's secrets."""
+
+    name: ClassVar[str] = "ServiceAccount"
+
+    def __init__(self, accounts: WatchCache, *, dice: Dice) -> None:
+        self._accounts: Final = Lookup(accounts, whole)
+        self._dice: Final = dice
+
+    def handles(self, resource: Resource, subresource: str, operation: Operation) -> bool:
+        """Creation of pods, and changes of their ephemeral containers."""
+        if resource.name != "pods" or resource.group:
+            return False
+        if subresource == "ephemeralcontainers":
+            return operation is Operation.UPDATE
+        return not subresource and operation is Operation.CREATE
+
+    async def admit(self, attributes: Attributes) -> None:
+        """Fill in the account, its token volume and its pull secrets. 403 when there is no such account."""
+        pod = attributes.object
+        if pod is None or attributes.subresource:
+            return
+        if _is_mirror(pod):
+            _check_mirror(attributes, pod)
+            return
+        spec = pod["spec"]
+        name = spec.get("serviceAccountName") or DEFAULT_ACCOUNT
+        spec["serviceAccountName"] = spec["serviceAccount"] = name
+        account = await self._account(attributes, name)
+        if _mounts_token(spec, account):
+            self._mount_token(spec)
+        if not spec.get("imagePullSecrets") and account.get("imagePullSecrets"):
+            spec["imagePullSecrets"] = [{"name": ref["name"]} for ref in account["imagePullSecrets"] if ref.get("name")]
+
+    async def validate(self, attributes: Attributes) -> None:
+        """The account is there, and where it says so the pod uses no secrets but the account's."""
+        pod = attributes.object
+        if pod is None:
+            return
+        if attributes.subresource:
+            if _is_mirror(pod):
+                return
+        elif _is_mirror(pod):
+            _check_mirror(attributes, pod)
+            return
+        name = pod["spec"].get("serviceAccountName")
+        if not name:
+            pod_name = pod["metadata"].get("name", "")
+            raise attributes.forbidden(f"no service account specified for pod {attributes.namespace}/{pod_name}")
+        account = await self._account(attributes, name)
+        annotations = account["metadata"].get("annotations") or {}
+        if annotations.get(ENFORCE_ANNOTATION, "").lower() in ("1", "t", "true"):
+            for fault in _unlisted_secrets(pod["spec"], account):
+                raise attributes.forbidden(fault)
+
+    async def _account(self, attributes: Attributes, name: str) -> Tree:
+        account = await self._accounts.get(name, namespace=attributes.namespace)
+        if account is None:
+            why = not_found("serviceaccount", name).message
+            raise attributes.forbidden(f"error looking up service account {attributes.namespace}/{name}: {why}")
+        return account
+
+    def _mount_token(self, spec: Tree) -> None:
+        """Mount the token where a container has nothing at its place; one volume serves all."""
+        names = [volume["name"] for volume in spec.get("volumes") or ()]
+        existing = next((name for name in names if name.startswith(TOKEN_VOLUME_PREFIX)), None)
+        name = existing or generate_name(TOKEN_VOLUME_PREFIX, self._dice)
+        needed = False
+        for containers in ("initContainers", "containers"):
+            for container in spec.get(containers) or ():
+                mounts = container.get("volumeMounts") or []
+                if all(mount.get("mountPath") != TOKEN_PATH for mount in mounts):
+                    container["volumeMounts"] = [*mounts, {"name": name, "readOnly": True, "mountPath": TOKEN_PATH}]
+                    needed = True
+        if needed and existing is None:
+            volume = {"name": name, "projected": _token_source()}
+            spec["volumes"] = [*(spec.get("volumes") or ()), volume]
+
+
+def _token_source() -> Tree:
+    """A token, the cluster's CA and the namespace, as ``rest.InClusterConfig`` looks for them."""
+    namespace = {"path": "namespace", "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.namespace"}}
+    return {
+        "defaultMode": 0o644,
+        "sources": [
+            {"serviceAccountToken": {"expirationSeconds": TOKEN_SECONDS, "path": "token"}},
+            {"configMap": {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
+            {"downwardAPI": {"items": [namespace]}},
+        ],
+    }
+
+
+def _is_mirror(pod: Tree) -> bool:
+    return MIRROR_ANNOTATION in (pod["metadata"].get("annotations") or {})
+
+
+def _check_mirror(attributes: Attributes, pod: Tree) -> None:
+    """A kubelet's copy of a static pod may not use what only the API server could give it."""
+    spec = pod["spec"]
+    if spec.get("serviceAccountName"):
+        raise attributes.forbidden("a mirror pod may not reference service accounts")
+    if any(secret_names(spec)):
+        raise attributes.forbidden("a mirror pod may not reference secrets")
+    for volume in spec.get("volumes") or ():
+        for source in (volume.get("projected") or {}).get("sources") or ():
+            if source.get("serviceAccountToken") is not None:
+                raise attributes.forbidden("a mirror pod may not use ServiceAccountToken volume projections")
+
+
+def _mounts_token(spec: Tree, account: Tree) -> bool:
+    """The pod decides, else the account; else yes."""
+    for decider in (spec, account):
+        decision = decider.get("automountServiceAccountToken")
+        if decision is not None:
+            return bool(decision)
+    return True
+
+
+def _unlisted_secrets(spec: Tree, account: Tree) -> Iterator[str]:
+    """What the pod uses of secrets that its account does not list, in upstream's order."""
+    mountable = {ref.get("name") for ref in account.get("secrets") or ()}
+    ending = f"is not allowed because service account {account['metadata']['name']} does not reference that"
+    for volume in spec.get("volumes") or ():
+        secret = volume.get("secret")
+        if secret is not None and secret.get("secretName") not in mountable:
+            yield f'volume with secret.secretName="{secret.get("secretName", "")}" {ending} secret'
+    for kind, containers in (
+        ("init container", "initContainers"),
+        ("container", "containers"),
+        ("ephemeral container", "ephemeralContainers"),
+    ):
+        for container in spec.get(containers) or ():
+            yield from _unlisted_in_container(f"{kind} {container['name']}", container, mountable, ending)
+    pullable = {ref.get("name") for ref in account.get("imagePullSecrets") or ()}
+    for position, ref in enumerate(spec.get("imagePullSecrets") or ()):
+        if ref.get("name") not in pullable:
+            yield f'imagePullSecrets[{position}].name="{ref.get("name", "")}" {ending} imagePullSecret'
+
+
+def _unlisted_in_container(who: str, container: Tree, mountable: set[Any], ending: str) -> Iterator[str]:
+    for variable in container.get("env") or ():
+        ref = (variable.get("valueFrom") or {}).get("secretKeyRef")
+        if ref is not None and ref.get("name") not in mountable:
+            yield (
+                f'{who} with envVar {variable["name"]} referencing secret.secretName="{ref.get("name", "")}" {ending} secret'
+            )
+    for source in container.get("envFrom") or ():
+        ref = source.get("secretRef")
+        if ref is not None and ref.get("name") not in mountable:
+            yield f'{who} with envFrom referencing secret.secretName="{ref.get("name", "")}" {ending} secret'

@@ -1,0 +1,48 @@
+"""``PodTopologyLabels``: a pod that has a node is labelled with the node's zone and region."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from steersman.apiserver.admission.interface import Attributes, Operation, Plugin
+from steersman.apiserver.admission.lookups import Lookup
+
+if TYPE_CHECKING:
+    from steersman.apiserver.registry.watch_cache import WatchCache
+    from steersman.schema.resources import Resource
+
+LABELS: Final = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
+
+
+class PodTopologyLabels(Plugin):
+    """Pods created with a node, and bindings; the binding's labels go over to the pod."""
+
+    name: ClassVar[str] = "PodTopologyLabels"
+
+    def __init__(self, nodes: WatchCache) -> None:
+        self._labels: Final = Lookup(nodes, _read)
+
+    def handles(self, resource: Resource, subresource: str, operation: Operation) -> bool:
+        """Creation of pods and of what binds them."""
+        if operation is not Operation.CREATE or resource.group:
+            return False
+        return (resource.name, subresource) in (("pods", ""), ("pods", "binding"), ("bindings", ""))
+
+    async def admit(self, attributes: Attributes) -> None:
+        """Copy the labels over the object's own; a node that is unknown gives none."""
+        obj = attributes.object
+        if obj is None:
+            return
+        if attributes.subresource or attributes.resource.name == "bindings":
+            target = obj.get("target") or {}
+            node = target.get("name") if target.get("kind") in (None, "", "Node") else None
+        else:
+            node = (obj.get("spec") or {}).get("nodeName")
+        labels = await self._labels.get(node) if node else None
+        if labels:
+            obj["metadata"]["labels"] = {**(obj["metadata"].get("labels") or {}), **labels}
+
+
+def _read(tree: dict[str, Any]) -> dict[str, str]:
+    labels = tree["metadata"].get("labels") or {}
+    return {name: labels[name] for name in LABELS if name in labels}
