@@ -12,7 +12,6 @@ from steersman.apimachinery.managedfields.conflicts import OwnershipError
 from steersman.apimachinery.managedfields.entries import APPLY, UPDATE, Managed, Owned, Owner, owner_of
 from steersman.apimachinery.managedfields.listkeys import UnkeyedItemError
 from steersman.apimachinery.managedfields.merge import merge_objects
-from steersman.apimachinery.managedfields.owned import field_set
 from steersman.apimachinery.managedfields.ownership import (
     ResetFields,
     filter_of,
@@ -22,7 +21,9 @@ from steersman.apimachinery.managedfields.ownership import (
     settle,
 )
 from steersman.apimachinery.managedfields.schema import Schema, Tree, Versions
-from steersman.apimachinery.managedfields.shapes import copy_tree, equal_exactly, is_strict
+from steersman.apimachinery.managedfields.shapes import is_strict, root_shape
+from steersman.apimachinery.managedfields.trees import copy_tree, equal_exactly
+from steersman.apimachinery.managedfields.unchanged import repeats
 from steersman.apimachinery.managedfields.updating import take_over
 from steersman.apimachinery.managedfields.validate import faults_of, faults_text
 
@@ -59,6 +60,12 @@ def apply(
     when others own what would change and ``force`` is off; 500, as upstream, for a config that does not fit the type.
     """
     _check_kind(config, api_version, kind)
+    owner = owner_of(manager, APPLY, api_version, subresource)
+    if live is not None and _repeats_last(live, config, owner, struct, api_version):
+        obj = _copy(live)
+        if manager == lastapplied.KUBECTL:
+            lastapplied.keep_up(obj, config)
+        return obj
     schema = Schema(struct, api_version, versions)
     reset = filter_of(reset_fields)
     managed = entries.read(None if live is None else live["metadata"].get("managedFields"))
@@ -68,7 +75,6 @@ def apply(
             first = owner_of(BEFORE_FIRST_APPLY, UPDATE, api_version, subresource)
             _take_over_all(live, managed, owner=first, schema=schema, time=time, reset=reset)
     fields = _applied_fields(config, struct, reset)
-    owner = owner_of(manager, APPLY, api_version, subresource)
     last = managed.get(owner)
     change = _Change(live, config, fields, managed, owner, schema, reset)
     obj, managed = change.as_kubectl(force=force) if manager == lastapplied.KUBECTL else change.merge(force=force)
@@ -79,6 +85,22 @@ def apply(
     _record(obj, managed, owner, fields=ownable(fields), last=last, api_version=api_version, time=time)
     if manager == lastapplied.KUBECTL:
         lastapplied.keep_up(obj, config)
+    return obj
+
+
+def _repeats_last(live: Tree, config: Tree, owner: Owner, struct: Struct, api_version: str) -> bool:
+    """Whether this owner applies once more what stands there as he applied it."""
+    owners = entries.read(live["metadata"].get("managedFields"))
+    last = owners.get(owner)
+    if last is None or any(owned.api_version != api_version for owned in owners.values()):
+        return False
+    return repeats(config, live, last.fields, struct)
+
+
+def _copy(live: Tree) -> Tree:
+    """A copy of the object; its owners are values and may be shared."""
+    obj: Tree = copy_tree(_without_managed_fields(live))
+    obj["metadata"]["managedFields"] = live["metadata"]["managedFields"]
     return obj
 
 
@@ -125,7 +147,7 @@ def _applied_fields(config: Tree, struct: Struct, reset: Filter | None) -> Node:
     faults = faults_of(config, struct)
     if faults:
         raise errors.plain_error(f"failed to create typed patch object ({_title(config)}): {faults_text(faults)}")
-    fields = field_set(config, struct)
+    fields = root_shape(struct).below(config)
     return fields if reset is None else reset(fields)
 
 
@@ -187,7 +209,7 @@ class _Change:
             reconcile_all(managed, schema)
             last = managed.get(owner)
             managed[owner] = Owned(self.fields, schema.api_version, "")
-            merged = merge_objects(self.live, self.config, schema.struct)
+            merged = merge_objects(self.live, self.config, root_shape(schema.struct))
             new = prune(merged, managed, own=owner, last=last, schema=schema)
             settle(self.live, new, managed, schema=schema, reset=self.reset, own=owner, force=force)
         except UnkeyedItemError as error:

@@ -10,13 +10,14 @@ from operator import eq
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from steersman.apimachinery.managedfields.elements import SELF
-from steersman.apimachinery.managedfields.fieldset import Node, in_order
-from steersman.apimachinery.managedfields.listkeys import MISSING, elements_of
-from steersman.apimachinery.managedfields.shapes import DEDUCED, equal_exactly, field_type, is_leaf, is_strict
-from steersman.schema.model import ListOf, ListType, MapOf, Scalar, Struct, Type
+from steersman.apimachinery.managedfields.fieldset import Filter, Node, in_order
+from steersman.apimachinery.managedfields.shapes import DEDUCED, ListShape, ObjectShape, Shape, is_strict, root_shape
+from steersman.apimachinery.managedfields.trees import equal_exactly
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
+
+    from steersman.schema.model import Struct
 
 #: Identity and bookkeeping of an object, which nobody owns.
 UNOWNED: Final = frozenset({"apiVersion", "kind"})
@@ -33,9 +34,8 @@ UNOWNED_METADATA: Final = frozenset(
         "uid",
     }
 )
-
-
-_NONE: Final[list[Any]] = []
+_MISSING: Final = object()
+_NO_ITEMS: Final[list[Any]] = []
 
 
 class Comparison(NamedTuple):
@@ -45,40 +45,44 @@ class Comparison(NamedTuple):
     changed: Node
     removed: Node
 
-    def without(self, reset: Callable[[Node], Node]) -> Comparison:
+    def without(self, reset: Filter) -> Comparison:
         """The same, of the fields only that the filter keeps."""
         return Comparison(reset(self.changed), reset(self.removed))
 
 
 def compare_objects(live: dict[str, Any], new: dict[str, Any], struct: Struct) -> Comparison:
-    """How two objects of a kind differ, their identity aside. Raises UnkeyedItemError for a list item without its key."""
+    """How two objects of a kind differ, their identity aside. Raises UnkeyedItemError."""
     walk = _Walk(eq if is_strict(struct) else equal_exactly)
+    shape = root_shape(struct)
     changed: Node = {}
     removed: Node = {}
-    for name in {**live, **new}:
+    for name, value in new.items():
         if name in UNOWNED:
             continue
-        type_ = field_type(struct, name)
-        old, value = live.get(name, MISSING), new.get(name, MISSING)
-        if name == "metadata" and type_.__class__ is Struct:
-            sub_changed: Node = {}
-            sub_removed: Node = {}
-            walk.object(_owned_metadata(old), _owned_metadata(value), type_, sub_changed, sub_removed)
-            _put("f:metadata", sub_changed, sub_removed, changed, removed)
-        elif old is MISSING:
-            changed[f"f:{name}"] = everything(value, type_)
-        elif value is MISSING:
-            removed[f"f:{name}"] = everything(old, type_)
+        old = live.get(name, _MISSING)
+        if old is value:
+            continue
+        element, part = shape.step(name)
+        if name == "metadata":
+            if old is _MISSING:
+                old = None
+            walk.value(element, _owned_metadata(old), _owned_metadata(value), part, changed, removed)
+        elif old is _MISSING:
+            changed[element] = part.everything(value)
         elif not walk.equal(old, value):
-            walk.value(f"f:{name}", old, value, type_, changed, removed)
+            walk.value(element, old, value, part, changed, removed)
+    for name, old in live.items():
+        if name not in new and name not in UNOWNED:
+            element, part = shape.step(name)
+            removed[element] = part.everything(_owned_metadata(old) if name == "metadata" else old)
     return Comparison(in_order(changed), in_order(removed))
 
 
-def compare_trees(live: Any, new: Any, struct: Struct) -> Comparison:
+def compare_trees(live: dict[str, Any], new: dict[str, Any], struct: Struct) -> Comparison:
     """How two trees of a type differ, everything counted."""
     changed: Node = {}
     removed: Node = {}
-    _Walk(equal_exactly).object(live, new, struct, changed, removed)
+    _Walk(equal_exactly).object(live, new, root_shape(struct), changed, removed)
     return Comparison(in_order(changed), in_order(removed))
 
 
@@ -86,57 +90,6 @@ def _owned_metadata(metadata: Any) -> dict[str, Any]:
     if metadata.__class__ is not dict:
         return {}
     return {name: value for name, value in metadata.items() if name not in UNOWNED_METADATA}
-
-
-def everything(value: Any, type_: Type) -> Node:
-    """All that comes or goes with a value, the value itself a member and everything below it too."""
-    cls = type_.__class__
-    if cls is Scalar or not value:
-        return {}
-    if cls is ListOf:
-        if type_.list_type is ListType.ATOMIC or value.__class__ is not list:  # type: ignore[union-attr]  # a ListOf
-            return {}
-        return _all_items(value, type_)  # type: ignore[arg-type]  # a ListOf
-    if value.__class__ is not dict or type_.atomic:  # type: ignore[union-attr]  # a Struct or MapOf
-        return {}
-    node: Node = {SELF: {}}
-    if cls is MapOf:
-        type_ = type_.value  # type: ignore[union-attr]  # a MapOf
-        for name in sorted(value):
-            node[f"f:{name}"] = {} if type_.__class__ is Scalar else everything(value[name], type_)
-        return node
-    fields = type_.fields  # type: ignore[union-attr]  # a Struct
-    for name in sorted(value):
-        field = fields.get(name)
-        if field is None:
-            node[f"f:{name}"] = everything(value[name], DEDUCED)
-        else:
-            below = field.type
-            node[f"f:{name}"] = {} if below.__class__ is Scalar else everything(value[name], below)
-    return node
-
-
-def _all_items(items: list[Any], type_: ListOf) -> Node:
-    elements = elements_of(items, type_)
-    node: Node = {SELF: {}}
-    item_type = type_.item
-    if item_type.__class__ is Scalar:
-        node.update((element, {}) for element in elements)
-    elif len(elements) == 1:
-        node[elements[0]] = everything(items[0], item_type)
-        return node
-    else:
-        for element, item in zip(elements, items, strict=True):
-            # An item that is there twice is owned as a whole.
-            node[element] = {} if element in node else everything(item, item_type)
-    return in_order(node)
-
-
-def _put(element: str, sub_changed: Node, sub_removed: Node, changed: Node, removed: Node) -> None:
-    if sub_changed:
-        changed[element] = in_order(sub_changed)
-    if sub_removed:
-        removed[element] = in_order(sub_removed)
 
 
 class _Walk:
@@ -148,85 +101,82 @@ class _Walk:
         self.equal = equal
 
     def value(  # noqa: PLR0917 — the hot path: keywords cost
-        self, element: str, old: Any, new: Any, type_: Type, changed: Node, removed: Node
+        self, element: str, old: Any, new: Any, shape: Shape, changed: Node, removed: Node
     ) -> None:
-        """Two values that differ, at ``element`` of a node."""
-        if type_ is DEDUCED:
-            self._deduced(element, old, new, changed, removed)
-            return
-        shape = list if type_.__class__ is ListOf else dict
-        mixed = (old is not None and old.__class__ is not shape) or (new is not None and new.__class__ is not shape)
-        if is_leaf(type_) or mixed or (not old and not new):
+        """Two values that differ, or two objects, at ``element`` of a node."""
+        if shape.is_leaf:
             changed[element] = {}
             return
         sub_changed: Node = {}
         sub_removed: Node = {}
-        if shape is list:
-            self.list(old or [], new or [], type_, sub_changed, sub_removed)  # type: ignore[arg-type]  # a ListOf
+        kind = list if isinstance(shape, ListShape) else dict
+        was, now = old.__class__ is kind, new.__class__ is kind
+        if (was or old is None) and (now or new is None):
+            if not old and not new:
+                if old.__class__ is not new.__class__:
+                    changed[element] = {}
+                return
+        elif shape is DEDUCED:
+            # What turns into or from something else than an object changes as a whole, and its parts come or go.
+            sub_changed[SELF] = {}
         else:
-            self.object(old or {}, new or {}, type_, sub_changed, sub_removed)  # type: ignore[arg-type]  # no ListOf
-        _put(element, sub_changed, sub_removed, changed, removed)
-
-    def _deduced(self, element: str, old: Any, new: Any, changed: Node, removed: Node) -> None:
-        """Without a type only objects have parts; an object that turns into something else loses all of them."""
-        was_object, is_object = old.__class__ is dict, new.__class__ is dict
-        sub_changed: Node = {}
-        sub_removed: Node = {}
-        if (was_object and old) or (is_object and new):
-            self.object(old if was_object else {}, new if is_object else {}, DEDUCED, sub_changed, sub_removed)
-        whole = not (was_object or old is None) or not (is_object or new is None) or not (old or new)
-        if whole:
-            sub_changed = {SELF: {}, **sub_changed} if sub_changed else {}
-            changed[element] = in_order(sub_changed)
-        _put(element, sub_changed, sub_removed, changed, removed)
+            changed[element] = {}
+            return
+        if isinstance(shape, ListShape):
+            self.list(old or _NO_ITEMS, new or _NO_ITEMS, shape, sub_changed, sub_removed)
+        elif isinstance(shape, ObjectShape):
+            self.object(old if was else {}, new if now else {}, shape, sub_changed, sub_removed)
+        if sub_changed:
+            changed[element] = in_order(sub_changed) if len(sub_changed) > 1 or SELF not in sub_changed else {}
+        if sub_removed:
+            removed[element] = in_order(sub_removed)
 
     def object(
-        self, old: dict[str, Any], new: dict[str, Any], type_: Struct | MapOf, changed: Node, removed: Node
+        self, old: dict[str, Any], new: dict[str, Any], shape: ObjectShape, changed: Node, removed: Node
     ) -> None:
         """Two objects, field by field."""
         equal = self.equal
         for name, value in new.items():
-            was = old.get(name, MISSING)
-            if was is MISSING:
-                changed[f"f:{name}"] = everything(value, field_type(type_, name))
+            was = old.get(name, _MISSING)
+            if was is _MISSING:
+                element, part = shape.step(name)
+                changed[element] = part.everything(value)
             elif was is not value and not equal(was, value):
-                self.value(f"f:{name}", was, value, field_type(type_, name), changed, removed)
+                element, part = shape.step(name)
+                self.value(element, was, value, part, changed, removed)
         for name, was in old.items():
             if name not in new:
-                removed[f"f:{name}"] = everything(was, field_type(type_, name))
+                element, part = shape.step(name)
+                removed[element] = part.everything(was)
 
-    def list(self, old: list[Any], new: list[Any], type_: ListOf, changed: Node, removed: Node) -> None:
+    def list(self, old: list[Any], new: list[Any], shape: ListShape, changed: Node, removed: Node) -> None:
         """Two lists, item by item, wherever the items stand; those that are there twice are one leaf together."""
-        olds, news = _grouped(old, type_), _grouped(new, type_)
-        item_type = type_.item
-        for element in _unique(olds, news):
-            was, now = olds.get(element, _NONE), news.get(element, _NONE)
+        olds, news = _grouped(old, shape), _grouped(new, shape)
+        part = shape.item
+        for element in {**olds, **news}:
+            was, now = olds.get(element, _NO_ITEMS), news.get(element, _NO_ITEMS)
             if len(was) <= 1 and len(now) <= 1:
                 if not was:
-                    changed[element] = everything(now[0], item_type)
+                    changed[element] = part.everything(now[0])
                 elif not now:
-                    removed[element] = everything(was[0], item_type)
+                    removed[element] = part.everything(was[0])
                 elif not self.equal(was[0], now[0]):
-                    self.value(element, was[0], now[0], item_type, changed, removed)
+                    self.value(element, was[0], now[0], part, changed, removed)
             elif len(was) > 1 and len(now) > 1:
                 if not self.equal(was, now):
                     changed[element] = {}
             elif len(was) > 1:
                 removed[element] = {}
                 if now:
-                    changed[element] = everything(now[0], item_type)
+                    changed[element] = part.everything(now[0])
             else:
                 changed[element] = {}
                 if was:
-                    removed[element] = everything(was[0], item_type)
+                    removed[element] = part.everything(was[0])
 
 
-def _grouped(items: list[Any], type_: ListOf) -> dict[str, list[Any]]:
+def _grouped(items: list[Any], shape: ListShape) -> dict[str, list[Any]]:
     groups: dict[str, list[Any]] = {}
-    for element, item in zip(elements_of(items, type_), items, strict=True):
+    for element, item in zip(shape.keys.elements_of(items), items, strict=True):
         groups.setdefault(element, []).append(item)
     return groups
-
-
-def _unique(olds: Iterable[str], news: Iterable[str]) -> Iterable[str]:
-    return dict.fromkeys((*olds, *news))

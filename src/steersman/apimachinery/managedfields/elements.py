@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import lru_cache
 from typing import Any, Final
 
 from steersman.apimachinery.gotext import quote, to_json, to_value_text
@@ -96,6 +97,7 @@ def _shown(value: Any) -> str:
     return quote(value) if isinstance(value, str) else to_value_text(value)
 
 
+@lru_cache(maxsize=4096)
 def order(element: str) -> tuple[Any, ...]:
     """Sorts the elements of a node as upstream writes them: fields, list items, set items, positions."""
     if element == SELF:

@@ -135,14 +135,14 @@ def _join_below(left: Node, right: Node) -> Node:
 
 def difference(left: Node, right: Node) -> Node:
     """Members of ``left`` that are not members of ``right``. A member stays when only something below it goes."""
-    if not left or not right:
+    if not left or not right or left.keys().isdisjoint(right):
         return left
     return _subtract(left, right, whole=False) or {}
 
 
 def recursive_difference(left: Node, right: Node) -> Node:
     """As ``difference``; with a member of ``right`` goes everything below it too."""
-    if not left or not right:
+    if not left or not right or left.keys().isdisjoint(right):
         return left
     return _subtract(left, right, whole=True) or {}
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from steersman.apimachinery.gotext import to_json
 from steersman.apimachinery.managedfields.compare import compare_trees
 from steersman.apimachinery.managedfields.fieldset import Node, difference, has, of, paths
-from steersman.apimachinery.managedfields.owned import field_set
+from steersman.apimachinery.managedfields.shapes import root_shape
 from steersman.apimachinery.managedfields.validate import faults_of
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def _last_applied_fields(live: Tree, schema: Schema) -> Node:
     if faults_of(applied, struct) or faults_of(live, struct):
         return {}
     comparison = compare_trees(applied, live, struct)
-    return difference(difference(field_set(applied, struct), comparison.changed), comparison.removed)
+    return difference(difference(root_shape(struct).below(applied), comparison.changed), comparison.removed)
 
 
 def keep_up(obj: Tree, config: Tree) -> None:

@@ -2,69 +2,95 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from operator import itemgetter
 from typing import Any, Final
 
 from steersman.apimachinery.gotext import quote
-from steersman.apimachinery.managedfields.elements import list_item, set_item, value_text
+from steersman.apimachinery.managedfields.elements import list_item, set_item
 from steersman.schema.model import ListOf, Scalar, ScalarKind, Struct
 
-MISSING: Final = object()
+_MISSING: Final = object()
 _NUMBERS: Final = frozenset({ScalarKind.INT32, ScalarKind.INT64, ScalarKind.NUMBER, ScalarKind.INT_OR_STRING})
+#: Elements that a list type keeps before it starts anew.
+_ELEMENTS_MAX: Final = 4096
 
 
 class UnkeyedItemError(ValueError):
     """An item of a set or list map has no usable key."""
 
 
-def element_of(item: Any, type_: ListOf) -> str:
-    """The item's path element. Raises UnkeyedItemError when it has none."""
-    keys = type_.keys
-    if not keys:
-        return _set_element(item)
-    if item.__class__ is not dict:
-        raise UnkeyedItemError(
-            f"associative list with keys may not have {'a null element' if item is None else 'non-map elements'}"
-        )
-    if len(keys) == 1:
-        value = item.get(keys[0], MISSING)
-        if value.__class__ is str:
-            return f'k:{{"{keys[0]}":{value_text(value)}}}'
-    return list_item({key: item[key] if key in item else _default(type_, key) for key in keys})
+class ItemKeys:
+    """What tells the items of one list type apart. Elements are made once per key: names come again and again."""
 
+    __slots__ = ("_defaults", "_elements", "_get", "_keys")
 
-def elements_of(items: list[Any], type_: ListOf) -> list[str]:
-    """The path element of each item. Raises UnkeyedItemError when one has none."""
-    return [element_of(item, type_) for item in items]
+    def __init__(self, type_: ListOf) -> None:
+        self._keys = type_.keys
+        self._get = itemgetter(*type_.keys) if type_.keys else None
+        self._defaults = {key: value for key in type_.keys if (value := _default(type_, key)) is not _MISSING}
+        #: Key value, or the values in the order of the keys → element.
+        self._elements: dict[Any, str] = {}
 
+    def element_of(self, item: Any) -> str:
+        """The item's path element. Raises UnkeyedItemError when it has none."""
+        if self._get is None:
+            return self._set_element(item)
+        if item.__class__ is not dict:
+            what = "a null element" if item is None else "non-map elements"
+            raise UnkeyedItemError(f"associative list with keys may not have {what}")
+        try:
+            return self._elements[self._get(item)]
+        except (KeyError, TypeError):  # one more, one that leaves a key out, or one whose key is no scalar
+            return self._list_element(item)
 
-def _set_element(item: Any) -> str:
-    if item.__class__ is dict:
-        raise UnkeyedItemError("associative list without keys has an element that's a map type")
-    if item.__class__ is list:
-        raise UnkeyedItemError("not supported: associative list with lists as elements")
-    if item is None:
-        raise UnkeyedItemError("associative list without keys has an element that's an explicit null")
-    return set_item(item)
+    def elements_of(self, items: list[Any]) -> list[str]:
+        """The path element of each item. Raises UnkeyedItemError when one has none."""
+        return list(map(self.element_of, items))
+
+    def _list_element(self, item: dict[str, Any]) -> str:
+        keys: dict[str, Any] = {}
+        for key in self._keys:
+            value = item.get(key, _MISSING)
+            if value is _MISSING:
+                value = self._defaults.get(key, _MISSING)
+                if value is _MISSING:
+                    raise UnkeyedItemError(
+                        f"associative list with keys has an element that omits key field {quote(key)} "
+                        "(and doesn't have default value)"
+                    )
+            keys[key] = value
+        element = list_item(keys)
+        # Texts and integers only: 1, 1.0 and true are one and the same to a dict.
+        if all(value.__class__ is str or value.__class__ is int for value in keys.values()):
+            values = tuple(keys.values())
+            self._remember(values if len(values) > 1 else values[0], element)
+        return element
+
+    def _set_element(self, item: Any) -> str:
+        if item.__class__ is str:
+            return self._elements.get(item) or self._remember(item, set_item(item))
+        if item.__class__ is dict:
+            raise UnkeyedItemError("associative list without keys has an element that's a map type")
+        if item.__class__ is list:
+            raise UnkeyedItemError("not supported: associative list with lists as elements")
+        if item is None:
+            raise UnkeyedItemError("associative list without keys has an element that's an explicit null")
+        return set_item(item)
+
+    def _remember(self, key: Any, element: str) -> str:
+        if len(self._elements) >= _ELEMENTS_MAX:
+            self._elements.clear()
+        self._elements[key] = element
+        return element
 
 
 def _default(type_: ListOf, key: str) -> Any:
-    value = _key_default(type_, key)
-    if value is MISSING:
-        raise UnkeyedItemError(
-            f"associative list with keys has an element that omits key field {quote(key)} (and doesn't have default value)"
-        )
-    return value
-
-
-@lru_cache(maxsize=1024)
-def _key_default(type_: ListOf, key: str) -> Any:
-    """The schema's default, or the zero value of a field that Go always writes; MISSING when there is neither."""
+    """The schema's default, or the zero value of a field that Go always writes."""
     if key in type_.key_defaults:
         return type_.key_defaults[key]
     field = type_.item.fields.get(key) if isinstance(type_.item, Struct) else None
     if field is None or not field.required or not isinstance(field.type, Scalar):
-        return MISSING
+        return _MISSING
     if field.type.kind is ScalarKind.BOOLEAN:
         return False
     return 0 if field.type.kind in _NUMBERS else ""

@@ -2,49 +2,50 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
-from steersman.apimachinery.managedfields.listkeys import MISSING, elements_of
-from steersman.apimachinery.managedfields.shapes import DEDUCED, copy_tree, field_type, is_leaf
-from steersman.schema.model import ListOf, MapOf, Struct, Type
+from steersman.apimachinery.managedfields.shapes import DEDUCED, ListShape, ObjectShape, Shape
+from steersman.apimachinery.managedfields.trees import copy_tree
+
+_MISSING: Final = object()
 
 
-def merge_objects(live: dict[str, Any], applied: dict[str, Any], struct: Struct | MapOf) -> dict[str, Any]:
+def merge_objects(live: dict[str, Any], applied: dict[str, Any], shape: ObjectShape) -> dict[str, Any]:
     """A new tree with all of both, the applied value where both have one. It shares nothing with either.
 
     Raises UnkeyedItemError for a list item without its key.
     """
     out: dict[str, Any] = {}
     for name, value in live.items():
-        over = applied.get(name, MISSING)
-        out[name] = copy_tree(value) if over is MISSING else _merge(value, over, field_type(struct, name))
+        over = applied.get(name, _MISSING)
+        out[name] = copy_tree(value) if over is _MISSING else _merge(value, over, shape.step(name)[1])
     for name, value in applied.items():
         if name not in live:
             out[name] = copy_tree(value)
     return out
 
 
-def _merge(live: Any, applied: Any, type_: Type) -> Any:
+def _merge(live: Any, applied: Any, shape: Shape) -> Any:
     """Two values of one place. A null over an object or list is no value there, and an empty one adds nothing."""
-    if type_ is DEDUCED and not (live.__class__ is dict and (applied.__class__ is dict or applied is None)):
+    if shape.is_leaf or not live:
         return copy_tree(applied)
-    if is_leaf(type_) or (not live and not applied):
+    if shape is DEDUCED and live.__class__ is not dict:
         return copy_tree(applied)
-    if not applied:
+    if applied is None or (not applied and applied.__class__ is live.__class__):
         return copy_tree(live)
-    if not live or live.__class__ is not applied.__class__:
-        return copy_tree(applied)
-    if type_.__class__ is ListOf:
-        return _merge_lists(live, applied, type_)
-    return merge_objects(live, applied, type_)  # type: ignore[arg-type]  # no leaf and no ListOf
+    if isinstance(shape, ListShape) and live.__class__ is applied.__class__ is list:
+        return _merge_lists(live, applied, shape)
+    if isinstance(shape, ObjectShape) and live.__class__ is applied.__class__ is dict:
+        return merge_objects(live, applied, shape)
+    return copy_tree(applied)
 
 
-def _merge_lists(live: list[Any], applied: list[Any], type_: ListOf) -> list[Any]:
+def _merge_lists(live: list[Any], applied: list[Any], shape: ListShape) -> list[Any]:
     """Applied items in their order; live items that are not applied keep their places among those that both have.
 
     Live items that are there twice stay so unless the item is applied, which then replaces them all.
     """
-    live_elements, applied_elements = elements_of(live, type_), elements_of(applied, type_)
+    live_elements, applied_elements = shape.keys.elements_of(live), shape.keys.elements_of(applied)
     lives = _unless_repeated(live_elements, live)
     wanted = dict(zip(applied_elements, applied, strict=True))
     shared = [element for element in applied_elements if element in lives]
@@ -55,7 +56,7 @@ def _merge_lists(live: list[Any], applied: list[Any], type_: ListOf) -> list[Any
     def take(element: str) -> None:
         """Put out an applied item, over its live one if there is just one."""
         was = lives.get(element)
-        out.append(copy_tree(wanted[element]) if was is None else _merge(was, wanted[element], type_.item))
+        out.append(copy_tree(wanted[element]) if was is None else _merge(was, wanted[element], shape.item))
         merged.add(element)
         if shared and shared[-1] == element:
             shared.pop()

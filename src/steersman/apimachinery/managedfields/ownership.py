@@ -19,10 +19,10 @@ from steersman.apimachinery.managedfields.fieldset import (
     of,
     union,
 )
-from steersman.apimachinery.managedfields.owned import field_set
 from steersman.apimachinery.managedfields.reconcile import reconcile, with_named_fields
 from steersman.apimachinery.managedfields.remove import remove_fields
 from steersman.apimachinery.managedfields.schema import Schema, Tree, UnknownVersionError
+from steersman.apimachinery.managedfields.shapes import ObjectShape, root_shape
 
 if TYPE_CHECKING:
     from steersman.schema.model import Struct
@@ -66,7 +66,7 @@ def reconcile_all(managed: Managed, schema: Schema) -> None:
             struct = schema.struct_in(owned.api_version)
         except UnknownVersionError:
             continue
-        fields = reconcile(owned.fields, struct)
+        fields = reconcile(owned.fields, root_shape(struct))
         if fields is not owned.fields:
             managed[owner] = Owned(fields, owned.api_version, owned.time)
 
@@ -137,20 +137,21 @@ def prune(merged: Tree, managed: Managed, *, own: Owner, last: Owned | None, sch
     if last.api_version == here and not difference(last.fields, managed[own].fields):
         return merged  # everything is applied again
     try:
-        struct = schema.struct_in(last.api_version)
+        shape = root_shape(schema.struct_in(last.api_version))
         whole = schema.convert(merged, source=here, target=last.api_version)
     except UnknownVersionError:
         return merged
-    dropped = with_named_fields(last.fields, struct)
-    cut = remove_fields(whole, dropped, struct)
-    cut = _with_owned(whole, cut, managed, version=last.api_version, schema=schema)
+    dropped = with_named_fields(last.fields, shape)
+    cut = remove_fields(whole, dropped, shape)
+    named = _named(whole, shape)
+    cut = _with_owned(whole, cut, named, managed, version=last.api_version, schema=schema)
     # What nobody applied, such as a default inside a list item, must not go with it.
-    missing = difference(_named(whole, struct), _named(cut, struct))
-    cut = remove_fields(whole, intersection(missing, dropped), struct)
+    missing = difference(named, _named(cut, shape))
+    cut = remove_fields(whole, intersection(missing, dropped), shape)
     return schema.convert(cut, source=last.api_version, target=here)
 
 
-def _with_owned(whole: Tree, cut: Tree, managed: Managed, *, version: str, schema: Schema) -> Tree:
+def _with_owned(whole: Tree, cut: Tree, named: Node, managed: Managed, *, version: str, schema: Schema) -> Tree:
     """``cut`` with all that is owned by anyone put back from ``whole``. Both are, and the result is, in ``version``."""
     owned_in: dict[str, Node] = {version: {}}
     for owned in managed.values():
@@ -158,18 +159,20 @@ def _with_owned(whole: Tree, cut: Tree, managed: Managed, *, version: str, schem
     at = version
     for target, fields in owned_in.items():
         try:
-            struct = schema.struct_in(target)
+            shape = root_shape(schema.struct_in(target))
             whole, cut = (
                 schema.convert(whole, source=at, target=target),
                 schema.convert(cut, source=at, target=target),
             )
         except UnknownVersionError:
             continue
+        if target != version:
+            named = _named(whole, shape)
         at = target
-        kept = union(_named(cut, struct), with_named_fields(fields, struct))
-        cut = remove_fields(whole, difference(_named(whole, struct), kept), struct)
+        kept = union(_named(cut, shape), with_named_fields(fields, shape))
+        cut = remove_fields(whole, difference(named, kept), shape)
     return schema.convert(cut, source=at, target=version)
 
 
-def _named(tree: Tree, struct: Struct) -> Node:
-    return with_named_fields(field_set(tree, struct), struct)
+def _named(tree: Tree, shape: ObjectShape) -> Node:
+    return with_named_fields(shape.below(tree), shape)

@@ -1,7 +1,10 @@
-"""How ownership sees a type: as a leaf, an object with separate fields, or a list with separate items.
+"""How ownership sees a type: a leaf, an object with separate fields or keys, or a list with separate items.
 
-Fields that a struct does not declare have no type; they are *deduced* from the value: objects are separate, all else
-is a leaf.
+Shapes are made from the type model once and kept, with all that the walks over trees ask of them again and again.
+A struct's undeclared fields have no type; they are *deduced* from the value: objects are separate, all else is a leaf.
+
+Two sets are taken from a value. ``everything`` is what comes or goes with it: the value, and all below. ``below`` is
+what an applier owns of it: leaves, list items and map keys, while an object with fields of its own is only the way.
 """
 
 from __future__ import annotations
@@ -9,33 +12,224 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any, Final
 
+from steersman.apimachinery.managedfields.elements import SELF
+from steersman.apimachinery.managedfields.fieldset import Node, in_order
+from steersman.apimachinery.managedfields.listkeys import ItemKeys, UnkeyedItemError
 from steersman.schema.model import ListOf, ListType, MapOf, Scalar, ScalarKind, Struct, Type
 
-#: The type of what has no declared type.
-DEDUCED: Final = Struct("deduced", {}, preserve_unknown=True)
+
+class Shape:
+    """What is owned whole."""
+
+    __slots__ = ("was_parts",)
+    is_leaf = True
+
+    def __init__(self, *, was_parts: bool = False) -> None:
+        #: Another version of the type may have had parts below, so sets written then may name them.
+        self.was_parts = was_parts
+
+    def everything(self, value: Any) -> Node:
+        """All that comes or goes with a value, below the value itself. Raises UnkeyedItemError."""
+        return {}
+
+    def below(self, value: Any) -> Node:
+        """What an applier owns below the value. List items without a key are passed over."""
+        return {}
+
+    def at(self, element: str) -> Shape | None:
+        """The shape of a part; None when it is unknown."""
+        return None
 
 
-def field_type(type_: Struct | MapOf, name: str) -> Type:
-    """The type of an object's field or key."""
-    if type_.__class__ is MapOf:
-        return type_.value
-    field = type_.fields.get(name)  # type: ignore[union-attr]  # a Struct, see above
-    return DEDUCED if field is None else field.type
+class ObjectShape(Shape):
+    """An object whose parts are owned apart."""
+
+    __slots__ = ()
+    is_leaf = False
+
+    def step(self, name: str) -> tuple[str, Shape]:
+        """The element and the shape of a field or key."""
+        raise NotImplementedError
+
+    def at(self, element: str) -> Shape | None:
+        return self.step(element[2:])[1] if element[:2] == "f:" else None
+
+    def everything(self, value: Any) -> Node:
+        if value.__class__ is not dict or not value:
+            return {}
+        node: Node = {SELF: {}}
+        for name in sorted(value):
+            element, shape = self.step(name)
+            node[element] = {} if shape.is_leaf else shape.everything(value[name])
+        return node
 
 
-def is_leaf(type_: Type) -> bool:
-    """Whether a value of the type is owned as a whole."""
-    if type_.__class__ is Scalar:
-        return True
-    if type_.__class__ is ListOf:
-        return type_.list_type is ListType.ATOMIC
-    return type_.atomic  # type: ignore[union-attr]  # a Struct or MapOf
+class FieldsShape(ObjectShape):
+    """A struct."""
+
+    __slots__ = ("_struct", "steps")
+
+    def __init__(self, struct: Struct) -> None:
+        super().__init__()
+        self._struct = struct
+        #: Name → element and shape, of the fields that were met so far.
+        self.steps: dict[str, tuple[str, Shape]] = {}
+
+    def step(self, name: str) -> tuple[str, Shape]:
+        found = self.steps.get(name)
+        if found is None:
+            field = self._struct.fields.get(name)
+            if field is None:
+                return f"f:{name}", DEDUCED
+            found = self.steps[name] = (f"f:{name}", shape_of(field.type))
+        return found
+
+    def declares(self, element: str) -> bool:
+        """Whether the element is a field of the struct."""
+        return element[2:] in self._struct.fields and element[:2] == "f:"
+
+    def everything(self, value: Any) -> Node:
+        if value.__class__ is not dict or not value:
+            return {}
+        node: Node = {SELF: {}}
+        steps = self.steps
+        for name in sorted(value):
+            try:
+                element, shape = steps[name]
+            except KeyError:
+                element, shape = self.step(name)
+            node[element] = {} if shape.is_leaf else shape.everything(value[name])
+        return node
+
+    def below(self, value: Any) -> Node:
+        node: Node = {}
+        if value.__class__ is not dict:
+            return node
+        steps = self.steps
+        for name in sorted(value):
+            try:
+                element, shape = steps[name]
+            except KeyError:
+                element, shape = self.step(name)
+            if shape.is_leaf:
+                node[element] = {}
+                continue
+            item = value[name]
+            if shape is DEDUCED:
+                node[element] = member(shape.below(item))
+            elif item != [] or not isinstance(shape, ListShape):  # a list without items owns nothing
+                node[element] = shape.below(item)
+        return node
+
+
+class KeysShape(ObjectShape):
+    """A map. Its keys are members of their own."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Shape) -> None:
+        super().__init__()
+        self.value = value
+
+    def step(self, name: str) -> tuple[str, Shape]:
+        return f"f:{name}", self.value
+
+    def below(self, value: Any) -> Node:
+        if value.__class__ is not dict:
+            return {}
+        shape = self.value
+        if shape.is_leaf:
+            return {f"f:{name}": {} for name in sorted(value)}
+        return {f"f:{name}": member(shape.below(value[name])) for name in sorted(value)}
+
+
+class DeducedShape(KeysShape):
+    """What has no declared type."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        super().__init__(self)
+
+
+class ListShape(Shape):
+    """A set or list map: its items are owned apart, wherever they stand."""
+
+    __slots__ = ("item", "keys")
+    is_leaf = False
+
+    def __init__(self, type_: ListOf) -> None:
+        super().__init__()
+        self.keys = ItemKeys(type_)
+        self.item = shape_of(type_.item)
+
+    def at(self, element: str) -> Shape | None:
+        return self.item
+
+    def everything(self, value: Any) -> Node:
+        if value.__class__ is not list or not value:
+            return {}
+        node: Node = {SELF: {}}
+        element_of, shape = self.keys.element_of, self.item
+        for item in value:
+            element = element_of(item)
+            # An item that is there twice is owned as a whole.
+            node[element] = {} if shape.is_leaf or element in node else shape.everything(item)
+        return in_order(node) if len(value) > 1 else node
+
+    def below(self, value: Any) -> Node:
+        node: Node = {}
+        if value.__class__ is not list:
+            return node
+        for item in value:
+            try:
+                element = self.keys.element_of(item)
+            except UnkeyedItemError:
+                continue
+            node[element] = {} if element in node else member(self.item.below(item))
+        return in_order(node)
+
+
+def member(below: Node) -> Node:
+    """A member with these below it."""
+    return {SELF: {}, **below} if below else below
+
+
+LEAF: Final = Shape()
+#: A leaf that in another version of its type may have had parts.
+WHOLE: Final = Shape(was_parts=True)
+DEDUCED: Final = DeducedShape()
+
+
+def shape_of(type_: Type) -> Shape:
+    """The shape of a type."""
+    if isinstance(type_, Struct):
+        return object_shape(type_)
+    if isinstance(type_, Scalar):
+        return WHOLE if type_.kind in (ScalarKind.ANY, ScalarKind.RAW) else LEAF
+    if isinstance(type_, MapOf):
+        return WHOLE if type_.atomic else KeysShape(shape_of(type_.value))
+    return WHOLE if type_.list_type is ListType.ATOMIC else ListShape(type_)
+
+
+@lru_cache(maxsize=4096)
+def object_shape(struct: Struct) -> Shape:
+    """The shape of a struct; one without fields takes any."""
+    if struct.atomic:
+        return WHOLE
+    return FieldsShape(struct) if struct.fields else DEDUCED
+
+
+def root_shape(struct: Struct) -> ObjectShape:
+    """The shape of a whole object."""
+    shape = object_shape(struct)
+    return shape if isinstance(shape, ObjectShape) else DEDUCED
 
 
 @lru_cache(maxsize=1024)
-def is_strict(type_: Struct) -> bool:
+def is_strict(struct: Struct) -> bool:
     """Whether every value below is typed, so that ``1`` can never turn into ``true`` unseen."""
-    return not _holds_anything(type_, set())
+    return not _holds_anything(struct, set())
 
 
 def _holds_anything(type_: Type, seen: set[int]) -> bool:
@@ -51,26 +245,3 @@ def _holds_anything(type_: Type, seen: set[int]) -> bool:
     if type_.preserve_unknown or not type_.fields:
         return True
     return any(_holds_anything(field.type, seen) for field in type_.fields.values() if field.name != "managedFields")
-
-
-def equal_exactly(left: Any, right: Any) -> bool:
-    """JSON equality: numbers by value, and a boolean is no number (as it is in Python)."""
-    if left.__class__ is not right.__class__:
-        return left == right and not isinstance(left, bool) and not isinstance(right, bool)
-    if left.__class__ is dict:
-        return left.keys() == right.keys() and all(equal_exactly(left[key], right[key]) for key in left)
-    if left.__class__ is list:
-        return len(left) == len(right) and all(map(equal_exactly, left, right))
-    return bool(left == right)
-
-
-def copy_tree(value: Any) -> Any:
-    """A deep copy of a JSON tree."""
-    if value.__class__ is dict:
-        return {
-            key: copy_tree(below) if below.__class__ is dict or below.__class__ is list else below
-            for key, below in value.items()
-        }
-    if value.__class__ is list:
-        return [copy_tree(below) if below.__class__ is dict or below.__class__ is list else below for below in value]
-    return value

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from steersman.apimachinery.managedfields import entries
 from steersman.apimachinery.managedfields.compare import compare_objects
 from steersman.apimachinery.managedfields.entries import UPDATE, MalformedError, Managed, Owned, Owner, owner_of
-from steersman.apimachinery.managedfields.fieldset import union
+from steersman.apimachinery.managedfields.fieldset import difference, union
 from steersman.apimachinery.managedfields.listkeys import UnkeyedItemError
 from steersman.apimachinery.managedfields.ownership import ResetFields, filter_of, reconcile_all, settle
 from steersman.apimachinery.managedfields.schema import Schema, Tree, Versions
@@ -74,14 +74,18 @@ def take_over(
 ) -> None:
     """Bring ``managed`` up to a write of ``new`` over ``live`` by ``owner``. Raises UnkeyedItemError."""
     before = zero_value(schema.struct) if live is None else live
-    if managed:
-        reconcile_all(managed, schema)
-        fields = settle(before, new, managed, schema=schema, reset=reset, own=None, force=True).changed
-    else:
-        fields = compare_objects(before, new, schema.struct).changed
-        fields = fields if reset is None else reset(fields)
-    if fields:
-        previous = managed.get(owner)
-        fields = fields if previous is None else union(previous.fields, fields)
-        managed[owner] = Owned(fields, schema.api_version, time)
+    if not managed:
+        changed = compare_objects(before, new, schema.struct).changed
+        changed = changed if reset is None else reset(changed)
+        if changed:
+            managed[owner] = Owned(changed, schema.api_version, time)
+        return
+    reconcile_all(managed, schema)
+    changed, removed = settle(before, new, managed, schema=schema, reset=reset, own=owner, force=True)
+    previous = managed.pop(owner, None)
+    kept = {} if previous is None else difference(previous.fields, removed)
+    if changed:
+        managed[owner] = Owned(union(kept, changed), schema.api_version, time)
+    elif previous is not None and kept:
+        managed[owner] = previous if kept is previous.fields else Owned(kept, schema.api_version, previous.time)
     entries.cap_update_managers(managed)

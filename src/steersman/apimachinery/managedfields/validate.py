@@ -6,8 +6,7 @@ from typing import Any, Final
 
 from steersman.apimachinery.gotext import to_value_text
 from steersman.apimachinery.managedfields.elements import element_text
-from steersman.apimachinery.managedfields.listkeys import UnkeyedItemError, element_of
-from steersman.apimachinery.managedfields.shapes import DEDUCED
+from steersman.apimachinery.managedfields.listkeys import ItemKeys, UnkeyedItemError
 from steersman.schema.model import ListOf, ListType, MapOf, Scalar, ScalarKind, Struct, Type
 
 _NUMERIC: Final = frozenset({ScalarKind.INT32, ScalarKind.INT64, ScalarKind.NUMBER})
@@ -44,7 +43,7 @@ def _text(place: Place | None) -> str:
 
 
 def _check(value: Any, type_: Type, place: Place | None, faults: list[Fault]) -> None:
-    if value is None or type_ is DEDUCED:
+    if value is None:
         return
     cls = type_.__class__
     if cls is Scalar:
@@ -83,9 +82,10 @@ def _check_items(items: list[Any], type_: ListOf, place: Place | None, faults: l
             _check(item, type_.item, (place, "position", position), faults)
         return
     seen: set[str] = set()
+    element_of = ItemKeys(type_).element_of
     for position, item in enumerate(items):
         try:
-            element = element_of(item, type_)
+            element = element_of(item)
         except UnkeyedItemError as error:
             faults.append((_text(place), f"element {position}: {error}"))
             return

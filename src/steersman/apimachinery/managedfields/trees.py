@@ -1,0 +1,28 @@
+"""JSON trees as values: copies and equality."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def copy_tree(value: Any) -> Any:
+    """A deep copy of a JSON tree."""
+    if value.__class__ is dict:
+        return {
+            key: copy_tree(below) if below.__class__ is dict or below.__class__ is list else below
+            for key, below in value.items()
+        }
+    if value.__class__ is list:
+        return [copy_tree(below) if below.__class__ is dict or below.__class__ is list else below for below in value]
+    return value
+
+
+def equal_exactly(left: Any, right: Any) -> bool:
+    """JSON equality: numbers by value, and a boolean is no number (as it is in Python)."""
+    if left.__class__ is not right.__class__:
+        return left == right and not isinstance(left, bool) and not isinstance(right, bool)
+    if left.__class__ is dict:
+        return left.keys() == right.keys() and all(equal_exactly(left[key], right[key]) for key in left)
+    if left.__class__ is list:
+        return len(left) == len(right) and all(map(equal_exactly, left, right))
+    return bool(left == right)

@@ -1,0 +1,110 @@
+"""Whether an apply repeats the last one and finds everything as it left it: the most frequent apply of all."""
+
+from __future__ import annotations
+
+from operator import eq
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.apimachinery.managedfields.compare import UNOWNED, UNOWNED_METADATA
+from steersman.apimachinery.managedfields.elements import SELF
+from steersman.apimachinery.managedfields.listkeys import UnkeyedItemError
+from steersman.apimachinery.managedfields.shapes import (
+    DEDUCED,
+    FieldsShape,
+    ListShape,
+    ObjectShape,
+    Shape,
+    is_strict,
+    root_shape,
+)
+from steersman.apimachinery.managedfields.trees import equal_exactly
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from steersman.apimachinery.managedfields.fieldset import Node
+    from steersman.apimachinery.managedfields.schema import Tree
+    from steersman.schema.model import Struct
+
+_MISSING: Final = object()
+
+
+def repeats(config: Tree, live: Tree, fields: Node, struct: Struct) -> bool:
+    """Whether the config names exactly ``fields``, and the live object holds each of them as the config does.
+
+    Then merging changes nothing. May say no where nothing would change either: the long way finds out.
+    """
+    metadata, live_metadata = config.get("metadata"), live.get("metadata")
+    if metadata.__class__ is not dict or live_metadata.__class__ is not dict:
+        return False
+    owned: dict[str, Any] = {}
+    for name, value in metadata.items():
+        if name not in UNOWNED_METADATA:
+            owned[name] = value
+        elif value != live_metadata.get(name):
+            return False
+    parts = {name: value for name, value in config.items() if name not in UNOWNED}
+    if owned:
+        parts["metadata"] = owned
+    else:
+        del parts["metadata"]
+    walk = _Walk(eq if is_strict(struct) else equal_exactly)
+    try:
+        return walk.object(parts, live, fields, root_shape(struct), len(fields))
+    except UnkeyedItemError:
+        return False
+
+
+class _Walk:
+    """An applied tree, the live one and the fields last applied, side by side."""
+
+    __slots__ = ("equal",)
+
+    def __init__(self, equal: Callable[[Any, Any], bool]) -> None:
+        self.equal = equal
+
+    def object(self, applied: Tree, live: Tree, node: Node, shape: ObjectShape, count: int) -> bool:
+        """``count`` is how many parts the node names."""
+        if len(applied) != count:
+            return False
+        equal = self.equal
+        are_members = not isinstance(shape, FieldsShape)
+        for name, value in applied.items():
+            element, part = shape.step(name)
+            below = node.get(element)
+            if below is None:
+                return False
+            if part.is_leaf or not below:
+                if below or (value and not part.is_leaf) or not equal(value, live.get(name, _MISSING)):
+                    return False
+            elif not self._part(value, live.get(name), below, part, is_member=are_members):
+                return False
+        return True
+
+    def _part(self, value: Any, live: Any, node: Node, shape: Shape, *, is_member: bool) -> bool:
+        """A part with parts of its own, in a node that is not empty."""
+        if (SELF in node) is not is_member:
+            return False
+        count = len(node) - is_member
+        if isinstance(shape, ObjectShape) and value.__class__ is live.__class__ is dict:
+            return shape is not DEDUCED and self.object(value, live, node, shape, count)
+        if isinstance(shape, ListShape) and value.__class__ is live.__class__ is list:
+            return len(value) == count and self._items(value, live, node, shape)
+        return False
+
+    def _items(self, items: list[Any], live: list[Any], node: Node, shape: ListShape) -> bool:
+        """Items in the order that the live list has them in."""
+        element_of, part = shape.keys.element_of, shape.item
+        lives = iter(live)
+        for item in items:
+            element = element_of(item)
+            below = node.get(element)
+            was = next((other for other in lives if element_of(other) == element), _MISSING)
+            if below is None or was is _MISSING:
+                return False
+            if not below:
+                if (item and not part.is_leaf) or not self.equal(item, was):
+                    return False
+            elif part.is_leaf or not self._part(item, was, below, part, is_member=True):
+                return False
+        return True
