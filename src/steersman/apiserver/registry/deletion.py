@@ -97,8 +97,9 @@ def finalizers_after(strategy: Strategy, finalizers: list[str], options: DeleteO
     """The finalizers of an object whose deletion is asked for: the policy's is among them, an earlier policy's is not."""
     if strategy.default_propagation == "none":
         return finalizers
+    added = [name for name in strategy.delete_finalizers if name not in finalizers]
     policy = _policy(strategy, finalizers, options)
-    kept = [name for name in finalizers if name not in _POLICY_FINALIZERS]
+    kept = [name for name in finalizers if name not in _POLICY_FINALIZERS] + added
     return [*kept, policy] if policy else kept
 
 

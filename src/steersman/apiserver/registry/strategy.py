@@ -72,6 +72,8 @@ class Strategy:
     has_generation: ClassVar[bool] = False
     #: What a DELETE without a policy means: ``background``, ``orphan`` (RCs, Jobs); ``none``: policies mean nothing (Events).
     default_propagation: ClassVar[str] = "background"
+    #: Finalizers that a DELETE adds, of whoever has to clean up first (custom resource definitions).
+    delete_finalizers: ClassVar[tuple[str, ...]] = ()
     #: Warning of a DELETE that does not say what is to happen to dependents.
     delete_warning: ClassVar[str] = ""
     #: A DELETE only calls ``mark_terminating``; the object goes when it ``is_finalized`` (Namespaces).

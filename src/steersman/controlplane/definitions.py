@@ -1,0 +1,57 @@
+"""Writes what the loop over custom resource definitions decides, as a client of the API."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from steersman.apimachinery.errors import StatusError
+from steersman.apiserver.crd.serving import CLEANUP_FINALIZER
+
+if TYPE_CHECKING:
+    from steersman.apiserver.server.loopback import Answer, Loopback
+    from steersman.schema.resources import Resource
+
+    Tree = dict[str, Any]
+
+_PATH: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+_MERGE: Final = {"content-type": "application/merge-patch+json"}
+
+
+class LoopbackDefinitionWriter:
+    """``crd.serving.DefinitionWriter`` over the server's own client."""
+
+    def __init__(self, client: Loopback) -> None:
+        self._client = client
+
+    async def put_status(self, definition: Tree) -> None:
+        """Write the status of a definition as it was read."""
+        path = f"{_PATH}/{definition['metadata']['name']}/status"
+        _check(await self._client.request("PUT", path, body=msgspec.json.encode(definition)))
+
+    async def delete_all(self, resource: Resource) -> int:
+        """Delete the objects of a resource everywhere; how many are left."""
+        root = f"/apis/{resource.api_version}"
+        everywhere = f"{root}/{resource.name}"
+        items = _check(await self._client.request("GET", everywhere)).get("items") or ()
+        for namespace in sorted({item["metadata"].get("namespace", "") for item in items}):
+            path = f"{root}/namespaces/{namespace}/{resource.name}" if namespace else everywhere
+            _check(await self._client.request("DELETE", path))
+        return len(_check(await self._client.request("GET", everywhere)).get("items") or ()) if items else 0
+
+    async def release(self, definition: Tree) -> None:
+        """Take the cleanup finalizer away."""
+        metadata = definition["metadata"]
+        left = [name for name in metadata.get("finalizers") or () if name != CLEANUP_FINALIZER]
+        patch = {"metadata": {"finalizers": left or None, "resourceVersion": metadata["resourceVersion"]}}
+        path = f"{_PATH}/{metadata['name']}"
+        _check(await self._client.request("PATCH", path, body=msgspec.json.encode(patch), headers=_MERGE))
+
+
+def _check(answer: Answer) -> Tree:
+    """The answer's body. Raises StatusError when the call was refused."""
+    tree: Tree = answer.json()
+    if answer.code >= 400:
+        raise StatusError(tree)
+    return tree
