@@ -13,9 +13,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from steersman.apimachinery.codec import DecodeError
+from steersman.apimachinery.typemodel import Field, ListOf, MapOf, Scalar, ScalarKind, Struct, Type
 from steersman.schema import diagnosis
 from steersman.schema.leaves import LEAVES, PLAIN, ZEROS, Mismatch
-from steersman.schema.model import Field, ListOf, MapOf, Scalar, ScalarKind, Struct, Type
 
 __all__ = ["DecodeError", "Decoded", "decode", "zero"]
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any, Final, NamedTuple
 
 from steersman.apimachinery.codec import DecodeError
+from steersman.apimachinery.typemodel import ListOf, MapOf, Scalar, ScalarKind, Struct, Type
 from steersman.schema.leaves import LEAVES, Malformed, Mismatch
-from steersman.schema.model import ListOf, MapOf, Scalar, ScalarKind, Struct, Type
 
 #: As many as upstream's strict decoder collects.
 UNKNOWN_FIELDS_MAX: Final = 100

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery.quantity import read_back
+from steersman.apimachinery.typemodel import ScalarKind
 from steersman.schema.gobase64 import normalize as normalize_base64
 from steersman.schema.gotime import normalize_micros, normalize_seconds
-from steersman.schema.model import ScalarKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from steersman.schema.model import Field, ListOf, ListType, MapOf, Scalar, ScalarKind, Struct, Type
+from steersman.apimachinery.typemodel import Field, ListOf, ListType, MapOf, Scalar, ScalarKind, Struct, Type
 from steersman.schema.resources import table as resource_table
 
 GENERATED: Final = Path(__file__).parent / "generated"

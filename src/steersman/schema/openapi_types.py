@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from steersman.apimachinery.typemodel import Field, ListOf, ListType, MapOf, Scalar, ScalarKind, Struct, Type
 from steersman.schema.loader import OBJECT_META, struct
-from steersman.schema.model import Field, ListOf, ListType, MapOf, Scalar, ScalarKind, Struct, Type
 
 _ANY: Final = Scalar(ScalarKind.ANY)
 _STRING: Final = Scalar(ScalarKind.STRING)

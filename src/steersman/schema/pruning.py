@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from steersman.schema.model import ListOf, MapOf, Struct, Type
+from steersman.apimachinery.typemodel import ListOf, MapOf, Struct, Type
 
 
 class Pruned(NamedTuple):

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from steersman.apimachinery.codec import NumberText
+from steersman.apimachinery.typemodel import ScalarKind
 from steersman.schema.leaves import LEAVES, PLAIN, ZEROS, Malformed, Mismatch
-from steersman.schema.model import ScalarKind
 
 
 @pytest.mark.parametrize(

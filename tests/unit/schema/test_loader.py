@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from steersman.apimachinery.typemodel import ListOf, ListType, MapOf, Scalar, ScalarKind, Struct
 from steersman.schema import loader
-from steersman.schema.model import ListOf, ListType, MapOf, Scalar, ScalarKind, Struct
 from steersman.schema.resources import table
 
 

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from steersman.apimachinery.typemodel import ListOf, ListType, MapOf, Scalar, ScalarKind, Struct
 from steersman.schema.loader import OBJECT_META, struct
-from steersman.schema.model import ListOf, ListType, MapOf, Scalar, ScalarKind, Struct
 from steersman.schema.openapi_types import from_openapi
 
 

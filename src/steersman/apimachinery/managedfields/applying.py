@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from steersman.apimachinery.managedfields.fieldset import Filter, Node
-    from steersman.schema.model import Struct
+    from steersman.apimachinery.typemodel import Struct
 
 #: Owns what an object held when it was first applied to.
 BEFORE_FIRST_APPLY: Final = "before-first-apply"

@@ -17,7 +17,7 @@ from steersman.apimachinery.managedfields.trees import equal_exactly
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from steersman.schema.model import Struct
+    from steersman.apimachinery.typemodel import Struct
 
 #: Identity and bookkeeping of an object, which nobody owns.
 UNOWNED: Final = frozenset({"apiVersion", "kind"})

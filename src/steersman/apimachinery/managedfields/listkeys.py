@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from steersman.apimachinery.gotext import quote
 from steersman.apimachinery.managedfields.elements import list_item, set_item
-from steersman.schema.model import ListOf, Scalar, ScalarKind, Struct
+from steersman.apimachinery.typemodel import ListOf, Scalar, ScalarKind, Struct
 
 _MISSING: Final = object()
 _NUMBERS: Final = frozenset({ScalarKind.INT32, ScalarKind.INT64, ScalarKind.NUMBER, ScalarKind.INT_OR_STRING})

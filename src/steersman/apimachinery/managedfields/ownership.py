@@ -25,7 +25,7 @@ from steersman.apimachinery.managedfields.schema import Schema, Tree, UnknownVer
 from steersman.apimachinery.managedfields.shapes import ObjectShape, root_shape
 
 if TYPE_CHECKING:
-    from steersman.schema.model import Struct
+    from steersman.apimachinery.typemodel import Struct
 
 #: Fields that a write never owns because the kind's strategy puts them back: paths, or a filter that keeps the others.
 ResetFields = Sequence[Path] | Filter

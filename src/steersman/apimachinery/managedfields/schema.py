@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from steersman.schema.model import Struct
+    from steersman.apimachinery.typemodel import Struct
 
 Tree = dict[str, Any]
 

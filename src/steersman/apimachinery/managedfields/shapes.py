@@ -15,7 +15,7 @@ from typing import Any, Final
 from steersman.apimachinery.managedfields.elements import SELF
 from steersman.apimachinery.managedfields.fieldset import Node, in_order
 from steersman.apimachinery.managedfields.listkeys import ItemKeys, UnkeyedItemError
-from steersman.schema.model import ListOf, ListType, MapOf, Scalar, ScalarKind, Struct, Type
+from steersman.apimachinery.typemodel import ListOf, ListType, MapOf, Scalar, ScalarKind, Struct, Type
 
 
 class Shape:

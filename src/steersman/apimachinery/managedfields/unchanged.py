@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from steersman.apimachinery.managedfields.fieldset import Node
     from steersman.apimachinery.managedfields.schema import Tree
-    from steersman.schema.model import Struct
+    from steersman.apimachinery.typemodel import Struct
 
 _MISSING: Final = object()
 

@@ -15,7 +15,7 @@ from steersman.apimachinery.managedfields.zero import zero_value
 
 if TYPE_CHECKING:
     from steersman.apimachinery.managedfields.fieldset import Filter
-    from steersman.schema.model import Struct
+    from steersman.apimachinery.typemodel import Struct
 
 
 def update(

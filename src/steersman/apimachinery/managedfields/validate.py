@@ -7,7 +7,7 @@ from typing import Any, Final
 from steersman.apimachinery.gotext import to_value_text
 from steersman.apimachinery.managedfields.elements import element_text
 from steersman.apimachinery.managedfields.listkeys import ItemKeys, UnkeyedItemError
-from steersman.schema.model import ListOf, ListType, MapOf, Scalar, ScalarKind, Struct, Type
+from steersman.apimachinery.typemodel import ListOf, ListType, MapOf, Scalar, ScalarKind, Struct, Type
 
 _NUMERIC: Final = frozenset({ScalarKind.INT32, ScalarKind.INT64, ScalarKind.NUMBER})
 _ANY_SCALAR: Final = frozenset({ScalarKind.QUANTITY, ScalarKind.INT_OR_STRING})

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any, Final
 
-from steersman.schema.model import Field, Scalar, ScalarKind, Struct
+from steersman.apimachinery.typemodel import Field, Scalar, ScalarKind, Struct
 
 _SCALARS: Final[dict[ScalarKind, Any]] = {
     ScalarKind.STRING: "",

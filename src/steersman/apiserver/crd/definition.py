@@ -11,7 +11,7 @@ from steersman.schema.openapi_types import from_openapi
 from steersman.schema.resources import Resource, Subresource
 
 if TYPE_CHECKING:
-    from steersman.schema.model import Struct
+    from steersman.apimachinery.typemodel import Struct
 
 Tree = dict[str, Any]
 

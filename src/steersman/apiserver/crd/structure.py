@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from steersman.schema.pruning import prune
 
 if TYPE_CHECKING:
-    from steersman.schema.model import Struct
+    from steersman.apimachinery.typemodel import Struct
 
 Tree = dict[str, Any]
 

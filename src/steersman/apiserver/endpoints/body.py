@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from steersman.apimachinery.errors import StatusError
+    from steersman.apimachinery.typemodel import Struct
     from steersman.apiserver.registry.options import WriteOptions
-    from steersman.schema.model import Struct
 
     Tree = dict[str, Any]
 

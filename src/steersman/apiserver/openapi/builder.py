@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
+from steersman.apimachinery.typemodel import Struct
 from steersman.apiserver.openapi import documents, operations
 from steersman.apiserver.openapi.definitions import GVK, Definitions, Dialect
 from steersman.schema import loader
 from steersman.schema.descriptions import describe
-from steersman.schema.model import Struct
 from steersman.version import __version__
 
 if TYPE_CHECKING:

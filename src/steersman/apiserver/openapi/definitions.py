@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-from steersman.schema.model import Field, ListOf, ListType, MapOf, Scalar, ScalarKind, Struct
+from steersman.apimachinery.typemodel import Field, ListOf, ListType, MapOf, Scalar, ScalarKind, Struct
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from steersman.schema.model import Type
+    from steersman.apimachinery.typemodel import Type
 
 Tree = dict[str, Any]
 GVK = tuple[str, str, str]

@@ -11,10 +11,10 @@ from steersman.apiserver.registry.entry import object_head
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from steersman.apimachinery.typemodel import Struct
     from steersman.apiserver.registry.entry import Entry, Tree
     from steersman.apiserver.registry.strategy import Strategy
     from steersman.apiserver.registry.watch_cache import WatchCache
-    from steersman.schema.model import Struct
     from steersman.schema.resources import Resource
 
 

@@ -1,0 +1,158 @@
+"""What a type is made of. One model for built-in kinds (generated tables) and custom ones (OpenAPI schemas of CRDs).
+
+Everything that walks object trees (decoding, pruning, strategic merge, server-side apply, OpenAPI) walks these classes.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any, Final, TypeAlias
+
+
+class ScalarKind(StrEnum):
+    """What a leaf may hold on the wire."""
+
+    STRING = "string"
+    INT32 = "int32"
+    INT64 = "int64"
+    NUMBER = "number"
+    BOOLEAN = "boolean"
+    #: base64 text (Go ``[]byte``)
+    BYTES = "bytes"
+    #: RFC 3339 seconds (``metav1.Time``)
+    TIME = "time"
+    #: RFC 3339 with six fraction digits (``metav1.MicroTime``)
+    MICRO_TIME = "micro-time"
+    DURATION = "duration"
+    QUANTITY = "quantity"
+    INT_OR_STRING = "int-or-string"
+    #: any JSON value, kept as it is (``apiextensions JSON``, ``FieldsV1``, …)
+    ANY = "any"
+    #: an embedded object, kept as it is (``runtime.RawExtension``)
+    RAW = "raw"
+    #: a JSON schema, or a boolean, a list of schemas or of strings in its place (``JSONSchemaPropsOrBool``, …)
+    SCHEMA_OR_BOOL = "schema-or-bool"
+    SCHEMA_OR_ARRAY = "schema-or-array"
+    SCHEMA_OR_STRINGS = "schema-or-strings"
+
+
+class ListType(StrEnum):
+    """``x-kubernetes-list-type``: how apply merges a list (KEP-555)."""
+
+    ATOMIC = "atomic"
+    SET = "set"
+    MAP = "map"
+
+
+class Scalar:
+    """A leaf."""
+
+    __slots__ = ("enum", "kind")
+
+    def __init__(self, kind: ScalarKind, *, enum: tuple[str, ...] = ()) -> None:
+        self.kind: Final = kind
+        self.enum: Final = enum
+
+
+class ListOf:
+    """An array."""
+
+    __slots__ = ("item", "key_defaults", "keys", "list_type")
+
+    def __init__(
+        self,
+        item: Type,
+        *,
+        list_type: ListType = ListType.ATOMIC,
+        keys: tuple[str, ...] = (),
+        key_defaults: dict[str, Any] | None = None,
+    ) -> None:
+        self.item = item
+        self.list_type = list_type
+        #: Fields that identify an item of a ``map`` list, in the schema's order.
+        self.keys = keys
+        #: Values that a key field takes when an item leaves it out (``protocol: TCP``).
+        self.key_defaults = key_defaults or {}
+
+
+class MapOf:
+    """An object with free keys."""
+
+    __slots__ = ("atomic", "value")
+
+    def __init__(self, value: Type, *, atomic: bool = False) -> None:
+        self.value = value
+        self.atomic = atomic
+
+
+class Field:
+    """One field of a struct."""
+
+    __slots__ = (
+        "default",
+        "keep_zero",
+        "mandatory",
+        "name",
+        "omit_zero",
+        "patch_merge_key",
+        "patch_strategies",
+        "required",
+        "type",
+    )
+
+    def __init__(
+        self,
+        name: str,
+        type_: Type,
+        *,
+        required: bool = False,
+        default: Any = None,
+        keep_zero: bool = True,
+        omit_zero: bool = False,
+        mandatory: bool = False,
+        patch_strategies: tuple[str, ...] = (),
+        patch_merge_key: str = "",
+    ) -> None:
+        self.name = name
+        self.type = type_
+        #: Go writes it even when empty: no ``omitempty``, or a struct held by value, which ``omitempty`` never drops.
+        self.required = required
+        self.default = default
+        #: An explicit zero value (0, false, "") is kept, as of a Go pointer; otherwise it reads back as absent.
+        self.keep_zero = keep_zero
+        #: A struct held by value that Go leaves out when it is zero (``omitzero``).
+        self.omit_zero = omit_zero
+        #: Listed under ``required`` in the published schema.
+        self.mandatory = mandatory
+        #: ``merge``, ``replace``, ``retainKeys`` (strategic merge patch).
+        self.patch_strategies = patch_strategies
+        self.patch_merge_key = patch_merge_key
+
+
+class Struct:
+    """An object with named fields."""
+
+    __slots__ = ("atomic", "decoder", "fields", "go_name", "name", "preserve_unknown")
+
+    def __init__(
+        self,
+        name: str,
+        fields: dict[str, Field],
+        *,
+        go_name: str = "",
+        atomic: bool = False,
+        preserve_unknown: bool = False,
+    ) -> None:
+        #: The definition's name, ``io.k8s.api.core.v1.Pod``.
+        self.name = name
+        self.fields = fields
+        #: As Go prints it in decoding errors, ``Pod``.
+        self.go_name = go_name or name.rpartition(".")[2]
+        self.atomic = atomic
+        #: Unknown fields stay (``x-kubernetes-preserve-unknown-fields``).
+        self.preserve_unknown = preserve_unknown
+        #: Made and kept by ``steersman.schema.decoding`` on first use.
+        self.decoder: Any = None
+
+
+Type: TypeAlias = Scalar | ListOf | MapOf | Struct
