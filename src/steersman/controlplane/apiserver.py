@@ -13,6 +13,7 @@ from steersman.controlplane.core import ServerCore
 from steersman.controlplane.kubeconfig import Access, write_kubeconfig
 from steersman.controlplane.options import OptionError, default_data_dir
 from steersman.controlplane.pki import PKI, ensure_pki, server_names
+from steersman.controlplane.resources import HEARTBEAT_PREFIXES
 
 if TYPE_CHECKING:
     import socket
@@ -86,10 +87,10 @@ class APIServer:
         if self.options.ephemeral:
             from steersman.storage.memory import MemoryStore  # noqa: PLC0415 — a start loads one of the two
 
-            return MemoryStore(clock=self._clock)
+            return MemoryStore(clock=self._clock, squash_prefixes=HEARTBEAT_PREFIXES)
         from steersman.storage.sqlite.store import SqliteStore  # noqa: PLC0415
 
-        return await SqliteStore.open(directory / "state.db", clock=self._clock)
+        return await SqliteStore.open(directory / "state.db", clock=self._clock, squash_prefixes=HEARTBEAT_PREFIXES)
 
     def _names(self) -> list[str]:
         options = self.options

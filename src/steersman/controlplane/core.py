@@ -9,7 +9,6 @@ from __future__ import annotations
 import secrets
 from typing import TYPE_CHECKING
 
-from steersman.apimachinery.errors import path_not_found
 from steersman.apiserver.discovery.catalog import Catalog
 from steersman.apiserver.endpoints.health import Check, Unhealthy, ping
 from steersman.apiserver.filters.fairness import InFlight
@@ -21,11 +20,11 @@ from steersman.apiserver.server.routes import Routes
 from steersman.controlplane.access import build_authenticator, build_authorizer
 from steersman.controlplane.paths import add_about, add_discovery, add_health
 from steersman.controlplane.post_start import PostStartHooks, make_system_namespaces
+from steersman.controlplane.resources import Resources
 from steersman.schema.resources import table
 from steersman.version import KUBERNETES_VERSION
 
 if TYPE_CHECKING:
-    from steersman.apiserver.http import Request, Response
     from steersman.asynckit.clock import Clock
     from steersman.controlplane.options import APIServerOptions
     from steersman.storage.store import Store
@@ -43,11 +42,12 @@ class ServerCore:
         in_flight = InFlight()
         metrics = RequestMetrics(in_flight)
         self._hooks = PostStartHooks()
-        hook_checks: list[Check] = []
         self.catalog = Catalog(table())
+        authorizer = build_authorizer(options)
+        self.resources = Resources(options, store, clock=clock, authorizer=authorizer)
         chain_options = ChainOptions(
             authenticator=build_authenticator(options, loopback_token=token),
-            authorizer=build_authorizer(options),
+            authorizer=authorizer,
             metrics=metrics,
             in_flight=in_flight,
             reading_max=options.max_requests_inflight,
@@ -55,14 +55,15 @@ class ServerCore:
         )
         routes = Routes()
         self.app = Application(
-            build_chain(chain_options, resources=_no_resources, routes=routes),
+            build_chain(chain_options, resources=self.resources.router, routes=routes),
             clock=clock,
             timeout_seconds=options.request_timeout_seconds,
         )
         agent = f"kube-apiserver/{KUBERNETES_VERSION}"
         #: Requests as the server itself, which may do everything.
         self.client = Loopback(self.app, headers={"authorization": f"Bearer {token}", "user-agent": agent})
-        checks = [Check("etcd", self._check_store), *hook_checks]
+        namespaces = self._hooks.add("start-system-namespaces-controller", lambda: make_system_namespaces(self.client))
+        checks = [Check("etcd", self._check_store), namespaces]
         add_health(routes, checks=checks, ready_checks=self._ready_checks())
         add_about(routes, collectors=[metrics.collect])
         add_discovery(routes, self.catalog, custom=_no_custom, server_address=lambda: self.address)
@@ -77,7 +78,8 @@ class ServerCore:
         self.app.end_watches()
 
     async def close(self) -> None:
-        """Close the store, when no request is left."""
+        """Close registry and store, when no request is left."""
+        await self.resources.close()
         await self.store.close()
 
     def _ready_checks(self) -> list[Check]:
@@ -95,13 +97,5 @@ class ServerCore:
             raise Unhealthy("process is shutting down")
 
 
-async def _no_resources(request: Request) -> Response:
-    del request
-    raise path_not_found()
-
-
 def _no_custom(gvk: tuple[str, str, str], *, v3: bool) -> None:
     del gvk, v3
-
-
-__all__ = ["ServerCore", "make_system_namespaces"]

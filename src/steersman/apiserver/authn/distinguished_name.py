@@ -21,7 +21,7 @@ _SHORT = {
     "userId": "UID",
     "domainComponent": "DC",
 }
-_SPECIAL = frozenset('",+;<>\\')
+_ESCAPES = {char: f"\\{char}" for char in '",+;<>\\'} | {"\x00": "\\00"}
 
 
 def from_ssl(subject: Sequence[Sequence[tuple[str, str]]]) -> str:
@@ -46,7 +46,7 @@ def parse(text: str) -> Attributes:
 
 
 def _escape(value: str) -> str:
-    text = "".join(f"\\{char}" if char in _SPECIAL else char for char in value.replace("\x00", "\\00"))
+    text = "".join(_ESCAPES.get(char, char) for char in value)
     if text.startswith((" ", "#")):
         text = f"\\{text}"
     if text.endswith(" ") and not text.endswith("\\ "):

@@ -13,7 +13,7 @@ import msgspec
 from uvicorn.config import Config
 from uvicorn.server import ServerState
 
-from steersman.apiserver.server.protocol import new_protocol
+from steersman.apiserver.server.protocol import Protocol, new_protocol
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -92,6 +92,11 @@ class Serving:
         self._state = ServerState()
         self._server: asyncio.Server | None = None
         self._date_timer: Timer | None = None
+
+    @property
+    def connections(self) -> frozenset[Protocol]:
+        """Those open now."""
+        return frozenset(self._state.connections)  # type: ignore[arg-type]  # all of them are ours
 
     async def start(self, sock: socket.socket, tls: ssl.SSLContext | None) -> None:
         """Accept connections from now on."""

@@ -1,0 +1,57 @@
+"""An API server on the test's own event loop: no process, no socket, no files, and time that the test may step."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+from steersman.apiserver.server.loopback import Answer, Exchange, Loopback
+from steersman.asynckit.clock import RealClock
+from steersman.controlplane.core import ServerCore
+from steersman.controlplane.options import APIServerOptions
+from steersman.storage.memory import MemoryStore
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from types import TracebackType
+
+    from steersman.asynckit.clock import Clock
+    from steersman.storage.store import Store
+
+
+class InProcessAPIServer:
+    """Started when entered. Requests go through the whole filter chain, as the server itself (``system:masters``)."""
+
+    def __init__(
+        self, *, options: APIServerOptions | None = None, store: Store | None = None, clock: Clock | None = None
+    ) -> None:
+        self._clock = clock or RealClock()
+        self.options = options or APIServerOptions(ephemeral=True)
+        self.store = store or MemoryStore(clock=self._clock)
+        self.core: ServerCore
+
+    async def __aenter__(self) -> Self:
+        self.core = ServerCore(self.options, self.store, clock=self._clock)
+        await self.core.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.core.begin_stop()
+        await self.core.close()
+
+    def open(
+        self, method: str, target: str, *, body: bytes | None = None, headers: Mapping[str, str] | None = None
+    ) -> Exchange:
+        """Begin a request; enter it for code and headers, iterate over it for the pieces of the body."""
+        return self.core.client.open(method, target, body=body, headers=headers)
+
+    async def request(
+        self, method: str, target: str, *, body: bytes | None = None, headers: Mapping[str, str] | None = None
+    ) -> Answer:
+        """The whole answer."""
+        return await self.core.client.request(method, target, body=body, headers=headers)
+
+    def anonymous(self) -> Loopback:
+        """A client without credentials; give it headers for others."""
+        return Loopback(self.core.app)

@@ -1,0 +1,54 @@
+"""Impersonation headers."""
+
+import pytest
+
+from steersman.apimachinery.errors import StatusError
+from steersman.apiserver.authz.modes import AlwaysAllow, PrivilegedGroups
+from steersman.apiserver.filters.impersonation import impersonation
+from steersman.apiserver.filters.request_info import parse
+from steersman.apiserver.http import Request, Response
+from steersman.apiserver.request import UserInfo
+
+
+async def acting(headers, authorizer=None) -> UserInfo:
+    raw = [(name.lower().encode(), value.encode()) for name, value in headers]
+    request = Request({"method": "GET", "path": "/healthz", "query_string": b"", "headers": raw}, receive=None)
+    request.user = UserInfo("caller")
+    request.info = parse("GET", "/healthz")
+
+    async def handler(request: Request) -> Response:
+        return Response(200)
+
+    await impersonation(authorizer or AlwaysAllow())(handler)(request)
+    return request.user
+
+
+async def test_without_headers_the_caller_stays():
+    assert await acting([("Accept", "*/*")], PrivilegedGroups()) == UserInfo("caller")
+
+
+async def test_headers_make_the_user():
+    user = await acting(
+        [
+            ("Impersonate-User", "bob"),
+            ("Impersonate-Uid", "u"),
+            ("Impersonate-Group", "a"),
+            ("Impersonate-Group", "b"),
+            ("Impersonate-Extra-Example.com%2Fteam", "x"),
+            ("Impersonate-Extra-Example.com%2Fteam", "y"),
+        ]
+    )
+    assert user == UserInfo("bob", ("a", "b", "system:authenticated"), "u", {"example.com/team": ("x", "y")})
+
+
+@pytest.mark.parametrize("header", ["Impersonate-Group", "Impersonate-Uid", "Impersonate-Extra-Scopes"])
+async def test_a_name_is_needed(header):
+    with pytest.raises(StatusError) as error:
+        await acting([(header, "x"), ("Impersonate-User", "")])
+    assert error.value.code == 400
+
+
+async def test_rights_are_needed():
+    with pytest.raises(StatusError) as error:
+        await acting([("Impersonate-User", "bob")], PrivilegedGroups())
+    assert error.value.message == ('forbidden: User "caller" cannot impersonate-on:user-info:get path "/healthz"')

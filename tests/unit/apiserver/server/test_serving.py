@@ -1,0 +1,287 @@
+"""Real connections: TLS, bad clients, and how a server stops."""
+
+import asyncio
+import datetime
+import ssl
+from contextlib import asynccontextmanager
+
+import pytest
+
+from steersman.apiserver.filters.errors import errors
+from steersman.apiserver.filters.request_info import request_info
+from steersman.apiserver.http import Request, Response
+from steersman.apiserver.server import protocol
+from steersman.apiserver.server.app import Application
+from steersman.apiserver.server.serving import Serving, TLSFiles, listen, tls_context
+from steersman.asynckit.clock import RealClock
+from steersman.controlplane.pki import ensure_pki, server_names
+
+
+class Handler:
+    """Answers by path."""
+
+    def __init__(self) -> None:
+        self.extensions: dict = {}
+        self.go = asyncio.Event()
+
+    async def __call__(self, request: Request) -> Response:
+        self.extensions = request.scope.get("extensions", {})
+        match request.path:
+            case "/body":
+                return Response(200, b"%d" % len(await request.body()))
+            case "/slow":
+                await self.go.wait()
+            case "/endless":
+                return Response(200, stream=self._endless())
+        return Response(200, b"hello")
+
+    async def _endless(self):
+        while True:
+            yield b"x" * 65536
+
+
+class Running:
+    def __init__(self, serving: Serving, app: Application, handler: Handler, port: int) -> None:
+        self.serving, self.app, self.handler, self.port = serving, app, handler, port
+
+    async def connect(self, **more):
+        return await asyncio.open_connection("127.0.0.1", self.port, **more)
+
+    async def ask(self, raw: bytes) -> bytes:
+        """Everything that the server sends to ``raw`` until it closes the connection."""
+        reader, writer = await self.connect()
+        writer.write(raw)
+        answer = await asyncio.wait_for(reader.read(), 10)
+        writer.close()
+        return answer
+
+
+@asynccontextmanager
+async def serving(tls: ssl.SSLContext | None = None):
+    handler = Handler()
+    app = Application(errors()(request_info()(handler)), clock=RealClock())
+    made = Serving(app, clock=RealClock())
+    sock = listen("127.0.0.1", 0)
+    await made.start(sock, tls)
+    try:
+        yield Running(made, app, handler, sock.getsockname()[1])
+    finally:
+        handler.go.set()
+        app.end_watches()
+        await made.stop(grace_seconds=0)
+
+
+@pytest.fixture(scope="module")
+def pki(tmp_path_factory):
+    now = datetime.datetime.now(datetime.UTC)  # noqa: TID251
+    return ensure_pki(tmp_path_factory.mktemp("pki"), server_names("10.0.0.0/24"), now=now)
+
+
+def request(path: str, *headers: str, method: str = "GET") -> bytes:
+    return "\r\n".join([f"{method} {path} HTTP/1.1", "Host: x", *headers, "", ""]).encode()
+
+
+CLOSE = "Connection: close"
+
+
+async def test_plain_requests_are_answered_over_one_connection():
+    async with serving() as server:
+        answer = await server.ask(request("/a") + request("/b", CLOSE))
+    assert answer.count(b"HTTP/1.1 200 OK") == 2
+    assert b"\r\ndate: " in answer
+
+
+def client_context(pki) -> ssl.SSLContext:
+    return ssl.create_default_context(cafile=pki.ca.certificate)
+
+
+async def test_client_certificates_reach_the_scope(pki):
+    tls = tls_context(TLSFiles(pki.server.certificate, pki.server.key, (pki.ca.certificate,)))
+    context = client_context(pki)
+    async with serving(tls) as server:
+        for expected in (None, "CN=kubernetes-admin,O=system:masters"):
+            reader, writer = await server.connect(ssl=context, server_hostname="localhost")
+            writer.write(request("/", CLOSE))
+            assert b"200 OK" in await reader.read()
+            writer.close()
+            await writer.wait_closed()
+            assert server.handler.extensions["tls"]["client_cert_name"] == expected
+            context.load_cert_chain(pki.admin.certificate, pki.admin.key)
+    assert server.handler.extensions["tls"]["client_cert_chain"][0].startswith("-----BEGIN CERTIFICATE-----")
+    assert server.handler.extensions["tls"]["tls_version"] == 0x0304
+
+
+async def test_only_http_1_1_is_offered(pki):
+    tls = tls_context(TLSFiles(pki.server.certificate, pki.server.key))
+    context = client_context(pki)
+    context.set_alpn_protocols(["h2", "http/1.1"])
+    async with serving(tls) as server:
+        _, writer = await server.connect(ssl=context, server_hostname="localhost")
+        assert writer.get_extra_info("ssl_object").selected_alpn_protocol() == "http/1.1"
+        writer.close()
+        await writer.wait_closed()
+
+
+async def test_a_certificate_of_somebody_else_is_refused(pki, tmp_path):
+    now = datetime.datetime.now(datetime.UTC)  # noqa: TID251
+    foreign = ensure_pki(tmp_path, ["localhost"], now=now)
+    tls = tls_context(TLSFiles(pki.server.certificate, pki.server.key, (pki.ca.certificate,)))
+    context = client_context(pki)
+    context.load_cert_chain(foreign.admin.certificate, foreign.admin.key)
+    async with serving(tls) as server:
+        # Under TLS 1.3 a client learns of it with its first read: as an alert, or as an end.
+        with pytest.raises((ssl.SSLError, ConnectionError)):
+            reader, writer = await server.connect(ssl=context, server_hostname="localhost")
+            writer.write(request("/", CLOSE))
+            assert await reader.read() == b""
+            raise ConnectionResetError
+    assert server.handler.extensions == {}
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"nonsense\r\n\r\n",
+        b"BREW / HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET / HTTP/9.9\r\nHost: x\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: x\r\nContent-Length: a\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHo st: x\r\n\r\n",
+        b"GET /\x00 HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"POST /body HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+    ],
+)
+async def test_what_is_no_http_gets_400_or_a_closed_connection(raw):
+    async with serving() as server:
+        answer = await server.ask(raw)
+        assert answer == b"" or answer.startswith(b"HTTP/1.1 400")
+        assert b"200 OK" in await server.ask(request("/", CLOSE))
+
+
+async def test_too_many_headers_are_refused():
+    async with serving() as server:
+        answer = await server.ask(request("/", *(f"h{n}: x" for n in range(1001))))
+    assert answer.startswith(b"HTTP/1.1 400")
+
+
+async def test_an_endless_head_is_refused():
+    async with serving() as server:
+        reader, writer = await server.connect()
+        writer.write(b"GET / HTTP/1.1\r\nHost: x\r\nh: ")
+        writer.write(b"x" * (protocol.HEAD_BYTES_MAX + 65536))
+        assert (await asyncio.wait_for(reader.read(), 10)).startswith(b"HTTP/1.1 431")
+        writer.close()
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"",
+        b"GET / HT",
+        b"GET / HTTP/1.1\r\nHost: x\r\n",
+        b"POST /body HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nab",
+    ],
+)
+async def test_a_request_that_does_not_come_whole_is_cut_off(monkeypatch, raw):
+    monkeypatch.setattr(protocol, "READ_SECONDS", 0.05)
+    monkeypatch.setattr(protocol, "IDLE_SECONDS", 0.05)
+    async with serving() as server:
+        reader, writer = await server.connect()
+        writer.write(raw)
+        with pytest.raises(ConnectionError):
+            assert await asyncio.wait_for(reader.read(), 10) == b""
+            raise ConnectionResetError
+        writer.close()
+
+
+async def test_a_request_that_comes_slowly_but_whole_is_answered():
+    async with serving() as server:
+        reader, writer = await server.connect()
+        for piece in (
+            b"POST /body HTTP/1.1\r\nHo",
+            b"st: x\r\nConnection: close\r\nContent-Length: 4\r\n",
+            b"\r\nab",
+            b"cd",
+        ):
+            writer.write(piece)
+            await writer.drain()
+            await asyncio.sleep(0.01)  # noqa: TID251
+        assert (await asyncio.wait_for(reader.read(), 10)).endswith(b"\r\n\r\n4")
+        writer.close()
+
+
+async def test_a_body_that_is_too_large_is_413():
+    async with serving() as server:
+        raw = request("/body", "Content-Length: 4000000", CLOSE, method="POST")
+        assert b"413" in (await server.ask(raw)).splitlines()[0]
+
+
+async def test_half_a_connection_is_closed():
+    async with serving() as server:
+        reader, writer = await server.connect()
+        writer.write(request("/slow"))
+        await writer.drain()
+        writer.write_eof()
+        assert await asyncio.wait_for(reader.read(), 10) == b""
+        writer.close()
+
+
+async def test_a_stream_that_nobody_reads_is_cut_off_and_bounded(monkeypatch):
+    monkeypatch.setattr(protocol, "WRITE_STALL_SECONDS", 0.2)
+    async with serving() as server:
+        _, writer = await server.connect(limit=1024)
+        writer.transport.pause_reading()
+        writer.write(request("/endless"))
+        async with asyncio.timeout(10):
+            while not server.app.busy:
+                await asyncio.sleep(0.01)  # noqa: TID251
+            connection = next(iter(server.serving.connections))
+            waiting = 0
+            while server.app.busy:
+                waiting = max(waiting, connection.transport.get_write_buffer_size())
+                await asyncio.sleep(0.01)  # noqa: TID251
+        assert 0 < waiting < 1 << 20
+        writer.transport.abort()
+
+
+async def test_an_upgrade_that_is_not_served_is_answered_and_closed():
+    async with serving() as server:
+        headers = ["Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA=="]
+        answer = await server.ask(request("/", *headers))
+    assert answer.startswith(b"HTTP/1.1 200 OK")
+    assert answer.endswith(b"hello")
+
+
+async def test_stopping_finishes_what_runs_and_takes_nothing_new():
+    async with serving() as server:
+        reader, writer = await server.connect()
+        idle_reader, idle_writer = await server.connect()
+        writer.write(request("/slow"))
+        async with asyncio.timeout(10):
+            while not server.app.busy:
+                await asyncio.sleep(0.01)  # noqa: TID251
+        stopping = asyncio.create_task(server.serving.stop(grace_seconds=10))
+        assert await asyncio.wait_for(idle_reader.read(), 10) == b""
+        with pytest.raises(ConnectionError):
+            await server.connect()
+        server.handler.go.set()
+        answer = await asyncio.wait_for(reader.read(), 10)
+        await stopping
+        assert answer.endswith(b"hello")
+        writer.close()
+        idle_writer.close()
+
+
+async def test_stopping_does_not_wait_longer_than_asked():
+    async with serving() as server:
+        reader, writer = await server.connect()
+        writer.write(request("/slow"))
+        async with asyncio.timeout(10):
+            while not server.app.busy:
+                await asyncio.sleep(0.01)  # noqa: TID251
+            await server.serving.stop(grace_seconds=0.05)
+            with pytest.raises(ConnectionError):
+                assert await reader.read() == b""
+                raise ConnectionResetError
+        writer.close()
