@@ -22,7 +22,6 @@ from steersman.apimachinery.errors import bad_request
 from steersman.apimachinery.gotext import quote
 from steersman.apimachinery.yaml_codec import decode_yaml
 from steersman.apiserver.endpoints.media import YAML
-from steersman.schema.decoding import decode
 from steersman.schema.diagnosis import InexactError
 from steersman.schema.loader import struct_for
 from steersman.schema.resources import table
@@ -31,10 +30,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from steersman.apimachinery.errors import StatusError
-    from steersman.apimachinery.typemodel import Struct
     from steersman.apiserver.registry.options import WriteOptions
 
     Tree = dict[str, Any]
+    #: What is to be kept of a tree, and the paths of what is not. Raises ``DecodeError``; the tree stays as it is.
+    Decode = Callable[[Tree], tuple[Tree, list[str]]]
 
 #: Versions that were served once; their Scales are still understood, though no path takes them.
 _OLD_SCALES: Final = frozenset({"apps/v1beta1", "apps/v1beta2", "extensions/v1beta1"})
@@ -43,15 +43,16 @@ _OLD_SCALES: Final = frozenset({"apps/v1beta1", "apps/v1beta2", "extensions/v1be
 class ObjectDecoder:
     """Decodes bodies of one kind in one version."""
 
-    __slots__ = ("_api_version", "_group", "_is_custom", "_kin", "_kind", "_struct", "_version")
+    __slots__ = ("_api_version", "_decode", "_group", "_is_custom", "_kin", "_version", "kind")
 
     def __init__(
-        self, kind: str, api_version: str, struct: Struct | None, *, kin: Collection[str] = (), is_custom: bool = False
+        self, kind: str, api_version: str, decode: Decode | None, *, kin: Collection[str] = (), is_custom: bool = False
     ) -> None:
-        self._kind: Final = kind
+        """Without ``decode`` anything goes."""
+        self.kind: Final = kind
         self._api_version: Final = api_version
         self._group, _, self._version = api_version.rpartition("/")
-        self._struct: Final = struct
+        self._decode: Final = decode
         #: Other versions (``autoscaling/v1``) that hold the same objects; a body in one of them is told apart.
         self._kin: Final = frozenset(kin)
         self._is_custom: Final = is_custom
@@ -65,17 +66,17 @@ class ObjectDecoder:
         try:
             meta = type_meta(tree)
         except DecodeError as error:
-            raise unrecognized(self._kind, error, raw) from None
+            raise unrecognized(self.kind, error, raw) from None
         decoded, unknown = self._convert(tree, raw, media_type, meta)
         if duplicates or unknown:
             complaints = [*duplicates, *(f"unknown field {quote(path)}" for path in unknown)]
             if options.strict:
                 why = f"strict decoding error: {', '.join(complaints)}"
-                raise cannot_be_handled(self._said(meta), self._kind, why)
+                raise cannot_be_handled(self._said(meta), self.kind, why)
             if not options.lenient:
                 for complaint in complaints:
                     warn(complaint)
-        decoded["kind"] = self._kind
+        decoded["kind"] = self.kind
         decoded["apiVersion"] = self._api_version
         return decoded
 
@@ -87,11 +88,11 @@ class ObjectDecoder:
         meta = type_meta(tree)
         if self._mismatch(meta):
             raise DecodeError(self._mismatch(meta))
-        if self._struct is None:
+        if self._decode is None:
             decoded, unknown = tree, list[str]()
         else:
-            decoded, unknown = decode(self._struct, tree)
-        decoded["kind"] = self._kind
+            decoded, unknown = self._decode(tree)
+        decoded["kind"] = self.kind
         decoded["apiVersion"] = self._api_version
         if decoded.get("metadata") is None:
             decoded["metadata"] = {}
@@ -106,33 +107,33 @@ class ObjectDecoder:
             tree = decode_json(raw)
         except DecodeError as error:
             why = error if media_type == YAML else unreadable_json(error)
-            raise unrecognized(self._kind, why, raw) from None
+            raise unrecognized(self.kind, why, raw) from None
         if options.lenient:
             return tree, []
         return tree, duplicate_field_messages(raw, count_keys(tree))
 
     def _convert(self, tree: Any, raw: bytes, media_type: str, meta: TypeMeta) -> tuple[Tree, list[str]]:
-        if meta.kind != self._kind or meta.api_version != self._api_version:
+        if meta.kind != self.kind or meta.api_version != self._api_version:
             self._check_kind(meta)
-        if self._struct is None:
-            whole: Tree = tree or {}
+        if self._decode is None:
+            whole: Tree = {"metadata": {}, **(tree or {})}
             return whole, []
         try:
-            decoded, unknown = decode(self._struct, tree or {})
+            decoded, unknown = self._decode(tree or {})
         except InexactError as error:
-            raise cannot_be_handled(self._said(meta), self._kind, self._exact(error, raw, media_type)) from None
+            raise cannot_be_handled(self._said(meta), self.kind, self._exact(error, raw, media_type)) from None
         except DecodeError as error:
-            raise cannot_be_handled(self._said(meta), self._kind, error) from None
+            raise cannot_be_handled(self._said(meta), self.kind, error) from None
         if decoded.get("metadata") is None:
             decoded["metadata"] = {}
         return decoded, unknown
 
     def _exact(self, error: DecodeError, raw: bytes, media_type: str) -> DecodeError:
         """The same error with the number as the client wrote it."""
-        if media_type == YAML or self._struct is None:
+        if media_type == YAML or self._decode is None:
             return error
         try:
-            decode(self._struct, decode_json_exactly(raw))
+            self._decode(decode_json_exactly(raw))
         except DecodeError as exact:
             return exact
         return error
@@ -143,26 +144,26 @@ class ObjectDecoder:
         if not why:
             return
         said = self._said(meta)
-        if said.kind == self._kind and said.api_version in self._kin:
+        if said.kind == self.kind and said.api_version in self._kin:
             raise bad_request(why)
-        raise cannot_be_handled(said, self._kind, why)
+        raise cannot_be_handled(said, self.kind, why)
 
     def _said(self, meta: TypeMeta) -> TypeMeta:
-        return TypeMeta(meta.api_version or self._api_version, meta.kind or self._kind)
+        return TypeMeta(meta.api_version or self._api_version, meta.kind or self.kind)
 
     def _mismatch(self, meta: TypeMeta) -> str:
         """Why an object that says so of itself cannot be of this kind; empty when it can."""
         said = self._said(meta)
-        if said.kind == self._kind and said.api_version == self._api_version:
+        if said.kind == self.kind and said.api_version == self._api_version:
             return ""
-        if said.kind == self._kind and said.api_version in self._kin:
+        if said.kind == self.kind and said.api_version in self._kin:
             return (
                 f"the API version in the data ({said.api_version})"
                 f" does not match the expected API version ({self._api_version})"
             )
         if not self._is_custom and is_registered(said):
             return (
-                f"converting ({said.version}.{said.kind}) to ({self._group.partition('.')[0] or 'core'}.{self._kind}):"
+                f"converting ({said.version}.{said.kind}) to ({self._group.partition('.')[0] or 'core'}.{self.kind}):"
                 " unknown conversion"
             )
         return (

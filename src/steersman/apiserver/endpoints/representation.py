@@ -61,6 +61,11 @@ async def render_object(
     return await _whole(request, form, body, code=code)
 
 
+async def render_tree(request: Request, tree: Tree, *, form: Form, code: int = 200) -> Response:
+    """A tree of another kind than the resource's (a Status, a Scale): whole, whatever shape was asked for."""
+    return await _whole(request, form, encode(tree), code=code)
+
+
 async def render_list(
     served: ServedResource, request: Request, entries: list[Entry], *, form: Form, metadata: Tree
 ) -> Response:

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from steersman.apimachinery.codec import encode
 from steersman.apimachinery.errors import (
     StatusError,
     already_exists,
@@ -28,6 +27,7 @@ from steersman.apimachinery.errors import (
     service_unavailable,
 )
 from steersman.apimachinery.field import ErrorType, FieldError
+from steersman.apimachinery.trees import copy_tree, same_tree
 from steersman.apiserver.registry.contention import Turns
 from steersman.apiserver.registry.entry import Entry
 from steersman.apiserver.registry.strategy import Strategy
@@ -38,6 +38,7 @@ from steersman.apiserver.registry.writing import (
     resource_version_of,
     time_text,
     uid_mismatch,
+    wipe_system_fields,
 )
 from steersman.storage.store import Conflict, Delete, LeaseNotFound, Put, Unavailable
 
@@ -58,9 +59,6 @@ if TYPE_CHECKING:
 
 #: Tries of one update before it is given up as conflicting. Contending writers take turns, so few need more than two.
 ATTEMPTS_MAX: Final = 100
-
-_encode_sorted: Final = msgspec.json.Encoder(order="deterministic").encode
-_decode: Final = msgspec.json.Decoder().decode
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -245,7 +243,7 @@ class ObjectStore:
             await change.validate(new, old)
         if self._is_released(new, old):
             return await self._remove(ctx, key, new, entry), False
-        if new == old and _same_text(new, old):
+        if same_tree(new, old):
             return entry, False
         return await self._replace(ctx, key, new, old, entry), False
 
@@ -255,6 +253,7 @@ class ObjectStore:
             raise not_found(ctx.group_resource, name)
         new = await change.transform(None)
         resource_version_of(new["metadata"])
+        wipe_system_fields(new["metadata"])
         await self._identify(ctx, new)
         before_create(self.strategy, ctx, new, group_kind=self.group_kind, namespaced=self.namespaced)
         if change.validate_create is not None:
@@ -350,7 +349,7 @@ class ObjectStore:
         self, key: str, tree: Tree, expected: int, companions: Callable[[Tree], Awaitable[Sequence[Op]]]
     ) -> Entry:
         """Store an object together with its companions, which are asked for again when one of them meets another's."""
-        pristine = encode(tree)
+        pristine = copy_tree(tree)
         for _ in range(ATTEMPTS_MAX):
             ops = await companions(tree)
             try:
@@ -358,7 +357,7 @@ class ObjectStore:
             except Conflict as lost:
                 if lost.key == key:
                     raise
-            tree = _decode(pristine)
+            tree = copy_tree(pristine)
         raise plain_error(f"the allocations of {key} were taken by others again and again")
 
     async def _commit(self, ops: Sequence[Op]) -> int:
@@ -370,14 +369,6 @@ class ObjectStore:
     def _without_version(self, key: str, tree: Tree) -> Entry:
         """An object that is not stored, as the answer to a dry run."""
         return Entry(key, b"{" + self.layout.encode(tree)[len(self.layout.head) :], 0)
-
-
-def _same_text(new: Tree, old: Tree) -> bool:
-    """Whether equal trees are written alike: to Python 1, 1.0 and True are equal, to a custom resource they are not."""
-    try:
-        return _encode_sorted(new) == _encode_sorted(old)
-    except OverflowError:  # integers beyond 64 bits
-        return False
 
 
 def _refuse_version(metadata: Tree) -> None:

@@ -1,0 +1,45 @@
+"""POST: a new object."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from steersman.apiserver.endpoints.media import body_media_type
+from steersman.apiserver.endpoints.negotiation import negotiate
+from steersman.apiserver.endpoints.options import read_write_options
+from steersman.apiserver.registry.writing import drop_double_owners, fit_namespace, wipe_system_fields
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from steersman.apiserver.endpoints.target import Target
+    from steersman.apiserver.http import Request, Response
+
+    Tree = dict[str, Any]
+
+
+async def create(target: Target, request: Request) -> Response:
+    """201 and the object as it was stored. Raises 400, 403, 404 (the namespace), 406, 409, 413, 415, 422."""
+    served = target.served
+    form = negotiate(request, is_custom=served.is_custom)
+    media_type = body_media_type(request, is_custom=served.is_custom)
+    raw = await request.body()
+    options = read_write_options(request, "CreateOptions")
+    ctx = target.write_context(request, options)
+    tree = target.decoder.decode(raw, media_type, options, ctx.warn)
+    target.default(tree)
+    metadata = tree["metadata"]
+    wipe_system_fields(metadata)
+    fit_namespace(metadata, ctx.namespace)
+    drop_double_owners(metadata, ctx.warn)
+    target.own(ctx, tree, None)
+    name = metadata.get("name") or ""
+    tree = await target.stored(ctx, tree, None, options, name)
+    check = target.create_steps.check if target.create_steps.validate else None
+
+    async def validate(new: Tree, _: Tree | None) -> None:
+        assert check is not None
+        await check(target.attributes(ctx, new, None, options, new["metadata"]["name"]))
+
+    entry = await target.objects.create(ctx, tree, None if check is None else validate)
+    return await target.render(request, entry, form=form, code=201)

@@ -1,0 +1,53 @@
+"""DELETE of a collection: every object that the selectors take, or a page of them."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from steersman.apimachinery.errors import is_not_found
+from steersman.apiserver.endpoints.delete import admission_of
+from steersman.apiserver.endpoints.list_options import read_list_options
+from steersman.apiserver.endpoints.negotiation import negotiate
+from steersman.apiserver.endpoints.options import read_delete_options
+from steersman.apiserver.endpoints.representation import render_list
+from steersman.apiserver.registry import deletion
+from steersman.apiserver.registry.listing import list_page
+
+if TYPE_CHECKING:
+    from steersman.apiserver.endpoints.target import Target
+    from steersman.apiserver.http import Request, Response
+    from steersman.apiserver.registry.entry import Entry
+    from steersman.apiserver.registry.options import DeleteOptions
+    from steersman.apiserver.request import RequestContext
+
+#: Deletions under way at a time: enough to share the store's commits, few enough to leave room for others.
+AT_ONCE: Final = 32
+
+
+async def delete_collection(target: Target, request: Request) -> Response:
+    """The list of what was there. Raises 400, 406, 422, and what the deletion of one of them raises."""
+    served = target.served
+    form = negotiate(request, is_custom=served.is_custom)
+    selection = read_list_options(served, request)
+    options = await read_delete_options(request)
+    ctx = target.context(request, options)
+    page = await list_page(served.cache, selection)
+    for start in range(0, len(page.entries), AT_ONCE):
+        group = page.entries[start : start + AT_ONCE]
+        outcomes = await asyncio.gather(
+            *(_delete_one(target, ctx, entry, options) for entry in group), return_exceptions=True
+        )
+        for outcome in outcomes:
+            if isinstance(outcome, BaseException) and not is_not_found(outcome):
+                raise outcome
+    return await render_list(served, request, page.entries, form=form, metadata=page.metadata)
+
+
+async def _delete_one(target: Target, ctx: RequestContext, entry: Entry, options: DeleteOptions) -> None:
+    cache = target.served.cache
+    if cache.namespaced and not ctx.namespace:
+        ctx = msgspec.structs.replace(ctx, namespace=cache.namespace_of(entry))
+    await deletion.delete(target.objects, ctx, entry.name, options, admission_of(target, ctx, options, ""))

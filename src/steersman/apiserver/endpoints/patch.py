@@ -1,0 +1,81 @@
+"""PATCH: a change of what is there, told in one of four ways; an apply also makes what is not there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.apimachinery.errors import conflict, generic_server_response, unsupported_media_type
+from steersman.apiserver.endpoints.negotiation import negotiate
+from steersman.apiserver.endpoints.options import read_patch_options
+from steersman.apiserver.endpoints.patching import ApplyPatch, JSONPatch, MergePatch, StrategicMergePatch
+from steersman.apiserver.endpoints.update import creation_word, last_word
+from steersman.apiserver.registry.store import Change
+from steersman.apiserver.registry.writing import drop_double_owners, fit_name, fit_namespace
+
+if TYPE_CHECKING:
+    from steersman.apiserver.endpoints.patching import Mechanism
+    from steersman.apiserver.endpoints.target import Target
+    from steersman.apiserver.http import Request, Response
+
+    Tree = dict[str, Any]
+
+_MECHANISMS: Final[dict[str, type[Mechanism]]] = {
+    "application/json-patch+json": JSONPatch,
+    "application/merge-patch+json": MergePatch,
+    "application/strategic-merge-patch+json": StrategicMergePatch,
+    "application/apply-patch+yaml": ApplyPatch,
+}
+#: A strategic merge needs keys and strategies that only built-in types have.
+_MECHANISMS_OF_CUSTOM: Final = {
+    name: mechanism for name, mechanism in _MECHANISMS.items() if mechanism is not StrategicMergePatch
+}
+
+
+async def patch(target: Target, request: Request) -> Response:
+    """200 and the object as it was stored, 201 when an apply created it.
+
+    Raises 400, 403, 404, 406, 409, 413, 415, 422, and 500 for the patches that upstream answers so.
+    """
+    served = target.served
+    make = _mechanism(request, is_custom=served.is_custom)
+    form = negotiate(request, is_custom=served.is_custom)
+    raw = await request.body()
+    is_apply = make is ApplyPatch
+    options = read_patch_options(request, is_apply=is_apply)
+    ctx = target.write_context(request, options)
+    name = request.info.name
+    mechanism = make(target, ctx, options, raw)
+
+    async def transform(old: Tree | None) -> Tree:
+        new = mechanism.patched(old, name)
+        metadata = new["metadata"]
+        if old is None and metadata.get("uid"):
+            why = f"uid mismatch: the provided object specified uid {metadata['uid']}, and no existing object was found"
+            raise conflict(target.group_resource, name, why)
+        fit_namespace(metadata, ctx.namespace)
+        fit_name(metadata, name)
+        new = await target.stored(ctx, new, old, options, name)
+        drop_double_owners(new["metadata"], ctx.warn, after_admission=True)
+        return new
+
+    change = Change(
+        transform,
+        validate=last_word(target, ctx, options, name),
+        validate_create=creation_word(target, request, ctx, options),
+        subresource=target.subresource,
+        may_create=is_apply,
+    )
+    entry, created = await target.objects.update(ctx, name, change)
+    return await target.render(request, entry, form=form, code=201 if created else 200)
+
+
+def _mechanism(request: Request, *, is_custom: bool) -> type[Mechanism]:
+    """By the body's media type. Raises 415."""
+    media_type = request.header(b"content-type").partition(";")[0].strip()
+    known = _MECHANISMS_OF_CUSTOM if is_custom else _MECHANISMS
+    mechanism = known.get(media_type)
+    if mechanism is not None:
+        return mechanism
+    if is_custom:
+        raise unsupported_media_type(known)
+    raise generic_server_response(415, server_message="415: Unsupported Media Type")

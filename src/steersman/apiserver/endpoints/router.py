@@ -1,0 +1,193 @@
+"""From a URL to the endpoint that answers it; and 404 or 405, as upstream, for what nothing answers.
+
+Everything that can be worked out for a resource is worked out with the first request for it, and kept.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from steersman.apimachinery.errors import bad_request, method_not_allowed, path_not_found
+from steersman.apiserver.endpoints.create import create
+from steersman.apiserver.endpoints.delete import delete
+from steersman.apiserver.endpoints.deletecollection import delete_collection
+from steersman.apiserver.endpoints.get import get
+from steersman.apiserver.endpoints.list_ import list_
+from steersman.apiserver.endpoints.patch import patch
+from steersman.apiserver.endpoints.scale import KIND as SCALE_KIND
+from steersman.apiserver.endpoints.scale import ScaleTarget, get_scale
+from steersman.apiserver.endpoints.target import ServedVersions, Target
+from steersman.apiserver.endpoints.update import update
+from steersman.apiserver.endpoints.watch import watch
+from steersman.apiserver.http import Response
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
+
+    from steersman.apiserver.admission.chain import AdmissionChain
+    from steersman.apiserver.authz.interface import Authorizer
+    from steersman.apiserver.http import Request
+    from steersman.apiserver.registry.registry import Registry
+    from steersman.apiserver.registry.served import ServedResource
+    from steersman.apiserver.request import RequestInfo
+    from steersman.schema.resources import Resource
+
+    Endpoint = Callable[[Request], Awaitable[Response]]
+    #: Makes the endpoints of a resource's subresource (or of a resource that keeps nothing), by verb.
+    Connect = Callable[[Resource, ServedResource | None], Mapping[str, Endpoint]]
+
+_ON_COLLECTIONS: Final = frozenset({"create", "list", "watch", "deletecollection"})
+_ON_ALL_NAMESPACES: Final = frozenset({"list", "watch"})
+_ON_OBJECTS: Final = frozenset({"get", "update", "patch", "delete"})
+_PLAIN_NOT_FOUND: Final = b"404 page not found\n"
+
+
+class _Routes:
+    """What one resource, or one subresource, answers."""
+
+    __slots__ = ("endpoints", "is_subresource", "namespaced", "takes_path")
+
+    def __init__(self, resource: Resource, subresource: str, endpoints: Mapping[str, Endpoint]) -> None:
+        self.endpoints: Final = endpoints
+        self.namespaced: Final = resource.namespaced
+        self.is_subresource: Final = bool(subresource)
+        #: More path may follow.
+        self.takes_path: Final = subresource == "proxy"
+
+    def endpoint(self, info: RequestInfo, method: str) -> Endpoint:
+        """What answers a request. Raises 404, 405, 400."""
+        allowed = self._allowed(info)
+        endpoint = self.endpoints.get(info.verb) if info.verb in allowed else None
+        if endpoint is not None and method != "HEAD" and (info.verb != "watch" or method == "GET"):
+            return endpoint
+        if self.endpoints.keys().isdisjoint(allowed) or info.verb == "proxy":
+            raise path_not_found()
+        raise method_not_allowed()
+
+    def _allowed(self, info: RequestInfo) -> AbstractSet[str]:
+        """The verbs that a path of this form may have."""
+        if info.parts and not self.takes_path:
+            return frozenset()
+        # only a namespace's own path names it, and so does one for a single object of a cluster-wide kind
+        in_scope = bool(info.namespace) == self.namespaced or info.resource == "namespaces"
+        if self.is_subresource:
+            if not info.name:
+                raise bad_request("name must be provided")
+            return self.endpoints.keys() if in_scope else frozenset()
+        if info.name and info.verb not in _ON_ALL_NAMESPACES:  # lists have a name when a field selector asks for one
+            return _ON_OBJECTS if in_scope else frozenset()
+        if in_scope:
+            return _ON_COLLECTIONS
+        return _ON_ALL_NAMESPACES if self.namespaced else frozenset()
+
+
+class Router:
+    """Answers requests for resources. A ``Handler``."""
+
+    def __init__(
+        self,
+        registry: Registry,
+        *,
+        admission: AdmissionChain,
+        authorizer: Authorizer,
+        connect: Mapping[tuple[str, str], Connect] | None = None,
+    ) -> None:
+        """``connect``: group resource and subresource → endpoints that are no plain objects (``pods``, ``log``)."""
+        self._registry: Final = registry
+        self._admission: Final = admission
+        self._authorizer: Final = authorizer
+        self._connect: Final = dict(connect or {})
+        #: By group, version, resource and subresource.
+        self._routes: Final[dict[tuple[str, str, str, str], _Routes]] = {}
+        registry.listeners.append(self._forget)
+
+    async def __call__(self, request: Request) -> Response:
+        """Raises what the endpoint raises, 404, 405, and 400 for a subresource of nothing."""
+        info = request.info
+        key = (info.group, info.version, info.resource, info.subresource)
+        routes = self._routes.get(key)
+        if routes is None:
+            resource = self._registry.resource(*key[:3])
+            if resource is None:
+                return self._unknown(info)
+            endpoints = self._endpoints(resource, info.subresource)
+            if not endpoints:
+                raise path_not_found()
+            routes = self._routes[key] = _Routes(resource, info.subresource, endpoints)
+        return await routes.endpoint(info, request.method)(request)
+
+    def _forget(self, group: str, version: str, resource: str) -> None:
+        """A resource has changed or gone: its endpoints are made anew when they are asked for again."""
+        for key in [key for key in self._routes if key[:3] == (group, version, resource)]:
+            del self._routes[key]
+
+    def _unknown(self, info: RequestInfo) -> Response:
+        if info.group in self._registry.groups:
+            raise path_not_found()
+        return Response(404, _PLAIN_NOT_FOUND, content_type=b"text/plain; charset=utf-8")
+
+    def _endpoints(self, resource: Resource, subresource: str) -> Mapping[str, Endpoint]:
+        served = self._registry.get(resource.group, resource.version, resource.name)
+        connect = self._connect.get((resource.group_resource, subresource))
+        if connect is not None:
+            return connect(resource, served)
+        if not subresource:
+            return self._of_objects(resource, served)
+        found = next((known for known in resource.subresources if known.name == subresource), None)
+        if found is None or served is None:
+            return {}
+        if found.kind == SCALE_KIND and found.group == "autoscaling":
+            return self._of_scales(served)
+        if found.kind == resource.kind and "update" in found.verbs:
+            return self._of_whole_objects(served, subresource, found.verbs)
+        return dict.fromkeys(found.verbs, _not_served)
+
+    def _of_objects(self, resource: Resource, served: ServedResource | None) -> Mapping[str, Endpoint]:
+        if served is None:
+            return dict.fromkeys(resource.verbs, _not_served)
+        target = self._target(served)
+        endpoints: dict[str, Endpoint] = {
+            "get": partial(get, served),
+            "list": partial(list_, served),
+            "watch": partial(watch, served),
+            "create": partial(create, target),
+            "update": partial(update, target),
+            "patch": partial(patch, target),
+            "delete": partial(delete, target),
+            "deletecollection": partial(delete_collection, target),
+        }
+        return {verb: endpoint for verb, endpoint in endpoints.items() if verb in resource.verbs}
+
+    def _of_whole_objects(
+        self, served: ServedResource, subresource: str, verbs: Sequence[str]
+    ) -> Mapping[str, Endpoint]:
+        """``/status`` and others through which a part of the object is written, and the whole of it seen."""
+        target = self._target(served, subresource)
+        endpoints: dict[str, Endpoint] = {
+            "get": partial(get, served),
+            "update": partial(update, target),
+            "patch": partial(patch, target),
+        }
+        return {verb: endpoint for verb, endpoint in endpoints.items() if verb in verbs}
+
+    def _of_scales(self, served: ServedResource) -> Mapping[str, Endpoint]:
+        target = ScaleTarget(served, admission=self._admission, authorizer=self._authorizer)
+        return {"get": partial(get_scale, target), "update": partial(update, target), "patch": partial(patch, target)}
+
+    def _target(self, served: ServedResource, subresource: str = "") -> Target:
+        siblings = self._registry.siblings(served)
+        return Target(
+            served,
+            admission=self._admission,
+            authorizer=self._authorizer,
+            subresource=subresource,
+            versions=ServedVersions(served, siblings) if len(siblings) > 1 else None,
+        )
+
+
+async def _not_served(request: Request) -> Response:
+    """A path that discovery lists and nobody answers here."""
+    del request
+    raise path_not_found()

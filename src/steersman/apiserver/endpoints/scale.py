@@ -1,0 +1,165 @@
+"""``/scale``: the replicas of a workload as an ``autoscaling/v1 Scale``, to be read and written without knowing its kind."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.apimachinery.errors import conflict, invalid, not_found
+from steersman.apimachinery.field import invalid as invalid_value
+from steersman.apimachinery.managedfields.scale import SCALE_VERSION, entries_for_parent, entries_for_scale
+from steersman.apimachinery.metadata_validation import validate_object_meta
+from steersman.apimachinery.names import name_is_dns_subdomain
+from steersman.apimachinery.selectors import SelectorError, from_label_selector
+from steersman.apiserver.endpoints.body import ObjectDecoder, kin_of
+from steersman.apiserver.endpoints.negotiation import negotiate
+from steersman.apiserver.endpoints.representation import render_tree
+from steersman.apiserver.endpoints.target import Target
+from steersman.schema.decoding import decode
+from steersman.schema.loader import struct_for
+
+if TYPE_CHECKING:
+    from steersman.apiserver.admission.chain import AdmissionChain
+    from steersman.apiserver.admission.interface import Attributes
+    from steersman.apiserver.authz.interface import Authorizer
+    from steersman.apiserver.endpoints.negotiation import Form
+    from steersman.apiserver.http import Request, Response
+    from steersman.apiserver.registry.entry import Entry
+    from steersman.apiserver.registry.options import WriteOptions
+    from steersman.apiserver.registry.served import ServedResource
+    from steersman.apiserver.registry.strategy import ScalePaths
+    from steersman.apiserver.request import RequestContext
+
+    Tree = dict[str, Any]
+
+KIND: Final = "Scale"
+_IDENTITY: Final = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
+_SELECTOR_PARTS: Final = frozenset({"matchLabels", "matchExpressions"})
+
+
+class ScaleTarget(Target):
+    """Clients write a Scale; its replicas go into the object, and their owners into the object's."""
+
+    __slots__ = ("_paths", "_replicas_paths")
+
+    def __init__(self, served: ServedResource, *, admission: AdmissionChain, authorizer: Authorizer) -> None:
+        struct = struct_for("autoscaling", "v1", KIND)
+        decoder = ObjectDecoder(KIND, SCALE_VERSION, partial(decode, struct), kin=kin_of(KIND, SCALE_VERSION))
+        super().__init__(served, admission=admission, authorizer=authorizer, subresource="scale", decoder=decoder)
+        paths = served.strategy.scale
+        if paths is None:
+            raise ValueError(f"{self.group_resource} cannot be scaled")
+        self.struct = struct
+        self.api_version = SCALE_VERSION
+        self._paths: Final[ScalePaths] = paths
+        self._replicas_paths: Final = {served.resource.api_version: paths.spec_replicas}
+
+    def scale_of(self, obj: Tree) -> Tree:
+        """The Scale of a stored object."""
+        metadata = obj["metadata"]
+        replicas = _value_at(obj, self._paths.spec_replicas) or 0
+        status: Tree = {"replicas": _value_at(obj, self._paths.status_replicas) or 0}
+        selector = _selector_text(_value_at(obj, self._paths.selector) if self._paths.selector else None)
+        if selector:
+            status["selector"] = selector
+        return {
+            "kind": KIND,
+            "apiVersion": SCALE_VERSION,
+            "metadata": {name: metadata[name] for name in _IDENTITY if name in metadata},
+            "spec": {"replicas": replicas} if replicas else {},
+            "status": status,
+        }
+
+    def shown(self, old: Tree) -> Tree:
+        scale = self.scale_of(old)
+        owners = entries_for_scale(old["metadata"].get("managedFields"), self._replicas_paths)
+        if owners:
+            scale["metadata"]["managedFields"] = owners
+        return scale
+
+    def live(self, old: Tree) -> Tree:
+        return self.shown(old)
+
+    def default(self, tree: Tree) -> None:
+        """A Scale without replicas means none."""
+
+    async def stored(self, ctx: RequestContext, tree: Tree, old: Tree | None, options: WriteOptions, name: str) -> Tree:
+        if old is None:
+            raise not_found(ctx.group_resource, name)
+        await self.update_steps.mutate(super().attributes(ctx, tree, self.scale_of(old), options, name))
+        metadata = tree["metadata"]
+        replicas = (tree.get("spec") or {}).get("replicas") or 0
+        errors = validate_object_meta(metadata, namespaced=True, name_rule=name_is_dns_subdomain)
+        if replicas < 0:
+            errors.append(invalid_value("spec.replicas", replicas, "must be greater than or equal to 0"))
+        if errors:
+            raise invalid("Scale.autoscaling", metadata.get("name") or "", errors)
+        uid, found = metadata.get("uid"), old["metadata"]["uid"]
+        if uid and uid != found:
+            why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {found}"
+            raise conflict(f"{self.served.resource.name}/scale.{self.served.resource.group}".rstrip("."), name, why)
+        return self._scaled(old, metadata, replicas)
+
+    def _scaled(self, old: Tree, scale_metadata: Tree, replicas: int) -> Tree:
+        """The object with the replicas, version and owners of its Scale."""
+        metadata = {**old["metadata"]}
+        metadata["resourceVersion"] = scale_metadata.get("resourceVersion", "")
+        owners = entries_for_parent(
+            metadata.pop("managedFields", None),
+            scale_metadata.get("managedFields"),
+            api_version=self.served.resource.api_version,
+            replicas_paths=self._replicas_paths,
+        )
+        if owners:
+            metadata["managedFields"] = owners
+        return _with_value_at({**old, "metadata": metadata}, self._paths.spec_replicas, replicas)
+
+    def attributes(
+        self, ctx: RequestContext, tree: Tree, old: Tree | None, options: WriteOptions, name: str
+    ) -> Attributes:
+        """Admission sees Scales, though objects are stored."""
+        old_scale = None if old is None else self.scale_of(old)
+        return super().attributes(ctx, self.scale_of(tree), old_scale, options, name)
+
+    async def render(self, request: Request, entry: Entry, *, form: Form, code: int = 200) -> Response:
+        return await render_tree(request, self.scale_of(self.objects.layout.tree(entry)), form=form, code=code)
+
+
+async def get_scale(target: ScaleTarget, request: Request) -> Response:
+    """The Scale of an object. Raises 404, 406."""
+    form = negotiate(request)
+    cache, info = target.served.cache, request.info
+    await cache.wait_fresh()
+    entry = cache.get(cache.key(info.namespace, info.name))
+    if entry is None:
+        raise not_found(target.group_resource, info.name)
+    return await target.render(request, entry, form=form)
+
+
+def _value_at(tree: Tree, path: tuple[str, ...]) -> Any:
+    value: Any = tree
+    for name in path:
+        if not isinstance(value, dict):
+            return None
+        value = value.get(name)
+    return value
+
+
+def _with_value_at(tree: Tree, path: tuple[str, ...], value: Any) -> Tree:
+    """A copy along the path; the rest is shared."""
+    name, *rest = path
+    below = tree.get(name)
+    if rest:
+        value = _with_value_at(below if isinstance(below, dict) else {}, tuple(rest), value)
+    return {**tree, name: value}
+
+
+def _selector_text(selector: Any) -> str:
+    """A LabelSelector, a plain map of labels, or a text, as ``status.selector`` shows it."""
+    if isinstance(selector, str) or not selector:
+        return selector or ""
+    is_structured = selector.keys() <= _SELECTOR_PARTS and not any(isinstance(part, str) for part in selector.values())
+    try:
+        return str(from_label_selector(selector if is_structured else {"matchLabels": selector}))
+    except SelectorError:
+        return ""
