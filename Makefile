@@ -1,0 +1,69 @@
+# What a newcomer needs: `make up` and `make test`. Everything lives in .venv (and node_modules, when node is there).
+
+SHELL := /bin/bash
+VENV := .venv
+BIN := $(VENV)/bin
+# More flags for `make up`, e.g. ARGS="--ephemeral --port 0"; more for pytest, e.g. TESTS="tests/unit -k pods".
+ARGS ?=
+TESTS ?= tests
+# Tests run in so many processes.
+JOBS ?= 2
+
+.DEFAULT_GOAL := help
+.PHONY: help up test node lint bench codegen wheel clean
+
+help:
+	@echo "make up       start the control plane and say how to reach it (Ctrl-C stops it)"
+	@echo "make test     install what the tests need and run them all"
+	@echo "make lint     ruff, mypy, import contracts, generated tables up to date"
+	@echo "make bench    measure, beside a bare handler in the same run"
+	@echo "make codegen  make the schema tables anew"
+	@echo "make wheel    build the package"
+
+up: $(VENV)/.installed
+	@exec $(BIN)/steersman up $(ARGS)
+
+test: $(VENV)/.installed-dev node
+	$(BIN)/python -m pytest -n $(JOBS) $(TESTS)
+
+# The JavaScript client, for one test; without node that test says that it was skipped.
+node:
+	@if ! command -v node >/dev/null || ! command -v npm >/dev/null; then \
+	  echo "node or npm is not on this machine: the test with the JavaScript client will be skipped"; \
+	elif [ ! -d node_modules/@kubernetes/client-node ]; then \
+	  npm install --no-save --no-package-lock --no-audit --no-fund --loglevel=error --prefix . '@kubernetes/client-node@^1' \
+	    || echo "npm could not install @kubernetes/client-node: its test will be skipped"; \
+	fi
+
+lint: $(VENV)/.installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m codegen --check
+
+bench: $(VENV)/.installed-dev
+	$(BIN)/python -m benchmarks.run $(ARGS)
+
+codegen: $(VENV)/.installed-dev
+	$(BIN)/python -m codegen
+
+wheel: $(VENV)/.installed-dev
+	rm -rf dist
+	$(BIN)/python -m build --wheel
+
+clean:
+	rm -rf $(VENV) dist build node_modules
+
+$(VENV)/bin/python:
+	@bash scripts/make_venv.sh $(VENV)
+
+$(VENV)/.installed: $(VENV)/bin/python pyproject.toml
+	@echo "installing steersman into $(VENV)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	@touch $@
+
+$(VENV)/.installed-dev: $(VENV)/bin/python pyproject.toml
+	@echo "installing steersman and what its tests need into $(VENV)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@ $(VENV)/.installed

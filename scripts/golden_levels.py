@@ -1,0 +1,96 @@
+"""Replay recorded behaviour of kube-apiserver, area by area, and see that no area falls behind what it had reached.
+
+    python scripts/golden_levels.py                 # the areas in .ci/golden-levels.json
+    python scripts/golden_levels.py --raise         # and write down what got better (nothing is ever lowered)
+    python scripts/golden_levels.py --raise crud    # also an area that is not in the file yet
+
+The scenarios lie beside the checkout (``../shared/golden``) and are no part of it. Each area is replayed against a new API
+server. Exit code 1 when an area falls back.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from steersman.testing import ControlPlane
+
+ROOT = Path(__file__).parents[1]
+LEVELS = ROOT / ".ci" / "golden-levels.json"
+#: What counts of an area: scenarios at level ``body``, and steps at ``exact`` and at ``body``.
+COUNTS = ("scenarios", "exact", "body")
+
+
+def replay(golden: Path, area: str, *, jobs: int, output: Path) -> dict[str, Any]:
+    """The tool's report of one area, by scenario; what it says goes to ``<area>.log``."""
+    report = output / f"{area}.json"
+    with ControlPlane() as server, (output / f"{area}.log").open("w") as log:
+        command = [
+            *(sys.executable, str(golden / "golden.py"), "replay"),
+            *("--server", server.url, "--token", server.token, "--ca", str(server.ca)),
+            *("--level", "body", "--jobs", str(jobs), "--json", str(report)),
+            str(golden / "scenarios" / area),
+        ]
+        subprocess.run(command, stdout=log, stderr=subprocess.STDOUT, check=False, timeout=900)
+        (output / f"{area}.server.log").write_text(server.log)
+    return json.loads(report.read_text()) if report.exists() else {}
+
+
+def count(report: dict[str, Any]) -> dict[str, int]:
+    """What an area reached."""
+    steps = [level for scenario in report.values() for level in scenario["levels"]]
+    return {
+        "scenarios": sum(scenario["passed"] for scenario in report.values()),
+        "exact": steps.count("exact"),
+        "body": steps.count("exact") + steps.count("body"),
+        "of_scenarios": len(report),
+        "of_steps": len(steps),
+    }
+
+
+def line(area: str, reached: dict[str, int], before: dict[str, int]) -> str:
+    """One line of the table."""
+    text = (
+        f"{area:24} {reached['scenarios']:4} of {reached['of_scenarios']:4} scenarios,"
+        f" {reached['exact']:5} exact and {reached['body']:5} body of {reached['of_steps']:5} steps"
+    )
+    lost = [f"{name} was {before[name]}" for name in COUNTS if reached[name] < before.get(name, 0)]
+    won = any(reached[name] > before.get(name, 0) for name in COUNTS)
+    return f"{text}  FELL BACK: {', '.join(lost)}" if lost else f"{text}  better" if won else text
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("areas", nargs="*", help="default: all in the file")
+    parser.add_argument("--golden", type=Path, default=ROOT.parent / "shared" / "golden")
+    parser.add_argument("--raise", dest="higher", action="store_true", help="write down what got better")
+    parser.add_argument("--jobs", type=int, default=4)
+    parser.add_argument("--output", type=Path, help="folder for reports and logs; default: a temporary one")
+    arguments = parser.parse_args()
+    known: dict[str, dict[str, int]] = json.loads(LEVELS.read_text()) if LEVELS.exists() else {}
+    output = arguments.output or Path(tempfile.mkdtemp(prefix="golden-"))
+    output.mkdir(parents=True, exist_ok=True)
+    fell: list[str] = []
+    for area in arguments.areas or sorted(known):
+        reached = count(replay(arguments.golden, area, jobs=arguments.jobs, output=output))
+        before = known.get(area, {})
+        print(line(area, reached, before), flush=True)
+        if any(reached[name] < before.get(name, 0) for name in COUNTS):
+            fell.append(area)
+        if arguments.higher:
+            known[area] = {name: max(reached[name], before.get(name, 0)) for name in COUNTS}
+    if arguments.higher:
+        LEVELS.write_text(json.dumps(known, indent=2, sort_keys=True) + "\n")
+    print(f"reports and logs are in {output}")
+    if fell:
+        print(f"fell back: {', '.join(fell)}")
+    return 1 if fell else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
