@@ -63,7 +63,8 @@ class Pipeline:
         self._loop = asyncio.get_running_loop()
         #: Accepted and not settled, oldest first; bounded by the callers, each of which waits for its own.
         self._pending: deque[Write] = deque()
-        self._epoch = 0
+        #: How often everything under way had to be refused.
+        self.refusals = 0
         #: Writes accepted and settled so far, and who waits for the latter to reach a number.
         self._accepted = 0
         self._settled = 0
@@ -94,7 +95,7 @@ class Pipeline:
             self._assigned = revision = self._assigned + 1
         write = Write(
             self._loop.create_future(),
-            epoch=self._epoch,
+            epoch=self.refusals,
             revision=revision,
             statements=statements,
             on_settled=on_settled,
@@ -189,7 +190,7 @@ class Pipeline:
         refused, self._pending = self._pending, deque()
         for write in reversed(refused):
             self.index.take_back(write, self._leases)
-        self._epoch += 1
+        self.refusals += 1
         self._settled += len(refused)
         for write in refused:
             if write.on_settled is not None:

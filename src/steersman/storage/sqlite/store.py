@@ -171,7 +171,7 @@ class SqliteStore:
             try:
                 changes = changes_of(ops, self._pipeline.index)
             except UnmetError as unmet:
-                await self._raise_conflict(unmet.key, ops)
+                await self._raise_conflict(unmet.key)
                 continue
             for op in changes:
                 if type(op) is Put and op.lease_id and op.lease_id not in self._leases:
@@ -181,13 +181,12 @@ class SqliteStore:
             await self._pipeline.settled()
             return self._pipeline.revision
 
-    async def _raise_conflict(self, key: str, ops: Sequence[Op]) -> None:
-        """Raise ``Conflict`` if it is one on disk, too; return when the write in the way was not kept."""
+    async def _raise_conflict(self, key: str) -> None:
+        """Raise ``Conflict`` once what is in the way is on disk; return when it was refused, which makes room again."""
+        refusals = self._pipeline.refusals
         await self._pipeline.settled()
-        try:
-            changes_of(ops, self._pipeline.index)
-        except UnmetError as unmet:
-            raise Conflict(unmet.key, await self.get(unmet.key)) from None
+        if self._pipeline.refusals == refusals:
+            raise Conflict(key, await self.get(key))
 
     # Watching.
 

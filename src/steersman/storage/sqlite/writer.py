@@ -98,10 +98,11 @@ class Writer:
             self._commit(writes)
         except Exception as error:  # noqa: BLE001 — whatever it is, those who wait must hear of it
             self._roll_back()
-            self._epoch += 1
-            self._settled(writes, error)
-        else:
-            self._settled(writes, None)
+            if not self._is_on_disk(writes):
+                self._epoch += 1
+                self._settled(writes, error)
+                return
+        self._settled(writes, None)
 
     def _commit(self, writes: list[Write]) -> None:
         rows = [row for write in writes for row in write.rows]
@@ -129,6 +130,14 @@ class Writer:
         with contextlib.suppress(sqlite3.Error):
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
+
+    def _is_on_disk(self, writes: list[Write]) -> bool:
+        """Whether the commit happened although it reported an error."""
+        revision = max(write.revision for write in writes)
+        with contextlib.suppress(sqlite3.Error):
+            reached: int = self._connection.execute("SELECT revision FROM mark WHERE name = 'reached'").fetchone()[0]
+            return 0 < revision <= reached
+        return False
 
     def _forget_some(self) -> None:
         target = self._forget_below

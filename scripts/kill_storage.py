@@ -1,0 +1,209 @@
+"""Kill a writing process many times, and check that the store keeps every acknowledged write.
+
+    scripts/kill_storage.py --times 1000 --seed 1
+
+Each round starts a child that opens the store and writes with many tasks at once, reporting each acknowledged write on
+a pipe; kills it with SIGKILL at a random moment (while it starts, writes or compacts); opens the file in this process
+and compares. Exits with 1 and says what is wrong at the first difference.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+from steersman.asynckit.clock import RealClock
+from steersman.storage.sqlite import SqliteStore
+from steersman.storage.store import Delete, Put
+
+WRITERS = 16
+KEYS_PER_WRITER = 20
+SQUASHED = "/beat/"
+#: A child lives at most so long from its first acknowledged write on.
+LIFE_SECONDS_MAX = 0.4
+#: One child in so many is killed while it starts.
+KILLED_EARLY = 5
+
+
+class Wrong(Exception):  # noqa: N818 — the script's verdict
+    """The store broke a promise."""
+
+
+# The child.
+
+
+async def child(path: str, seed: int) -> None:
+    rng = random.Random(seed)
+    store = await SqliteStore.open(path, clock=RealClock(), squash_prefixes=[SQUASHED])
+    report(f"open {store.revision} -")
+    writers = [asyncio.ensure_future(write(store, writer, random.Random(rng.random()))) for writer in range(WRITERS)]
+    while True:
+        await asyncio.wait(writers, timeout=0.05, return_when=asyncio.FIRST_COMPLETED)
+        for writer in writers:
+            if writer.done():
+                writer.result()
+        await store.compact(max(store.compact_revision, store.revision - 2000))
+
+
+async def write(store: SqliteStore, writer: int, rng: random.Random) -> None:
+    prefix = f"{SQUASHED if writer % 4 == 0 else '/key/'}{writer}/"
+    present = {kv.key for kv in (await store.range(prefix)).kvs}
+    serial = time.monotonic_ns()
+    while True:
+        serial += 1
+        key = f"{prefix}{rng.randrange(KEYS_PER_WRITER)}"
+        if key in present and rng.random() < 0.3:
+            report(f"{key} {await store.txn([Delete(key)])} -")
+            present.remove(key)
+        else:
+            value = f"{serial} {'x' * rng.randrange(3000)}".encode()
+            report(f"{key} {await store.txn([Put(key, value)])} {serial}")
+            present.add(key)
+
+
+def report(line: str) -> None:
+    os.write(1, f"{line}\n".encode())  # unbuffered, and whole: what was reported was acknowledged
+
+
+# The parent.
+
+
+class Ledger:
+    """What was acknowledged so far."""
+
+    def __init__(self) -> None:
+        self.revision = 0
+        #: Key to (revision, serial as text, "-" when deleted) of the last acknowledged write.
+        self.last: dict[str, tuple[int, str]] = {}
+        #: Of the round that was killed last.
+        self.recent: list[tuple[str, int, str]] = []
+        self.writes = 0
+
+    def read(self, lines: list[str]) -> None:
+        self.recent = []
+        newest = self.revision
+        for line in lines:
+            key, revision_text, serial = line.split(" ")
+            revision = int(revision_text)
+            if key == "open":
+                if revision < self.revision:
+                    raise Wrong(f"reopened at revision {revision}, was at {self.revision}")
+                self.revision = newest = revision
+                continue
+            if revision <= self.revision:
+                raise Wrong(f"{key}: revision {revision} was given before the kill already")
+            newest = max(newest, revision)
+            self.writes += 1
+            if revision > self.last.get(key, (0, ""))[0]:
+                self.last[key] = (revision, serial)
+            self.recent.append((key, revision, serial))
+        self.revision = newest
+
+
+async def verify(path: Path, ledger: Ledger) -> None:
+    """Open the store as the next process would, and compare it with the ledger."""
+    store = await SqliteStore.open(path, clock=RealClock(), squash_prefixes=[SQUASHED])
+    try:
+        if store.revision < ledger.revision:
+            raise Wrong(f"the store is at {store.revision}, {ledger.revision} was acknowledged")
+        found = {kv.key: kv for kv in (await store.range("/")).kvs}
+        for key, (revision, serial) in ledger.last.items():
+            check_key(key, revision, serial, found.get(key), store.revision)
+        events: dict[tuple[str, int], str] = {}
+
+        def sink(batch) -> None:
+            events.update(((event.key, event.mod_revision), text_of(event.value)) for event in batch.events)
+
+        await store.watch("/", sink, after_revision=store.compact_revision, on_lost=lambda _error: None)
+        for key, revision, serial in ledger.recent:
+            readable = revision > store.compact_revision and not key.startswith(SQUASHED)
+            if readable and events.get((key, revision)) != serial:
+                raise Wrong(f"{key}: the history lacks revision {revision}")
+        ledger.revision = store.revision
+    finally:
+        await store.close()
+
+
+def check_key(key: str, revision: int, serial: str, kv, store_revision: int) -> None:
+    """A write that was not acknowledged may have happened too, but only after the last that was."""
+    if kv is None:
+        if serial != "-" and store_revision == revision:
+            raise Wrong(f"{key}: revision {revision} is lost")
+        return
+    if kv.mod_revision < revision:
+        raise Wrong(f"{key}: is at revision {kv.mod_revision}, {revision} was acknowledged")
+    if kv.mod_revision == revision and text_of(kv.value) != serial:
+        raise Wrong(f"{key}: revision {revision} holds another value")
+
+
+def text_of(value: bytes | None) -> str:
+    return "-" if value is None else value.split(b" ", 1)[0].decode()
+
+
+def run_and_kill(path: Path, rng: random.Random) -> list[str]:
+    """The lines of one child's life."""
+    command = [sys.executable, __file__, "--child", str(path), "--seed", str(rng.randrange(1 << 30))]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    lines: list[str] = []
+    started = threading.Event()
+
+    def read() -> None:
+        for line in process.stdout:
+            if line.endswith("\n"):
+                lines.append(line.rstrip("\n"))
+            started.set()
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    early = rng.randrange(KILLED_EARLY) == 0
+    started.wait(rng.random() * 0.3 if early else 30)
+    if not early:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(rng.random() * LIFE_SECONDS_MAX)
+    died_by_itself = process.poll() is not None
+    process.kill()
+    reader.join()
+    errors = process.stderr.read()
+    process.wait()
+    if died_by_itself:
+        raise Wrong(f"the child ended by itself:\n{errors}")
+    return lines
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--times", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=None, help="random when not given; printed")
+    parser.add_argument("--child", help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.child:
+        asyncio.run(child(args.child, args.seed))
+    seed = random.SystemRandom().randrange(1 << 30) if args.seed is None else args.seed
+    print(f"seed {seed}", flush=True)
+    rng = random.Random(seed)
+    ledger = Ledger()
+    with tempfile.TemporaryDirectory(prefix="kill-storage-") as folder:
+        path = Path(folder) / "store.db"
+        for round_number in range(1, args.times + 1):
+            try:
+                ledger.read(run_and_kill(path, rng))
+                asyncio.run(verify(path, ledger))
+            except Wrong as wrong:
+                print(f"round {round_number}: {wrong}")
+                return 1
+            if round_number % 50 == 0 or round_number == args.times:
+                print(f"{round_number} kills, {ledger.writes} acknowledged writes, all kept", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

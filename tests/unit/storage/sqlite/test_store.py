@@ -1,0 +1,188 @@
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+
+import pytest
+
+from steersman.storage.sqlite import SqliteStore
+from steersman.storage.store import Compacted, Delete, LeaseNotFound, Put, Unavailable
+
+
+async def test_revisions_go_on_where_they_were_even_when_nothing_is_left(open_store):
+    store = await open_store()
+    await store.txn([Put("/a", b"1")])
+    await store.txn([Delete("/a")])
+    await store.compact(2)
+    await store.close()
+    store = await open_store()
+    assert (store.revision, store.compact_revision) == (2, 2)
+    assert await store.txn([Put("/a", b"1")]) == 3
+
+
+async def test_the_past_is_there_after_reopening(open_store):
+    store = await open_store()
+    for n in range(3):
+        await store.txn([Put("/a/x", b"%d" % n)])
+    await store.close()
+    store = await open_store()
+    assert (await store.get("/a/x", revision=2)).value == b"1"
+    got = []
+    await store.watch("/a/", got.append, after_revision=0, on_lost=got.append)
+    assert [event.value for batch in got for event in batch.events] == [b"0", b"1", b"2"]
+
+
+async def test_what_was_compacted_stays_so_after_reopening(open_store):
+    store = await open_store()
+    for n in range(3):
+        await store.txn([Put("/a/x", b"%d" % n)])
+    await store.compact(2)
+    await store.close()
+    store = await open_store()
+    with pytest.raises(Compacted):
+        await store.get("/a/x", revision=1)
+
+
+async def test_the_past_of_squashed_prefixes_ends_with_a_restart(open_store):
+    store = await open_store(squash_prefixes=["/beat/"])
+    await store.txn([Put("/beat/x", b"1")])
+    await store.txn([Put("/b", b"1")])
+    await store.close()
+    store = await open_store(squash_prefixes=["/beat/"])
+    with pytest.raises(Compacted):
+        await store.get("/beat/x", revision=1)
+    assert (await store.get("/b", revision=2)).value == b"1"
+
+
+async def test_a_lease_has_its_remaining_time_after_a_restart(open_store, clock):
+    store = await open_store()
+    lease = await store.grant_lease(100)
+    await store.txn([Put("/a/x", b"1", lease_id=lease)])
+    await clock.advance(70)
+    await store.close()
+    await clock.advance(1000)
+    store = await open_store()
+    await clock.advance(29)
+    await store.txn([Put("/b", b"")])
+    assert await store.get("/a/x") is not None
+    got = asyncio.Queue()
+    await store.watch("/a/", got.put_nowait, after_revision=store.revision, on_lost=got.put_nowait)
+    await clock.advance(2)
+    assert (await asyncio.wait_for(got.get(), 10)).events[0].value is None
+
+
+async def test_a_renewed_lease_has_its_whole_time_after_a_restart(open_store, clock):
+    store = await open_store()
+    lease = await store.grant_lease(100)
+    await clock.advance(70)
+    await store.close()
+    store = await open_store()
+    await clock.advance(20)
+    await store.keep_alive(lease)
+    await store.close()
+    store = await open_store()
+    await clock.advance(90)
+    await store.keep_alive(lease)
+
+
+async def test_a_revoked_lease_stays_away(open_store):
+    store = await open_store()
+    lease = await store.grant_lease(100)
+    await store.revoke_lease(lease)
+    await store.close()
+    with pytest.raises(LeaseNotFound):
+        await (await open_store()).keep_alive(lease)
+
+
+async def test_history_is_deleted_from_the_file_behind_the_scenes(open_store, path):
+    store = await open_store()
+    for n in range(1000):
+        await store.txn([Put("/a/x", b"%d" % n)])
+    await store.compact(990)
+    await store.close()
+    store = await open_store()  # what the first did not get done, the second does
+    async with asyncio.timeout(10):
+        while await asyncio.to_thread(count, path, "history") > 10:
+            await store.txn([])
+    assert (await store.get("/a/x", revision=990)).value == b"989"
+
+
+async def test_heartbeats_do_not_grow_the_file(open_store):
+    store = await open_store(squash_prefixes=["/beat/"])
+    for n in range(20):
+        await store.txn([Put(f"/beat/{n}", b"x" * 500)])
+    await store.close()
+    store = await open_store(squash_prefixes=["/beat/"])
+    before = await store.size_bytes()
+    await store.close()
+    for _ in range(3):
+        store = await open_store(squash_prefixes=["/beat/"])
+        for beat in range(50):
+            await store.txn([Put(f"/beat/{n}", b"%03d" % beat * 166) for n in range(20)])
+        await store.close()
+    store = await open_store(squash_prefixes=["/beat/"])
+    assert await store.size_bytes() <= before + 3 * 4096
+
+
+async def test_writers_go_on_while_history_is_compacted(open_store):
+    store = await open_store()
+    for n in range(2000):
+        await store.txn([Put(f"/a/{n % 10}", b"%d" % n)])
+
+    async def write(name):
+        return [await store.txn([Put(f"/b/{name}", b"%d" % n)]) for n in range(100)]
+
+    writers = [asyncio.ensure_future(write(n)) for n in range(4)]
+    for revision in range(100, 2000, 100):
+        await store.compact(revision)
+    await asyncio.gather(*writers)
+    assert store.revision == 2400
+    assert store.compact_revision == 1900
+    assert (await store.get("/a/9", revision=1900)).value == b"1899"
+
+
+async def test_a_large_read_does_not_hold_up_the_loop(open_store):
+    store = await open_store()
+    await store.txn([Put(f"/a/{n:05}", b"x" * 100) for n in range(20_000)])
+    reading = asyncio.ensure_future(store.range("/a/"))
+    writes = 0
+    while not reading.done():
+        await store.txn([Put("/b", b"")])
+        writes += 1
+    assert writes > 3
+    assert len(reading.result().kvs) == 20_000
+
+
+async def test_the_loop_may_end_without_closing_the_store(path, clock):
+    def use():
+        async def main():
+            store = await SqliteStore.open(path, clock=clock)
+            await store.txn([Put("/a", b"1")])
+            return store
+
+        return asyncio.run(main())
+
+    store = await asyncio.to_thread(use)
+    store._pipeline.writer.stop()
+    store._files.close_readers()
+    store._files.release()
+    assert count(path, "latest") == 1
+
+
+async def test_a_read_error_is_unavailable(open_store, monkeypatch):
+    store = await open_store()
+    await store.txn([Put("/a", b"1")])
+
+    def fail(*_args, **_kwargs):
+        raise sqlite3.OperationalError("disk I/O error")
+
+    monkeypatch.setattr(store._files.inline, "get", fail)
+    with pytest.raises(Unavailable, match="disk I/O error"):
+        await store.get("/a")
+
+
+def count(path, table):
+    connection = sqlite3.connect(path)
+    rows = connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
+    connection.close()
+    return rows
