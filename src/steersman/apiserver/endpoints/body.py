@@ -94,8 +94,7 @@ class ObjectDecoder:
             decoded, unknown = self._decode(tree)
         decoded["kind"] = self.kind
         decoded["apiVersion"] = self._api_version
-        if decoded.get("metadata") is None:
-            decoded["metadata"] = {}
+        _keep_cleared_owners(decoded, tree)
         return decoded, unknown
 
     def _parse(self, raw: bytes, media_type: str, options: WriteOptions) -> tuple[Any, list[str]]:
@@ -124,8 +123,7 @@ class ObjectDecoder:
             raise cannot_be_handled(self._said(meta), self.kind, self._exact(error, raw, media_type)) from None
         except DecodeError as error:
             raise cannot_be_handled(self._said(meta), self.kind, error) from None
-        if decoded.get("metadata") is None:
-            decoded["metadata"] = {}
+        _keep_cleared_owners(decoded, tree)
         return decoded, unknown
 
     def _exact(self, error: DecodeError, raw: bytes, media_type: str) -> DecodeError:
@@ -170,6 +168,17 @@ class ObjectDecoder:
             f"no kind {quote(said.kind)} is registered for version {quote(said.api_version)}"
             ' in scheme "k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30"'
         )
+
+
+def _keep_cleared_owners(decoded: Tree, tree: Any) -> None:
+    """An empty ``managedFields`` says that there shall be no owners; decoding has dropped it like any empty list."""
+    metadata = decoded.get("metadata")
+    if metadata is None:
+        metadata = decoded["metadata"] = {}
+    if "managedFields" not in metadata and tree:
+        given = tree.get("metadata")
+        if given and given.get("managedFields") == []:
+            metadata["managedFields"] = []
 
 
 def kin_of(kind: str, api_version: str) -> frozenset[str]:

@@ -106,11 +106,13 @@ def resource_version_of(metadata: Tree) -> int:
 class UpdateRules:
     """What a strategy does when its object is written through one subresource (or none)."""
 
-    __slots__ = ("is_main", "prepare", "repeats_meta", "repeats_meta_update", "validate")
+    __slots__ = ("counts", "is_main", "prepare", "repeats_meta", "repeats_meta_update", "validate")
 
     def __init__(self, strategy: Strategy, subresource: str) -> None:
         #: Of the object itself; a Scale is written like that, too.
         self.is_main: Final = subresource in ("", "scale")
+        #: What is changed may raise the generation.
+        self.counts: Final = strategy.has_generation and subresource != "status"
         suffix = "update" if self.is_main else "status_update" if subresource == "status" else subresource
         self.prepare: Final[Callable[[RequestContext, Tree, Tree], None]] = getattr(strategy, f"prepare_for_{suffix}")
         self.validate: Final[Callable[[RequestContext, Tree, Tree], Sequence[FieldError]] | None] = getattr(
@@ -154,7 +156,7 @@ def before_update(
     generation = old_metadata.get("generation")
     _set_or_drop(metadata, "generation", generation)
     rules.prepare(ctx, tree, old)
-    if strategy.has_generation and metadata.get("generation") == generation:
+    if rules.counts and metadata.get("generation") == generation:
         if strategy.generation_view(tree) != strategy.generation_view(old):
             metadata["generation"] = (generation or 0) + 1
     _keep_system_fields(metadata, old_metadata)

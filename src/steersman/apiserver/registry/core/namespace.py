@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from steersman.apimachinery import names
+from steersman.apimachinery.field import Path
+from steersman.apimachinery.metadata_validation import validate_finalizer_name, validate_standard_finalizers
 from steersman.apiserver.registry.columns import AGE_COLUMN, NAME_COLUMN, age, name_of
 from steersman.apiserver.registry.strategy import Column, Strategy
 
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from steersman.apiserver.registry.strategy import Tree
+    from steersman.apimachinery.field import FieldError
     from steersman.apiserver.request import RequestContext
 
 NAME_LABEL: Final = "kubernetes.io/metadata.name"
@@ -23,6 +26,7 @@ class NamespaceStrategy(Strategy):
     """``spec.finalizers`` change through ``/finalize`` only."""
 
     group_resource = "namespaces"
+    deletes_in_phases = True
     namespace_field_label = False
     field_labels: ClassVar = {"status.phase": lambda obj: (obj.get("status") or {}).get("phase", "")}
     columns = (NAME_COLUMN, Column("Status"), AGE_COLUMN)
@@ -54,6 +58,20 @@ class NamespaceStrategy(Strategy):
     def prepare_for_finalize(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
         """As ``prepare_for_update``, for ``/finalize``: only the finalizers of the spec change."""
         obj["status"] = old.get("status") or {}
+
+    def validate_finalize(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
+        """The names of the finalizers left."""
+        path = Path("spec", "finalizers")
+        errors: list[FieldError] = []
+        for position, name in enumerate((obj.get("spec") or {}).get("finalizers") or ()):
+            errors += validate_finalizer_name(name, path.index(position))
+        return errors + validate_standard_finalizers((obj.get("spec") or {}).get("finalizers") or (), path)
+
+    def mark_terminating(self, obj: Tree) -> None:
+        obj["status"] = {**(obj.get("status") or {}), "phase": "Terminating"}
+
+    def is_finalized(self, obj: Tree) -> bool:
+        return not (obj.get("spec") or {}).get("finalizers")
 
     def name_errors(self, name: str, *, prefix: bool = False) -> Sequence[str]:
         return names.name_is_dns_label(name, prefix=prefix)
