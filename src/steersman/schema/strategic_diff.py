@@ -1,0 +1,82 @@
+"""The strategic merge patch that makes one object of another, as ``kubectl`` computes it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from steersman.apimachinery.trees import copy_tree, same_tree
+from steersman.schema.strategic_merge import (
+    DELETE_PREFIX,
+    DIRECTIVE,
+    ORDER_PREFIX,
+    RETAIN_KEYS,
+    Strategy,
+    identity_of,
+    strategy_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from steersman.schema.model import Type
+
+    Tree = dict[str, Any]
+
+
+def create_two_way_merge_patch(original: Mapping[str, Any], modified: Mapping[str, Any], type_: Type | None) -> Tree:
+    """A patch that ``strategic_merge`` makes ``modified`` of ``original`` with; empty when they are the same.
+
+    Lists that merge must not hold two items of one key; explicit nulls in ``modified`` count as absent.
+    """
+    patch: Tree = {key: None for key in original if modified.get(key) is None}
+    for key, value in modified.items():
+        if value is None:
+            continue
+        found = original.get(key)
+        if type(found) is not type(value):
+            patch[key] = copy_tree(value)
+        elif not same_tree(found, value):
+            _diff_values(patch, key, found, value, strategy_of(type_, key))
+    return patch
+
+
+def _diff_values(patch: Tree, key: str, found: Any, value: Any, strategy: Strategy) -> None:
+    if isinstance(value, dict) and strategy.name != "replace":
+        patch[key] = create_two_way_merge_patch(found, value, strategy.type)
+        if strategy.retain_keys:
+            patch[key][RETAIN_KEYS] = list(value)
+    elif isinstance(value, list) and strategy.name == "merge" and found:
+        _diff_lists(patch, key, found, value, strategy)
+    else:
+        patch[key] = copy_tree(value)
+
+
+def _diff_lists(patch: Tree, key: str, found: list[Any], value: list[Any], strategy: Strategy) -> None:
+    if strategy.merge_key:
+        changes = _diff_items(found, value, strategy)
+        patch[f"{ORDER_PREFIX}/{key}"] = [{strategy.merge_key: item[strategy.merge_key]} for item in value]
+    else:
+        changes = [item for item in value if item not in found]
+        gone = [item for item in found if item not in value]
+        patch[f"{ORDER_PREFIX}/{key}"] = list(value)
+        if gone:
+            patch[f"{DELETE_PREFIX}/{key}"] = gone
+    if changes:
+        patch[key] = changes
+
+
+def _diff_items(found: list[Tree], value: list[Tree], strategy: Strategy) -> list[Tree]:
+    merge_key = strategy.merge_key
+    identity = identity_of(merge_key)
+    stored = {identity(item): item for item in found}
+    changes: list[Tree] = []
+    for item in value:
+        before = stored.pop(identity(item), None)
+        if before is None:
+            changes.append(copy_tree(item))
+        elif not same_tree(before, item):
+            change = create_two_way_merge_patch(before, item, strategy.item)
+            if strategy.retain_keys:
+                change[RETAIN_KEYS] = list(item)
+            changes.append({**change, merge_key: item[merge_key]})
+    return changes + [{DIRECTIVE: "delete", merge_key: item[merge_key]} for item in stored.values()]

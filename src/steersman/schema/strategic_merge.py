@@ -1,0 +1,338 @@
+"""Strategic merge patch: a merge patch that knows which lists are merged, by which key, and obeys directives.
+
+=============================  ====================================================================================
+``$patch: replace``            in a map: the rest of the patch takes its place; in an item: of the whole list
+``$patch: delete``             in a map: it becomes empty; in an item: the stored item of the same key goes
+``$retainKeys``                keys of the map that stay; all others go before the merge
+``$deleteFromPrimitiveList/x`` values to take out of the list ``x``
+``$setElementOrder/x``         the order of the list ``x``; items that it does not name keep their place among the others
+=============================  ====================================================================================
+
+What the schema does not know merges as JSON does: maps by key, lists are replaced.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from steersman.apimachinery import errors
+from steersman.apimachinery.gotext import to_json, to_value_text
+from steersman.apimachinery.trees import copy_tree
+from steersman.schema.model import ListOf, MapOf, Struct
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from steersman.apimachinery.errors import StatusError
+    from steersman.schema.model import Type
+
+    Tree = dict[str, Any]
+    Identity = Callable[[Any], Any]
+
+DIRECTIVE: Final = "$patch"
+RETAIN_KEYS: Final = "$retainKeys"
+DELETE_PREFIX: Final = "$deleteFromPrimitiveList"
+ORDER_PREFIX: Final = "$setElementOrder"
+
+_BAD_PRIMITIVE_LIST: Final = "invalid patch format of primitive list"
+_BAD_RETAIN_KEYS: Final = "invalid patch format of retainKeys"
+_BAD_ORDER: Final = "invalid patch format of setElementOrder list"
+_DROPPED: Final = object()
+
+
+class Strategy(NamedTuple):
+    """How a field's value is merged."""
+
+    type: Type | None
+    #: ``merge``, ``replace`` or empty.
+    name: str = ""
+    merge_key: str = ""
+    retain_keys: bool = False
+
+    @property
+    def item(self) -> Type | None:
+        """The type of a list's items, where known."""
+        return self.type.item if isinstance(self.type, ListOf) else None
+
+
+def strategy_of(type_: Type | None, key: str) -> Strategy:
+    """The strategy of a field of a struct, or of a value of a map; of unknown ones the empty one."""
+    if isinstance(type_, MapOf):
+        return Strategy(type_.value)
+    field = type_.fields.get(key) if isinstance(type_, Struct) else None
+    if field is None:
+        return Strategy(None)
+    name = next((each for each in field.patch_strategies if each != "retainKeys"), "")
+    return Strategy(field.type, name, field.patch_merge_key, "retainKeys" in field.patch_strategies)
+
+
+def strategic_merge(original: Mapping[str, Any], patch: Tree, type_: Type | None) -> Tree:
+    """What the patch makes of an object of that type; neither is changed, nothing is shared.
+
+    Raises ``StatusError``: 400 for malformed directives; 500 for an unknown ``$patch`` or an item without its merge
+    key, which upstream answers so too.
+    """
+    return _merge_map(copy_tree(original), patch, type_)
+
+
+def _merge_map(target: Tree, patch: Tree, type_: Type | None) -> Tree:
+    """``target`` is ours and may be changed; ``patch`` is not."""
+    if DIRECTIVE in patch:
+        return _directed_map(patch)
+    pending = dict(patch)
+    _retain_keys(target, pending)
+    _merge_ordered_lists(target, pending, type_)
+    deletions: dict[str, Any] = {}
+    for key, value in pending.items():
+        if key.startswith(DELETE_PREFIX):
+            deletions[_list_name(key, DELETE_PREFIX, _BAD_PRIMITIVE_LIST)] = value
+        else:
+            _merge_value(target, key, value, type_)
+    for key, value in deletions.items():
+        _delete_values(target, key, value)
+    return target
+
+
+def _directed_map(patch: Tree) -> Tree:
+    if patch[DIRECTIVE] == "delete":
+        return {}
+    if patch[DIRECTIVE] == "replace":
+        return {key: copy_tree(value) for key, value in patch.items() if key != DIRECTIVE}
+    raise _unknown_directive(patch)
+
+
+def _unknown_directive(patch: Tree) -> StatusError:
+    return errors.plain_error(f"unknown patch type: {to_value_text(patch[DIRECTIVE])} in map: {to_value_text(patch)}")
+
+
+def _merge_value(target: Tree, key: str, value: Any, type_: Type | None) -> None:
+    if value is None:
+        target.pop(key, None)
+        return
+    if type(target.get(key)) is not type(value):
+        fresh = _without_directives(value)
+        if fresh is _DROPPED:
+            target.pop(key, None)
+        else:
+            target[key] = fresh
+        return
+    strategy = strategy_of(type_, key)
+    if isinstance(value, dict) and strategy.name != "replace":
+        target[key] = _merge_map(target[key], value, strategy.type)
+    elif isinstance(value, list) and strategy.name == "merge":
+        target[key] = _merge_list(target[key], value, strategy)
+    else:
+        target[key] = copy_tree(value)
+
+
+def _without_directives(value: Any) -> Any:
+    """A copy for a place where there is nothing to merge with: nulls and maps with a directive go."""
+    if isinstance(value, dict):
+        if DIRECTIVE in value:
+            return _DROPPED
+        members = ((key, _without_directives(member)) for key, member in value.items() if member is not None)
+        return {key: member for key, member in members if member is not _DROPPED}
+    if isinstance(value, list):
+        return [item for item in map(_without_directives, value) if item is not _DROPPED]
+    return value
+
+
+def _retain_keys(target: Tree, pending: Tree) -> None:
+    """Clear what the patch does not list; a value in the patch that it does not list itself is a fault."""
+    if RETAIN_KEYS not in pending:
+        return
+    listed = pending.pop(RETAIN_KEYS)
+    if not isinstance(listed, list):
+        raise errors.bad_request(_BAD_RETAIN_KEYS)
+    kept = {name for name in listed if isinstance(name, str)}
+    for key, value in pending.items():
+        if value is not None and key not in kept and not key.startswith((DELETE_PREFIX, ORDER_PREFIX)):
+            raise errors.bad_request(_BAD_RETAIN_KEYS)
+    for key in [key for key in target if key not in kept]:
+        del target[key]
+
+
+def _list_name(key: str, prefix: str, fault: str) -> str:
+    found, slash, name = key.partition("/")
+    if found != prefix or not slash:
+        raise errors.bad_request(fault)
+    return name
+
+
+def _delete_values(target: Tree, key: str, values: Any) -> None:
+    if values is None:
+        target.pop(key, None)
+    elif isinstance(values, list) and isinstance(target.get(key), list):
+        identity = identity_of("")
+        unwanted = set(map(identity, values))
+        target[key] = [item for item in target[key] if identity(item) not in unwanted]
+
+
+def _merge_ordered_lists(target: Tree, pending: Tree, type_: Type | None) -> None:
+    """Merge and order the lists that have a ``$setElementOrder``; both leave ``pending``."""
+    for directive in [key for key in pending if key.startswith(ORDER_PREFIX)]:
+        order = pending.pop(directive)
+        key = _list_name(directive, ORDER_PREFIX, _BAD_ORDER)
+        stored, patched = target.get(key), pending.get(key)
+        lists = (order, [] if key not in target else stored, [] if key not in pending else patched)
+        if not all(isinstance(each, list) for each in lists):
+            raise errors.bad_request(_BAD_ORDER)
+        strategy = strategy_of(type_, key)
+        _check_order(patched or [], order, strategy.merge_key)
+        if not stored and not patched:
+            continue
+        target[key] = _merge_in_order(stored, patched, order, strategy)
+        pending.pop(key, None)
+
+
+def _merge_in_order(
+    stored: list[Any] | None, patched: list[Any] | None, order: list[Any], strategy: Strategy
+) -> list[Any]:
+    if patched is None:
+        merged = stored or []
+    elif stored is None:
+        merged = _without_directives(patched)
+    elif strategy.name == "merge":
+        merged = _merge_list(list(stored), patched, strategy)
+    else:
+        merged = copy_tree(patched)
+    return _arranged(merged, order, stored or [], strategy.merge_key)
+
+
+def _check_order(patched: list[Any], order: list[Any], merge_key: str) -> None:
+    """Items of the patch must come in ``order``, in the same sequence; those to delete need not."""
+    if not patched or not order:
+        return
+    wanted = [item for item in patched if not (isinstance(item, dict) and DIRECTIVE in item)]
+    if merge_key:
+        _require_maps([*wanted, *order])
+        _require_keys([*wanted, *order], merge_key)
+    identity = identity_of(merge_key)
+    places = iter(map(identity, order))
+    if not all(identity(item) in places for item in wanted):  # ``in`` reads on from where it stopped
+        raise errors.plain_error(
+            f"The order in patch list:\n{to_value_text(patched)}\n doesn't match {ORDER_PREFIX} list:\n{to_value_text(order)}\n"
+        )
+
+
+def _merge_list(stored: list[Any], patched: list[Any], strategy: Strategy) -> list[Any]:
+    """``stored`` is ours."""
+    if not stored and not patched:
+        return stored
+    if not _holds_maps(stored, patched):
+        identity = identity_of("")
+        unique = list({identity(item): item for item in (*stored, *patched)}.values())
+        return _arranged(unique, patched, stored, "")
+    merge_key = strategy.merge_key
+    if not merge_key:
+        raise errors.bad_request("cannot merge lists without merge key")
+    stored, patched = _obey_item_directives(stored, patched, merge_key)
+    merged = _merge_items(stored, patched, strategy)
+    return _arranged(merged, patched, stored, merge_key)
+
+
+def _holds_maps(*lists: list[Any]) -> bool:
+    """Whether the items are maps; all must be of one type, and none a list or null."""
+    types = {type(item) for each in lists for item in each}
+    if list in types:
+        raise errors.generic_server_response(422, server_message="lists of lists are not supported")
+    if len(types) != 1 or type(None) in types:
+        shown = " ".join(map(to_value_text, lists))
+        raise errors.bad_request(f"list element types are not identical: [{shown}]")
+    return dict in types
+
+
+def _obey_item_directives(stored: list[Any], patched: list[Any], merge_key: str) -> tuple[list[Any], list[Any]]:
+    """What is left of both lists once the items with a directive are done."""
+    plain: list[Any] = []
+    replaces = False
+    identity = identity_of(merge_key)
+    for item in patched:
+        directive = item.get(DIRECTIVE)
+        if DIRECTIVE not in item:
+            plain.append(item)
+        elif directive == "delete":
+            _require_keys([item], merge_key)
+            unwanted = identity(item)
+            stored = [each for each in stored if identity(each) != unwanted]
+        elif directive == "replace":
+            replaces = True
+        elif directive == "merge":
+            raise errors.plain_error("merging lists cannot yet be specified in the patch")
+        else:
+            raise _unknown_directive(item)
+    return (copy_tree(plain), []) if replaces else (stored, plain)
+
+
+def _merge_items(stored: list[Any], patched: list[Any], strategy: Strategy) -> list[Any]:
+    """Each item of the patch goes into the first stored one of its key, or to the end."""
+    identity = identity_of(strategy.merge_key)
+    merged = list(stored)
+    places: dict[Any, int] = {}
+    for place, item in enumerate(merged):
+        places.setdefault(identity(item), place)
+    for item in patched:
+        _require_keys([item], strategy.merge_key)
+        place = places.get(identity(item), -1)
+        if place >= 0:
+            merged[place] = _merge_map(merged[place], item, strategy.item)
+        else:
+            places[identity(item)] = len(merged)
+            merged.append(copy_tree(item))
+    _require_keys(merged, strategy.merge_key)
+    return merged
+
+
+def _require_maps(items: Iterable[Any]) -> None:
+    if not all(isinstance(item, dict) for item in items):
+        raise errors.bad_request(_BAD_ORDER)
+
+
+def _require_keys(items: Iterable[Any], merge_key: str) -> None:
+    for item in items:
+        if merge_key not in item:
+            raise errors.plain_error(f"map: {to_value_text(item)} does not contain declared merge key: {merge_key}")
+
+
+def identity_of(merge_key: str) -> Identity:
+    """What tells items of a list apart: the value of the merge key, or the item itself. ``1``, ``1.0`` and ``true`` differ."""
+
+    def identity(item: Any) -> Any:
+        value = item.get(merge_key) if merge_key and isinstance(item, dict) else item
+        return to_json(value) if isinstance(value, dict | list) else (type(value), value)
+
+    return identity
+
+
+def _arranged(items: list[Any], wanted_order: list[Any], stored_order: list[Any], merge_key: str) -> list[Any]:
+    """The items, those named in ``wanted_order`` in that order, the others in the stored one.
+
+    Where the two meet, an item that only the server has goes before the first wanted one that was stored behind it.
+    """
+    identity = identity_of(merge_key)
+    wanted_places = _places(wanted_order, identity)
+    stored_places = _places(stored_order, identity)
+    wanted = [item for item in items if identity(item) in wanted_places]
+    others = [item for item in items if identity(item) not in wanted_places]
+    wanted.sort(key=lambda item: wanted_places[identity(item)])
+    others.sort(key=lambda item: stored_places.get(identity(item), len(stored_places)))
+    arranged: list[Any] = []
+    left = iter(others)
+    other = next(left, _DROPPED)
+    for item in wanted:
+        place = stored_places.get(identity(item), -1)
+        while other is not _DROPPED and 0 <= stored_places.get(identity(other), -1) < place:
+            arranged.append(other)
+            other = next(left, _DROPPED)
+        arranged.append(item)
+    if other is not _DROPPED:
+        arranged += [other, *left]
+    return arranged
+
+
+def _places(items: list[Any], identity: Identity) -> dict[Any, int]:
+    """Where each item stands first."""
+    found: dict[Any, int] = {}
+    for place, item in enumerate(items):
+        found.setdefault(identity(item), place)
+    return found
