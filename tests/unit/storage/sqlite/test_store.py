@@ -6,7 +6,7 @@ import sqlite3
 import pytest
 
 from steersman.storage.sqlite import SqliteStore
-from steersman.storage.store import Compacted, Delete, LeaseNotFound, Put, Unavailable
+from steersman.storage.store import Compacted, Delete, Put, Unavailable
 
 
 async def test_revisions_go_on_where_they_were_even_when_nothing_is_left(open_store):
@@ -32,17 +32,6 @@ async def test_the_past_is_there_after_reopening(open_store):
     assert [event.value for batch in got for event in batch.events] == [b"0", b"1", b"2"]
 
 
-async def test_what_was_compacted_stays_so_after_reopening(open_store):
-    store = await open_store()
-    for n in range(3):
-        await store.txn([Put("/a/x", b"%d" % n)])
-    await store.compact(2)
-    await store.close()
-    store = await open_store()
-    with pytest.raises(Compacted):
-        await store.get("/a/x", revision=1)
-
-
 async def test_the_past_of_squashed_prefixes_ends_with_a_restart(open_store):
     store = await open_store(squash_prefixes=["/beat/"])
     await store.txn([Put("/beat/x", b"1")])
@@ -52,59 +41,6 @@ async def test_the_past_of_squashed_prefixes_ends_with_a_restart(open_store):
     with pytest.raises(Compacted):
         await store.get("/beat/x", revision=1)
     assert (await store.get("/b", revision=2)).value == b"1"
-
-
-async def test_a_lease_has_its_remaining_time_after_a_restart(open_store, clock):
-    store = await open_store()
-    lease = await store.grant_lease(100)
-    await store.txn([Put("/a/x", b"1", lease_id=lease)])
-    await clock.advance(70)
-    await store.close()
-    await clock.advance(1000)
-    store = await open_store()
-    await clock.advance(29)
-    await store.txn([Put("/b", b"")])
-    assert await store.get("/a/x") is not None
-    got = asyncio.Queue()
-    await store.watch("/a/", got.put_nowait, after_revision=store.revision, on_lost=got.put_nowait)
-    await clock.advance(2)
-    assert (await asyncio.wait_for(got.get(), 10)).events[0].value is None
-
-
-async def test_a_renewed_lease_has_its_whole_time_after_a_restart(open_store, clock):
-    store = await open_store()
-    lease = await store.grant_lease(100)
-    await clock.advance(70)
-    await store.close()
-    store = await open_store()
-    await clock.advance(20)
-    await store.keep_alive(lease)
-    await store.close()
-    store = await open_store()
-    await clock.advance(90)
-    await store.keep_alive(lease)
-
-
-async def test_a_revoked_lease_stays_away(open_store):
-    store = await open_store()
-    lease = await store.grant_lease(100)
-    await store.revoke_lease(lease)
-    await store.close()
-    with pytest.raises(LeaseNotFound):
-        await (await open_store()).keep_alive(lease)
-
-
-async def test_history_is_deleted_from_the_file_behind_the_scenes(open_store, path):
-    store = await open_store()
-    for n in range(1000):
-        await store.txn([Put("/a/x", b"%d" % n)])
-    await store.compact(990)
-    await store.close()
-    store = await open_store()  # what the first did not get done, the second does
-    async with asyncio.timeout(10):
-        while await asyncio.to_thread(count, path, "history") > 10:
-            await store.txn([])
-    assert (await store.get("/a/x", revision=990)).value == b"989"
 
 
 async def test_heartbeats_do_not_grow_the_file(open_store):
@@ -122,23 +58,6 @@ async def test_heartbeats_do_not_grow_the_file(open_store):
         await store.close()
     store = await open_store(squash_prefixes=["/beat/"])
     assert await store.size_bytes() <= before + 3 * 4096
-
-
-async def test_writers_go_on_while_history_is_compacted(open_store):
-    store = await open_store()
-    for n in range(2000):
-        await store.txn([Put(f"/a/{n % 10}", b"%d" % n)])
-
-    async def write(name):
-        return [await store.txn([Put(f"/b/{name}", b"%d" % n)]) for n in range(100)]
-
-    writers = [asyncio.ensure_future(write(n)) for n in range(4)]
-    for revision in range(100, 2000, 100):
-        await store.compact(revision)
-    await asyncio.gather(*writers)
-    assert store.revision == 2400
-    assert store.compact_revision == 1900
-    assert (await store.get("/a/9", revision=1900)).value == b"1899"
 
 
 async def test_a_large_read_does_not_hold_up_the_loop(open_store):

@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+
+import pytest
+
+from steersman.storage.store import Compacted, Put, Unavailable
+
+
+async def test_what_was_compacted_stays_so_after_reopening(open_store):
+    store = await open_store()
+    for n in range(3):
+        await store.txn([Put("/a/x", b"%d" % n)])
+    await store.compact(2)
+    await store.close()
+    store = await open_store()
+    with pytest.raises(Compacted):
+        await store.get("/a/x", revision=1)
+
+
+async def test_history_is_deleted_from_the_file_behind_the_scenes(open_store, path):
+    store = await open_store()
+    for n in range(1000):
+        await store.txn([Put("/a/x", b"%d" % n)])
+    await store.compact(990)
+    await store.close()
+    store = await open_store()  # what the first did not get done, the second does
+    async with asyncio.timeout(10):
+        while await asyncio.to_thread(count, path, "history") > 10:
+            await store.txn([])
+    assert (await store.get("/a/x", revision=990)).value == b"989"
+
+
+async def test_writers_go_on_while_history_is_compacted(open_store):
+    store = await open_store()
+    for n in range(2000):
+        await store.txn([Put(f"/a/{n % 10}", b"%d" % n)])
+
+    async def write(name):
+        return [await store.txn([Put(f"/b/{name}", b"%d" % n)]) for n in range(100)]
+
+    writers = [asyncio.ensure_future(write(n)) for n in range(4)]
+    for revision in range(100, 2000, 100):
+        await store.compact(revision)
+    await asyncio.gather(*writers)
+    assert store.revision == 2400
+    assert store.compact_revision == 1900
+    assert (await store.get("/a/9", revision=1900)).value == b"1899"
+
+
+def count(path, table):
+    connection = sqlite3.connect(path)
+    rows = connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
+    connection.close()
+    return rows
+
+
+async def test_a_large_history_is_cut_to_its_bound(open_store):
+    store = await open_store(history_max_bytes=300_000)
+    for n in range(3000):
+        await store.txn([Put("/a/x", b"%04d" % n * 100)])
+    await store._compactor.keep_bounds()
+    kept = store.revision - store.compact_revision
+    assert 450 <= kept <= 550  # 600 bytes each
+    assert (await store.get("/a/x", revision=store.compact_revision)).value.startswith(b"2")
+
+
+async def test_compaction_that_fails_is_logged_and_tried_again(open_store, clock, monkeypatch, caplog):
+    store = await open_store(history_retention_seconds=100)
+    await store.txn([Put("/a/x", b"1")])
+
+    def fail(*_args, **_kwargs):
+        raise Unavailable("no disk")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(store._files, "read", fail)
+        await clock.advance(120)
+    assert "history was not compacted, will be tried again: no disk" in caplog.text
+    await store.txn([Put("/a/x", b"2")])
+    await clock.advance(120)
+    assert store.compact_revision == 2

@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections import Counter
+
+import pytest
+
+from steersman.storage.sqlite import SqliteStore, leasing
+from steersman.storage.store import LeaseNotFound, Put, StoreError
+
+
+async def test_a_lease_has_its_remaining_time_after_a_restart(open_store, clock):
+    store = await open_store()
+    lease = await store.grant_lease(100)
+    await store.txn([Put("/a/x", b"1", lease_id=lease)])
+    await clock.advance(70)
+    await store.close()
+    await clock.advance(1000)
+    store = await open_store()
+    await clock.advance(29)
+    await store.txn([Put("/b", b"")])
+    assert await store.get("/a/x") is not None
+    got = asyncio.Queue()
+    await store.watch("/a/", got.put_nowait, after_revision=store.revision, on_lost=got.put_nowait)
+    await clock.advance(2)
+    assert (await asyncio.wait_for(got.get(), 10)).events[0].value is None
+
+
+async def test_a_renewed_lease_has_its_whole_time_after_a_restart(open_store, clock):
+    store = await open_store()
+    lease = await store.grant_lease(100)
+    await clock.advance(70)
+    await store.close()
+    store = await open_store()
+    await clock.advance(20)
+    await store.keep_alive(lease)
+    await store.close()
+    store = await open_store()
+    await clock.advance(90)
+    await store.keep_alive(lease)
+
+
+async def test_a_revoked_lease_stays_away(open_store):
+    store = await open_store()
+    lease = await store.grant_lease(100)
+    await store.revoke_lease(lease)
+    await store.close()
+    with pytest.raises(LeaseNotFound):
+        await (await open_store()).keep_alive(lease)
+
+
+async def test_after_a_crash_a_lease_has_what_was_last_written_down(open_store, clock, path, tmp_path):
+    store = await open_store()
+    lease = await store.grant_lease(1000)
+    for _ in range(40):
+        await clock.advance(10)
+        await store.txn([Put("/a", b"1")])
+    copy = tmp_path / "crashed"
+    copy.mkdir()
+    for name in ("store.db", "store.db-wal"):
+        shutil.copy(path.parent / name, copy / name)
+    crashed = await SqliteStore.open(copy / "store.db", clock=clock)
+    remaining = crashed._leases.remaining_seconds(crashed._leases.get(lease))
+    await crashed.close()
+    assert 600 <= remaining <= 660
+
+
+async def test_a_lease_of_many_keys_ends_in_several_revisions(open_store, monkeypatch):
+    monkeypatch.setattr(leasing, "POSITIONS_MAX", 10)
+    store = await open_store()
+    lease = await store.grant_lease(100)
+    await store.txn([Put(f"/a/{n}", b"1", lease_id=lease) for n in range(25)])
+    got = []
+    await store.watch("/a/", got.append, after_revision=1, on_lost=got.append)
+    await store.revoke_lease(lease)
+    assert (await store.range("/a/")).kvs == []
+    assert sorted(Counter(event.mod_revision for batch in got for event in batch.events).items()) == [
+        (2, 10),
+        (3, 10),
+        (4, 5),
+    ]
+
+
+async def test_a_revoker_that_goes_away_leaves_no_half_ended_lease(open_store):
+    store = await open_store()
+    lease = await store.grant_lease(100, lease_id=5)
+    await store.txn([Put("/a", b"1", lease_id=lease)])
+    revoking = asyncio.ensure_future(store.revoke_lease(lease))
+    await asyncio.wait([revoking], timeout=0)
+    revoking.cancel()
+    await store.txn([Put("/b", b"1")])
+    assert await store.get("/a") is None
+    assert await store.grant_lease(100, lease_id=5) == 5
+
+
+async def test_one_id_cannot_be_granted_twice_at_once(open_store):
+    store = await open_store()
+    outcomes = await asyncio.gather(
+        store.grant_lease(10, lease_id=5), store.grant_lease(10, lease_id=5), return_exceptions=True
+    )
+    assert outcomes[0] == 5
+    assert isinstance(outcomes[1], StoreError)

@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import asyncio
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from steersman.storage.sqlite import reader as reading
+from steersman.storage.store import Delete, Put
+
+
+async def test_a_page_whose_blob_is_short_is_read_row_by_row(open_store, monkeypatch):
+    """As SQLite before 3.39 does when a value holds a NUL."""
+    store = await open_store()
+    await store.txn([Put(f"/a/{n}", b"\0%d" % n) for n in range(100)])
+    whole = (await store.range("/a/")).kvs
+    monkeypatch.setattr(reading, "_split", lambda *_args, **_kwargs: None)
+    assert (await store.range("/a/")).kvs == whole
+
+
+async def test_values_of_any_size_come_in_pages(open_store, monkeypatch):
+    monkeypatch.setattr(reading, "_PAGE_BYTES", 5000)
+    store = await open_store()
+    values = [b"x" * size for size in (0, 10_000, 1, 0, 0, 200_000, 7)] * 30
+    await store.txn([Put(f"/a/{n:03}", value) for n, value in enumerate(values)])
+    assert [kv.value for kv in (await store.range("/a/")).kvs] == values
+
+
+@given(values=st.lists(st.binary(max_size=20), max_size=5))
+def test_a_joined_page_is_cut_into_its_values(values):
+    heads = [(f"/{n}", 2, 1, 0, len(value)) for n, value in enumerate(values)]
+    kvs = reading._split(heads, b"".join(values), index={})
+    assert [kv.value for kv in kvs] == values
+    assert reading._split([*heads, ("/z", 1, 1, 0, 1)], b"".join(values), index={}) is None
+
+
+async def test_ranges_share_the_strings_of_the_index(open_store):
+    store = await open_store()
+    await store.txn([Put("/a/" + "x" * 10, b"1")])
+    (kv,) = (await store.range("/a/")).kvs
+    assert kv.key is store._pipeline.index[kv.key].key
+
+
+@pytest.mark.parametrize("rows", [1, 2, 7])
+async def test_the_past_is_read_in_pieces_of_whole_revisions(open_store, monkeypatch, rows):
+    monkeypatch.setattr(reading, "_CATCH_UP_ROWS", rows)
+    store = await open_store(squash_prefixes=["/beat/"])
+    for n in range(20):
+        await store.txn([Put("/a/x", b"%d" % n), Put(f"/b/{n}", b""), Put("/beat/x", b"%d" % n)])
+        await store.txn([Delete(f"/b/{n}")])
+    got = []
+    await store.watch("/", got.append, after_revision=4, on_lost=got.append)
+    events = [event for batch in got for event in batch.events]
+    revisions = [event.mod_revision for event in events]
+    assert revisions == sorted(revisions)
+    assert [event.value for event in events if event.key == "/a/x"] == [b"%d" % n for n in range(2, 20)]
+    assert len([event for event in events if event.key.startswith("/b/")]) == 36
+    assert [event.value for event in events if event.key == "/beat/x"] == [b"19"]
+    assert all(
+        {e.mod_revision for e in a.events}.isdisjoint(e.mod_revision for e in b.events) for a, b in pairwise(got)
+    )
+
+
+async def test_catching_up_gives_way_to_others(open_store, monkeypatch):
+    monkeypatch.setattr(reading, "_CATCH_UP_ROWS", 5)
+    store = await open_store()
+    for n in range(100):
+        await store.txn([Put("/a/x", b"%d" % n)])
+    got = []
+    watching = asyncio.ensure_future(store.watch("/a/", got.append, after_revision=0, on_lost=got.append))
+    await asyncio.wait([watching], timeout=0)
+    assert not watching.done()
+    await watching
+    assert len([event for batch in got for event in batch.events]) == 100
+
+
+async def test_a_watch_whose_past_is_compacted_while_it_catches_up_is_refused(open_store, monkeypatch):
+    monkeypatch.setattr(reading, "_CATCH_UP_ROWS", 5)
+    store = await open_store()
+    for n in range(100):
+        await store.txn([Put("/a/x", b"%d" % n)])
+    watching = asyncio.ensure_future(store.watch("/a/", lambda _: None, after_revision=0, on_lost=lambda _: None))
+    await asyncio.wait([watching], timeout=0)
+    await store.compact(100)
+    with pytest.raises(Exception, match="compacted"):
+        await watching

@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from steersman.storage.retention import Retention
+
+
+def test_nothing_is_old_at_first():
+    retention = Retention(retention_seconds=160, now=0, revision=5)
+    assert retention.expired(now=159, revision=9) == 0
+
+
+def test_what_was_there_at_the_start_counts_as_new():
+    retention = Retention(retention_seconds=160, now=1000, revision=5)
+    assert retention.expired(now=1159, revision=5) == 0
+    assert retention.expired(now=1160, revision=5) == 5
+
+
+def test_each_revision_goes_after_its_own_time():
+    retention = Retention(retention_seconds=160, now=0, revision=0)
+    for now in range(0, 100, 20):
+        retention.expired(now=now, revision=now + 1)
+    assert [retention.expired(now=now, revision=81) for now in (159, 160, 199, 200, 1000)] == [0, 1, 21, 41, 81]
+
+
+@given(st.lists(st.tuples(st.floats(0, 50), st.integers(0, 3)), max_size=60))
+def test_nothing_younger_than_the_retention_time_goes(steps):
+    retention = Retention(retention_seconds=100, now=0, revision=0)
+    now, revision, reached = 0.0, 0, {0: 0.0}
+    for seconds, revisions in steps:
+        now += seconds
+        revision += revisions
+        reached.setdefault(revision, now)
+        expired = retention.expired(now=now, revision=revision)
+        assert expired in reached
+        assert expired == 0 or reached[expired] <= now - 100
