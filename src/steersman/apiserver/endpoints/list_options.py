@@ -9,8 +9,8 @@ from steersman.apimachinery import field
 from steersman.apimachinery.errors import bad_request, invalid
 from steersman.apimachinery.gotext import quote
 from steersman.apimachinery.selectors import (
+    FieldRequirement,
     FieldSelector,
-    FieldTerm,
     SelectorError,
     parse_field_selector,
     parse_label_selector,
@@ -76,7 +76,7 @@ def _selection(
     fields = _checked(served, fields)
     name = request.info.name
     if name and fields.is_empty:
-        fields = FieldSelector([FieldTerm(NAME, name)])
+        fields = FieldSelector([FieldRequirement(NAME, name)])
     elif name and name != fields.exact_value(NAME):
         raise bad_request("fieldSelector metadata.name doesn't match requested name")
     return select(
@@ -100,10 +100,10 @@ def _checked(served: ServedResource, fields: FieldSelector) -> FieldSelector:
     known = {**known, NAME: NAME}
     if strategy.namespace_field_label:
         known[NAMESPACE] = NAMESPACE
-    for term in fields.terms:
-        if term.field not in known:
-            raise bad_request(_unknown_label(served, term.field))
-    return FieldSelector([term._replace(field=known[term.field]) for term in fields.terms])
+    for requirement in fields.requirements:
+        if requirement.field not in known:
+            raise bad_request(_unknown_label(served, requirement.field))
+    return FieldSelector([each._replace(field=known[each.field]) for each in fields.requirements])
 
 
 def _unknown_label(served: ServedResource, label: str) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from steersman.apimachinery.selectors import FieldSelector, FieldTerm, LabelSelector
+    from steersman.apimachinery.selectors import FieldRequirement, FieldSelector, LabelSelector
     from steersman.apiserver.registry.entry import Entry, Tree
     from steersman.apiserver.registry.watch_cache import WatchCache
 
@@ -71,8 +71,8 @@ def select(
     shard: tuple[str, Test] | None = None,
 ) -> Selection:
     """The question that a request asks. ``fields`` speaks of the kind's own labels (``field_values``) and of names."""
-    terms = fields.terms if fields is not None else ()
-    tests: list[Test] = [_field_test(cache, term, field_values or {}) for term in terms]
+    requirements = fields.requirements if fields is not None else ()
+    tests: list[Test] = [_field_test(cache, each, field_values or {}) for each in requirements]
     if labels is not None and not labels.is_empty:
         matches = labels.matches
         tests.append(lambda entry: matches(entry.labels))
@@ -87,8 +87,8 @@ def select(
     return Selection(scope, base=base, is_single=is_single, tests=tests, identity=identity)
 
 
-def _field_test(cache: WatchCache, term: FieldTerm, values: Mapping[str, Callable[[Tree], str]]) -> Test:
-    field, value, equal = term.field, term.value, not term.negated
+def _field_test(cache: WatchCache, requirement: FieldRequirement, values: Mapping[str, Callable[[Tree], str]]) -> Test:
+    field, value, equal = requirement
     if field == NAME:
         return lambda entry: (entry.name == value) is equal
     if field == NAMESPACE:
