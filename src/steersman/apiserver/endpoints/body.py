@@ -24,6 +24,7 @@ from steersman.apimachinery.yaml_codec import decode_yaml
 from steersman.apiserver.endpoints.media import YAML
 from steersman.schema.diagnosis import InexactError
 from steersman.schema.loader import struct_for
+from steersman.schema.model import ListOf, Struct
 from steersman.schema.resources import table
 
 if TYPE_CHECKING:
@@ -43,10 +44,17 @@ _OLD_SCALES: Final = frozenset({"apps/v1beta1", "apps/v1beta2", "extensions/v1be
 class ObjectDecoder:
     """Decodes bodies of one kind in one version."""
 
-    __slots__ = ("_api_version", "_decode", "_group", "_is_custom", "_kin", "_version", "kind")
+    __slots__ = ("_api_version", "_decode", "_group", "_is_custom", "_kin", "_version", "empty_lists", "kind")
 
     def __init__(
-        self, kind: str, api_version: str, decode: Decode | None, *, kin: Collection[str] = (), is_custom: bool = False
+        self,
+        kind: str,
+        api_version: str,
+        decode: Decode | None,
+        *,
+        kin: Collection[str] = (),
+        is_custom: bool = False,
+        empty_lists: Collection[tuple[str, ...]] = (),
     ) -> None:
         """Without ``decode`` anything goes."""
         self.kind: Final = kind
@@ -56,6 +64,8 @@ class ObjectDecoder:
         #: Other versions (``autoscaling/v1``) that hold the same objects; a body in one of them is told apart.
         self._kin: Final = frozenset(kin)
         self._is_custom: Final = is_custom
+        #: Lists that are kept when they are empty, because whoever writes them so owns them (see ``drop_empty_lists``).
+        self.empty_lists: Final = tuple(empty_lists)
 
     def decode(self, raw: bytes, media_type: str, options: WriteOptions, warn: Callable[[str], None]) -> Tree:
         """The object of a body, with kind and apiVersion; ``metadata`` is there. Raises 400.
@@ -94,7 +104,7 @@ class ObjectDecoder:
             decoded, unknown = self._decode(tree)
         decoded["kind"] = self.kind
         decoded["apiVersion"] = self._api_version
-        _keep_cleared_owners(decoded, tree)
+        self._keep_empty(decoded, tree)
         return decoded, unknown
 
     def _parse(self, raw: bytes, media_type: str, options: WriteOptions) -> tuple[Any, list[str]]:
@@ -123,8 +133,19 @@ class ObjectDecoder:
             raise cannot_be_handled(self._said(meta), self.kind, self._exact(error, raw, media_type)) from None
         except DecodeError as error:
             raise cannot_be_handled(self._said(meta), self.kind, error) from None
-        _keep_cleared_owners(decoded, tree)
+        self._keep_empty(decoded, tree)
         return decoded, unknown
+
+    def _keep_empty(self, decoded: Tree, tree: Any) -> None:
+        """Keep empty lists that say something; decoding drops them all. Of owners an empty list says: none."""
+        metadata = decoded.get("metadata")
+        if metadata is None:
+            metadata = decoded["metadata"] = {}
+        if "managedFields" not in metadata and _at(tree, ("metadata", "managedFields")) == []:
+            metadata["managedFields"] = []
+        for path in self.empty_lists:
+            if _at(tree, path) == []:
+                _set_at(decoded, path, [])
 
     def _exact(self, error: DecodeError, raw: bytes, media_type: str) -> DecodeError:
         """The same error with the number as the client wrote it."""
@@ -170,15 +191,35 @@ class ObjectDecoder:
         )
 
 
-def _keep_cleared_owners(decoded: Tree, tree: Any) -> None:
-    """An empty ``managedFields`` says that there shall be no owners; decoding has dropped it like any empty list."""
-    metadata = decoded.get("metadata")
-    if metadata is None:
-        metadata = decoded["metadata"] = {}
-    if "managedFields" not in metadata and tree:
-        given = tree.get("metadata")
-        if given and given.get("managedFields") == []:
-            metadata["managedFields"] = []
+def empty_lists_of(struct: Struct) -> list[tuple[str, ...]]:
+    """Paths of lists that Go always writes (``rules``, ``endpoints``), as far as they lie near the top."""
+    paths: list[tuple[str, ...]] = []
+    for name, field in struct.fields.items():
+        if isinstance(field.type, ListOf) and field.required:
+            paths.append((name,))
+        elif isinstance(field.type, Struct) and name != "metadata":
+            inner = field.type.fields.values()
+            paths += [(name, below.name) for below in inner if isinstance(below.type, ListOf) and below.required]
+    return paths
+
+
+def drop_empty_lists(tree: Tree, paths: Collection[tuple[str, ...]]) -> None:
+    """The lists at ``paths`` read back as null when they are empty: stored objects have passed through protobuf."""
+    for path in paths:
+        if _at(tree, path) == []:
+            _set_at(tree, path, None)
+
+
+def _at(tree: Any, path: tuple[str, ...]) -> Any:
+    for name in path:
+        tree = tree.get(name) if isinstance(tree, dict) else None
+    return tree
+
+
+def _set_at(tree: Tree, path: tuple[str, ...], value: Any) -> None:
+    for name in path[:-1]:
+        tree = tree[name]
+    tree[path[-1]] = value
 
 
 def kin_of(kind: str, api_version: str) -> frozenset[str]:

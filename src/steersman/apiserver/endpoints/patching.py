@@ -5,23 +5,30 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Final
 
-from steersman.apimachinery.codec import DecodeError, count_keys, duplicate_field_messages, encode
+from steersman.apimachinery.codec import DecodeError, count_keys, decode_json, duplicate_field_messages, encode
 from steersman.apimachinery.envelope import json_type
 from steersman.apimachinery.errors import bad_request, invalid, not_found, plain_error
 from steersman.apimachinery.field import invalid as invalid_value
-from steersman.apimachinery.gotext import quote
+from steersman.apimachinery.gotext import quote, to_value_text
 from steersman.apimachinery.managedfields.applying import apply
 from steersman.apimachinery.patch import apply_json_patch, apply_merge_patch, parse_json_patch, parse_merge_patch
 from steersman.apimachinery.yaml_codec import decode_yaml
 from steersman.apiserver.registry.writing import time_text
+from steersman.schema.strategic_merge import strategic_merge
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from steersman.apimachinery.errors import StatusError
     from steersman.apiserver.endpoints.target import Target
     from steersman.apiserver.registry.options import WriteOptions
     from steersman.apiserver.request import RequestContext
 
     Tree = dict[str, Any]
+
+
+#: The type that patches are read into, as messages name it.
+_OBJECT: Final = "map[string]interface {}"
 
 
 class Mechanism(ABC):
@@ -43,16 +50,16 @@ class Mechanism(ABC):
             raise not_found(self._target.group_resource, name)
         return self._target.live(old)
 
-    def _decoded(self, tree: Tree, complaints: list[str], shown: Any, old: Tree | None) -> Tree:
+    def _decoded(self, tree: Tree, complaints: list[str], shown: Callable[[], str], old: Tree | None) -> Tree:
         """The patch's outcome, checked and defaulted. ``shown`` is what a refusal shows of the patch."""
         try:
             decoded, unknown = self._target.decoder.decode_tree(tree)
         except DecodeError as error:
-            raise _refused(shown, str(error)) from None
+            raise _refused(shown(), str(error)) from None
         if not self._options.lenient and (complaints or unknown):
             complaints = [*complaints, *(f"unknown field {quote(path)}" for path in unknown)]
             if self._options.strict:
-                raise _refused(shown, f"strict decoding error: {', '.join(complaints)}")
+                raise _refused(shown(), f"strict decoding error: {', '.join(complaints)}")
             for complaint in complaints:
                 self._ctx.warn(complaint)
         self._target.default(decoded)
@@ -71,7 +78,7 @@ class JSONPatch(Mechanism):
         existing = self._existing(old, name)
         operations, complaints = parse_json_patch(self._raw)
         tree = apply_json_patch(existing, operations)
-        return self._decoded(tree, complaints, tree, old)
+        return self._decoded(tree, complaints, lambda: encode(tree).decode(), old)
 
 
 class MergePatch(Mechanism):
@@ -81,20 +88,30 @@ class MergePatch(Mechanism):
         existing = self._existing(old, name)
         patch = parse_merge_patch(self._raw)
         tree = apply_merge_patch(existing, patch)
-        return self._decoded(tree, self._doubled(patch), tree, old)
+        return self._decoded(tree, self._doubled(patch), lambda: encode(tree).decode(), old)
 
 
 class StrategicMergePatch(Mechanism):
     """``application/strategic-merge-patch+json``: as a merge, but lists merge by the keys that their types name."""
 
     def patched(self, old: Tree | None, name: str) -> Tree:
-        from steersman.schema.strategic_merge import apply_strategic_merge, parse_strategic_merge
-
         existing = self._existing(old, name)
-        assert self._target.struct is not None
-        patch = parse_strategic_merge(self._raw)
-        tree = apply_strategic_merge(existing, patch, self._target.struct)
-        return self._decoded(tree, self._doubled(patch), patch, old)
+        patch = self._parsed()
+        tree = strategic_merge(existing, patch, self._target.struct)
+        # what it says of kind and version has no effect: the outcome is read as what was there
+        tree["kind"], tree["apiVersion"] = existing["kind"], existing["apiVersion"]
+        return self._decoded(tree, self._doubled(patch), lambda: to_value_text(patch), old)
+
+    def _parsed(self) -> Tree:
+        try:
+            patch = decode_json(self._raw)
+        except DecodeError as error:
+            raise bad_request(str(error)) from None
+        if patch is None:
+            return {}
+        if not isinstance(patch, dict):
+            raise bad_request(f"json: cannot unmarshal {json_type(patch)} into Go value of type {_OBJECT}")
+        return patch
 
 
 class ApplyPatch(Mechanism):
@@ -146,9 +163,6 @@ class ApplyPatch(Mechanism):
         return decoded
 
 
-def _refused(shown: Any, why: str) -> StatusError:
+def _refused(shown: str, why: str) -> StatusError:
     """422: the outcome is no object of the kind. The cause shows the patched object, or the patch, as text."""
-    return invalid("", "", [invalid_value("patch", encode(shown).decode(), why)])
-
-
-_OBJECT: Final = "map[string]interface {}"
+    return invalid("", "", [invalid_value("patch", shown, why)])

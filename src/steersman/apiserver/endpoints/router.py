@@ -12,6 +12,7 @@ from steersman.apimachinery.errors import bad_request, method_not_allowed, path_
 from steersman.apiserver.endpoints.create import create
 from steersman.apiserver.endpoints.delete import delete
 from steersman.apiserver.endpoints.deletecollection import delete_collection
+from steersman.apiserver.endpoints.deprecations import deprecation_warning
 from steersman.apiserver.endpoints.get import get
 from steersman.apiserver.endpoints.list_ import list_
 from steersman.apiserver.endpoints.patch import patch
@@ -47,12 +48,14 @@ _PLAIN_NOT_FOUND: Final = b"404 page not found\n"
 class _Routes:
     """What one resource, or one subresource, answers."""
 
-    __slots__ = ("endpoints", "is_subresource", "namespaced", "takes_path")
+    __slots__ = ("endpoints", "is_subresource", "namespaced", "takes_path", "warning")
 
     def __init__(self, resource: Resource, subresource: str, endpoints: Mapping[str, Endpoint]) -> None:
         self.endpoints: Final = endpoints
         self.namespaced: Final = resource.namespaced
         self.is_subresource: Final = bool(subresource)
+        #: Told with every answer.
+        self.warning: Final = deprecation_warning(resource)
         #: More path may follow.
         self.takes_path: Final = subresource == "proxy"
 
@@ -116,7 +119,10 @@ class Router:
             if not endpoints:
                 raise path_not_found()
             routes = self._routes[key] = _Routes(resource, info.subresource, endpoints)
-        return await routes.endpoint(info, request.method)(request)
+        endpoint = routes.endpoint(info, request.method)
+        if routes.warning:
+            request.warnings.append(routes.warning)
+        return await endpoint(request)
 
     def _forget(self, group: str, version: str, resource: str) -> None:
         """A resource has changed or gone: its endpoints are made anew when they are asked for again."""

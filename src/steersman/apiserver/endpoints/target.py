@@ -10,7 +10,7 @@ from steersman.apimachinery.managedfields.updating import update as own_update
 from steersman.apimachinery.trees import copy_tree
 from steersman.apiserver.admission.interface import Attributes, Operation
 from steersman.apiserver.authz.interface import refusal
-from steersman.apiserver.endpoints.body import ObjectDecoder, kin_of
+from steersman.apiserver.endpoints.body import ObjectDecoder, drop_empty_lists, empty_lists_of, kin_of
 from steersman.apiserver.endpoints.options import field_manager_of
 from steersman.apiserver.endpoints.representation import render_object
 from steersman.apiserver.registry.writing import drop_double_owners, time_text
@@ -77,6 +77,7 @@ class Target:
             served.decode or (None if served.struct is None else partial(decode, served.struct)),
             kin=kin_of(resource.kind, resource.api_version),
             is_custom=served.is_custom,
+            empty_lists=() if served.is_custom or served.struct is None else empty_lists_of(served.struct),
         )
         #: Type and version of what clients write; without a type anything goes.
         self.struct: Struct | None = served.struct
@@ -168,6 +169,8 @@ class Target:
 
     async def stored(self, ctx: RequestContext, tree: Tree, old: Tree | None, options: WriteOptions, name: str) -> Tree:
         """What the client wrote, as it is to be stored: converted, and changed by admission. Raises what that refuses."""
+        if self.decoder.empty_lists:
+            drop_empty_lists(tree, self.decoder.empty_lists)
         if self.served.to_storage is not None:
             tree = self.served.to_storage(tree)
         steps = self.create_steps if old is None else self.update_steps

@@ -38,7 +38,9 @@ def conversions_for(resource: Resource) -> tuple[Conversion | None, Conversion |
         return None, None
     change = _CHANGES.get((resource.kind, resource.api_version, resource.storage_api_version))
     if change is None:
-        raise KeyError(f"no conversion of {resource.kind} from {resource.api_version} to {resource.storage_api_version}")
+        raise KeyError(
+            f"no conversion of {resource.kind} from {resource.api_version} to {resource.storage_api_version}"
+        )
     to_storage, from_storage = change
     return (
         _conversion(to_storage, resource.kind, resource.storage_api_version),

@@ -30,6 +30,10 @@ class JobStrategy(Strategy):
     group_resource = "jobs.batch"
     has_generation = True
     default_propagation = "orphan"
+    delete_warning = (
+        "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set"
+        " propagationPolicy=Orphan to suppress this warning"
+    )
     columns = (
         columns.NAME_COLUMN,
         Column("Status"),

@@ -27,6 +27,7 @@ class NamespaceStrategy(Strategy):
 
     group_resource = "namespaces"
     deletes_in_phases = True
+    reset_fields: ClassVar = {"": (("status",),), "status": (("spec",),), "finalize": (("status",),)}
     namespace_field_label = False
     field_labels: ClassVar = {"status.phase": lambda obj: (obj.get("status") or {}).get("phase", "")}
     columns = (NAME_COLUMN, Column("Status"), AGE_COLUMN)

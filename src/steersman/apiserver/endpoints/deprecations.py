@@ -1,0 +1,36 @@
+"""Warnings for versions of kinds that are on their way out (KEP-1693)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from steersman.schema.resources import Resource
+
+
+class _Deprecation(NamedTuple):
+    since: str
+    #: The release without it; empty: none is planned.
+    until: str = ""
+    #: What to use instead; empty: nothing.
+    instead: str = ""
+
+
+#: By apiVersion and kind, of those that are served here.
+_DEPRECATIONS: Final = {
+    ("v1", "ComponentStatus"): _Deprecation("v1.19"),
+    ("v1", "Endpoints"): _Deprecation("v1.33", instead="discovery.k8s.io/v1 EndpointSlice"),
+    ("coordination.k8s.io/v1alpha2", "LeaseCandidate"): _Deprecation("v1.35", "v1.38"),
+    ("coordination.k8s.io/v1beta1", "LeaseCandidate"): _Deprecation("v1.36", "v1.39"),
+}
+
+
+def deprecation_warning(resource: Resource) -> str:
+    """What every answer about a resource warns of; empty when there is nothing to warn of."""
+    deprecation = _DEPRECATIONS.get((resource.api_version, resource.kind))
+    if deprecation is None:
+        return ""
+    text = f"{resource.api_version} {resource.kind} is deprecated in {deprecation.since}+"
+    if deprecation.until:
+        text += f", unavailable in {deprecation.until}+"
+    return f"{text}; use {deprecation.instead}" if deprecation.instead else text
