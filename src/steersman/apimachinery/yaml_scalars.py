@@ -111,7 +111,7 @@ def key_text(key: Any) -> str:
     if isinstance(key, float):
         return float_text(key)
     shown = "null" if key is None else "map" if isinstance(key, dict) else "list"
-    raise DecodeError(f"error converting YAML to JSON: unsupported map key of type: {shown}")
+    raise DecodeError(f"unsupported map key of type: {shown}")
 
 
 def needs_quotes(text: str) -> bool:

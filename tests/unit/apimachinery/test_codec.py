@@ -68,6 +68,11 @@ def test_malformed_text_is_refused(raw: bytes, message: str) -> None:
     assert str(caught.value) == message
 
 
+def test_a_large_malformed_text_is_refused_in_fewer_words() -> None:
+    with pytest.raises(DecodeError, match="malformed JSON at character 600000"):
+        codec.decode_json(b"[" + b"1," * 299_999 + b"1}")
+
+
 def test_the_deepest_allowed_text_is_read() -> None:
     assert codec.measure(codec.decode_json(b"[" * 200 + b"]" * 200)) == (0, 200)
 

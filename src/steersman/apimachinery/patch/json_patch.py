@@ -83,9 +83,13 @@ def apply_json_patch(tree: Any, operations: Sequence[dict[str, Any]]) -> Any:
             document.apply(operation)
     except (_NotApplicableError, RecursionError) as error:
         raise _does_not_apply(str(error)) from None
-    if codec.measure(document.root)[1] > MAX_DEPTH:
+    if any(map(_may_deepen, operations)) and codec.measure(document.root)[1] > MAX_DEPTH:
         raise _does_not_apply("the result nests too deeply")
     return document.root
+
+
+def _may_deepen(operation: dict[str, Any]) -> bool:
+    return operation.get("op") in ("move", "copy") or isinstance(operation.get("value"), dict | list)
 
 
 def _does_not_apply(why: str) -> StatusError:
