@@ -37,6 +37,8 @@ _TIMEOUT_MAX_SECONDS: Final = 10 * 365 * 86400
 #: Objects of the present state that one piece is made from at most, and about how many bytes it has.
 _INITIAL_OBJECTS: Final = 500
 _INITIAL_BYTES: Final = 192 * 1024
+#: Timers of event loops may call this much too early.
+_EARLY_SECONDS: Final = 0.002
 #: A cursor that no ring holds.
 _NOWHERE: Final = -1
 
@@ -116,7 +118,7 @@ class WatchStream:
         #: Objects of the present state that have not been sent.
         self._initial: deque[Entry] = deque()
         #: The version of that state, until the bookmark that ends it has been sent.
-        self._initial_revision = 0
+        self._initial_revision: int | None = None
         self._woken: Woken | None = None
         clock = served.clock
         self._end = clock.monotonic() + self._timeout_seconds()
@@ -217,12 +219,12 @@ class WatchStream:
         """The next piece (empty: none now), and whether there is more to look at without waiting."""
         if self._over:
             return False, b""
-        now = self._served.clock.monotonic()
+        now = self._served.clock.monotonic() + _EARLY_SECONDS
         if now >= self._end or self._epoch != self._cache.epoch:
             self._over = True
             return False, b""
-        if self._initial_revision:
-            return True, self._initial_piece()
+        if self._initial_revision is not None:
+            return True, self._initial_piece(self._initial_revision)
         ring = self._cache.ring
         if not ring.holds(self._cursor):
             return False, self._failed(self._too_old())
@@ -238,7 +240,7 @@ class WatchStream:
             frames += self._bookmark()
         return is_behind, frames
 
-    def _initial_piece(self) -> bytes:
+    def _initial_piece(self, revision: int) -> bytes:
         """The next objects of the present state; after the last one the bookmark that says so, to who takes bookmarks."""
         feed, initial = self._feed, self._initial
         matches = feed.selection.matches
@@ -254,8 +256,8 @@ class WatchStream:
                     break
         if not initial:
             if self._options.allow_bookmarks:
-                frames.append(self._bookmark_frame(self._initial_revision, ends_initial_events=True))
-            self._initial_revision = 0
+                frames.append(self._bookmark_frame(revision, ends_initial_events=True))
+            self._initial_revision = None
         return b"".join(frames)
 
     def _bookmark(self) -> bytes:
@@ -296,11 +298,7 @@ class WatchStream:
         self._timer = clock.timer(min(self._end, self._bookmark_due) - clock.monotonic(), self._tick)
 
     def _tick(self) -> None:
-        """Something is due: look at it. Loops may call a little early."""
+        """Something is due: look at it."""
         self._timer = None
-        if self._over:
-            return
-        if self._served.clock.monotonic() < min(self._end, self._bookmark_due):
-            self._arm()
-        elif self._woken is not None and not self._woken.done():
+        if self._woken is not None and not self._woken.done():
             self._woken.set_result(None)

@@ -1,0 +1,342 @@
+"""WATCH: what is sent, from where on, and how it ends."""
+
+from __future__ import annotations
+
+import pytest
+from tests.unit.apiserver.reading import METADATA, PODS, TABLE, World, refusal
+
+from steersman.apiserver.registry.change_ring import ChangeRing
+
+END = {"k8s.io/initial-events-end": "true"}
+STATE = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}
+
+
+async def test_without_a_version_the_present_state_comes_first_in_order_of_names():
+    world = World()
+    await world.put("b")
+    await world.put("a")
+    watch = await world.watch()
+    assert await watch.told() == [("ADDED", "a", "2"), ("ADDED", "b", "1")]
+    await world.put("c")
+    assert await watch.told() == [("ADDED", "c", "3")]
+    await watch.close()
+
+
+async def test_from_a_version_only_later_changes_come():
+    world = World()
+    await world.cache.ready()
+    await world.put("a")
+    version = await world.put("b")
+    await world.put("a", data={"k": "v"})
+    await world.delete("b")
+    watch = await world.watch(resourceVersion=str(version))
+    assert await watch.told() == [("MODIFIED", "a", "3"), ("DELETED", "b", "4")]
+    await watch.close()
+
+
+async def test_version_zero_is_the_present_state():
+    world = World()
+    await world.put("a")
+    watch = await world.watch(resourceVersion="0")
+    assert await watch.told() == [("ADDED", "a", "1")]
+    await watch.close()
+
+
+async def test_objects_carry_kind_and_version():
+    world = World()
+    await world.put("a", data={"k": "v"})
+    watch = await world.watch()
+    (event,) = await watch.seen()
+    metadata = {"resourceVersion": "1", "name": "a", "namespace": "ns", "uid": "uid-a"}
+    assert event["object"] == {"kind": "ConfigMap", "apiVersion": "v1", "metadata": metadata, "data": {"k": "v"}}
+    await watch.close()
+
+
+async def test_a_deleted_object_shows_its_last_state_with_the_version_of_the_deletion():
+    world = World()
+    version = await world.put("a", data={"k": "v"})
+    watch = await world.watch(resourceVersion=str(version))
+    await world.delete("a")
+    (event,) = await watch.seen()
+    assert event["type"] == "DELETED"
+    assert event["object"]["data"] == {"k": "v"}
+    assert event["object"]["metadata"]["resourceVersion"] == "2"
+    await watch.close()
+
+
+async def test_with_a_selector_entering_is_added_and_leaving_is_deleted_in_the_last_matching_state():
+    world = World()
+    version = await world.put("a", labels={"app": "y"})
+    watch = await world.watch(resourceVersion=str(version), labelSelector="app=x")
+    await world.put("a", labels={"app": "x"}, data={"k": "1"})
+    await world.put("a", labels={"app": "x"}, data={"k": "2"})
+    await world.put("a", labels={"app": "z"}, data={"k": "3"})
+    await world.put("a", labels={"app": "z"}, data={"k": "4"})
+    await world.delete("a")
+    events = await watch.seen()
+    assert [(e["type"], e["object"]["data"]["k"], e["object"]["metadata"]["resourceVersion"]) for e in events] == [
+        ("ADDED", "1", "2"),
+        ("MODIFIED", "2", "3"),
+        ("DELETED", "2", "4"),
+    ]
+    await watch.close()
+
+
+async def test_field_selectors_enter_and_leave_likewise():
+    world = World(PODS)
+    version = await world.put("p", spec={})
+    unscheduled = await world.watch(resourceVersion=str(version), fieldSelector="spec.nodeName=")
+    on_node = await world.watch(resourceVersion=str(version), fieldSelector="spec.nodeName=n")
+    await world.put("p", spec={"nodeName": "n"})
+    assert await unscheduled.told() == [("DELETED", "p", "2")]
+    assert await on_node.told() == [("ADDED", "p", "2")]
+    await unscheduled.close()
+    await on_node.close()
+
+
+async def test_a_namespace_sees_its_own_objects_only():
+    world = World()
+    watch = await world.watch("ns")
+    everywhere = await world.watch("")
+    await world.put("a", "ns")
+    await world.put("b", "ns2")
+    await world.put("c", "n")
+    assert await watch.told() == [("ADDED", "a", "1")]
+    assert [name for _, name, _ in await everywhere.told()] == ["a", "b", "c"]
+    await watch.close()
+    await everywhere.close()
+
+
+async def test_one_object_by_field_or_by_legacy_path():
+    world = World()
+    by_field = await world.watch(fieldSelector="metadata.name=a", name="a")
+    by_path = await world.watch(name="a")
+    await world.put("a")
+    await world.put("ab")
+    await world.delete("a")
+    expected = [("ADDED", "a", "1"), ("DELETED", "a", "3")]
+    assert await by_field.told() == expected
+    assert await by_path.told() == expected
+    await by_field.close()
+    await by_path.close()
+
+
+async def test_initial_events_end_with_their_bookmark():
+    world = World()
+    await world.put("a", labels={"app": "x"})
+    await world.put("b", labels={"app": "y"})
+    watch = await world.watch(labelSelector="app=x", allowWatchBookmarks="true", **STATE)
+    added, bookmark = await watch.seen()
+    assert added["object"]["metadata"]["name"] == "a"
+    assert bookmark == {
+        "type": "BOOKMARK",
+        "object": {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"resourceVersion": "2", "annotations": END}},
+    }
+    await watch.close()
+
+
+async def test_initial_events_without_bookmarks_have_no_end():
+    world = World()
+    await world.put("a")
+    watch = await world.watch(**STATE)
+    assert await watch.told() == [("ADDED", "a", "1")]
+    await watch.close()
+
+
+async def test_no_initial_events_when_told_so():
+    world = World()
+    await world.put("a")
+    watch = await world.watch(sendInitialEvents="false", resourceVersionMatch="NotOlderThan")
+    assert await watch.told() == []
+    await world.put("b")
+    assert await watch.told() == [("ADDED", "b", "2")]
+    await watch.close()
+
+
+async def test_initial_events_of_a_version_to_come_wait_and_then_fail():
+    world = World()
+    watch = await world.watch(resourceVersion="99", **STATE)
+    assert await watch.seen(after_seconds=2) == []
+    (event,) = await watch.seen(after_seconds=2)
+    assert event["type"] == "ERROR"
+    assert event["object"]["code"] == 504
+    assert event["object"]["details"]["causes"][0]["reason"] == "ResourceVersionTooLarge"
+    assert watch.over
+
+
+async def test_a_plain_watch_from_the_future_is_silent_until_then():
+    world = World()
+    watch = await world.watch(resourceVersion="2")
+    await world.put("a")
+    await world.put("b")
+    assert await watch.told() == []
+    await world.put("c")
+    assert await watch.told() == [("ADDED", "c", "3")]
+    await watch.close()
+
+
+async def test_a_version_before_the_ring_is_an_error_event():
+    world = World(ring=ChangeRing(0, changes_max=4))
+    await world.cache.ready()
+    for number in range(10):
+        await world.put(f"c{number}")
+    watch = await world.watch(resourceVersion="1")
+    (event,) = await watch.seen()
+    assert event["type"] == "ERROR"
+    assert event["object"]["code"] == 410
+    assert event["object"]["reason"] == "Expired"
+    assert event["object"]["message"].startswith("too old resource version: 1 (")
+    assert watch.over
+
+
+async def test_a_watcher_that_does_not_read_is_told_so_and_no_other_is_hurt():
+    world = World(ring=ChangeRing(0, changes_max=8))
+    reader = await world.watch()
+    sleeper = await world.stream()
+    await world.put("first")
+    await reader.seen()
+    for number in range(20):
+        await world.put(f"c{number:02}")
+        await reader.seen(after_seconds=0.1)
+    piece = b"".join([piece async for piece in sleeper])
+    assert b'"type":"ERROR"' in piece
+    assert b'"code":410' in piece
+    await world.put("last")
+    assert [name for _, name, _ in await reader.told()] == ["last"]
+    await reader.close()
+
+
+async def test_bookmarks_come_about_every_minute_and_shortly_before_the_end():
+    world = World()
+    version = await world.put("a")
+    watch = await world.watch(resourceVersion=str(version), allowWatchBookmarks="true", timeoutSeconds="150")
+    assert await watch.seen(after_seconds=59) == []
+    assert await watch.told(after_seconds=2) == [("BOOKMARK", "", "1")]
+    await world.put("b")
+    assert await watch.told(after_seconds=60) == [("ADDED", "b", "2"), ("BOOKMARK", "", "2")]
+    assert await watch.told(after_seconds=26) == []
+    assert await watch.told(after_seconds=2) == [("BOOKMARK", "", "2")]
+    assert not watch.over
+    await watch.seen(after_seconds=2)
+    assert watch.over
+
+
+async def test_without_leave_no_bookmark_comes():
+    world = World()
+    watch = await world.watch(timeoutSeconds="150")
+    assert await watch.seen(after_seconds=151) == []
+    assert watch.over
+
+
+async def test_a_watch_ends_by_itself_after_a_random_time():
+    world = World(random=lambda: 0.25)
+    watch = await world.watch()
+    await watch.seen(after_seconds=1800 * 1.25 - 1)
+    assert not watch.over
+    await watch.seen(after_seconds=2)
+    assert watch.over
+
+
+async def test_bookmarks_of_typed_kinds_show_what_go_always_writes():
+    world = World(PODS)
+    watch = await world.watch(allowWatchBookmarks="1", **STATE)
+    (event,) = await watch.seen()
+    assert event["object"]["spec"] == {"containers": None}
+    assert event["object"]["status"] == {}
+    await watch.close()
+
+
+async def test_as_a_table_only_the_first_event_tells_the_columns():
+    world = World(PODS)
+    await world.put("a", spec={"nodeName": "n"})
+    watch = await world.watch(accept=TABLE, allowWatchBookmarks="1", **STATE)
+    await world.put("b", spec={})
+    first, bookmark, second = (event["object"] for event in await watch.seen())
+    assert [column["name"] for column in first["columnDefinitions"]] == ["Name", "Node"]
+    assert first["rows"][0]["cells"] == ["a", "n"]
+    assert first["metadata"] == {"resourceVersion": "1"}
+    assert bookmark["columnDefinitions"] is None
+    assert bookmark["rows"][0]["cells"] == ["", "<none>"]
+    assert bookmark["rows"][0]["object"]["metadata"] == {"resourceVersion": "1", "annotations": END}
+    assert second["columnDefinitions"] is None
+    assert second["rows"][0]["cells"] == ["b", "<none>"]
+    await watch.close()
+
+
+async def test_as_metadata_events_carry_metadata_only():
+    world = World()
+    await world.put("a", data={"k": "v"})
+    watch = await world.watch(accept=METADATA)
+    (event,) = await watch.seen()
+    assert event["object"]["kind"] == "PartialObjectMetadata"
+    assert event["object"]["apiVersion"] == "meta.k8s.io/v1"
+    assert event["object"].keys() == {"kind", "apiVersion", "metadata"}
+    await watch.close()
+
+
+async def test_through_another_version_objects_are_converted():
+    world = World(from_storage=lambda tree: {**tree, "apiVersion": "v2", "data": {"converted": "yes"}})
+    await world.put("a", data={"k": "v"})
+    watch = await world.watch()
+    (event,) = await watch.seen()
+    assert event["object"]["apiVersion"] == "v2"
+    assert event["object"]["data"] == {"converted": "yes"}
+    await watch.close()
+
+
+async def test_watches_end_when_the_cache_is_closed():
+    world = World()
+    watch = await world.watch()
+    await watch.seen()
+    world.cache.close()
+    await watch.seen()
+    assert watch.over
+
+
+async def test_a_lone_change_is_told_at_once_and_close_followers_together():
+    world = World()
+    watch = await world.watch()
+    await watch.seen()
+    await world.put("a")
+    assert [name for _, name, _ in await watch.told(after_seconds=0)] == ["a"]
+    await world.put("b")
+    await world.put("c")
+    assert await watch.told(after_seconds=0) == []
+    assert [name for _, name, _ in await watch.told(after_seconds=0.01)] == ["b", "c"]
+    await watch.close()
+
+
+async def test_watchers_that_ask_alike_share_the_same_bytes():
+    world = World()
+    await world.cache.ready()
+    one, two = await world.stream(resourceVersion="1"), await world.stream(resourceVersion="1")
+    await world.put("a")
+    await world.put("b")
+    assert await anext(one) is await anext(two)
+    await one.aclose()
+    await two.aclose()
+
+
+@pytest.mark.parametrize(
+    ("query", "code"),
+    [
+        ({"resourceVersion": "abc"}, 500),
+        ({"resourceVersion": "-1"}, 500),
+        ({"labelSelector": "a in b"}, 400),
+        ({"fieldSelector": "data.k=v"}, 400),
+        ({"timeoutSeconds": "soon"}, 400),
+        ({"shardSelector": "half"}, 400),
+        ({"sendInitialEvents": "true"}, 422),
+        ({"resourceVersionMatch": "NotOlderThan"}, 422),
+        ({"resourceVersionMatch": "Exact", "sendInitialEvents": "true"}, 422),
+        ({"continue": "x", **STATE}, 422),
+    ],
+)
+async def test_what_cannot_be_is_refused_before_the_stream(query, code):
+    status = await refusal(World().watch(**query))
+    assert status["code"] == code
+
+
+async def test_yaml_has_no_stream():
+    status = await refusal(World().watch(accept="application/yaml"))
+    assert status["code"] == 406
