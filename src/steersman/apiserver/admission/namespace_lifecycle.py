@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 #: ``kube-node-lease`` may be deleted, as upstream.
 IMMORTAL_NAMESPACES: Final = frozenset({"default", "kube-system", "kube-public"})
+_SEEN_MAX: Final = 4096
 
 
 class _Status(msgspec.Struct, gc=False):
@@ -30,13 +31,13 @@ _decode_phase: Final = msgspec.json.Decoder(_Phased).decode
 
 
 class NamespaceLifecycle(Plugin):
-    """Looks namespaces up in their cache; what it learns of one is kept until the namespace changes."""
+    """Looks namespaces up in their cache; what it learns of one is kept as long as the namespace does not change."""
 
     name: ClassVar[str] = "NamespaceLifecycle"
 
     def __init__(self, namespaces: WatchCache) -> None:
         self._namespaces: Final = namespaces
-        #: Key of a namespace → the entry last looked at and whether it was terminating. Bounded by what exists.
+        #: Key of a namespace → the entry last looked at and whether it was terminating. Emptied when full.
         self._seen: Final[dict[str, tuple[Entry, bool]]] = {}
 
     def handles(self, resource: Resource, subresource: str, operation: Operation) -> bool:
@@ -73,6 +74,8 @@ class NamespaceLifecycle(Plugin):
         if seen is not None and seen[0] is entry:
             return seen[1]
         terminating = _decode_phase(entry.raw).status.phase == "Terminating"
+        if len(self._seen) >= _SEEN_MAX:
+            self._seen.clear()
         self._seen[key] = (entry, terminating)
         return terminating
 

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 ORPHAN_FINALIZER: Final = "orphan"
 FOREGROUND_FINALIZER: Final = "foregroundDeletion"
+#: Longer grace periods are kept as asked for, but their end is told as if they were this long (a calendar ends).
+_SECONDS_MAX: Final = 100 * 365 * 86400
 _POLICY_FINALIZERS: Final = frozenset({ORPHAN_FINALIZER, FOREGROUND_FINALIZER})
 
 
@@ -166,12 +168,12 @@ def _mark_gracefully(strategy: Strategy, ctx: RequestContext, marked: Tree, opti
         if not left:
             return None
         seconds = requested or 0  # shorter than what is left, or it would be under way
-        earlier = _parse_time(metadata["deletionTimestamp"]) - timedelta(seconds=left - seconds)
+        earlier = _parse_time(metadata["deletionTimestamp"]) - timedelta(seconds=min(left, _SECONDS_MAX) - seconds)
         metadata["deletionTimestamp"] = time_text(earlier)
         metadata["deletionGracePeriodSeconds"] = seconds
         return seconds
     seconds = strategy.grace_period_seconds(ctx, marked, requested)
-    metadata["deletionTimestamp"] = time_text(ctx.now + timedelta(seconds=seconds))
+    metadata["deletionTimestamp"] = time_text(ctx.now + timedelta(seconds=min(seconds, _SECONDS_MAX)))
     metadata["deletionGracePeriodSeconds"] = seconds
     _grow(metadata)
     return seconds

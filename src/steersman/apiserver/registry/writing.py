@@ -31,6 +31,20 @@ if TYPE_CHECKING:
 
 #: What a create may not say of itself (``rest.WipeObjectMetaSystemFields``).
 _SYSTEM_FIELDS: Final = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink")
+#: All that the rules of metadata look at, but for ``managedFields``, which the server has written.
+_RULED: Final = (
+    "name",
+    "namespace",
+    "generateName",
+    "uid",
+    "labels",
+    "annotations",
+    "finalizers",
+    "ownerReferences",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+)
 _UINT64_END: Final = 2**64
 
 
@@ -129,7 +143,7 @@ def before_create(strategy: Strategy, ctx: RequestContext, tree: Tree, *, group_
     if strategy.has_generation:
         metadata["generation"] = 1
     errors = [
-        *validate_object_meta(metadata, namespaced=namespaced, name_rule=strategy.name_errors),
+        *validate_object_meta(_ruled(metadata), namespaced=namespaced, name_rule=strategy.name_errors),
         *_finalizer_errors(metadata),
         *strategy.validate(ctx, tree),
     ]
@@ -156,11 +170,11 @@ def before_update(
     generation = old_metadata.get("generation")
     _set_or_drop(metadata, "generation", generation)
     rules.prepare(ctx, tree, old)
-    if rules.counts and metadata.get("generation") == generation:
-        if strategy.generation_view(tree) != strategy.generation_view(old):
-            metadata["generation"] = (generation or 0) + 1
+    is_same = not rules.counts or strategy.generation_view(tree) == strategy.generation_view(old)
+    if not is_same and metadata.get("generation") == generation:
+        metadata["generation"] = (generation or 0) + 1
     _keep_system_fields(metadata, old_metadata)
-    errors = _update_errors(strategy, rules, ctx, tree, old, namespaced=namespaced)
+    errors = _update_errors(rules, ctx, tree, old, namespaced=namespaced)
     if errors:
         raise invalid(group_kind, metadata.get("name") or "", errors)
     if rules.is_main:
@@ -183,21 +197,23 @@ def _keep_system_fields(metadata: Tree, old_metadata: Tree) -> None:
 
 
 def _update_errors(
-    strategy: Strategy, rules: UpdateRules, ctx: RequestContext, tree: Tree, old: Tree, *, namespaced: bool
+    rules: UpdateRules, ctx: RequestContext, tree: Tree, old: Tree, *, namespaced: bool
 ) -> list[FieldError]:
     """The rules of metadata once, and again as often as the kind's own validation asks for them upstream."""
-    metadata = tree["metadata"]
-    own = validate_object_meta(metadata, namespaced=namespaced, name_rule=name_is_path_segment)
-    change = validate_object_meta_update(metadata, old["metadata"])
-    errors = [*own, *change]
-    repeats = rules.repeats_meta + rules.repeats_meta_update
-    if errors:
-        errors += change * rules.repeats_meta_update + own * rules.repeats_meta
-    if repeats:
-        errors += _finalizer_errors(metadata) * repeats
+    metadata, old_metadata = tree["metadata"], old["metadata"]
+    errors: list[FieldError] = []
+    if any(metadata.get(name) != old_metadata.get(name) for name in _RULED):
+        own = validate_object_meta(_ruled(metadata), namespaced=namespaced, name_rule=name_is_path_segment)
+        change = validate_object_meta_update(_ruled(metadata), old_metadata)
+        errors += own * (1 + rules.repeats_meta) + change * (1 + rules.repeats_meta_update)
+        errors += _finalizer_errors(metadata) * (rules.repeats_meta + rules.repeats_meta_update)
     if rules.validate is not None:
         errors += rules.validate(ctx, tree, old)
     return errors
+
+
+def _ruled(metadata: Tree) -> Tree:
+    return {name: value for name, value in metadata.items() if name != "managedFields"}
 
 
 def _finalizer_errors(metadata: Tree) -> list[FieldError]:
