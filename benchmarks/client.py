@@ -7,6 +7,7 @@ import ssl
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import cast
 
 
 @dataclass
@@ -63,7 +64,8 @@ class _Connection(asyncio.Protocol):
         self._sent = 0.0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
+        # uvloop's TLS transport is one, but is no subclass.
+        transport = cast("asyncio.Transport", transport)
         self._transport = transport
         self._next()
 

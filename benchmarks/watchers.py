@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import time
+from typing import cast
 
 from benchmarks.client import Target
 
@@ -18,7 +19,8 @@ class _Watcher(asyncio.Protocol):
         self._rest = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
+        # uvloop's TLS transport is one, but is no subclass.
+        transport = cast("asyncio.Transport", transport)
         transport.write(self._request)
 
     def data_received(self, data: bytes) -> None:
