@@ -286,8 +286,10 @@ def token_of(**fields: object) -> str:
         ({"timeoutSeconds": "five"}, 'strconv.ParseInt: parsing "five": invalid syntax'),
         (
             {"resourceVersion": "abc"},
-            'invalid resource version: resourceVersion: Invalid value: "abc": '
-            'strconv.ParseUint: parsing "abc": invalid syntax',
+            (
+                'invalid resource version: resourceVersion: Invalid value: "abc": '
+                'strconv.ParseUint: parsing "abc": invalid syntax'
+            ),
         ),
         (
             {"fieldSelector": "data.k=v"},
@@ -304,8 +306,10 @@ def token_of(**fields: object) -> str:
         ),
         (
             {"continue": token_of(v="meta.k8s.io/v1", start="a")},
-            "invalid continue token: continue key is not valid: "
-            "incorrect encoded start resourceVersion (version meta.k8s.io/v1)",
+            (
+                "invalid continue token: continue key is not valid: "
+                "incorrect encoded start resourceVersion (version meta.k8s.io/v1)"
+            ),
         ),
         (
             {"continue": token_of(v="meta.k8s.io/v1", rv=1, start="../../secrets/a")},
