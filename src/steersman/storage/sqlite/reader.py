@@ -1,13 +1,14 @@
 """Reads of the file. Everything here blocks: small reads are made on the loop, the others in a thread.
 
 SQLite hands the interpreter lock back and forth for every row it returns, and a thread may wait for a busy loop each
-time. So a page of rows comes as one row: the columns as JSON, the values joined into one blob.
+time. So a page of rows comes as one row with the columns as JSON, and the values joined into blobs.
 """
 
 # ruff: noqa: S608 — SQL is put together from the constants of this module only
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -24,9 +25,9 @@ if TYPE_CHECKING:
 
 #: Sorts after every text: the end of a range that has none.
 _NO_END = b""
-_PAGE_ROWS_FIRST = 64
-_PAGE_ROWS_MAX = 2000
-_PAGE_BYTES = 1 << 20
+_PAGE_ROWS = 1000
+#: Values are fetched in blobs of about so much, or one by one when they are larger.
+_BLOB_BYTES = 1 << 20
 _INDEX_PAGE_ROWS = 5000
 #: A catch-up reads at most so many writes, and about so many bytes, at once: it runs on the loop.
 _CATCH_UP_ROWS = 300
@@ -40,14 +41,20 @@ UNION ALL
 SELECT key, mod_revision, create_revision, lease_id, value FROM history
 WHERE key >= :low AND key < :high AND id >= :after_id AND mod_revision BETWEEN 1 AND :at
 """
-_PAGE = (
-    "SELECT json_group_array(json_array(key, mod_revision, create_revision, lease_id, length(value))),"
-    " CAST(group_concat(CAST(value AS TEXT), '') AS BLOB) FROM ({rows} ORDER BY key LIMIT :rows)"
-)
-_PAGE_KEYS = (
-    "SELECT json_group_array(json_array(key, mod_revision, create_revision, lease_id, 0)), x''"
-    " FROM ({rows} ORDER BY key LIMIT :rows)"
-)
+_PRESENT_COUNT = "SELECT count(*) FROM latest WHERE key >= :low AND key < :high"
+#: Counted from the present backwards, since the present's count needs no look at the rows: the keys written since, as many
+#: as there were, in place of those that there are. (The plus signs: what was written since is less than the whole range.)
+_PAST_COUNT = f"""
+WITH since AS (SELECT key, mod_revision FROM history WHERE id >= :after_id AND +key >= :low AND +key < :high)
+SELECT ({_PRESENT_COUNT})
+  + (SELECT count(*) FROM since WHERE mod_revision BETWEEN 1 AND :at)
+  - (SELECT count(*) FROM latest WHERE key IN (SELECT key FROM since))
+"""
+_HEADS = """
+SELECT json_group_array(json_array(key, mod_revision, create_revision, lease_id, length(value)))
+FROM ({rows} ORDER BY key LIMIT :rows)
+"""
+_VALUES = "SELECT CAST(group_concat(CAST(value AS TEXT), '') AS BLOB) FROM ({rows} ORDER BY key)"
 
 #: The last of the rows that one catch-up looks at.
 _WINDOW = """
@@ -125,7 +132,7 @@ class Reader:
         self._connection.execute("BEGIN")
         try:
             at = self._number("SELECT revision FROM mark WHERE name = 'reached'")
-            count = self._number(f"SELECT count(*) FROM ({rows})", bounds)
+            count = self._number(_PAST_COUNT if revision else _PRESENT_COUNT, bounds)
             kvs = self._pages(rows, bounds, wanted=min(limit or count, count), index=index, keys_only=keys_only)
         finally:
             self._connection.execute("COMMIT")
@@ -134,24 +141,27 @@ class Reader:
     def _pages(
         self, rows: str, bounds: Mapping[str, object], *, wanted: int, index: Mapping[str, Entry], keys_only: bool
     ) -> list[KeyValue]:
-        sql = (_PAGE_KEYS if keys_only else _PAGE).format(rows=rows)
         kvs: list[KeyValue] = []
-        low, page_rows = bounds["low"], _PAGE_ROWS_FIRST
+        low = bounds["low"]
         while len(kvs) < wanted:
-            page_rows = min(page_rows, wanted - len(kvs))
-            page = {**bounds, "low": low, "rows": page_rows}
-            heads, blob = self._connection.execute(sql, page).fetchone()
-            got = _split(_heads.decode(heads), blob or b"", index=index)
-            if got is None:
-                got = self._row_by_row(rows, page)
-            kvs += got
-            low = got[-1].key + "\0"
-            page_rows = max(1, min(_PAGE_ROWS_MAX, _PAGE_BYTES * len(got) // (len(blob or b"") + 1)))
+            page = {**bounds, "low": low, "rows": min(_PAGE_ROWS, wanted - len(kvs))}
+            heads = _heads.decode(self._connection.execute(_HEADS.format(rows=rows), page).fetchone()[0])
+            if not heads:
+                break  # a past that is being deleted under the read; the caller finds out
+            for chunk in [heads] if keys_only else _chunks(heads):
+                values = [b""] * len(chunk) if keys_only else self._values(rows, bounds, chunk)
+                kvs += map(_key_value, chunk, values, [index.get(head[0]) for head in chunk])
+            low = heads[-1][0] + "\0"
         return kvs
 
-    def _row_by_row(self, rows: str, page: Mapping[str, object]) -> list[KeyValue]:
-        found = self._connection.execute(f"{rows} ORDER BY key LIMIT :rows", page).fetchall()
-        return [KeyValue(key, value, create, mod, lease) for key, mod, create, lease, value in found]
+    def _values(self, rows: str, bounds: Mapping[str, object], heads: list[_Head]) -> list[bytes]:
+        chunk = {**bounds, "low": heads[0][0], "high": heads[-1][0] + "\0"}
+        blob = self._connection.execute(_VALUES.format(rows=rows), chunk).fetchone()[0] or b""
+        values = _cut(blob, [head[4] for head in heads])
+        if values is None:  # SQLite before 3.39 ends a joined text at the first NUL
+            found = self._connection.execute(f"SELECT value FROM ({rows} ORDER BY key)", chunk).fetchall()
+            values = [value for (value,) in found]
+        return values
 
     def _number(self, sql: str, parameters: Mapping[str, object] | Sequence[object] = ()) -> int:
         number: int | None = self._connection.execute(sql, parameters).fetchone()[0]
@@ -233,14 +243,24 @@ class Reader:
         return max(0, (row >> POSITION_BITS) - 1)
 
 
-def _split(heads: list[_Head], blob: bytes, *, index: Mapping[str, Entry]) -> list[KeyValue] | None:
-    """Cut a page into its rows; None when the blob is short (SQLite before 3.39 ends it at the first NUL)."""
-    if sum(head[4] for head in heads) != len(blob):
+def _chunks(heads: list[_Head]) -> Iterable[list[_Head]]:
+    """Pieces whose values are small enough to be joined."""
+    first, size_bytes = 0, 0
+    for end, head in enumerate(heads, 1):
+        size_bytes += head[4]
+        if size_bytes >= _BLOB_BYTES or end == len(heads):
+            yield heads[first:end]
+            first, size_bytes = end, 0
+
+
+def _cut(blob: bytes, lengths: list[int]) -> list[bytes] | None:
+    """Take joined values apart; None when they are not all there."""
+    ends = list(itertools.accumulate(lengths))
+    if ends[-1] != len(blob):
         return None
-    kvs, start = [], 0
-    for key, mod, create, lease, length in heads:
-        entry = index.get(key)
-        end = start + length
-        kvs.append(KeyValue(key if entry is None else entry.key, blob[start:end], create, mod, lease))
-        start = end
-    return kvs
+    return [blob[end - length : end] for end, length in zip(ends, lengths, strict=True)]
+
+
+def _key_value(head: _Head, value: bytes, entry: Entry | None) -> KeyValue:
+    key, mod, create, lease, _ = head
+    return KeyValue(key if entry is None else entry.key, value, create, mod, lease)

@@ -60,8 +60,9 @@ class SqliteStore:
         self._squashed = SquashedPrefixes(squash_prefixes, compacted=contents.revision)
         self._dispatcher = Dispatcher()
         self._tasks = Supervisor("sqlite store")
-        self._closing: asyncio.Future[None] | None = None
+        self._closing: asyncio.Task[None] | None = None
         self._rows_unchecked = 0
+        self._bounding: asyncio.Task[None] | None = None
         self._leases = LeaseTable(clock, on_expired=self._lease_expired)
         self._pipeline = Pipeline(
             files.writer,
@@ -102,7 +103,12 @@ class SqliteStore:
 
         Raises ``StoreLocked``, ``NotAStore``, ``SchemaTooNew``, ``CorruptStore``, ``StoreNotWritable``.
         """
-        files, contents = await asyncio.to_thread(Files.open, Path(path))
+        opening = asyncio.ensure_future(asyncio.to_thread(Files.open, Path(path)))
+        try:
+            files, contents = await asyncio.shield(opening)
+        except asyncio.CancelledError:
+            opening.add_done_callback(_abandon)
+            raise
         return cls(
             files,
             contents,
@@ -249,9 +255,13 @@ class SqliteStore:
 
     def _applied(self, rows: int) -> None:
         self._rows_unchecked += rows
-        if self._rows_unchecked >= CHECK_ROWS and self._closing is None:
+        if self._rows_unchecked >= CHECK_ROWS and self._bounding is None and self._closing is None:
             self._rows_unchecked = 0
-            self._tasks.start("bound the history", self._compactor.keep_bounds())
+            self._bounding = self._tasks.start("bound the history", self._compactor.keep_bounds())
+            self._bounding.add_done_callback(self._bounded)
+
+    def _bounded(self, _task: asyncio.Task[None]) -> None:
+        self._bounding = None
 
     async def _maintain(self, interval_seconds: float) -> None:
         while True:
@@ -262,17 +272,17 @@ class SqliteStore:
     # Closing.
 
     async def close(self) -> None:
-        if self._closing is not None:
-            await asyncio.shield(self._closing)
-            return
-        self._closing = asyncio.get_running_loop().create_future()
+        if self._closing is None:
+            self._closing = asyncio.ensure_future(self._close())
+        await asyncio.shield(self._closing)
+
+    async def _close(self) -> None:
         self._leases.close()
         await self._pipeline.settled()
         await self._tasks.close()
         await self._leasing.checkpoint(at_least_seconds=1.0)
         self._dispatcher.close(_closed())
         await asyncio.to_thread(self._close_files)
-        self._closing.set_result(None)
 
     def _close_files(self) -> None:
         self._files.close_readers()
@@ -297,3 +307,12 @@ class SqliteStore:
 
 def _closed() -> Unavailable:
     return Unavailable("the store is closed")
+
+
+def _abandon(opening: asyncio.Future[tuple[Files, Contents]]) -> None:
+    """Close what nobody waits for any more."""
+    if not opening.cancelled() and opening.exception() is None:
+        files, _ = opening.result()
+        files.close_readers()
+        files.writer.close()
+        files.release()

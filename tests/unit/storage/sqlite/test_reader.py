@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steersman.storage.sqlite import reader as reading
-from steersman.storage.store import Delete, Put
+from steersman.storage.store import Compacted, Delete, Put
 
 
 async def test_a_page_whose_blob_is_short_is_read_row_by_row(open_store, monkeypatch):
@@ -16,24 +16,41 @@ async def test_a_page_whose_blob_is_short_is_read_row_by_row(open_store, monkeyp
     store = await open_store()
     await store.txn([Put(f"/a/{n}", b"\0%d" % n) for n in range(100)])
     whole = (await store.range("/a/")).kvs
-    monkeypatch.setattr(reading, "_split", lambda *_args, **_kwargs: None)
+    monkeypatch.setattr(reading, "_cut", lambda *_args: None)
     assert (await store.range("/a/")).kvs == whole
 
 
 async def test_values_of_any_size_come_in_pages(open_store, monkeypatch):
-    monkeypatch.setattr(reading, "_PAGE_BYTES", 5000)
+    monkeypatch.setattr(reading, "_BLOB_BYTES", 5000)
     store = await open_store()
     values = [b"x" * size for size in (0, 10_000, 1, 0, 0, 200_000, 7)] * 30
     await store.txn([Put(f"/a/{n:03}", value) for n, value in enumerate(values)])
     assert [kv.value for kv in (await store.range("/a/")).kvs] == values
 
 
-@given(values=st.lists(st.binary(max_size=20), max_size=5))
-def test_a_joined_page_is_cut_into_its_values(values):
-    heads = [(f"/{n}", 2, 1, 0, len(value)) for n, value in enumerate(values)]
-    kvs = reading._split(heads, b"".join(values), index={})
-    assert [kv.value for kv in kvs] == values
-    assert reading._split([*heads, ("/z", 1, 1, 0, 1)], b"".join(values), index={}) is None
+@given(values=st.lists(st.binary(max_size=20), min_size=1, max_size=5))
+def test_joined_values_are_cut_apart(values):
+    lengths = [len(value) for value in values]
+    assert reading._cut(b"".join(values), lengths) == values
+    assert reading._cut(b"".join(values), [*lengths, 1]) is None
+
+
+async def test_a_range_whose_past_goes_away_under_it_is_compacted(open_store, monkeypatch):
+    store = await open_store()
+    for n in range(300):
+        await store.txn([Put(f"/a/{n % 100}", b"%d" % n)])
+    range_of = reading.Reader.range
+
+    def compact_first(self, *args, **kwargs):
+        asyncio.run_coroutine_threadsafe(store.compact(290), loop).result(10)
+        while self.history_bytes() > 10_000:
+            continue
+        return range_of(self, *args, **kwargs)
+
+    loop = asyncio.get_running_loop()
+    monkeypatch.setattr(reading.Reader, "range", compact_first)
+    with pytest.raises(Compacted):
+        await store.range("/a/", revision=150)
 
 
 async def test_ranges_share_the_strings_of_the_index(open_store):

@@ -5,7 +5,7 @@ import sqlite3
 
 import pytest
 
-from steersman.storage.sqlite import SqliteStore
+from steersman.storage.sqlite import SqliteStore, StoreLocked
 from steersman.storage.store import Compacted, Delete, Put, Unavailable
 
 
@@ -105,3 +105,32 @@ def count(path, table):
     rows = connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
     connection.close()
     return rows
+
+
+async def test_an_opener_that_goes_away_leaves_the_file_to_the_next(open_store, path, clock):
+    opening = asyncio.ensure_future(SqliteStore.open(path, clock=clock))
+    await asyncio.wait([opening], timeout=0)
+    opening.cancel()
+    await asyncio.wait([opening])
+    async with asyncio.timeout(10):
+        while not await is_free(path, clock):
+            await asyncio.to_thread(int)
+
+
+async def test_a_close_that_is_cancelled_goes_on(open_store):
+    store = await open_store()
+    await store.txn([Put("/a", b"1")])
+    closing = asyncio.ensure_future(store.close())
+    await asyncio.wait([closing], timeout=0)
+    closing.cancel()
+    await store.close()
+    assert (await open_store()).revision == 1
+
+
+async def is_free(path, clock):
+    try:
+        store = await SqliteStore.open(path, clock=clock)
+    except StoreLocked:
+        return False
+    await store.close()
+    return True
