@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from codegen.protobuf import protobuf_table
 from codegen.resources import resource_table
 from codegen.sources import definitions
 from codegen.types import kinds_of, type_tables
@@ -20,6 +21,7 @@ def render() -> dict[str, str]:
     files = {"__init__.py": HEADER, "resources.json": _resource_lines(resource_table(kinds_of(known)))}
     for name, table in type_tables(known).items():
         files[f"{name}.json"] = _type_lines(table)
+    files["protobuf.json"] = _type_lines(protobuf_table(known))
     return files
 
 

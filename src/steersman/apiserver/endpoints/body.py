@@ -21,7 +21,8 @@ from steersman.apimachinery.envelope import (
 from steersman.apimachinery.errors import bad_request
 from steersman.apimachinery.gotext import quote
 from steersman.apimachinery.yaml_codec import decode_yaml
-from steersman.apiserver.endpoints.media import YAML
+from steersman.apiserver.endpoints.media import JSON, PROTOBUF, YAML
+from steersman.schema import protobuf
 from steersman.schema.diagnosis import InexactError
 from steersman.schema.loader import struct_for
 from steersman.schema.model import ListOf, Struct
@@ -113,9 +114,11 @@ class ObjectDecoder:
                 document = decode_yaml(raw)
                 strict_error = "" if options.lenient else document.strict_error()
                 return document.tree, [f"error converting YAML to JSON: {strict_error}"] if strict_error else []
+            if media_type == PROTOBUF:
+                return protobuf.decode_body(raw), []
             tree = decode_json(raw)
         except DecodeError as error:
-            why = error if media_type == YAML else unreadable_json(error)
+            why = unreadable_json(error) if media_type == JSON else error
             raise unrecognized(self.kind, why, raw) from None
         if options.lenient:
             return tree, []
@@ -149,7 +152,7 @@ class ObjectDecoder:
 
     def _exact(self, error: DecodeError, raw: bytes, media_type: str) -> DecodeError:
         """The same error with the number as the client wrote it."""
-        if media_type == YAML or self._decode is None:
+        if media_type != JSON or self._decode is None:
             return error
         try:
             self._decode(decode_json_exactly(raw))

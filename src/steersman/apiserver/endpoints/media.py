@@ -15,12 +15,12 @@ PROTOBUF: Final = "application/vnd.kubernetes.protobuf"
 
 
 def body_media_type(request: Request, *, is_custom: bool = False) -> str:
-    """``JSON`` or ``YAML``; a body of no type is JSON. Raises 415 for others (protobuf objects are not read)."""
+    """``JSON``, ``YAML`` or ``PROTOBUF`` (not of custom kinds); a body of no type is JSON. Raises 415 for others."""
     header = request.header(b"content-type")
     if not header or header == JSON:
         return JSON
     media_type = header.partition(";")[0].strip().lower()
-    if media_type in (JSON, YAML):
+    if media_type in (JSON, YAML) or (media_type == PROTOBUF and not is_custom):
         return media_type
     raise _unsupported(is_custom=is_custom)
 

@@ -12,7 +12,7 @@ from steersman.apimachinery.envelope import type_meta, unreadable_json
 from steersman.apimachinery.errors import StatusError, bad_request, invalid
 from steersman.apimachinery.gotext import quote
 from steersman.apimachinery.yaml_codec import decode_yaml
-from steersman.apiserver.endpoints.media import YAML, body_media_type
+from steersman.apiserver.endpoints.media import PROTOBUF, YAML, body_media_type
 from steersman.apiserver.registry.options import (
     BACKGROUND,
     FOREGROUND,
@@ -24,6 +24,7 @@ from steersman.apiserver.registry.options import (
     DeleteOptions,
     WriteOptions,
 )
+from steersman.schema import protobuf
 from steersman.schema.decoding import decode
 from steersman.schema.loader import struct_for
 
@@ -102,13 +103,19 @@ async def read_delete_options(request: Request) -> DeleteOptions:
 def _decode_options(body: bytes, media_type: str) -> dict[str, Any]:
     """Unknown fields are dropped; options of any API group are taken, as old clients send them."""
     try:
-        tree = decode_yaml(body).tree if media_type == YAML else _decode_json(body)
+        tree = _parse(body, media_type)
         meta = type_meta(tree)
         if meta.kind not in ("", "DeleteOptions"):
             raise bad_request(f"no kind {quote(meta.kind)} is registered for version {quote(meta.api_version or 'v1')}")
         return decode(struct_for("", "v1", "DeleteOptions"), tree or {}).tree
     except DecodeError as error:
         raise bad_request(str(error)) from None
+
+
+def _parse(body: bytes, media_type: str) -> Any:
+    if media_type == YAML:
+        return decode_yaml(body).tree
+    return protobuf.decode_body(body) if media_type == PROTOBUF else _decode_json(body)
 
 
 def _decode_json(body: bytes) -> Any:
