@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import sys
 import time
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import uvloop
@@ -18,10 +18,14 @@ from steersman.controlplane.up import up
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from steersman.controlplane.apiserver import APIServer
+
 _DESCRIPTIONS: Final = {
     "up": "Start a whole control plane, and say how to reach it. Ctrl-C stops it.",
     "apiserver": "Start an API server alone.",
 }
+#: New containers until the collector looks for cycles among them; requests hardly make any.
+_GARBAGE_MAX: Final = 10_000
 #: By ``--v``.
 _LEVELS: Final = (logging.WARNING, logging.INFO, logging.INFO, logging.INFO, logging.DEBUG)
 
@@ -37,6 +41,14 @@ def run(command: str, arguments: Sequence[str]) -> int:
     )
     if process.die_with_parent:
         die_with_parent()
-    start = partial(up, options, merge=process.merge, begun_seconds=begun_seconds)
+
+    async def start() -> APIServer:
+        server = await up(options, merge=process.merge, begun_seconds=begun_seconds)
+        # What is there now stays: the collector need not look at it ever again.
+        gc.freeze()
+        gc.set_threshold(_GARBAGE_MAX)
+        gc.enable()
+        return server
+
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         return runner.run(run_until_stopped(start, parent_pipe=process.parent_pipe))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from typing import TYPE_CHECKING, Final
 
@@ -31,6 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             sys.stdout.write(f"steersman {__version__} (Kubernetes {KUBERNETES_VERSION})\n")
             return 0
         case ["up" | "apiserver" as command, *rest]:
+            gc.disable()  # a start makes no garbage worth looking for; the command turns it on again
             from steersman.cli import apiserver  # noqa: PLC0415 — only when it is called
 
             return apiserver.run(command, rest)

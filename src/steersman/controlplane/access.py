@@ -32,12 +32,13 @@ _MODES: Final[dict[str, Callable[[], Authorizer]]] = {
 
 def build_authenticator(options: APIServerOptions, *, loopback_token: str) -> RequestAuthenticator:
     """Client certificates, then tokens. Raises ``OptionError``."""
-    tokens: list[TokenAuthenticator] = [StaticTokens({loopback_token: LOOPBACK_USER})]
+    users = {loopback_token: LOOPBACK_USER}
     if options.token_auth_file is not None:
         try:
-            tokens.append(StaticTokens(read_token_file(options.token_auth_file)))
+            users |= read_token_file(options.token_auth_file)
         except TokenFileError as error:
             raise OptionError(str(error)) from error
+    tokens: list[TokenAuthenticator] = [StaticTokens(users)]
     return Union(
         [ClientCertificate(), BearerToken(tokens), WebSocketToken(tokens)],
         anonymous=options.anonymous_auth,
