@@ -112,8 +112,9 @@ class ObjectDecoder:
         try:
             if media_type == YAML:
                 document = decode_yaml(raw)
-                strict_error = "" if options.lenient else document.strict_error()
-                return document.tree, [f"error converting YAML to JSON: {strict_error}"] if strict_error else []
+                if options.strict and document.duplicates:
+                    return document.tree, [document.strict_error()]
+                return document.tree, [] if options.lenient else document.duplicates
             if media_type == PROTOBUF:
                 return protobuf.decode_body(raw), []
             tree = decode_json(raw)

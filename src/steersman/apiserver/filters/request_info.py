@@ -12,6 +12,8 @@ from urllib.parse import parse_qs
 import msgspec
 
 from steersman.apimachinery.errors import plain_error
+from steersman.apimachinery.names import name_is_path_segment
+from steersman.apimachinery.selectors import SelectorError, parse_field_selector
 from steersman.apiserver.request import RequestInfo
 
 if TYPE_CHECKING:
@@ -131,9 +133,8 @@ def _is_true(text: str) -> bool:
 
 def _required_name(selector: str) -> str:
     """The name that a field selector asks for exactly; empty when there is none that could be an object's."""
-    for term in selector.split(","):
-        label, equals, value = term.partition("=")
-        if label == "metadata.name" and equals:
-            name = value.removeprefix("=")
-            return name if name not in (".", "..") and not {"/", "%"} & set(name) else ""
-    return ""
+    try:
+        name = parse_field_selector(selector).exact_value("metadata.name")
+    except SelectorError:
+        return ""  # whoever lists will say what is wrong with it
+    return name if name and not name_is_path_segment(name) else ""
