@@ -10,6 +10,7 @@ from steersman.apimachinery import errors
 from steersman.apimachinery.managedfields import entries, lastapplied
 from steersman.apimachinery.managedfields.conflicts import OwnershipError
 from steersman.apimachinery.managedfields.entries import APPLY, UPDATE, Managed, Owned, Owner, owner_of
+from steersman.apimachinery.managedfields.equality import equal_exactly
 from steersman.apimachinery.managedfields.listkeys import UnkeyedItemError
 from steersman.apimachinery.managedfields.merge import merge_objects
 from steersman.apimachinery.managedfields.ownership import (
@@ -22,10 +23,10 @@ from steersman.apimachinery.managedfields.ownership import (
 )
 from steersman.apimachinery.managedfields.schema import Schema, Tree, Versions
 from steersman.apimachinery.managedfields.shapes import is_strict, root_shape
-from steersman.apimachinery.managedfields.trees import copy_tree, equal_exactly
 from steersman.apimachinery.managedfields.unchanged import repeats
 from steersman.apimachinery.managedfields.updating import take_over
 from steersman.apimachinery.managedfields.validate import faults_of, faults_text
+from steersman.apimachinery.trees import copy_tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable

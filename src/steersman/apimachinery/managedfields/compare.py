@@ -10,9 +10,9 @@ from operator import eq
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from steersman.apimachinery.managedfields.elements import SELF
+from steersman.apimachinery.managedfields.equality import equal_exactly
 from steersman.apimachinery.managedfields.fieldset import Filter, Node, in_order
 from steersman.apimachinery.managedfields.shapes import DEDUCED, ListShape, ObjectShape, Shape, is_strict, root_shape
-from steersman.apimachinery.managedfields.trees import equal_exactly
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -95,6 +95,15 @@ def parse(entries: Any) -> Managed:
     return managed
 
 
+def fault_in(entries: Any) -> str:
+    """Why managedFields cannot stand, for those that mutating admission left; empty when they can."""
+    try:
+        parse(entries)
+    except MalformedError as error:
+        return str(error)
+    return ""
+
+
 def _fault(position: int, entry: Any) -> str:
     if not isinstance(entry, dict) or entry.get("operation") not in (APPLY, UPDATE):
         return "operation must be `Apply` or `Update`"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from operator import itemgetter
 from typing import Any, Final
 
@@ -60,8 +61,8 @@ class ItemKeys:
                     )
             keys[key] = value
         element = list_item(keys)
-        # Texts and integers only: 1, 1.0 and true are one and the same to a dict.
-        if all(value.__class__ is str or value.__class__ is int for value in keys.values()):
+        # To a dict 1 and true are one key, as are 0 and false.
+        if all(value.__class__ is str or (value.__class__ is int and value > 1) for value in keys.values()):
             values = tuple(keys.values())
             self._remember(values if len(values) > 1 else values[0], element)
         return element
@@ -82,6 +83,12 @@ class ItemKeys:
             self._elements.clear()
         self._elements[key] = element
         return element
+
+
+@lru_cache(maxsize=4096)
+def item_keys(type_: ListOf) -> ItemKeys:
+    """The keys of a set or list map."""
+    return ItemKeys(type_)
 
 
 def _default(type_: ListOf, key: str) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from steersman.apimachinery.managedfields.shapes import DEDUCED, ListShape, ObjectShape, Shape
-from steersman.apimachinery.managedfields.trees import copy_tree
+from steersman.apimachinery.trees import copy_tree
 
 _MISSING: Final = object()
 
@@ -18,26 +18,26 @@ def merge_objects(live: dict[str, Any], applied: dict[str, Any], shape: ObjectSh
     out: dict[str, Any] = {}
     for name, value in live.items():
         over = applied.get(name, _MISSING)
-        out[name] = copy_tree(value) if over is _MISSING else _merge(value, over, shape.step(name)[1])
+        out[name] = _copy(value) if over is _MISSING else _merge(value, over, shape.step(name)[1])
     for name, value in applied.items():
         if name not in live:
-            out[name] = copy_tree(value)
+            out[name] = _copy(value)
     return out
 
 
 def _merge(live: Any, applied: Any, shape: Shape) -> Any:
     """Two values of one place. A null over an object or list is no value there, and an empty one adds nothing."""
     if shape.is_leaf or not live:
-        return copy_tree(applied)
+        return _copy(applied)
     if shape is DEDUCED and live.__class__ is not dict:
-        return copy_tree(applied)
+        return _copy(applied)
     if applied is None or (not applied and applied.__class__ is live.__class__):
-        return copy_tree(live)
+        return _copy(live)
     if isinstance(shape, ListShape) and live.__class__ is applied.__class__ is list:
         return _merge_lists(live, applied, shape)
     if isinstance(shape, ObjectShape) and live.__class__ is applied.__class__ is dict:
         return merge_objects(live, applied, shape)
-    return copy_tree(applied)
+    return _copy(applied)
 
 
 def _merge_lists(live: list[Any], applied: list[Any], shape: ListShape) -> list[Any]:
@@ -56,7 +56,7 @@ def _merge_lists(live: list[Any], applied: list[Any], shape: ListShape) -> list[
     def take(element: str) -> None:
         """Put out an applied item, over its live one if there is just one."""
         was = lives.get(element)
-        out.append(copy_tree(wanted[element]) if was is None else _merge(was, wanted[element], shape.item))
+        out.append(_copy(wanted[element]) if was is None else _merge(was, wanted[element], shape.item))
         merged.add(element)
         if shared and shared[-1] == element:
             shared.pop()
@@ -66,7 +66,7 @@ def _merge_lists(live: list[Any], applied: list[Any], shape: ListShape) -> list[
         if at < len(live):
             element = live_elements[at]
             if element not in wanted:
-                out.append(copy_tree(live[at]))
+                out.append(_copy(live[at]))
                 at += 1
                 continue
             if next_applied < len(applied):
@@ -84,6 +84,10 @@ def _merge_lists(live: list[Any], applied: list[Any], shape: ListShape) -> list[
             take(applied_elements[next_applied])
             next_applied += 1
     return out
+
+
+def _copy(value: Any) -> Any:
+    return copy_tree(value) if isinstance(value, dict | list) else value
 
 
 def _unless_repeated(elements: list[str], items: list[Any]) -> dict[str, Any]:

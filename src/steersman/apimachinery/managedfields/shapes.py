@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from steersman.apimachinery.managedfields.elements import SELF
 from steersman.apimachinery.managedfields.fieldset import Node, in_order
-from steersman.apimachinery.managedfields.listkeys import ItemKeys, UnkeyedItemError
+from steersman.apimachinery.managedfields.listkeys import UnkeyedItemError, item_keys
 from steersman.apimachinery.typemodel import ListOf, ListType, MapOf, Scalar, ScalarKind, Struct, Type
 
 
@@ -160,7 +160,7 @@ class ListShape(Shape):
 
     def __init__(self, type_: ListOf) -> None:
         super().__init__()
-        self.keys = ItemKeys(type_)
+        self.keys = item_keys(type_)
         self.item = shape_of(type_.item)
 
     def at(self, element: str) -> Shape | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from steersman.apimachinery.managedfields.trees import equal_exactly
+from steersman.apimachinery.managedfields.equality import equal_exactly
 
 if TYPE_CHECKING:
     from steersman.apimachinery.managedfields.schema import Tree

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery.managedfields.compare import UNOWNED, UNOWNED_METADATA
 from steersman.apimachinery.managedfields.elements import SELF
+from steersman.apimachinery.managedfields.equality import equal_exactly
 from steersman.apimachinery.managedfields.listkeys import UnkeyedItemError
 from steersman.apimachinery.managedfields.shapes import (
     DEDUCED,
@@ -17,7 +18,6 @@ from steersman.apimachinery.managedfields.shapes import (
     is_strict,
     root_shape,
 )
-from steersman.apimachinery.managedfields.trees import equal_exactly
 
 if TYPE_CHECKING:
     from collections.abc import Callable

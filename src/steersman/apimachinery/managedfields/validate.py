@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from steersman.apimachinery.gotext import to_value_text
 from steersman.apimachinery.managedfields.elements import element_text
-from steersman.apimachinery.managedfields.listkeys import ItemKeys, UnkeyedItemError
+from steersman.apimachinery.managedfields.listkeys import UnkeyedItemError, item_keys
 from steersman.apimachinery.typemodel import ListOf, ListType, MapOf, Scalar, ScalarKind, Struct, Type
 
 _NUMERIC: Final = frozenset({ScalarKind.INT32, ScalarKind.INT64, ScalarKind.NUMBER})
@@ -82,7 +82,7 @@ def _check_items(items: list[Any], type_: ListOf, place: Place | None, faults: l
             _check(item, type_.item, (place, "position", position), faults)
         return
     seen: set[str] = set()
-    element_of = ItemKeys(type_).element_of
+    element_of = item_keys(type_).element_of
     for position, item in enumerate(items):
         try:
             element = element_of(item)

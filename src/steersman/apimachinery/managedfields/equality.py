@@ -1,20 +1,8 @@
-"""JSON trees as values: copies and equality."""
+"""Equality as ownership knows it."""
 
 from __future__ import annotations
 
 from typing import Any
-
-
-def copy_tree(value: Any) -> Any:
-    """A deep copy of a JSON tree."""
-    if value.__class__ is dict:
-        return {
-            key: copy_tree(below) if below.__class__ is dict or below.__class__ is list else below
-            for key, below in value.items()
-        }
-    if value.__class__ is list:
-        return [copy_tree(below) if below.__class__ is dict or below.__class__ is list else below for below in value]
-    return value
 
 
 def equal_exactly(left: Any, right: Any) -> bool:

@@ -1,0 +1,71 @@
+"""Path elements."""
+
+from __future__ import annotations
+
+import pytest
+
+from steersman.apimachinery.managedfields.elements import canonical, element_text, list_item, order, path_text, set_item
+
+
+def test_list_item_sorts_its_keys():
+    assert list_item({"protocol": "TCP", "port": 80}) == 'k:{"port":80,"protocol":"TCP"}'
+
+
+@pytest.mark.parametrize(
+    ("value", "element"),
+    [("a", 'v:"a"'), (3, "v:3"), (True, "v:true"), ('q"', 'v:"q\\""'), ("<", 'v:"\\u003c"')],
+)
+def test_set_item_is_escaped_json(value, element):
+    assert set_item(value) == element
+
+
+@pytest.mark.parametrize(
+    ("written", "kept"),
+    [
+        ("f:a b", "f:a b"),
+        ('k:{ "b" : 2, "a":"x"}', 'k:{"a":"x","b":2}'),
+        ('v: "x"', 'v:"x"'),
+        ("i:07", "i:7"),
+        ("z:later", None),
+    ],
+)
+def test_canonical_text_of_what_others_wrote(written, kept):
+    assert canonical(written) == kept
+
+
+@pytest.mark.parametrize("written", ["", "f", "fx", "k:[]", "k:{", "v:", "i:x"])
+def test_text_that_is_no_element_is_refused(written):
+    with pytest.raises(ValueError):
+        canonical(written)
+
+
+@pytest.mark.parametrize(
+    ("element", "text"),
+    [
+        ("f:spec", ".spec"),
+        ('k:{"port":80,"protocol":"TCP"}', '[port=80,protocol="TCP"]'),
+        ('v:"x"', '[="x"]'),
+        ("i:3", "[3]"),
+    ],
+)
+def test_element_text_is_what_messages_show(element, text):
+    assert element_text(element) == text
+
+
+def test_path_text_joins_elements():
+    assert path_text(("f:spec", 'k:{"name":"c"}', "f:image")) == '.spec[name="c"].image'
+
+
+def test_order_is_fields_then_items_then_values_then_positions():
+    elements = ["i:1", 'v:"a"', 'k:{"port":80}', "f:b", 'k:{"port":443}', "f:a", ".", "v:2", "v:10"]
+    assert sorted(elements, key=order) == [
+        ".",
+        "f:a",
+        "f:b",
+        'k:{"port":80}',
+        'k:{"port":443}',
+        "v:2",
+        "v:10",
+        'v:"a"',
+        "i:1",
+    ]

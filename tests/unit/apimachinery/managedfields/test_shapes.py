@@ -1,0 +1,84 @@
+"""What is owned of a value."""
+
+from __future__ import annotations
+
+from steersman.apimachinery.managedfields.shapes import is_strict, root_shape
+
+
+def owned(widget, spec):
+    return root_shape(widget).below({"spec": spec})["f:spec"]
+
+
+def everything(widget, spec):
+    return root_shape(widget).everything({"spec": spec})["f:spec"]
+
+
+def test_leaves_and_map_keys_are_owned_and_objects_are_only_the_way(widget):
+    assert owned(widget, {"replicas": 1, "limits": {"cpu": "1"}, "nested": {"x": {"size": 1}}}) == {
+        "f:limits": {"f:cpu": {}},
+        "f:nested": {"f:x": {".": {}, "f:size": {}}},
+        "f:replicas": {},
+    }
+
+
+def test_atomic_lists_maps_and_structs_are_leaves(widget):
+    spec = {"args": ["a"], "selector": {"a": "b"}, "ref": {"name": "x"}, "anything": {"a": [1]}}
+    assert owned(widget, spec) == {"f:anything": {}, "f:args": {}, "f:ref": {}, "f:selector": {}}
+    assert everything(widget, spec) == {".": {}, "f:anything": {}, "f:args": {}, "f:ref": {}, "f:selector": {}}
+
+
+def test_items_of_list_maps_are_members(widget):
+    assert owned(widget, {"ports": [{"port": 80, "name": "x"}, {"port": 8, "protocol": "UDP"}]}) == {
+        "f:ports": {
+            'k:{"port":8,"protocol":"UDP"}': {".": {}, "f:port": {}, "f:protocol": {}},
+            'k:{"port":80,"protocol":"TCP"}': {".": {}, "f:name": {}, "f:port": {}},
+        }
+    }
+
+
+def test_items_of_sets_are_members(widget):
+    assert owned(widget, {"tags": ["b", "a"]}) == {"f:tags": {'v:"a"': {}, 'v:"b"': {}}}
+
+
+def test_items_that_are_there_twice_are_owned_whole(widget):
+    assert owned(widget, {"parts": [{"name": "a", "size": 1}, {"name": "a", "size": 2}]}) == {
+        "f:parts": {'k:{"name":"a"}': {}}
+    }
+
+
+def test_an_empty_list_of_items_is_not_owned_but_null_and_empty_objects_are(widget):
+    assert owned(widget, {"tags": [], "parts": None, "limits": {}, "args": [], "extra": {}}) == {
+        "f:args": {},
+        "f:extra": {},
+        "f:limits": {},
+        "f:parts": {},
+    }
+
+
+def test_undeclared_fields_are_deduced_from_their_values(widget):
+    spec = {"extra": {"known": "x", "free": {"list": [1], "deep": {"a": 1}, "empty": {}}}}
+    assert owned(widget, spec) == {
+        "f:extra": {
+            "f:free": {".": {}, "f:deep": {".": {}, "f:a": {}}, "f:empty": {}, "f:list": {}},
+            "f:known": {},
+        }
+    }
+
+
+def test_everything_names_the_objects_too(widget):
+    assert everything(widget, {"nested": {"x": {"size": 1}}, "tags": []}) == {
+        ".": {},
+        "f:nested": {".": {}, "f:x": {".": {}, "f:size": {}}},
+        "f:tags": {},
+    }
+
+
+def test_applied_items_without_a_key_are_passed_over(widget):
+    assert owned(widget, {"parts": [{"size": 1}, {"name": "a"}]}) == {
+        "f:parts": {'k:{"name":"a"}': {".": {}, "f:name": {}}}
+    }
+
+
+def test_types_are_strict_unless_they_hold_anything(widget, deployment):
+    assert is_strict(deployment)
+    assert not is_strict(widget)

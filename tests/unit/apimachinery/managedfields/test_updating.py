@@ -1,0 +1,218 @@
+"""Ownership after creates, updates and patches."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+
+from steersman.apimachinery.managedfields.schema import UnknownVersionError
+from steersman.apimachinery.managedfields.updating import update
+
+T1, T2 = "2024-01-01T00:00:01Z", "2024-01-01T00:00:02Z"
+
+
+def cm(data=None, **metadata) -> dict[str, Any]:
+    obj = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", **metadata}}
+    return obj if data is None else {**obj, "data": data}
+
+
+def owners(obj):
+    return {
+        (entry["manager"], entry["operation"], entry.get("subresource", "")): (entry["fieldsV1"], entry.get("time"))
+        for entry in obj["metadata"].get("managedFields", [])
+    }
+
+
+@pytest.fixture
+def write(config_map):
+    def write(live, new, manager="one", time=T1, **options):
+        new = copy.deepcopy(new)
+        update(live, new, struct=config_map, manager=manager, api_version="v1", time=time, **options)
+        return new
+
+    return write
+
+
+@pytest.fixture
+def live(write):
+    return write(None, cm({"k": "v", "l": "w"}, uid="u", labels={"x": "y"}))
+
+
+def test_a_creator_owns_all_but_identity(live):
+    fields = {"f:data": {".": {}, "f:k": {}, "f:l": {}}, "f:metadata": {"f:labels": {".": {}, "f:x": {}}}}
+    assert owners(live) == {("one", "Update", ""): (fields, T1)}
+
+
+def test_an_object_that_names_nothing_has_no_owners(write):
+    assert "managedFields" not in write(None, cm())["metadata"]
+
+
+def test_defaults_of_structs_held_by_value_are_no_members(deployment):
+    new = {
+        "metadata": {"name": "d"},
+        "spec": {
+            "selector": {},
+            "strategy": {"type": "Recreate"},
+            "template": {"metadata": {}, "spec": {"containers": []}},
+        },
+        "status": {},
+    }
+    update(None, new, struct=deployment, manager="m", api_version="apps/v1", time=T1)
+    fields = new["metadata"]["managedFields"][0]["fieldsV1"]
+    assert fields["f:spec"]["f:strategy"] == {"f:type": {}}
+    assert "." not in fields["f:spec"]
+    assert "f:status" not in fields
+
+
+def test_of_a_custom_kind_objects_are_members(widget):
+    new = {"metadata": {"name": "d"}, "spec": {"replicas": 1}}
+    update(None, new, struct=widget, manager="m", api_version="e/v1", time=T1)
+    assert new["metadata"]["managedFields"][0]["fieldsV1"] == {"f:spec": {".": {}, "f:replicas": {}}}
+
+
+def test_an_updater_takes_over_what_it_changes(live, write):
+    new = write(live, cm({"k": "v2", "l": "w"}, uid="u", labels={"x": "y"}), "two", T2)
+    rest = {"f:data": {".": {}, "f:l": {}}, "f:metadata": {"f:labels": {".": {}, "f:x": {}}}}
+    assert owners(new) == {("one", "Update", ""): (rest, T1), ("two", "Update", ""): ({"f:data": {"f:k": {}}}, T2)}
+
+
+def test_what_is_removed_is_nobodys_and_moves_no_time(live, write):
+    new = write(live, cm({"k": "v"}, uid="u", labels={"x": "y"}), "two", T2)
+    rest = {"f:data": {".": {}, "f:k": {}}, "f:metadata": {"f:labels": {".": {}, "f:x": {}}}}
+    assert owners(new) == {("one", "Update", ""): (rest, T1)}
+
+
+def test_a_manager_left_with_nothing_disappears(live, write):
+    assert owners(write(live, cm(uid="u"), "two", T2)) == {}
+
+
+def test_a_write_without_effect_leaves_every_entry_as_it_is(live, write):
+    new = write(live, live, "two", T2)
+    assert new["metadata"]["managedFields"] == live["metadata"]["managedFields"]
+
+
+def test_a_new_value_of_the_same_field_moves_the_time(live, write):
+    new = write(live, cm({"k": "v2", "l": "w"}, uid="u", labels={"x": "y"}), "one", T2)
+    assert owners(new) == {("one", "Update", ""): (owners(live)["one", "Update", ""][0], T2)}
+
+
+def test_leaving_managed_fields_out_keeps_them(live, write):
+    assert owners(write(live, cm({"k": "v", "l": "w"}, uid="u", labels={"x": "y"}), "two")) == owners(live)
+
+
+@pytest.mark.parametrize("given", [[], [{}]])
+def test_a_reset_forgets_all_and_later_updates_do_not_start_again(live, write, given):
+    cleared = write(live, cm({"k": "x"}, uid="u", managedFields=given), "two")
+    assert "managedFields" not in cleared["metadata"]
+    assert "managedFields" not in write(cleared, cm({"k": "y"}, uid="u"), "two")["metadata"]
+
+
+@pytest.mark.parametrize(
+    "change", [{"operation": "Guess"}, {"fieldsType": "FieldsV9"}, {"apiVersion": ""}, {"fieldsV1": {"x": {}}}]
+)
+def test_malformed_managed_fields_are_ignored(live, write, change):
+    new = copy.deepcopy(live)
+    new["metadata"]["managedFields"][0].update(change)
+    assert write(live, new, "two")["metadata"]["managedFields"] == live["metadata"]["managedFields"]
+
+
+def test_a_client_may_rename_an_owner(live, write):
+    new = copy.deepcopy(live)
+    new["metadata"]["managedFields"][0].update(manager="renamed", operation="Apply", time="2020-01-01T00:00:00Z")
+    fields, _ = owners(live)["one", "Update", ""]
+    assert owners(write(live, new, "two")) == {("renamed", "Apply", ""): (fields, "2020-01-01T00:00:00Z")}
+
+
+def test_owners_given_on_create_own_nothing_that_is_there(write):
+    given = {
+        "manager": "x",
+        "operation": "Update",
+        "apiVersion": "v1",
+        "fieldsType": "FieldsV1",
+        "fieldsV1": {"f:data": {"f:k": {}}},
+    }
+    assert set(owners(write(None, cm({"k": "v"}, managedFields=[given])))) == {("one", "Update", "")}
+
+
+def test_a_subresource_has_entries_of_its_own_and_takes_none_from_the_request(live, write):
+    given = copy.deepcopy(live)
+    given["data"]["k"] = "z"
+    given["metadata"]["managedFields"] = []
+    new = write(live, given, "one", T2, subresource="status")
+    assert owners(new)["one", "Update", "status"] == ({"f:data": {"f:k": {}}}, T2)
+    assert owners(new)["one", "Update", ""][1] == T1
+
+
+def test_reset_fields_are_never_owned(widget):
+    new = {"metadata": {"name": "d"}, "spec": {"replicas": 1}, "status": {"replicas": 2}}
+    update(None, new, struct=widget, manager="m", api_version="e/v1", time=T1, reset_fields=(("status",),))
+    assert list(new["metadata"]["managedFields"][0]["fieldsV1"]) == ["f:spec"]
+
+
+def test_a_filter_may_say_what_is_owned(widget):
+    new = {"metadata": {"name": "d"}, "spec": {"replicas": 1}}
+    update(None, new, struct=widget, manager="m", api_version="e/v1", time=T1, reset_fields=lambda _: {})
+    assert "managedFields" not in new["metadata"]
+
+
+def test_an_object_that_cannot_be_walked_keeps_its_owners(widget):
+    live = {"metadata": {"name": "d", "uid": "u"}, "spec": {"parts": [{"name": "a"}]}}
+    update(None, live, struct=widget, manager="m", api_version="e/v1", time=T1)
+    new = {"metadata": {"name": "d", "uid": "u"}, "spec": {"parts": [{"size": 1}]}}
+    update(live, new, struct=widget, manager="two", api_version="e/v1", time=T2)
+    assert new["metadata"]["managedFields"] == live["metadata"]["managedFields"]
+
+
+def test_the_live_object_stays_as_it_is(live, write, config_map):
+    before = copy.deepcopy(live)
+    new = {**live, "data": {"k": "2"}}
+    update(live, new, struct=config_map, manager="two", api_version="v1", time=T2)
+    assert live == before
+
+
+def test_many_updaters_become_ancient(live, write):
+    obj = live
+    for number in range(12):
+        changed = copy.deepcopy(obj)
+        changed["data"][f"k{number}"] = "v"
+        obj = write(obj, changed, f"m{number}", f"2024-01-01T00:01:{number:02}Z")
+    names = {manager for manager, _, _ in owners(obj)}
+    assert len(names) == 10
+    assert "ancient-changes" in names
+
+
+class Renamed:
+    """A second version that calls ``k`` of the data ``K``."""
+
+    def __init__(self, struct) -> None:
+        self.of_all = struct
+
+    def struct(self, api_version):
+        if api_version != "v2":
+            raise UnknownVersionError(api_version)
+        return self.of_all
+
+    def convert(self, tree, api_version):
+        data = {"K" if key == "k" else key: value for key, value in tree["data"].items()}
+        return {**tree, "apiVersion": api_version, "data": data}
+
+
+def entry_of(version, fields):
+    return {"manager": "x", "operation": "Update", "apiVersion": version, "fieldsType": "FieldsV1", "fieldsV1": fields}
+
+
+def test_owners_of_other_versions_lose_what_changes_there(write, config_map):
+    live = cm({"k": "v", "l": "w"}, uid="u", managedFields=[entry_of("v2", {"f:data": {"f:K": {}, "f:l": {}}})])
+    new = write(live, cm({"k": "2", "l": "w"}, uid="u"), "two", versions=Renamed(config_map))
+    assert owners(new) == {
+        ("x", "Update", ""): ({"f:data": {"f:l": {}}}, None),
+        ("two", "Update", ""): ({"f:data": {"f:k": {}}}, T1),
+    }
+
+
+def test_owners_of_versions_that_are_gone_are_dropped(write, config_map):
+    live = cm({"k": "v"}, uid="u", managedFields=[entry_of("v0", {"f:data": {"f:k": {}}})])
+    new = write(live, cm({"k": "v", "l": "w"}, uid="u"), "two", versions=Renamed(config_map))
+    assert set(owners(new)) == {("two", "Update", "")}

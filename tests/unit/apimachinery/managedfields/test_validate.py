@@ -1,0 +1,69 @@
+"""Whether an applied tree fits its type."""
+
+from __future__ import annotations
+
+import pytest
+
+from steersman.apimachinery.managedfields.validate import faults_of, faults_text
+
+CASES = {
+    "text for a number": ({"replicas": "3"}, ".spec.replicas: expected numeric (int or float), got string"),
+    "a boolean is no number": ({"replicas": True}, ".spec.replicas: expected numeric (int or float), got bool"),
+    "a number for text": ({"limits": {"a": 1}}, ".spec.limits.a: expected string, got 1"),
+    "text for a boolean": ({"enabled": "yes"}, ".spec.enabled: expected boolean, got yes"),
+    "a map for a list": ({"parts": {"name": "a"}}, ".spec.parts: expected list, got map[name:a]"),
+    "a list for a map": ({"limits": ["a"]}, ".spec.limits: expected map, got [a]"),
+    "a list for int or string": (
+        {"ports": [{"port": 1, "target": []}]},
+        '.spec.ports[port=1,protocol="TCP"].target: expected any scalar, got []',
+    ),
+    "an undeclared field": ({"replicaz": 3}, ".spec.replicaz: field not declared in schema"),
+    "an undeclared field in an atomic part": ({"ref": {"nam": "x"}}, ".spec.ref.nam: field not declared in schema"),
+    "a wrong item of an atomic list": ({"args": ["a", 1]}, ".spec.args[1]: expected string, got 1"),
+    "two items of one key": (
+        {"parts": [{"name": "a"}, {"name": "a"}]},
+        '.spec.parts: duplicate entries for key [name="a"]',
+    ),
+    "two items of one key by its default": (
+        {"ports": [{"port": 80}, {"port": 80, "protocol": "TCP"}]},
+        '.spec.ports: duplicate entries for key [port=80,protocol="TCP"]',
+    ),
+    "a set item twice": ({"tags": ["x", "x"]}, '.spec.tags: duplicate entries for key [="x"]'),
+    "an item without its key": (
+        {"parts": [{"size": 1}]},
+        (
+            ".spec.parts: element 0: associative list with keys has an element that omits key field "
+            '"name" (and doesn\'t have default value)'
+        ),
+    ),
+    "inside an item": (
+        {"parts": [{"name": "a", "tags": [None]}]},
+        '.spec.parts[name="a"].tags: element 0: associative list without keys has an element that\'s an explicit null',
+    ),
+}
+
+
+@pytest.mark.parametrize(("spec", "text"), CASES.values(), ids=CASES)
+def test_what_does_not_fit_is_told_with_its_path(widget, spec, text):
+    assert faults_text(faults_of({"spec": spec}, widget)) == text
+
+
+def test_several_faults_stand_in_one_message(widget):
+    faults = faults_of({"spec": {"replicas": "x", "enabled": 1}}, widget)
+    assert (
+        faults_text(faults)
+        == "errors:\n  .spec.replicas: expected numeric (int or float), got string\n  .spec.enabled: expected boolean, got 1"
+    )
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"replicas": None, "limits": None, "parts": None, "ref": None},
+        {"replicas": 1.5},
+        {"extra": {"free": [{"x": 1}, None]}, "anything": [1, {"a": None}]},
+        {"ports": [{"port": 1, "target": "x"}, {"port": 2, "target": 3}]},
+    ],
+)
+def test_nulls_and_free_values_fit(widget, spec):
+    assert faults_of({"spec": spec}, widget) == []
