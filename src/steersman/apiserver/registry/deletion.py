@@ -168,7 +168,9 @@ def _mark_gracefully(strategy: Strategy, ctx: RequestContext, marked: Tree, opti
         if not left:
             return None
         seconds = requested or 0  # shorter than what is left, or it would be under way
-        earlier = _parse_time(metadata["deletionTimestamp"]) - timedelta(seconds=min(left, _SECONDS_MAX) - seconds)
+        earlier = _parse_time(metadata["deletionTimestamp"]) - timedelta(
+            seconds=min(left, _SECONDS_MAX) - min(seconds, _SECONDS_MAX)
+        )
         metadata["deletionTimestamp"] = time_text(earlier)
         metadata["deletionGracePeriodSeconds"] = seconds
         return seconds

@@ -1,0 +1,195 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.unit.apiserver.writing import CONFIG_MAPS, DEPLOYMENTS, Server, causes, deployment
+
+
+async def test_a_created_object_comes_back_whole_with_what_the_server_gave_it():
+    async with Server() as server:
+        answer = await server.call("POST", CONFIG_MAPS, {"metadata": {"name": "a"}, "data": {"k": "v"}})
+        metadata = answer.body["metadata"]
+        assert (answer.code, answer.body["kind"], answer.body["apiVersion"]) == (201, "ConfigMap", "v1")
+        assert metadata["namespace"] == "default"
+        assert metadata["creationTimestamp"] == "2026-01-01T00:00:00Z"
+        assert len(metadata["uid"]) == 36
+        assert metadata["resourceVersion"] == str(server.store.revision)
+        assert metadata["managedFields"][0]["manager"] == "unit-test"
+
+
+async def test_what_only_the_server_may_set_is_dropped():
+    given = {
+        "name": "a",
+        "uid": "mine",
+        "creationTimestamp": "2000-01-01T00:00:00Z",
+        "deletionTimestamp": "2000-01-01T00:00:00Z",
+        "deletionGracePeriodSeconds": 5,
+        "selfLink": "/x",
+    }
+    async with Server() as server:
+        answer = await server.call("POST", CONFIG_MAPS, {"metadata": given})
+        metadata = answer.body["metadata"]
+        assert metadata["uid"] != "mine"
+        assert metadata["creationTimestamp"] == "2026-01-01T00:00:00Z"
+        assert not {"deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"} & metadata.keys()
+
+
+async def test_a_taken_name_is_refused_in_a_dry_run_too():
+    async with Server() as server:
+        await server.make()
+        for query in ("", "dryRun=All"):
+            answer = await server.call("POST", CONFIG_MAPS, {"metadata": {"name": "a"}}, query=query)
+            assert (answer.code, answer.body["reason"]) == (409, "AlreadyExists")
+
+
+async def test_the_name_of_a_terminating_object_is_taken():
+    async with Server() as server:
+        await server.make(metadata={"finalizers": ["example.com/f"]})
+        await server.call("DELETE", f"{CONFIG_MAPS}/a")
+        answer = await server.call("POST", CONFIG_MAPS, {"metadata": {"name": "a"}})
+        assert answer.body["message"] == 'object is being deleted: configmaps "a" already exists'
+
+
+async def test_a_dry_run_answers_without_a_version_and_stores_nothing():
+    async with Server() as server:
+        before = server.store.revision
+        answer = await server.call("POST", CONFIG_MAPS, {"metadata": {"name": "a"}}, query="dryRun=All")
+        assert answer.code == 201
+        assert "resourceVersion" not in answer.body["metadata"]
+        assert server.store.revision == before
+        assert (await server.call("GET", f"{CONFIG_MAPS}/a")).code == 404
+
+
+async def test_a_version_given_on_create_is_a_500_as_upstream():
+    async with Server() as server:
+        answer = await server.call("POST", CONFIG_MAPS, {"metadata": {"name": "a", "resourceVersion": "1"}})
+        assert (answer.code, answer.body["message"]) == (
+            500,
+            "resourceVersion should not be set on objects to be created",
+        )
+
+
+@pytest.mark.parametrize("version", ["", "0", "nonsense"])
+async def test_a_version_that_says_nothing_is_no_version(version):
+    async with Server() as server:
+        answer = await server.call("POST", CONFIG_MAPS, {"metadata": {"name": "a", "resourceVersion": version}})
+        assert answer.code == 201
+
+
+async def test_a_generated_name_starts_as_asked_and_is_new_each_time():
+    async with Server() as server:
+        made = [
+            (await server.call("POST", CONFIG_MAPS, {"metadata": {"generateName": "gen-"}})).body["metadata"]["name"]
+            for _ in range(20)
+        ]
+        assert len(set(made)) == 20
+        assert all(name.startswith("gen-") and len(name) == 9 for name in made)
+
+
+async def test_a_prefix_that_cannot_start_a_name_is_refused_even_beside_a_good_name():
+    async with Server() as server:
+        answer = await server.call("POST", CONFIG_MAPS, {"metadata": {"name": "a", "generateName": "Gen_"}})
+        assert causes(answer) == [("FieldValueInvalid", "metadata.generateName")]
+
+
+async def test_a_name_is_needed():
+    async with Server() as server:
+        for body in ({}, {"metadata": {}}, b"null"):
+            answer = await server.call("POST", CONFIG_MAPS, body)
+            assert (answer.code, causes(answer)) == (422, [("FieldValueRequired", "metadata.name")])
+
+
+async def test_the_namespace_of_the_body_must_be_the_paths():
+    async with Server() as server:
+        answer = await server.call("POST", CONFIG_MAPS, {"metadata": {"name": "a", "namespace": "other"}})
+        assert (answer.code, answer.body["reason"]) == (400, "BadRequest")
+
+
+async def test_a_namespace_in_a_cluster_wide_object_is_dropped():
+    async with Server() as server:
+        answer = await server.call("POST", "/api/v1/namespaces", {"metadata": {"name": "n", "namespace": "other"}})
+        assert answer.code == 201
+        assert "namespace" not in answer.body["metadata"]
+
+
+async def test_the_same_owner_twice_stays_once_with_a_warning():
+    owner = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "u1"}
+    async with Server() as server:
+        body = {"metadata": {"name": "a", "ownerReferences": [owner, owner]}}
+        answer = await server.call("POST", CONFIG_MAPS, body)
+        assert answer.body["metadata"]["ownerReferences"] == [owner]
+        assert answer.warnings[0].startswith(".metadata.ownerReferences contains duplicate entries; ")
+        assert answer.warnings[0].endswith("please fix your requests; duplicate UID(s) observed: u1")
+
+
+async def test_unknown_fields_warn_by_default_refuse_when_strict_and_pass_when_ignored():
+    body = {"metadata": {"name": "a"}, "typo": 1}
+    async with Server() as server:
+        strict = await server.call("POST", CONFIG_MAPS, body, query="fieldValidation=Strict")
+        assert strict.code == 400
+        assert strict.body["message"].endswith('strict decoding error: unknown field "typo"')
+        warned = await server.call("POST", CONFIG_MAPS, body, query="dryRun=All")
+        assert warned.warnings == ['unknown field "typo"']
+        ignored = await server.call("POST", CONFIG_MAPS, body, query="fieldValidation=Ignore")
+        assert (ignored.code, ignored.warnings) == (201, [])
+
+
+async def test_options_are_refused_before_the_body_is_read_and_the_body_before_the_namespace_is_looked_up():
+    async with Server() as server:
+        missing = CONFIG_MAPS.replace("default", "missing")
+        assert (await server.call("POST", missing, b"{", query="dryRun=No")).code == 422
+        assert (await server.call("POST", missing, b"{")).code == 400
+        assert (await server.call("POST", missing, {"metadata": {"name": "_"}})).code == 404
+
+
+async def test_yaml_is_read_as_well():
+    body = b"metadata: {name: a}\ndata: {k: v}\n"
+    async with Server() as server:
+        answer = await server.call("POST", CONFIG_MAPS, body, media_type="application/yaml")
+        assert (answer.code, answer.body["data"]) == (201, {"k": "v"})
+
+
+async def test_generation_is_counted_by_kinds_that_count_it_and_kept_by_the_others():
+    async with Server() as server:
+        counted = await server.make(DEPLOYMENTS, metadata={"generation": 7}, spec=deployment())
+        kept = await server.make(metadata={"generation": 7})
+        assert (counted["metadata"]["generation"], kept["metadata"]["generation"]) == (1, 7)
+
+
+async def test_an_emptied_list_that_is_always_written_is_owned():
+    roles = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles"
+    async with Server() as server:
+        role = await server.make(roles, rules=[])
+        assert role["rules"] is None
+        assert role["metadata"]["managedFields"][0]["fieldsV1"] == {"f:rules": {}}
+
+
+async def test_events_go_on_their_own():
+    events = "/api/v1/namespaces/default/events"
+    async with Server(event_ttl_seconds=60) as server:
+        await server.make(events, involvedObject={"kind": "Pod", "name": "p", "namespace": "default"}, reason="R")
+        assert (await server.call("GET", f"{events}/a")).code == 200
+        await server.clock.advance(70)
+        assert (await server.call("GET", f"{events}/a")).code == 404
+
+
+_json = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["name", "labels", "finalizers", "metadata", "spec", "data", "kind", "x"]), inner, max_size=3
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@given(body=_json, metadata=_json)
+@settings(max_examples=150, deadline=None)
+async def test_no_body_is_a_fault_of_the_server(body, metadata):
+    async with Server() as server:
+        for candidate in (body, {"metadata": metadata, "data": body}, {"metadata": {"name": "a", "labels": metadata}}):
+            assert (await server.call("POST", CONFIG_MAPS, candidate)).code in (201, 400, 409, 422)

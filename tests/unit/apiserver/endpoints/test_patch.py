@@ -1,0 +1,226 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.unit.apiserver.writing import (
+    APPLY_PATCH,
+    CONFIG_MAPS,
+    DEPLOYMENTS,
+    JSON_PATCH,
+    MERGE_PATCH,
+    STRATEGIC_PATCH,
+    Server,
+    causes,
+    deployment,
+)
+
+A = f"{CONFIG_MAPS}/a"
+
+
+@pytest.mark.parametrize("media_type", ["application/json", "application/yaml", "", "application/other-patch+json"])
+async def test_other_media_types_are_refused(media_type):
+    async with Server() as server:
+        await server.make()
+        answer = await server.call("PATCH", A, {"data": {}}, media_type=media_type)
+        assert (answer.code, answer.body["message"]) == (415, "415: Unsupported Media Type")
+
+
+async def test_parameters_of_the_media_type_do_not_matter():
+    async with Server() as server:
+        await server.make()
+        answer = await server.call("PATCH", A, {"data": {"k": "v"}}, media_type=f"{MERGE_PATCH}; charset=UTF-8")
+        assert answer.body["data"] == {"k": "v"}
+
+
+@pytest.mark.parametrize(
+    ("media_type", "patch"),
+    [
+        (MERGE_PATCH, {"data": {"k": None, "l": "w"}}),
+        (STRATEGIC_PATCH, {"data": {"k": None, "l": "w"}}),
+        (JSON_PATCH, [{"op": "remove", "path": "/data/k"}, {"op": "add", "path": "/data/l", "value": "w"}]),
+    ],
+)
+async def test_the_three_plain_ways_lead_to_the_same(media_type, patch):
+    async with Server() as server:
+        await server.make(data={"k": "v"})
+        answer = await server.call("PATCH", A, patch, media_type=media_type)
+        assert (answer.code, answer.body["data"]) == (200, {"l": "w"})
+
+
+@pytest.mark.parametrize("media_type", [JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH])
+async def test_patching_nothing_is_404_before_the_patch_is_read(media_type):
+    async with Server() as server:
+        assert (await server.call("PATCH", A, b"nonsense", media_type=media_type)).code == 404
+
+
+async def test_an_apply_creates_what_is_not_there():
+    config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"k": "v"}}
+    async with Server() as server:
+        assert (await server.apply(A, config, query="dryRun=All")).code == 201
+        assert (await server.call("GET", A)).code == 404
+        made = await server.apply(A, config)
+        again = await server.apply(A, config)
+        assert (made.code, again.code, again.body) == (201, 200, made.body)
+        assert made.body["metadata"]["managedFields"][0]["operation"] == "Apply"
+
+
+async def test_an_apply_that_would_create_needs_the_right_to():
+    config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
+    async with Server(forbidden_verb="create") as server:
+        answer = await server.apply(A, config)
+        assert (answer.code, answer.body["reason"]) == (403, "Forbidden")
+
+
+async def test_an_apply_with_a_uid_does_not_create():
+    config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "uid": "u"}}
+    async with Server() as server:
+        answer = await server.apply(A, config)
+        assert (answer.code, answer.body["reason"]) == (409, "Conflict")
+
+
+async def test_what_others_own_conflicts_unless_it_is_taken_over():
+    async with Server() as server:
+        await server.make(data={"k": "v"})
+        config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"k": "w"}}
+        answer = await server.apply(A, config)
+        assert causes(answer) == [("FieldManagerConflict", ".data.k")]
+        assert (await server.apply(A, config, query="force=true")).body["data"] == {"k": "w"}
+
+
+async def test_an_apply_does_not_create_through_a_subresource():
+    config = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a"}, "status": {"replicas": 1}}
+    async with Server() as server:
+        assert (await server.apply(f"{DEPLOYMENTS}/a/status", config)).code == 404
+
+
+async def test_an_apply_owns_nothing_that_defaults_add():
+    config = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a"}, "spec": deployment()}
+    async with Server() as server:
+        made = (await server.apply(f"{DEPLOYMENTS}/a", config)).body
+        assert made["spec"]["replicas"] == 1
+        assert "f:replicas" not in made["metadata"]["managedFields"][0]["fieldsV1"]["f:spec"]
+
+
+@pytest.mark.parametrize("body", [b"- a\n", b"hello", b"a: [", b""])
+async def test_an_applied_body_that_is_no_object_is_400(body):
+    async with Server() as server:
+        answer = await server.call("PATCH", A, body, media_type=APPLY_PATCH, query="fieldManager=m")
+        assert answer.code == 400
+
+
+async def test_a_key_that_is_applied_twice_warns_or_is_refused():
+    body = b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  k: v\n  k: w\n"
+    async with Server() as server:
+        for query, code, warnings in (
+            ("fieldManager=m&fieldValidation=Strict", 400, []),
+            ("fieldManager=m", 201, ['line 6: key "k" already set in map']),
+            ("fieldManager=m&fieldValidation=Ignore", 200, []),
+        ):
+            answer = await server.call("PATCH", A, body, media_type=APPLY_PATCH, query=query)
+            assert (answer.code, answer.warnings) == (code, warnings)
+
+
+async def test_a_patch_cannot_change_identity():
+    async with Server() as server:
+        await server.make()
+        assert (await server.merge(A, {"metadata": {"name": "b"}})).code == 400
+        assert (await server.merge(A, {"metadata": {"namespace": "other"}})).code == 400
+        assert (await server.merge(A, {"metadata": None})).code == 400
+        assert set(causes(await server.merge(A, {"metadata": {"uid": "u"}}))) == {("FieldValueInvalid", "metadata.uid")}
+        assert (await server.merge(A, {"metadata": {"namespace": None, "uid": None}})).code == 200
+
+
+async def test_a_merge_cannot_change_the_kind_and_a_strategic_merge_does_not_try():
+    async with Server() as server:
+        await server.make()
+        assert causes(await server.merge(A, {"kind": "Secret"})) == [("FieldValueInvalid", "patch")]
+        answer = await server.call("PATCH", A, {"kind": "Secret"}, media_type=STRATEGIC_PATCH)
+        assert (answer.code, answer.body["kind"]) == (200, "ConfigMap")
+
+
+async def test_a_wrong_type_is_a_cause_that_shows_the_outcome():
+    async with Server() as server:
+        await server.make()
+        answer = await server.merge(A, {"data": {"k": 1}})
+        assert causes(answer) == [("FieldValueInvalid", "patch")]
+        assert "cannot unmarshal number into Go struct field ConfigMap.data" in answer.body["message"]
+
+
+@pytest.mark.parametrize("media_type", [MERGE_PATCH, STRATEGIC_PATCH])
+async def test_unknown_and_doubled_fields_of_patches(media_type):
+    patch = b'{"typo": 1, "data": {"k": "v", "k": "w"}}'
+    async with Server() as server:
+        await server.make()
+        warned = await server.call("PATCH", A, patch, media_type=media_type)
+        assert warned.warnings == ['duplicate field "data.k"', 'unknown field "typo"']
+        strict = await server.call("PATCH", A, patch, media_type=media_type, query="fieldValidation=Strict")
+        assert (strict.code, causes(strict)) == (422, [("FieldValueInvalid", "patch")])
+        ignored = await server.call("PATCH", A, patch, media_type=media_type, query="fieldValidation=Ignore")
+        assert (ignored.code, ignored.warnings) == (200, [])
+
+
+async def test_unknown_members_of_operations_count():
+    operations = [{"op": "add", "path": "/data", "value": {"k": "v"}, "typo": 1}]
+    async with Server() as server:
+        await server.make()
+        answer = await server.call("PATCH", A, operations, media_type=JSON_PATCH)
+        assert answer.warnings == ['json patch unknown field "[0].typo"']
+
+
+async def test_a_version_in_a_patch_is_a_precondition():
+    async with Server() as server:
+        old = (await server.make())["metadata"]["resourceVersion"]
+        await server.merge(A, {"data": {"k": "v"}})
+        answer = await server.merge(A, {"metadata": {"resourceVersion": old}, "data": {"k": "w"}})
+        assert (answer.code, answer.body["reason"]) == (409, "Conflict")
+
+
+async def test_a_dry_run_shows_the_outcome_at_the_old_version():
+    async with Server() as server:
+        made = await server.make(data={"k": "v"})
+        answer = await server.merge(A, {"data": {"k": "w"}}, query="dryRun=All")
+        assert answer.body["data"] == {"k": "w"}
+        assert answer.body["metadata"]["resourceVersion"] == made["metadata"]["resourceVersion"]
+        assert (await server.call("GET", A)).body == made
+
+
+async def test_force_is_only_for_applies():
+    async with Server() as server:
+        await server.make()
+        assert causes(await server.merge(A, {}, query="force=false")) == [("FieldValueForbidden", "force")]
+
+
+_leaf = st.none() | st.booleans() | st.integers(-5, 5) | st.text(max_size=4)
+_key = st.sampled_from(["metadata", "name", "labels", "data", "finalizers", "kind", "$patch", "$retainKeys", "x"])
+_tree = st.recursive(
+    _leaf, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_key, inner, max_size=4), max_leaves=12
+)
+_path = st.lists(st.sampled_from(["metadata", "labels", "data", "k", "0", "-", "~1"]), max_size=3).map("/".join)
+_operation = st.fixed_dictionaries(
+    {},
+    optional={
+        "op": st.sampled_from(["add", "remove", "replace", "move", "copy", "test", "x"]),
+        "path": _path.map("/{}".format) | st.just(""),
+        "from": _path.map("/{}".format),
+        "value": _tree,
+    },
+)
+
+
+@given(patch=_tree, operations=st.lists(_operation, max_size=4))
+@settings(max_examples=120, deadline=None)
+async def test_no_patch_is_a_fault_of_the_server(patch, operations):
+    async with Server() as server:
+        await server.make(data={"k": "v"}, metadata={"labels": {"a": "b"}})
+        merged = await server.call("PATCH", A, json.dumps(patch).encode(), media_type=MERGE_PATCH)
+        assert merged.code in (200, 400, 409, 422)
+        changed = await server.call("PATCH", A, operations, media_type=JSON_PATCH)
+        assert changed.code in (200, 400, 409, 422)
+        strategic = await server.call("PATCH", A, json.dumps(patch).encode(), media_type=STRATEGIC_PATCH)
+        assert strategic.code < 500 or strategic.body["message"].startswith("unknown patch type")
+        applied = await server.apply(f"{CONFIG_MAPS}/b", patch)
+        assert applied.code in (200, 201, 400, 422) or applied.body["message"].startswith("failed to create typed")

@@ -1,0 +1,205 @@
+from __future__ import annotations
+
+import asyncio
+
+from tests.unit.apiserver.writing import CONFIG_MAPS, DEPLOYMENTS, Server, causes, deployment
+
+LEASES = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
+A = f"{CONFIG_MAPS}/a"
+
+
+async def test_a_put_replaces_the_whole_object_but_for_its_identity():
+    async with Server() as server:
+        made = await server.make(metadata={"labels": {"x": "y"}}, data={"k": "v"})
+        answer = await server.call("PUT", A, {"metadata": {"name": "a"}, "data": {"l": "w"}})
+        assert answer.body["data"] == {"l": "w"}
+        assert "labels" not in answer.body["metadata"]
+        assert answer.body["metadata"]["uid"] == made["metadata"]["uid"]
+        assert answer.body["metadata"]["creationTimestamp"] == made["metadata"]["creationTimestamp"]
+
+
+async def test_a_write_that_changes_nothing_keeps_the_version_and_makes_no_event():
+    async with Server() as server:
+        made = await server.make(data={"k": "v", "l": "w"})
+        seen = await server.events("/registry/configmaps/")
+        await server.clock.advance(10)
+        answer = await server.call("PUT", A, {"data": {"l": "w", "k": "v"}, "metadata": {"name": "a"}})
+        assert (answer.code, answer.body) == (200, made)
+        assert seen == []
+
+
+async def test_an_old_version_is_a_conflict_even_when_the_content_is_invalid():
+    async with Server() as server:
+        old = (await server.make())["metadata"]["resourceVersion"]
+        await server.merge(A, {"data": {"k": "v"}})
+        body = {"metadata": {"name": "a", "resourceVersion": old, "labels": {"x": "?"}}}
+        answer = await server.call("PUT", A, body)
+        assert (answer.code, answer.body["details"]) == (409, {"name": "a", "kind": "configmaps"})
+
+
+async def test_a_version_that_is_no_number_is_a_500_as_upstream():
+    async with Server() as server:
+        await server.make()
+        answer = await server.call("PUT", A, {"metadata": {"name": "a", "resourceVersion": "x"}})
+        assert (answer.code, answer.body["message"]) == (500, 'strconv.ParseUint: parsing "x": invalid syntax')
+        answer = await server.call("PUT", A, {"metadata": {"name": "a", "resourceVersion": "9" * 20}})
+        assert answer.body["message"].endswith("value out of range")
+
+
+async def test_kinds_that_need_a_version_say_so():
+    async with Server() as server:
+        await server.make(LEASES, spec={"holderIdentity": "x"})
+        answer = await server.call("PUT", f"{LEASES}/a", {"metadata": {"name": "a"}})
+        assert causes(answer) == [("FieldValueInvalid", "metadata.resourceVersion")]
+        assert answer.body["details"]["kind"] == "leases"
+
+
+async def test_a_put_creates_kinds_that_allow_it_and_no_others():
+    async with Server() as server:
+        body = {"metadata": {"name": "a", "resourceVersion": "12"}, "spec": {"holderIdentity": "x"}}
+        assert (await server.call("PUT", f"{LEASES}/a", body)).code == 201
+        assert (await server.call("PUT", A, {"metadata": {"name": "a"}, "data": {"x y": "z"}})).code == 404
+
+
+async def test_who_may_not_create_cannot_create_by_put():
+    async with Server(forbidden_verb="create") as server:
+        answer = await server.call("PUT", f"{LEASES}/a", {"metadata": {"name": "a"}})
+        assert answer.code == 403
+        assert answer.body["message"].startswith(
+            'leases.coordination.k8s.io "a" is forbidden: User "tester" cannot create resource "leases"'
+        )
+
+
+async def test_a_uid_claims_one_object():
+    async with Server() as server:
+        for path in (f"{LEASES}/a", A):
+            answer = await server.call("PUT", path, {"metadata": {"name": "a", "uid": "other"}})
+            assert answer.code == 409
+        assert answer.body["message"].endswith("UID in precondition: other, UID in object meta: ")
+
+
+async def test_name_and_namespace_of_the_body_must_be_the_paths():
+    async with Server() as server:
+        await server.make()
+        for metadata in ({"name": "b"}, {}, {"name": "a", "namespace": "other"}):
+            assert (await server.call("PUT", A, {"metadata": metadata})).code == 400
+
+
+async def test_server_fields_are_put_back():
+    async with Server() as server:
+        made = await server.make()
+        metadata = {"name": "a", "creationTimestamp": None, "selfLink": "/x", "generation": 9}
+        answer = await server.call("PUT", A, {"metadata": metadata})
+        assert answer.body == made
+
+
+async def test_metadata_errors_on_update_come_once_more_for_each_repetition_of_the_kind():
+    async with Server() as server:
+        await server.make()
+        kept = server.registry.stored("configmaps").strategy.metadata_checks_on_update
+        answer = await server.call("PUT", A, {"metadata": {"name": "a", "labels": {"a": "?"}}})
+        assert causes(answer) == [("FieldValueInvalid", "metadata.labels")] * (2 + sum(kept))
+
+
+async def test_a_terminating_object_gets_no_new_finalizer_and_cannot_be_brought_back():
+    async with Server() as server:
+        await server.make(metadata={"finalizers": ["example.com/one"]})
+        deleted = (await server.call("DELETE", A)).body
+        body = {"metadata": {"name": "a", "finalizers": ["example.com/one", "example.com/two"]}}
+        assert set(causes(await server.call("PUT", A, body))) == {("FieldValueForbidden", "metadata.finalizers")}
+        cleared = {"metadata": {"deletionTimestamp": None, "deletionGracePeriodSeconds": None}}
+        assert (await server.merge(A, cleared)).body == deleted
+
+
+async def test_the_update_that_takes_the_last_finalizer_removes_the_object_and_answers_with_it():
+    async with Server() as server:
+        await server.make(metadata={"finalizers": ["example.com/one"]})
+        marked = (await server.call("DELETE", A)).body
+        seen = await server.events("/registry/configmaps/")
+        answer = await server.call("PUT", A, {"metadata": {"name": "a"}, "data": {"k": "last"}})
+        assert (answer.code, answer.body["data"]) == (200, {"k": "last"})
+        assert answer.body["metadata"]["resourceVersion"] == marked["metadata"]["resourceVersion"]
+        assert [key for key, _ in seen] == ["-/registry/configmaps/default/a"]
+
+
+async def test_a_dry_run_of_it_keeps_the_object():
+    async with Server() as server:
+        await server.make(metadata={"finalizers": ["example.com/one"]})
+        await server.call("DELETE", A)
+        answer = await server.merge(A, {"metadata": {"finalizers": None}}, query="dryRun=All")
+        assert "finalizers" not in answer.body["metadata"]
+        assert (await server.call("GET", A)).body["metadata"]["finalizers"] == ["example.com/one"]
+
+
+async def test_the_generation_grows_with_the_spec_and_not_with_the_status():
+    path = f"{DEPLOYMENTS}/a"
+    async with Server() as server:
+        await server.make(DEPLOYMENTS, spec=deployment())
+        status = await server.merge(f"{path}/status", {"status": {"replicas": 1}, "spec": {"replicas": 9}})
+        assert (status.body["metadata"]["generation"], status.body["spec"]["replicas"]) == (1, 1)
+        spec = await server.merge(path, {"spec": {"replicas": 2}, "status": {"replicas": 5}})
+        assert (spec.body["metadata"]["generation"], spec.body["status"]["replicas"]) == (2, 1)
+
+
+async def test_a_status_has_its_own_owner_entry():
+    path = f"{DEPLOYMENTS}/a"
+    async with Server() as server:
+        await server.make(DEPLOYMENTS, spec=deployment())
+        answer = await server.merge(f"{path}/status", {"status": {"replicas": 1}})
+        owned = {entry.get("subresource", ""): entry["fieldsV1"] for entry in answer.body["metadata"]["managedFields"]}
+        assert owned["status"] == {"f:status": {"f:replicas": {}}}
+
+
+async def test_the_status_of_nothing_cannot_be_written():
+    async with Server() as server:
+        for method, body in (("PUT", {"metadata": {"name": "a"}}), ("PATCH", {})):
+            answer = await server.call(method, f"{DEPLOYMENTS}/a/status", body, media_type="application/json")
+            assert answer.code in (404, 415)
+
+
+async def test_empty_owners_clear_them_and_null_does_not():
+    async with Server() as server:
+        made = await server.make(data={"k": "v"})
+        kept = await server.merge(A, {"metadata": {"managedFields": None}})
+        assert kept.body == made
+        body = {"metadata": {"name": "a", "managedFields": []}, "data": {"k": "v"}}
+        assert "managedFields" not in (await server.call("PUT", A, body)).body["metadata"]
+
+
+async def test_of_concurrent_increments_none_is_lost():
+    async with Server() as server:
+        await server.make(data={"count": "0"})
+
+        async def increment() -> None:
+            while True:
+                found = (await server.call("GET", A)).body
+                found["data"]["count"] = str(int(found["data"]["count"]) + 1)
+                if (await server.call("PUT", A, found)).code == 200:
+                    return
+
+        await asyncio.gather(*(increment() for _ in range(40)))
+        assert (await server.call("GET", A)).body["data"] == {"count": "40"}
+
+
+async def test_of_concurrent_unconditional_writes_all_succeed():
+    async with Server() as server:
+        await server.make()
+        answers = await asyncio.gather(*(server.merge(A, {"data": {f"k{n}": "v"}}) for n in range(50)))
+        assert {answer.code for answer in answers} == {200}
+        assert len((await server.call("GET", A)).body["data"]) == 50
+
+
+async def test_an_object_of_two_versions_is_one():
+    v1 = "/apis/autoscaling/v1/namespaces/default/horizontalpodautoscalers"
+    v2 = v1.replace("/v1/", "/v2/")
+    async with Server() as server:
+        target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"}
+        await server.make(v1, spec={"maxReplicas": 5, "targetCPUUtilizationPercentage": 50, "scaleTargetRef": target})
+        changed = await server.merge(f"{v2}/a", {"spec": {"maxReplicas": 6}})
+        assert changed.body["spec"]["metrics"][0]["resource"]["target"]["averageUtilization"] == 50
+        read = (await server.call("GET", f"{v1}/a")).body
+        assert (read["apiVersion"], read["spec"]["maxReplicas"]) == ("autoscaling/v1", 6)
+        assert {entry["apiVersion"] for entry in read["metadata"]["managedFields"]} == {
+            "autoscaling/v1",
+            "autoscaling/v2",
+        }
