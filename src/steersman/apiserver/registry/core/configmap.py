@@ -5,12 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from steersman.apiserver.registry.columns import AGE_COLUMN, NAME_COLUMN, age, name_of
+from steersman.apiserver.registry.core.config_validation import validate_config_map, validate_frozen
 from steersman.apiserver.registry.strategy import Column, Strategy
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
 
+    from steersman.apimachinery.field import FieldError
     from steersman.apiserver.registry.strategy import Tree
+    from steersman.apiserver.request import RequestContext
 
 
 class ConfigMapStrategy(Strategy):
@@ -19,6 +23,12 @@ class ConfigMapStrategy(Strategy):
     group_resource = "configmaps"
     reset_fields: ClassVar = {}
     columns = (NAME_COLUMN, Column("Data"), AGE_COLUMN)
+
+    def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
+        return validate_config_map(obj)
+
+    def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
+        return [*validate_frozen(obj, old, "data", "binaryData"), *validate_config_map(obj)]
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         return [name_of(obj), len(obj.get("data") or ()) + len(obj.get("binaryData") or ()), age(obj, now)]

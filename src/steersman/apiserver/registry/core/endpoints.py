@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from steersman.apiserver.registry.columns import AGE_COLUMN, NAME_COLUMN, NONE, age, first_and_more, name_of
+from steersman.apiserver.registry.core.endpoint_addresses import validate_subsets
 from steersman.apiserver.registry.strategy import Column, Strategy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
+    from steersman.apimachinery.field import FieldError
     from steersman.apiserver.registry.strategy import Tree
     from steersman.apiserver.request import RequestContext
 
@@ -33,6 +35,12 @@ class EndpointsStrategy(Strategy):
 
     def warnings(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> Sequence[str]:
         return ()
+
+    def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
+        return validate_subsets(obj)
+
+    def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
+        return validate_subsets(obj)
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         return [name_of(obj), _endpoints_text(obj.get("subsets") or ()), age(obj, now)]

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from steersman.apiserver.registry.columns import name_of, since
+from steersman.apiserver.registry.core.event_validation import validate_event, validate_event_update
 from steersman.apiserver.registry.strategy import Column, Strategy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from datetime import datetime
 
+    from steersman.apimachinery.field import FieldError
     from steersman.apiserver.registry.strategy import Tree
     from steersman.apiserver.request import RequestContext
 
@@ -38,6 +40,11 @@ def _source(obj: Tree) -> str:
     return str((obj.get("source") or {}).get("component") or obj.get("reportingComponent") or "")
 
 
+def _is_strict(ctx: RequestContext) -> bool:
+    """The client speaks ``events.k8s.io``."""
+    return ctx.group_resource.endswith(".events.k8s.io")
+
+
 class EventStrategy(Strategy):
     """Events go on their own after a while; their Table shows relative times."""
 
@@ -58,6 +65,12 @@ class EventStrategy(Strategy):
 
     def prepare_for_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
         """Nothing is the server's."""
+
+    def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
+        return validate_event(obj, is_strict=_is_strict(ctx))
+
+    def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
+        return validate_event_update(obj, old, is_strict=_is_strict(ctx))
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         first = since(obj.get("firstTimestamp") or obj.get("eventTime"), now)

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Final
 
+from steersman.apiserver.registry.core.quota_validation import validate_limit_range
 from steersman.apiserver.registry.podspec.resources import round_resource_list
 from steersman.apiserver.registry.strategy import Strategy
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from steersman.apimachinery.field import FieldError
     from steersman.apiserver.registry.strategy import Tree
     from steersman.apiserver.request import RequestContext
 
@@ -34,6 +38,12 @@ class LimitRangeStrategy(Strategy):
 
     def prepare_for_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
         """Nothing is the server's."""
+
+    def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
+        return validate_limit_range(obj)
+
+    def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
+        return validate_limit_range(obj)
 
 
 def _complete(item: Tree) -> None:

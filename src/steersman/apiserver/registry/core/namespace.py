@@ -5,21 +5,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from steersman.apimachinery import names
-from steersman.apimachinery.field import Path
-from steersman.apimachinery.metadata_validation import validate_finalizer_name, validate_standard_finalizers
+from steersman.apimachinery.field import Path, invalid
+from steersman.apimachinery.metadata_validation import validate_finalizer_name
 from steersman.apiserver.registry.columns import AGE_COLUMN, NAME_COLUMN, age, name_of
 from steersman.apiserver.registry.strategy import Column, Strategy
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from datetime import datetime
 
-    from steersman.apiserver.registry.strategy import Tree
     from steersman.apimachinery.field import FieldError
+    from steersman.apiserver.registry.strategy import Tree
     from steersman.apiserver.request import RequestContext
 
 NAME_LABEL: Final = "kubernetes.io/metadata.name"
 FINALIZER: Final = "kubernetes"
+ACTIVE: Final = "Active"
+TERMINATING: Final = "Terminating"
+#: Finalizers without a domain.
+_PLAIN_FINALIZERS: Final = (FINALIZER, "orphan", "foregroundDeletion")
 
 
 class NamespaceStrategy(Strategy):
@@ -38,10 +42,10 @@ class NamespaceStrategy(Strategy):
             metadata.setdefault("labels", {})[NAME_LABEL] = name
         status = obj.setdefault("status", {})
         if not status.get("phase"):
-            status["phase"] = "Active"
+            status["phase"] = ACTIVE
 
     def prepare_for_create(self, ctx: RequestContext, obj: Tree) -> None:
-        obj["status"] = {"phase": "Active"}
+        obj["status"] = {"phase": ACTIVE}
         finalizers = obj.setdefault("spec", {}).setdefault("finalizers", [])
         if FINALIZER not in finalizers:
             finalizers.append(FINALIZER)
@@ -63,13 +67,14 @@ class NamespaceStrategy(Strategy):
     def validate_finalize(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
         """The names of the finalizers left."""
         path = Path("spec", "finalizers")
-        errors: list[FieldError] = []
-        for position, name in enumerate((obj.get("spec") or {}).get("finalizers") or ()):
-            errors += validate_finalizer_name(name, path.index(position))
-        return errors + validate_standard_finalizers((obj.get("spec") or {}).get("finalizers") or (), path)
+        return [
+            error
+            for position, name in enumerate((obj.get("spec") or {}).get("finalizers") or ())
+            for error in _finalizer_errors(name, path.index(position))
+        ]
 
     def mark_terminating(self, obj: Tree) -> None:
-        obj["status"] = {**(obj.get("status") or {}), "phase": "Terminating"}
+        obj["status"] = {**(obj.get("status") or {}), "phase": TERMINATING}
 
     def is_finalized(self, obj: Tree) -> bool:
         return not (obj.get("spec") or {}).get("finalizers")
@@ -77,5 +82,27 @@ class NamespaceStrategy(Strategy):
     def name_errors(self, name: str, *, prefix: bool = False) -> Sequence[str]:
         return names.name_is_dns_label(name, prefix=prefix)
 
+    def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
+        return [
+            error
+            for name in (obj.get("spec") or {}).get("finalizers") or ()
+            for error in _finalizer_errors(name, Path("spec", "finalizers"))
+        ]
+
+    def validate_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
+        phase = (obj.get("status") or {}).get("phase") or ""
+        if obj["metadata"].get("deletionTimestamp"):
+            expected, detail = TERMINATING, "may only be 'Terminating' if `deletionTimestamp` is not empty"
+        else:
+            expected, detail = ACTIVE, "may only be 'Active' if `deletionTimestamp` is empty"
+        return () if phase == expected else (invalid(Path("status", "Phase"), phase, detail),)
+
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         return [name_of(obj), (obj.get("status") or {}).get("phase", ""), age(obj, now)]
+
+
+def _finalizer_errors(name: str, path: Path) -> Iterator[FieldError]:
+    """A finalizer of a namespace's spec: Kubernetes' own ones have no domain."""
+    yield from validate_finalizer_name(name, path)
+    if "/" not in name and name not in _PLAIN_FINALIZERS:
+        yield invalid(path, name, "name is neither a standard finalizer name nor is it fully qualified")

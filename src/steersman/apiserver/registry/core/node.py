@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from steersman.apiserver.registry.columns import AGE_COLUMN, NAME_COLUMN, NONE, UNKNOWN, age, name_of
+from steersman.apiserver.registry.core.node_validation import validate_node, validate_node_update
 from steersman.apiserver.registry.podspec.resources import round_resource_list
 from steersman.apiserver.registry.strategy import Column, Strategy
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
 
+    from steersman.apimachinery.field import FieldError
     from steersman.apiserver.registry.strategy import Tree
     from steersman.apiserver.request import RequestContext
 
@@ -60,6 +63,15 @@ class NodeStrategy(Strategy):
         super().prepare_for_update(ctx, obj, old)
         if "configSource" not in (old.get("spec") or {}):
             (obj.get("spec") or {}).pop("configSource", None)
+
+    def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
+        return validate_node(obj)
+
+    def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
+        return validate_node_update(obj, old)
+
+    def validate_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
+        return validate_node_update(obj, old)
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         status = obj.get("status") or {}

@@ -13,13 +13,16 @@ from steersman.apiserver.registry.columns import (
     name_of,
     storage_class_of,
 )
+from steersman.apiserver.registry.core.storage_validation import validate_volume, validate_volume_update
 from steersman.apiserver.registry.podspec.resources import round_resource_list
 from steersman.apiserver.registry.podspec.volumes import default_persistent_source
 from steersman.apiserver.registry.strategy import Column, Strategy
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
 
+    from steersman.apimachinery.field import FieldError
     from steersman.apiserver.registry.strategy import Tree
     from steersman.apiserver.request import RequestContext
 
@@ -68,6 +71,12 @@ class PersistentVolumeStrategy(Strategy):
             status["lastPhaseTransitionTime"] = ctx.now.strftime("%Y-%m-%dT%H:%M:%SZ")
         elif before.get("lastPhaseTransitionTime"):
             status["lastPhaseTransitionTime"] = before["lastPhaseTransitionTime"]
+
+    def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
+        return validate_volume(obj)
+
+    def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
+        return validate_volume_update(obj, old)
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         spec, status = obj.get("spec") or {}, obj.get("status") or {}

@@ -13,13 +13,20 @@ from steersman.apiserver.registry.columns import (
     name_of,
     storage_class_of,
 )
+from steersman.apiserver.registry.core.storage_validation import (
+    validate_claim,
+    validate_claim_status,
+    validate_claim_update,
+)
 from steersman.apiserver.registry.podspec.resources import round_resource_list
 from steersman.apiserver.registry.podspec.volumes import default_claim_spec
 from steersman.apiserver.registry.strategy import Column, Strategy
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
 
+    from steersman.apimachinery.field import FieldError
     from steersman.apiserver.registry.strategy import Tree
     from steersman.apiserver.request import RequestContext
 
@@ -58,6 +65,15 @@ class PersistentVolumeClaimStrategy(Strategy):
         super().prepare_for_update(ctx, obj, old)
         normalize_data_sources(obj["spec"])
 
+    def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
+        return validate_claim(obj)
+
+    def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
+        return validate_claim_update(obj, old)
+
+    def validate_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
+        return validate_claim_status(obj)
+
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         spec, status = obj.get("spec") or {}, obj.get("status") or {}
         capacity = modes = ""
@@ -84,6 +100,10 @@ def normalize_data_sources(spec: Tree) -> None:
     What can only be written as a reference stays one: kinds other than snapshots and claims are taken from the older
     field only through the newer one.
     """
+    for name in ("dataSource", "dataSourceRef"):
+        given = spec.get(name)
+        if given is not None and not given.get("kind") and not given.get("name") and not given.get("apiGroup"):
+            del spec[name]
     source, ref = spec.get("dataSource"), spec.get("dataSourceRef")
     if source is not None and ref is None:
         spec["dataSourceRef"] = dict(source)

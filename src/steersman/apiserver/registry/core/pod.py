@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from steersman.apiserver.registry.core.node import sync_first
 from steersman.apiserver.registry.core.pod_table import POD_COLUMNS, pod_cells, pod_row_conditions
+from steersman.apiserver.registry.core.pod_validation import validate_pod_create
 from steersman.apiserver.registry.podspec.defaults import default_pod
 from steersman.apiserver.registry.podspec.label_keys import merge_label_keys
 from steersman.apiserver.registry.podspec.resources import qos_class
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
+    from steersman.apimachinery.field import FieldError
     from steersman.apiserver.registry.strategy import Tree
     from steersman.apiserver.request import RequestContext
 
@@ -66,11 +68,16 @@ class PodStrategy(Strategy):
 
     def prepare_for_create(self, ctx: RequestContext, obj: Tree) -> None:
         spec = obj["spec"]
+        _at_least_one_second(spec)
         status: Tree = {"phase": PENDING, "qosClass": qos_class(spec)}
         if spec.get("schedulingGates"):
             status["conditions"] = [gated_condition(ctx.now.strftime("%Y-%m-%dT%H:%M:%SZ"))]
         obj["status"] = status
         merge_label_keys(spec, obj["metadata"].get("labels") or {})
+
+    def prepare_for_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
+        super().prepare_for_update(ctx, obj, old)
+        _at_least_one_second(obj["spec"])
 
     def prepare_for_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
         super().prepare_for_status_update(ctx, obj, old)
@@ -92,11 +99,20 @@ class PodStrategy(Strategy):
         seconds = requested_seconds if requested_seconds is not None else spec.get("terminationGracePeriodSeconds") or 0
         return seconds if seconds >= 0 else 1
 
+    def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
+        return validate_pod_create(obj)
+
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         return pod_cells(obj, now)
 
     def row_conditions(self, obj: Tree) -> Sequence[Tree]:
         return pod_row_conditions(obj)
+
+
+def _at_least_one_second(spec: Tree) -> None:
+    """A negative grace period means the shortest that is graceful."""
+    if (spec.get("terminationGracePeriodSeconds") or 0) < 0:
+        spec["terminationGracePeriodSeconds"] = 1
 
 
 def gated_condition(stamp: str) -> Tree:

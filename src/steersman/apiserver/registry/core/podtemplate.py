@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from steersman.apimachinery.field import Path
 from steersman.apiserver.registry.columns import (
     NAME_COLUMN,
     container_images,
@@ -12,13 +13,18 @@ from steersman.apiserver.registry.columns import (
     name_of,
 )
 from steersman.apiserver.registry.podspec.defaults import default_pod_template
+from steersman.apiserver.registry.podspec.validate import validate_pod_template
 from steersman.apiserver.registry.strategy import Column, Strategy
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
 
+    from steersman.apimachinery.field import FieldError
     from steersman.apiserver.registry.strategy import Tree
     from steersman.apiserver.request import RequestContext
+
+_TEMPLATE: Final = Path("template")
 
 
 class PodTemplateStrategy(Strategy):
@@ -38,6 +44,12 @@ class PodTemplateStrategy(Strategy):
 
     def prepare_for_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
         """Nothing is the server's."""
+
+    def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
+        return list(validate_pod_template(obj["template"], _TEMPLATE))
+
+    def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
+        return self.validate(ctx, obj)
 
     def generation_view(self, obj: Tree) -> Any:
         return obj.get("template")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from steersman.apimachinery import field
 from steersman.apiserver.registry.columns import (
     AGE_COLUMN,
     NAME_COLUMN,
@@ -14,13 +15,20 @@ from steersman.apiserver.registry.columns import (
     name_of,
 )
 from steersman.apiserver.registry.podspec.defaults import default_pod_template
+from steersman.apiserver.registry.podspec.validate import validate_pod_template
 from steersman.apiserver.registry.strategy import Column, ScalePaths, Strategy
+from steersman.apiserver.registry.validation import check_not_negative
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
     from datetime import datetime
 
+    from steersman.apimachinery.field import FieldError
     from steersman.apiserver.registry.strategy import Tree
     from steersman.apiserver.request import RequestContext
+
+_SPEC: Final = field.Path("spec")
+_COUNTS: Final = ("fullyLabeledReplicas", "readyReplicas", "availableReplicas")
 
 
 class ReplicationControllerStrategy(Strategy):
@@ -59,6 +67,15 @@ class ReplicationControllerStrategy(Strategy):
     def prepare_for_create(self, ctx: RequestContext, obj: Tree) -> None:
         obj["status"] = {"replicas": 0}
 
+    def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
+        return list(_validate(obj))
+
+    def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
+        return list(_validate(obj))
+
+    def validate_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
+        return list(_validate_status(obj))
+
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         spec, status = obj.get("spec") or {}, obj.get("status") or {}
         pod_spec = (spec.get("template") or {}).get("spec")
@@ -72,3 +89,40 @@ class ReplicationControllerStrategy(Strategy):
             container_images(pod_spec),
             labels_text(spec.get("selector")),
         ]
+
+
+def _validate(obj: Tree) -> Iterator[FieldError]:
+    spec = obj["spec"]
+    selector, template = spec.get("selector"), spec.get("template")
+    yield from check_not_negative(spec.get("minReadySeconds"), _SPEC.child("minReadySeconds"))
+    if not selector:
+        yield field.required(_SPEC.child("selector"))
+    yield from check_not_negative(spec.get("replicas"), _SPEC.child("replicas"))
+    path = _SPEC.child("template")
+    if template is None:
+        yield field.required(path)
+        return
+    labels = (template.get("metadata") or {}).get("labels") or {}
+    if any(labels.get(key) != value for key, value in (selector or {}).items()):
+        yield field.invalid(path.child("metadata", "labels"), labels, "`selector` does not match template `labels`")
+    yield from validate_pod_template(template, path)
+    pod_spec = template.get("spec") or {}
+    if pod_spec.get("restartPolicy") != "Always":
+        yield field.not_supported(path.child("spec", "restartPolicy"), pod_spec.get("restartPolicy"), ("Always",))
+    if pod_spec.get("activeDeadlineSeconds") is not None:
+        detail = "activeDeadlineSeconds in ReplicationController is not Supported"
+        yield field.forbidden(path.child("spec", "activeDeadlineSeconds"), detail)
+
+
+def _validate_status(obj: Tree) -> Iterator[FieldError]:
+    status = obj.get("status") or {}
+    path = field.Path("status")
+    for name in ("replicas", *_COUNTS, "observedGeneration"):
+        yield from check_not_negative(status.get(name), path.child(name))
+    for name in _COUNTS:
+        if status.get(name, 0) > status.get("replicas", 0):
+            yield field.invalid(path.child(name), status[name], "cannot be greater than status.replicas")
+    if status.get("availableReplicas", 0) > status.get("readyReplicas", 0):
+        yield field.invalid(
+            path.child("availableReplicas"), status["availableReplicas"], "cannot be greater than readyReplicas"
+        )

@@ -5,12 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from steersman.apiserver.registry.columns import AGE_COLUMN, NAME_COLUMN, age, name_of
+from steersman.apiserver.registry.core.quota_validation import (
+    validate_quota,
+    validate_quota_status,
+    validate_quota_update,
+)
 from steersman.apiserver.registry.podspec.resources import round_resource_list
 from steersman.apiserver.registry.strategy import Column, Strategy
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
 
+    from steersman.apimachinery.field import FieldError
     from steersman.apiserver.registry.strategy import Tree
     from steersman.apiserver.request import RequestContext
 
@@ -30,6 +37,15 @@ class ResourceQuotaStrategy(Strategy):
 
     def prepare_for_create(self, ctx: RequestContext, obj: Tree) -> None:
         obj["status"] = {}
+
+    def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
+        return validate_quota(obj)
+
+    def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
+        return validate_quota_update(obj, old)
+
+    def validate_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
+        return validate_quota_status(obj)
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         status = obj.get("status") or {}

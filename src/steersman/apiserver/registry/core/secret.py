@@ -6,12 +6,16 @@ from base64 import b64encode
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from steersman.apiserver.registry.columns import AGE_COLUMN, NAME_COLUMN, age, name_of
+from steersman.apiserver.registry.core.config_validation import validate_secret, validate_secret_update
 from steersman.apiserver.registry.strategy import Column, Strategy
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
 
+    from steersman.apimachinery.field import FieldError
     from steersman.apiserver.registry.strategy import Tree
+    from steersman.apiserver.request import RequestContext
 
 
 class SecretStrategy(Strategy):
@@ -32,6 +36,12 @@ class SecretStrategy(Strategy):
                 data[key] = b64encode(text.encode()).decode("ascii")
         if not obj.get("type"):
             obj["type"] = "Opaque"
+
+    def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
+        return validate_secret(obj)
+
+    def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
+        return validate_secret_update(obj, old)
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         return [name_of(obj), obj.get("type", ""), len(obj.get("data") or ()), age(obj, now)]

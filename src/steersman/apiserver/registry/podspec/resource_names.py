@@ -1,0 +1,89 @@
+"""Which resources there are, and which of them may stand where."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from steersman.apimachinery import names
+from steersman.apimachinery.quantity import Quantity, parse
+
+_COMPUTE: Final = ("cpu", "memory", "ephemeral-storage")
+_COUNTED: Final = (
+    "pods",
+    "resourcequotas",
+    "services",
+    "replicationcontrollers",
+    "secrets",
+    "configmaps",
+    "persistentvolumeclaims",
+    "services.nodeports",
+    "services.loadbalancers",
+)
+_QUOTA: Final = frozenset(
+    (
+        *_COMPUTE,
+        *(f"requests.{name}" for name in _COMPUTE),
+        *(f"limits.{name}" for name in _COMPUTE),
+        *_COUNTED,
+        "requests.storage",
+    )
+)
+_STANDARD: Final = _QUOTA | {"storage"}
+_INTEGER: Final = frozenset(_COUNTED)
+HUGE_PAGES: Final = "hugepages-"
+
+
+def is_huge_pages(name: str) -> bool:
+    """Memory in pages of one size."""
+    return name.startswith(HUGE_PAGES)
+
+
+def is_quota_huge_pages(name: str) -> bool:
+    """Huge pages, as quotas may count them."""
+    return name.startswith((HUGE_PAGES, f"requests.{HUGE_PAGES}"))
+
+
+def is_standard(name: str) -> bool:
+    """A resource without a domain that Kubernetes knows."""
+    return name in _STANDARD or is_quota_huge_pages(name)
+
+
+def is_standard_of_quota(name: str) -> bool:
+    """A resource without a domain that a quota may limit."""
+    return name in _QUOTA or is_quota_huge_pages(name)
+
+
+def is_standard_of_container(name: str) -> bool:
+    """A resource without a domain that a container may ask for."""
+    return name in _COMPUTE or is_huge_pages(name)
+
+
+def is_native(name: str) -> bool:
+    """One of Kubernetes' own, with or without its domain."""
+    return "/" not in name or "kubernetes.io/" in name
+
+
+def is_extended(name: str) -> bool:
+    """Somebody else's resource, ``example.com/gpu``."""
+    if is_native(name) or name.startswith("requests."):
+        return False
+    return not names.check_qualified_name(f"requests.{name}")
+
+
+def may_overcommit(name: str) -> bool:
+    """Whether limits may be higher than requests."""
+    return is_native(name) and not is_huge_pages(name)
+
+
+def is_integer(name: str) -> bool:
+    """Whether the resource comes in whole pieces only."""
+    return name in _INTEGER or is_extended(name)
+
+
+def is_whole_pages(name: str, amount: Quantity) -> bool:
+    """Whether an amount of huge pages is a multiple of the page's size that the name tells."""
+    try:
+        size = parse(name.removeprefix(HUGE_PAGES))
+    except ValueError:
+        return False
+    return int(size) > 0 and int(amount) % int(size) == 0
