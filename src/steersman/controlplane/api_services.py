@@ -5,6 +5,8 @@ Built-in ones are made once, at the start; those of custom resources come and go
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -14,6 +16,7 @@ from steersman.schema.resources import table
 if TYPE_CHECKING:
     from steersman.apiserver.discovery.catalog import Catalog
     from steersman.apiserver.server.loopback import Loopback
+    from steersman.asynckit.clock import Clock
 
     Tree = dict[str, Any]
 
@@ -22,6 +25,9 @@ _AUTOMANAGED: Final = "kube-aggregator.kubernetes.io/automanaged"
 #: What custom resources get: after everything built in, all versions alike.
 _CUSTOM_GROUP_PRIORITY: Final = 1000
 _CUSTOM_VERSION_PRIORITY: Final = 100
+_RETRY_SECONDS: Final = 1.0
+
+_log = logging.getLogger(__name__)
 
 
 def plan(catalog: Catalog) -> dict[str, Tree]:
@@ -51,11 +57,26 @@ def plan(catalog: Catalog) -> dict[str, Tree]:
 
 
 class APIServices:
-    """Makes and removes the objects. ``sync`` again whenever the catalog has changed."""
+    """Makes and removes the objects: ``sync`` once at the start, ``run`` as a task from then on."""
 
-    def __init__(self, client: Loopback, catalog: Catalog) -> None:
+    def __init__(self, client: Loopback, catalog: Catalog, *, clock: Clock) -> None:
         self._client = client
         self._catalog = catalog
+        self._clock = clock
+        self._changed = asyncio.Event()
+        catalog.on_change = self._changed.set
+
+    async def run(self) -> None:
+        """Follow the catalog until cancelled."""
+        while True:
+            await self._changed.wait()
+            self._changed.clear()
+            try:
+                await self.sync()
+            except RuntimeError as error:
+                _log.warning("%s; trying again", error)
+                await self._clock.sleep(_RETRY_SECONDS)
+                self._changed.set()
 
     async def sync(self) -> None:
         """Make what is missing, remove what is served no longer. Raises RuntimeError when a call is refused."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import secrets
 from typing import TYPE_CHECKING
 
+from steersman.apiserver.crd.serving import CustomResources
 from steersman.apiserver.discovery.catalog import Catalog
 from steersman.apiserver.endpoints.health import Check, Unhealthy, ping
 from steersman.apiserver.filters.fairness import InFlight
@@ -17,7 +18,10 @@ from steersman.apiserver.server.app import Application
 from steersman.apiserver.server.chain import ChainOptions, build_chain
 from steersman.apiserver.server.loopback import Loopback
 from steersman.apiserver.server.routes import Routes
+from steersman.asynckit.tasks import Supervisor
 from steersman.controlplane.access import build_authenticator, build_authorizer
+from steersman.controlplane.api_services import APIServices
+from steersman.controlplane.definitions import LoopbackDefinitionWriter
 from steersman.controlplane.paths import add_about, add_discovery, add_health
 from steersman.controlplane.post_start import PostStartHooks, make_system_namespaces
 from steersman.controlplane.resources import Resources
@@ -63,14 +67,31 @@ class ServerCore:
         #: Requests as the server itself, which may do everything.
         self.client = Loopback(self.app, headers={"authorization": f"Bearer {token}", "user-agent": agent})
         namespaces = self._hooks.add("start-system-namespaces-controller", lambda: make_system_namespaces(self.client))
-        checks = [Check("etcd", self._check_store), namespaces]
+        self._tasks = Supervisor("control plane")
+        self._custom = CustomResources(
+            self.resources.registry, self.catalog, clock=clock, writer=LoopbackDefinitionWriter(self.client)
+        )
+        self._api_services = APIServices(self.client, self.catalog, clock=clock)
+        definitions = self._hooks.add("crd-informer-synced", self._serve_custom)
+        services = self._hooks.add("apiservice-registration-controller", self._register)
+        checks = [Check("etcd", self._check_store), namespaces, definitions, services]
         add_health(routes, checks=checks, ready_checks=self._ready_checks())
         add_about(routes, collectors=[metrics.collect])
-        add_discovery(routes, self.catalog, custom=_no_custom, server_address=lambda: self.address)
+        add_discovery(routes, self.catalog, custom=self._custom.schema, server_address=lambda: self.address)
 
     async def start(self) -> None:
         """Run the hooks; ready when it returns. Raises what a hook raises."""
         await self._hooks.run()
+
+    async def _serve_custom(self) -> None:
+        """Custom resources that are defined already are served before the server is ready."""
+        self._tasks.start("custom resource definitions", self._custom.run())
+        await self._custom.synced.wait()
+
+    async def _register(self) -> None:
+        """Every group version that is served has its APIService."""
+        await self._api_services.sync()
+        self._tasks.start("API services", self._api_services.run())
 
     def begin_stop(self) -> None:
         """Not ready from now on, and no watch goes on; other requests are still served."""
@@ -78,7 +99,8 @@ class ServerCore:
         self.app.end_watches()
 
     async def close(self) -> None:
-        """Close registry and store, when no request is left."""
+        """Close loops, registry and store, when no request is left."""
+        await self._tasks.close()
         await self.resources.close()
         await self.store.close()
 
@@ -95,7 +117,3 @@ class ServerCore:
     async def _check_shutdown(self) -> None:
         if self._stopping:
             raise Unhealthy("process is shutting down")
-
-
-def _no_custom(gvk: tuple[str, str, str], *, v3: bool) -> None:
-    del gvk, v3

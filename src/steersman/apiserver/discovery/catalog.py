@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from steersman.schema.resources import Resource, ResourceTable
 
 _VERSION = re.compile(r"v([1-9][0-9]*)(?:(alpha|beta)([1-9][0-9]*))?")
@@ -57,6 +59,8 @@ class Catalog:
         self._version_order = {group.name: [version.name for version in group.versions] for group in built_in.groups}
         self._groups: dict[str, Group] = {}
         self.generation = 0
+        #: Called after every change; must not raise.
+        self.on_change: Callable[[], None] = _nothing
         for resource in built_in.resources:
             self.add(resource)
 
@@ -70,6 +74,7 @@ class Catalog:
             group.versions.sort(key=lambda v: self._version_rank(resource.group, v.version))
         version.resources[resource.name] = resource
         self.generation += 1
+        self.on_change()
 
     def remove(self, resource: Resource) -> None:
         """Serve it no longer; a version or group that is left empty goes with it."""
@@ -83,6 +88,7 @@ class Catalog:
         if not group.versions:
             del self._groups[resource.group]
         self.generation += 1
+        self.on_change()
 
     def groups(self) -> list[Group]:
         """Every group but the core one, in order of priority."""
@@ -105,3 +111,7 @@ class Catalog:
             return (order.index(version), (), "")
         *numbers, text = version_key(version)
         return (len(order), tuple(-n for n in numbers if isinstance(n, int)), str(text))
+
+
+def _nothing() -> None:
+    """Nobody listens."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from steersman.apimachinery import names
 from steersman.apiserver.registry import columns
 from steersman.apiserver.registry.strategy import Column, Strategy, Tree
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
 
 
@@ -16,6 +18,10 @@ class APIServiceStrategy(Strategy):
 
     group_resource = "apiservices.apiregistration.k8s.io"
     columns = (columns.NAME_COLUMN, Column("Service"), Column("Available"), columns.AGE_COLUMN)
+
+    def name_errors(self, name: str, *, prefix: bool = False) -> Sequence[str]:
+        """The core group's is named ``v1.``; ``validate`` wants version and group in it."""
+        return names.name_is_path_segment(name, prefix=prefix)
 
     def default(self, obj: Tree, version: str) -> None:
         service = (obj.get("spec") or {}).get("service")
