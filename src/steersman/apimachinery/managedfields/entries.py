@@ -62,23 +62,28 @@ def owner_of(manager: str, operation: str, api_version: str, subresource: str) -
 
 
 def read(entries: Any) -> Managed:
-    """The owners in stored managedFields, which are in canonical form."""
+    """The owners in stored managedFields, which are in canonical form; none in those that are not."""
     managed: Managed = {}
-    for entry in entries or ():
-        operation, api_version = entry["operation"], entry["apiVersion"]
-        owner = Owner(
-            entry.get("manager", ""),
-            operation,
-            "" if operation == APPLY else api_version,
-            entry.get("subresource", ""),
-        )
-        managed[owner] = Owned(entry.get("fieldsV1") or {}, api_version, entry.get("time") or "", entry)
+    try:
+        for entry in entries or ():
+            operation, api_version = entry["operation"], entry["apiVersion"]
+            owner = Owner(
+                entry.get("manager", ""),
+                operation,
+                "" if operation == APPLY else api_version,
+                entry.get("subresource", ""),
+            )
+            managed[owner] = Owned(entry.get("fieldsV1") or {}, api_version, entry.get("time") or "", entry)
+    except (KeyError, TypeError, AttributeError):
+        return {}
     return managed
 
 
 def parse(entries: Any) -> Managed:
     """The owners in managedFields that a client wrote. Raises MalformedError."""
     managed: Managed = {}
+    if not isinstance(entries, list | None):
+        raise MalformedError("managedFields is not a list")
     for position, entry in enumerate(entries or ()):
         fault = _fault(position, entry)
         if fault:
@@ -113,17 +118,17 @@ def _fault(position: int, entry: Any) -> str:
     if not fields_type:
         return f"missing fieldsType in managed fields entry {position}"
     if fields_type != "FieldsV1":
-        return f"invalid fieldsType {quote(fields_type)} in managed fields entry {position}"
+        return f"invalid fieldsType {quote(str(fields_type))} in managed fields entry {position}"
     return ""
 
 
 def is_reset(entries: Any) -> bool:
     """Whether a client asks to forget all owners: an empty list, or one with one empty entry."""
-    return entries is not None and (not entries or (len(entries) == 1 and _is_empty(entries[0])))
+    return isinstance(entries, list) and (not entries or (len(entries) == 1 and _is_empty(entries[0])))
 
 
 def _is_empty(entry: Any) -> bool:
-    return not entry or all(value in (None, "") for value in entry.values())
+    return not entry or (isinstance(entry, dict) and all(value in (None, "") for value in entry.values()))
 
 
 def write(managed: Managed) -> list[dict[str, Any]]:

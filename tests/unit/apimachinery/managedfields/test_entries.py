@@ -40,6 +40,11 @@ def test_entries_read_and_written_are_the_same():
     assert write(read(given)) == given
 
 
+@pytest.mark.parametrize("stored", [None, [], [{}], ["x"], "x", 3, [{"operation": "Apply"}]])
+def test_stored_entries_that_make_no_sense_are_none(stored):
+    assert read(stored) == {}
+
+
 def test_new_entries_have_the_fields_in_upstreams_order():
     managed = {owner_of("m", UPDATE, "v1", "status"): Owned({"f:a": {}}, "v1", "2024-01-01T00:00:00Z")}
     assert list(write(managed)[0]) == [

@@ -6,6 +6,8 @@ import copy
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from steersman.apimachinery.managedfields.schema import UnknownVersionError
 from steersman.apimachinery.managedfields.updating import update
@@ -216,3 +218,27 @@ def test_owners_of_versions_that_are_gone_are_dropped(write, config_map):
     live = cm({"k": "v"}, uid="u", managedFields=[entry_of("v0", {"f:data": {"f:k": {}}})])
     new = write(live, cm({"k": "v", "l": "w"}, uid="u"), "two", versions=Renamed(config_map))
     assert set(owners(new)) == {("two", "Update", "")}
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(0, 3) | st.sampled_from(["", "a", "b"]),
+    lambda below: (
+        st.lists(below, max_size=3)
+        | st.dictionaries(st.sampled_from(["name", "port", "size", "tags", "a"]), below, max_size=3)
+    ),
+    max_leaves=8,
+)
+FIELDS = st.sampled_from(
+    ["replicas", "ports", "parts", "tags", "args", "limits", "ref", "extra", "anything", "nested", "zzz"]
+)
+SPECS = st.dictionaries(FIELDS, JSON, max_size=5) | JSON
+
+
+@settings(max_examples=150)
+@given(SPECS, SPECS, JSON)
+def test_an_update_never_raises_whatever_the_objects_hold(widget, before, after, given_fields):
+    live = {"metadata": {"name": "d", "uid": "u"}, "spec": before}
+    update(None, live, struct=widget, manager="one", api_version="e/v1", time=T1)
+    new = {"metadata": {"name": "d", "managedFields": [given_fields]}, "spec": after, "status": before}
+    update(live, new, struct=widget, manager="two", api_version="e/v1", time=T2)
+    assert new["spec"] == after
