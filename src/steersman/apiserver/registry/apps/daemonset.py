@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apiserver.registry import columns
+from steersman.apiserver.registry.apps import daemonset_validation as validation
 from steersman.apiserver.registry.podspec.defaults import default_pod_template
 from steersman.apiserver.registry.strategy import Column, Strategy, Tree
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
 
+    from steersman.apimachinery.field import FieldError
     from steersman.apiserver.request import RequestContext
 
 #: Where the template's generation is kept since the field went with ``extensions/v1beta1``.
@@ -59,6 +62,15 @@ class DaemonSetStrategy(Strategy):
         if obj["spec"].get("template") != old["spec"].get("template"):
             generation += 1
         _set_template_generation(obj, generation)
+
+    def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
+        return list(validation.validate_daemon_set(obj))
+
+    def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
+        return list(validation.validate_daemon_set_update(obj, old))
+
+    def validate_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
+        return list(validation.validate_daemon_set_status(obj, old))
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         spec, status = obj["spec"], obj.get("status") or {}

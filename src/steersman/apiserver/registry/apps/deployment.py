@@ -5,11 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from steersman.apiserver.registry import columns
+from steersman.apiserver.registry.apps import deployment_validation as validation
+from steersman.apiserver.registry.apps.warnings import name_warnings
 from steersman.apiserver.registry.podspec.defaults import default_pod_template
 from steersman.apiserver.registry.strategy import Column, ScalePaths, Strategy, Tree
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
+
+    from steersman.apimachinery.field import FieldError
+    from steersman.apiserver.request import RequestContext
 
 
 class DeploymentStrategy(Strategy):
@@ -18,6 +24,7 @@ class DeploymentStrategy(Strategy):
     group_resource = "deployments.apps"
     has_generation = True
     scale = ScalePaths()
+    reset_fields = {"": (("status",),), "status": (("spec",), ("metadata", "labels"))}
     columns = (
         columns.NAME_COLUMN,
         Column("Ready"),
@@ -45,6 +52,27 @@ class DeploymentStrategy(Strategy):
             rolling = strategy.setdefault("rollingUpdate", {})
             rolling.setdefault("maxUnavailable", "25%")
             rolling.setdefault("maxSurge", "25%")
+
+    def prepare_for_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
+        """Labels stay as they are, unlike those of other kinds."""
+        super().prepare_for_status_update(ctx, obj, old)
+        labels = old["metadata"].get("labels")
+        if labels is None:
+            obj["metadata"].pop("labels", None)
+        else:
+            obj["metadata"]["labels"] = dict(labels)
+
+    def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
+        return list(validation.validate_deployment(obj))
+
+    def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
+        return list(validation.validate_deployment_update(obj, old))
+
+    def validate_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
+        return list(validation.validate_deployment_status(obj, old))
+
+    def warnings(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> Sequence[str]:
+        return list(name_warnings(obj)) if old is None else ()
 
     def generation_view(self, obj: Tree) -> Any:
         return obj.get("spec"), obj["metadata"].get("annotations")

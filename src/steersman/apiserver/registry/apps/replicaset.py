@@ -5,11 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from steersman.apiserver.registry import columns
+from steersman.apiserver.registry.apps import replicaset_validation as validation
+from steersman.apiserver.registry.apps.warnings import name_warnings
 from steersman.apiserver.registry.podspec.defaults import default_pod_template
 from steersman.apiserver.registry.strategy import Column, ScalePaths, Strategy, Tree
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
+
+    from steersman.apimachinery.field import FieldError
+    from steersman.apiserver.request import RequestContext
 
 
 class ReplicaSetStrategy(Strategy):
@@ -35,6 +41,18 @@ class ReplicaSetStrategy(Strategy):
             default_pod_template(spec["template"])
         if spec.get("replicas") is None:
             spec["replicas"] = 1
+
+    def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
+        return list(validation.validate_replica_set(obj))
+
+    def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
+        return list(validation.validate_replica_set_update(obj, old))
+
+    def validate_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
+        return list(validation.validate_replica_set_status(obj))
+
+    def warnings(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> Sequence[str]:
+        return list(name_warnings(obj)) if old is None else ()
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         spec, status = obj["spec"], obj.get("status") or {}

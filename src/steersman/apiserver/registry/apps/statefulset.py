@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from steersman.apimachinery import names
 from steersman.apiserver.registry import columns
+from steersman.apiserver.registry.apps import statefulset_validation as validation
 from steersman.apiserver.registry.podspec.defaults import default_pod_template
 from steersman.apiserver.registry.podspec.resources import round_resource_list
 from steersman.apiserver.registry.strategy import Column, ScalePaths, Strategy, Tree
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
+
+    from steersman.apimachinery.field import FieldError
+    from steersman.apiserver.request import RequestContext
+
+
+_NEGATIVE_HISTORY: Final = (
+    "spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended"
+)
 
 
 class StatefulSetStrategy(Strategy):
@@ -44,6 +55,31 @@ class StatefulSetStrategy(Strategy):
         for claim in spec.get("volumeClaimTemplates") or ():
             _default_claim_template(claim)
 
+    def prepare_for_create(self, ctx: RequestContext, obj: Tree) -> None:
+        super().prepare_for_create(ctx, obj)
+        _drop_max_unavailable(obj, None)
+
+    def prepare_for_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
+        super().prepare_for_update(ctx, obj, old)
+        _drop_max_unavailable(obj, old)
+
+    def name_errors(self, name: str, *, prefix: bool = False) -> Sequence[str]:
+        return names.name_is_dns_label(name, prefix=prefix)
+
+    def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
+        return list(validation.validate_stateful_set(obj))
+
+    def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
+        return list(validation.validate_stateful_set_update(obj, old))
+
+    def validate_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
+        return list(validation.validate_stateful_set_status(obj, old))
+
+    def warnings(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> Sequence[str]:
+        if (obj["spec"].get("revisionHistoryLimit") or 0) < 0:
+            return [_NEGATIVE_HISTORY]
+        return ()
+
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         spec, status = obj["spec"], obj.get("status") or {}
         template = (spec.get("template") or {}).get("spec")
@@ -64,6 +100,17 @@ def _default_update_strategy(strategy: Tree) -> None:
     rolling = strategy.get("rollingUpdate")
     if strategy["type"] == "RollingUpdate" and rolling is not None and rolling.get("partition") is None:
         rolling["partition"] = 0
+
+
+def _drop_max_unavailable(obj: Tree, old: Tree | None) -> None:
+    """A field behind a gate that is closed by default (MaxUnavailableStatefulSet); an old object may keep it."""
+    if old is None or _rolling(old).get("maxUnavailable") is None:
+        _rolling(obj).pop("maxUnavailable", None)
+
+
+def _rolling(obj: Tree) -> Tree:
+    strategy: Tree = obj["spec"].get("updateStrategy") or {}
+    return strategy.get("rollingUpdate") or {}
 
 
 def _default_claim_template(claim: Tree) -> None:
