@@ -11,7 +11,7 @@ from urllib.parse import parse_qs
 
 import msgspec
 
-from steersman.apimachinery.errors import plain_error
+from steersman.apimachinery.errors import path_not_found
 from steersman.apimachinery.names import name_is_path_segment
 from steersman.apimachinery.selectors import SelectorError, parse_field_selector
 from steersman.apiserver.request import RequestInfo
@@ -78,7 +78,7 @@ def parse(method: str, path: str) -> RequestInfo:
     verb = _VERBS.get(method, "")
     if rest[0] in _PATH_VERBS:
         if len(rest) < 2:
-            raise plain_error(f"unable to determine kind and namespace from url, {path}")
+            raise path_not_found()  # upstream's 500 is no fault of the server
         verb, *rest = rest
     namespace, rest = _namespace(rest)
     resource, name = rest[0], "".join(rest[1:2])

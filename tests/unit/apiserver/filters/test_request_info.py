@@ -60,7 +60,7 @@ def test_what_follows_a_subresource_is_kept():
 
 
 def test_a_verb_in_the_path_needs_something_to_apply_to():
-    with pytest.raises(StatusError, match="unable to determine kind"):
+    with pytest.raises(StatusError, match="could not find"):
         parse("GET", "/api/v1/watch")
 
 

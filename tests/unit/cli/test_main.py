@@ -1,0 +1,32 @@
+"""The command line."""
+
+import subprocess
+import sys
+
+import pytest
+
+from steersman.cli.main import main
+from steersman.version import __version__
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["version"]])
+def test_the_version_is_told(arguments, capsys):
+    assert main(arguments) == 0
+    assert capsys.readouterr().out.startswith(f"steersman {__version__} (Kubernetes v1.36")
+
+
+def test_help_and_nothing_tell_the_commands(capsys):
+    assert main(["--help"]) == 0
+    assert main([]) == 2
+    assert capsys.readouterr().out.count("apiserver") == 2
+
+
+def test_an_unknown_command_is_told(capsys):
+    assert main(["down"]) == 2
+    assert "unknown command 'down'" in capsys.readouterr().err
+
+
+def test_the_version_loads_no_server():
+    code = "import sys; from steersman.cli.main import main; main(['--version']); print('asyncio' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "False"

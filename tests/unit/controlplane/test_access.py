@@ -1,0 +1,48 @@
+"""Authentication and authorization out of options."""
+
+import pytest
+
+from steersman.apiserver.http import Request
+from steersman.apiserver.request import RequestInfo, UserInfo
+from steersman.controlplane.access import build_authenticator, build_authorizer
+from steersman.controlplane.options import APIServerOptions, OptionError
+
+
+def request(token: str = "") -> Request:
+    headers = [(b"authorization", f"Bearer {token}".encode())] if token else []
+    return Request({"method": "GET", "path": "/", "query_string": b"", "headers": headers}, receive=None)
+
+
+async def test_tokens_of_the_file_and_of_the_server_itself_are_known(tmp_path):
+    path = tmp_path / "tokens"
+    path.write_text("t,alice,u\n")
+    authenticator = build_authenticator(APIServerOptions(token_auth_file=path), loopback_token="own")
+    assert (await authenticator.authenticate(request("t"))).name == "alice"
+    assert (await authenticator.authenticate(request("own"))).name == "system:apiserver"
+    assert (await authenticator.authenticate(request())).name == "system:anonymous"
+
+
+async def test_anonymous_requests_may_be_refused():
+    authenticator = build_authenticator(APIServerOptions(anonymous_auth=False), loopback_token="own")
+    assert await authenticator.authenticate(request()) is None
+
+
+def test_a_bad_token_file_is_an_error_of_the_options(tmp_path):
+    with pytest.raises(OptionError, match="none"):
+        build_authenticator(APIServerOptions(token_auth_file=tmp_path / "none"), loopback_token="own")
+
+
+@pytest.mark.parametrize(
+    ("modes", "allowed"),
+    [(("AlwaysAllow",), True), (("AlwaysDeny",), False), (("Groups",), False), (("Groups", "AlwaysAllow"), True)],
+)
+def test_modes_are_asked_in_order(modes, allowed):
+    authorizer = build_authorizer(APIServerOptions(authorization_mode=modes))
+    assert authorizer.authorize(UserInfo("alice"), RequestInfo("get", "/metrics")).allowed is allowed
+    assert authorizer.authorize(UserInfo("root", ("system:masters",)), RequestInfo("get", "/metrics")).allowed
+
+
+@pytest.mark.parametrize("modes", [(), ("RBAC",), ("Groups", "Webhook")])
+def test_a_mode_that_is_not_served_is_an_error_and_not_ignored(modes):
+    with pytest.raises(OptionError, match="not served"):
+        build_authorizer(APIServerOptions(authorization_mode=modes))

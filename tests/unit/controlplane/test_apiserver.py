@@ -1,0 +1,75 @@
+"""One server with files, certificates and a port."""
+
+import asyncio
+import ssl
+
+import pytest
+import yaml
+
+from steersman.controlplane.apiserver import APIServer
+from steersman.controlplane.options import APIServerOptions, OptionError
+from steersman.storage.sqlite.errors import StoreLocked
+
+
+async def get(server: APIServer, path: str, *, with_certificate: bool = True) -> bytes:
+    context = ssl.create_default_context(cafile=server.access.ca)
+    if with_certificate:
+        context.load_cert_chain(server.access.client.certificate, server.access.client.key)
+    host, _, port = server.url.removeprefix("https://").rpartition(":")
+    reader, writer = await asyncio.open_connection(host, int(port), ssl=context)
+    writer.write(f"GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
+    answer = await asyncio.wait_for(reader.read(), 10)
+    writer.close()
+    await writer.wait_closed()
+    return answer
+
+
+async def test_the_admin_of_the_kubeconfig_may_do_everything(tmp_path):
+    server = await APIServer.start(APIServerOptions(data_dir=tmp_path / "data", secure_port=0))
+    assert (await get(server, "/readyz")).startswith(b"HTTP/1.1 200")
+    assert (await get(server, "/api/v1/namespaces/kube-system")).startswith(b"HTTP/1.1 200")
+    assert (await get(server, "/api/v1/namespaces/kube-system", with_certificate=False)).startswith(b"HTTP/1.1 403")
+    config = yaml.safe_load(server.kubeconfig.read_text())
+    assert config["clusters"][0]["cluster"]["server"] == server.url
+    await server.stop()
+
+
+async def test_objects_survive_and_a_second_start_is_refused(tmp_path):
+    options = APIServerOptions(data_dir=tmp_path, secure_port=0)
+    server = await APIServer.start(options)
+    first = (await get(server, "/api/v1/namespaces/default")).rpartition(b"\r\n\r\n")[2]
+    with pytest.raises(StoreLocked, match=r"in use by process \d+"):
+        await APIServer.start(options)
+    await server.stop()
+    server = await APIServer.start(options)
+    assert (await get(server, "/api/v1/namespaces/default")).rpartition(b"\r\n\r\n")[2] == first
+    await server.stop()
+
+
+async def test_an_ephemeral_server_leaves_nothing_behind():
+    server = await APIServer.start(APIServerOptions(ephemeral=True, secure_port=0))
+    directory = server.kubeconfig.parent
+    assert directory.is_dir()
+    await server.stop()
+    assert not directory.exists()
+
+
+async def test_a_port_that_is_taken_is_told(tmp_path):
+    server = await APIServer.start(APIServerOptions(ephemeral=True, secure_port=0))
+    port = int(server.url.rpartition(":")[2])
+    with pytest.raises(OptionError, match=f"port {port}: Address already in use"):
+        await APIServer.start(APIServerOptions(ephemeral=True, secure_port=port, data_dir=tmp_path))
+    await server.stop()
+
+
+async def test_a_certificate_needs_its_key(tmp_path):
+    options = APIServerOptions(ephemeral=True, secure_port=0, data_dir=tmp_path, tls_cert_file=tmp_path / "c")
+    with pytest.raises(OptionError, match="need each other"):
+        await APIServer.start(options)
+
+
+async def test_it_listens_on_ipv6_where_asked(tmp_path):
+    options = APIServerOptions(ephemeral=True, secure_port=0, data_dir=tmp_path, bind_address="::1")
+    server = await APIServer.start(options)
+    assert server.url.startswith("https://[::1]:")
+    await server.stop()

@@ -1,0 +1,53 @@
+"""What certificates hold."""
+
+import datetime as dt
+from ipaddress import ip_address
+
+import pytest
+from cryptography import x509
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from steersman.controlplane import certificates
+
+NOW = dt.datetime(2026, 5, 1, tzinfo=dt.UTC)
+DAY = dt.timedelta(days=1)
+
+
+@pytest.fixture(scope="module")
+def ca() -> certificates.Pems:
+    return certificates.make_ca("test", now=NOW, life=10 * DAY)
+
+
+def load(pems: certificates.Pems) -> x509.Certificate:
+    return x509.load_pem_x509_certificate(pems.certificate)
+
+
+def test_a_ca_may_sign(ca):
+    certificate = load(ca)
+    assert certificate.extensions.get_extension_for_class(x509.BasicConstraints).value.ca
+    assert certificate.extensions.get_extension_for_class(x509.KeyUsage).value.key_cert_sign
+    certificate.verify_directly_issued_by(certificate)
+
+
+def test_a_server_has_its_names_and_addresses(ca):
+    made = certificates.make_server("server", ["localhost", "10.0.0.1", "::1"], ca, now=NOW, life=DAY)
+    certificate = load(made)
+    names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    assert names.get_values_for_type(x509.DNSName) == ["localhost"]
+    assert names.get_values_for_type(x509.IPAddress) == [ip_address("10.0.0.1"), ip_address("::1")]
+    usage = certificate.extensions.get_extension_for_class(x509.ExtendedKeyUsage).value
+    assert list(usage) == [ExtendedKeyUsageOID.SERVER_AUTH]
+    certificate.verify_directly_issued_by(load(ca))
+
+
+def test_a_client_has_its_user_and_groups(ca):
+    certificate = load(certificates.make_client("alice", ["a", "b"], ca, now=NOW, life=DAY))
+    values = {
+        oid: [a.value for a in certificate.subject.get_attributes_for_oid(oid)]
+        for oid in (NameOID.COMMON_NAME, NameOID.ORGANIZATION_NAME)
+    }
+    assert values == {NameOID.COMMON_NAME: ["alice"], NameOID.ORGANIZATION_NAME: ["a", "b"]}
+    usage = certificate.extensions.get_extension_for_class(x509.ExtendedKeyUsage).value
+    assert list(usage) == [ExtendedKeyUsageOID.CLIENT_AUTH]
+    assert certificate.not_valid_after_utc == NOW + DAY
+    assert certificate.not_valid_before_utc < NOW

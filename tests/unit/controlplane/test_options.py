@@ -1,0 +1,13 @@
+"""Where files go by default."""
+
+from pathlib import Path
+
+from steersman.controlplane.options import default_data_dir
+
+
+def test_state_lies_where_the_xdg_specification_says(monkeypatch):
+    monkeypatch.setenv("HOME", "/home/alice")
+    monkeypatch.setenv("XDG_STATE_HOME", "/state")
+    assert default_data_dir() == Path("/state/steersman")
+    monkeypatch.setenv("XDG_STATE_HOME", "relative is ignored")
+    assert default_data_dir() == Path("/home/alice/.local/state/steersman")

@@ -1,0 +1,78 @@
+"""Certificates on disk: made once, renewed in time."""
+
+import datetime as dt
+import sys
+
+import pytest
+
+from steersman.controlplane.pki import ensure_pki, server_names
+
+NOW = dt.datetime(2026, 5, 1, tzinfo=dt.UTC)
+DAY = dt.timedelta(days=1)
+NAMES = ["localhost"]
+
+
+def contents(directory) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in directory.iterdir()}
+
+
+@pytest.fixture
+def directory(tmp_path):
+    ensure_pki(tmp_path, NAMES, now=NOW)
+    return tmp_path
+
+
+def changed(directory, before: dict[str, bytes]) -> set[str]:
+    after = contents(directory)
+    return {name.partition(".")[0] for name in after if after[name] != before.get(name)}
+
+
+def test_everything_is_private(directory):
+    assert {path.stat().st_mode & 0o777 for path in directory.iterdir()} == {0o600}
+
+
+def test_a_second_start_makes_nothing_and_loads_no_cryptography(directory, monkeypatch):
+    before = contents(directory)
+    monkeypatch.setitem(sys.modules, "steersman.controlplane.certificates", None)
+    ensure_pki(directory, NAMES, now=NOW + 300 * DAY)
+    assert contents(directory) == before
+
+
+def test_leaves_are_renewed_before_they_expire(directory):
+    before = contents(directory)
+    ensure_pki(directory, NAMES, now=NOW + 336 * DAY)
+    assert changed(directory, before) == {"apiserver", "admin"}
+
+
+def test_other_names_need_another_certificate(directory):
+    before = contents(directory)
+    ensure_pki(directory, [*NAMES, "192.0.2.1"], now=NOW)
+    assert changed(directory, before) == {"apiserver"}
+
+
+def test_a_new_ca_signs_new_leaves(directory):
+    before = contents(directory)
+    ensure_pki(directory, NAMES, now=NOW + 3300 * DAY)
+    assert changed(directory, before) == {"ca", "apiserver", "admin"}
+
+
+@pytest.mark.parametrize("name", ["apiserver.crt", "apiserver.key", "apiserver.json"])
+def test_what_is_missing_is_made_again(directory, name):
+    before = contents(directory)
+    (directory / name).unlink()
+    ensure_pki(directory, NAMES, now=NOW)
+    assert changed(directory, before) == {"apiserver"}
+
+
+def test_nonsense_in_place_of_facts_is_made_again(directory):
+    (directory / "admin.json").write_text("{")
+    before = contents(directory)
+    ensure_pki(directory, NAMES, now=NOW)
+    assert changed(directory, before) == {"admin"}
+
+
+def test_the_server_is_known_by_its_service_and_on_this_machine():
+    names = server_names("10.96.0.0/12", "0.0.0.0", "192.0.2.10", "")
+    assert {"kubernetes.default.svc", "localhost", "127.0.0.1", "::1", "10.96.0.1", "192.0.2.10"} <= set(names)
+    assert "0.0.0.0" not in names
+    assert "" not in names

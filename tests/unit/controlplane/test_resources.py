@@ -1,0 +1,33 @@
+"""Registry and admission out of options."""
+
+import pytest
+
+from steersman.apiserver.authz.modes import AlwaysAllow
+from steersman.asynckit.clock import RealClock
+from steersman.controlplane.options import APIServerOptions, OptionError
+from steersman.controlplane.resources import Resources
+from steersman.storage.memory import MemoryStore
+
+
+def build(options: APIServerOptions) -> Resources:
+    clock = RealClock()
+    return Resources(options, MemoryStore(clock=clock), clock=clock, authorizer=AlwaysAllow())
+
+
+async def test_services_get_their_allocator():
+    resources = build(APIServerOptions())
+    assert resources.registry.stored("services").strategy.group_resource == "services"
+    await resources.close()
+
+
+async def test_plugins_may_be_left_out():
+    names = {plugin.name for plugin in build(APIServerOptions()).admission.plugins}
+    assert "NamespaceLifecycle" in names
+    options = APIServerOptions(disable_admission_plugins=("NamespaceLifecycle",))
+    assert {plugin.name for plugin in build(options).admission.plugins} == names - {"NamespaceLifecycle"}
+
+
+@pytest.mark.parametrize("text", ["", "x", "10.0.0.1/24"])
+async def test_a_service_range_that_is_none_is_refused(text):
+    with pytest.raises(OptionError, match="service-cluster-ip-range"):
+        build(APIServerOptions(service_cluster_ip_range=text))

@@ -1,0 +1,63 @@
+"""A control plane for a test."""
+
+import os
+import select
+import ssl
+import subprocess
+import sys
+import urllib.request
+
+import pytest
+
+from steersman.testing.cluster import ControlPlane, ControlPlaneError
+
+
+def get(cluster: ControlPlane, path: str) -> bytes:
+    context = ssl.create_default_context(cafile=cluster.ca)
+    request = urllib.request.Request(cluster.url + path, headers={"Authorization": f"Bearer {cluster.token}"})
+    with urllib.request.urlopen(request, context=context, timeout=10) as answer:
+        return answer.read()
+
+
+def gone(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
+def test_it_is_ready_when_entered_and_gone_when_left():
+    with ControlPlane() as cluster:
+        assert get(cluster, "/readyz") == b"ok"
+        assert cluster.kubeconfig.exists()
+        pid, directory = cluster.pid, cluster.directory
+    assert gone(pid)
+    assert not directory.exists()
+
+
+def test_a_directory_of_the_callers_is_kept_over_a_crash(tmp_path):
+    cluster = ControlPlane(ephemeral=False, data_dir=tmp_path).start()
+    first = get(cluster, "/api/v1/namespaces/default")
+    cluster.kill()
+    cluster.start()
+    assert get(cluster, "/api/v1/namespaces/default") == first
+    cluster.stop()
+    assert tmp_path.exists()
+
+
+def test_a_start_that_fails_tells_why():
+    with pytest.raises(ControlPlaneError, match="unrecognized arguments: --nonsense"):
+        ControlPlane(arguments=["--nonsense"]).start()
+
+
+def test_it_ends_with_the_process_that_started_it():
+    code = "from steersman.testing import ControlPlane; import sys; print(ControlPlane().start().pid, flush=True); sys.stdin.read()"
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as parent:
+        child = os.pidfd_open(int(parent.stdout.readline()))
+        parent.kill()
+    ended, _, _ = select.select([child], [], [], 20)
+    os.close(child)
+    assert ended
