@@ -6,8 +6,8 @@ from ipaddress import ip_network
 from random import Random
 from typing import TYPE_CHECKING, Final
 
+from steersman.apiserver.admission.builtin import default_plugins
 from steersman.apiserver.admission.chain import AdmissionChain
-from steersman.apiserver.admission.namespace_lifecycle import NamespaceLifecycle
 from steersman.apiserver.endpoints.router import Router
 from steersman.apiserver.registry.registry import Registry
 from steersman.asynckit.tasks import Supervisor
@@ -37,7 +37,7 @@ class Resources:
         self.registry = Registry(
             store, clock=clock, tasks=self._tasks, dice=dice, strategies=_strategies(options, store, dice)
         )
-        self.admission = AdmissionChain(_plugins(options, self.registry))
+        self.admission = AdmissionChain(_plugins(options, self.registry, dice))
         self.router = Router(self.registry, admission=self.admission, authorizer=authorizer)
 
     async def close(self) -> None:
@@ -64,7 +64,7 @@ def _strategies(options: APIServerOptions, store: Store, dice: Random) -> dict[s
     return {"services": services}
 
 
-def _plugins(options: APIServerOptions, registry: Registry) -> list[Plugin]:
+def _plugins(options: APIServerOptions, registry: Registry, dice: Random) -> list[Plugin]:
     """The admission plugins that are on."""
-    plugins: list[Plugin] = [NamespaceLifecycle(registry.stored("namespaces").cache)]
+    plugins = default_plugins(lambda group_resource: registry.stored(group_resource).cache, dice=dice)
     return [plugin for plugin in plugins if plugin.name not in options.disable_admission_plugins]
