@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+
+from steersman.apimachinery.codec import DecodeError
+from steersman.apimachinery.errors import StatusError
+from steersman.apiserver.endpoints.body import ObjectDecoder, drop_empty_lists, empty_lists_of, kin_of
+from steersman.apiserver.registry.options import WriteOptions
+from steersman.schema.decoding import decode
+from steersman.schema.loader import struct_for
+
+JSON = "application/json"
+
+
+def _decoder(kind: str = "ConfigMap", group: str = "", version: str = "v1") -> ObjectDecoder:
+    api_version = f"{group}/{version}" if group else version
+    struct = struct_for(group, version, kind)
+    return ObjectDecoder(
+        kind, api_version, partial(decode, struct), kin=kin_of(kind, api_version), empty_lists=empty_lists_of(struct)
+    )
+
+
+def _read(raw: bytes, decoder: ObjectDecoder | None = None, *, media_type: str = JSON, **options: str):
+    return (decoder or _decoder()).decode(raw, media_type, WriteOptions(**options), lambda _: None)
+
+
+def _refusal(raw: bytes, decoder: ObjectDecoder | None = None, **more: str) -> str:
+    with pytest.raises(StatusError) as caught:
+        _read(raw, decoder, **more)
+    assert caught.value.code == 400
+    return caught.value.message
+
+
+def test_kind_and_version_may_be_left_out():
+    for raw in (b"{}", b"null", b'{"kind":"ConfigMap"}', b'{"apiVersion":"v1","kind":null}'):
+        assert _read(raw) == {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {}}
+
+
+@pytest.mark.parametrize(
+    ("raw", "message"),
+    [
+        (b"", "unexpected end of JSON input (<empty>)"),
+        (b"hello", "invalid character 'h' looking for beginning of value (68656c6c6f)"),
+        (b'{"kind": "ConfigMap"} more', "invalid character 'm' after top-level value"),
+        (b"[]", "json: cannot unmarshal array into Go value of type struct"),
+    ],
+)
+def test_a_body_that_says_nothing_of_itself_is_unrecognized(raw, message):
+    refusal = _refusal(raw)
+    assert refusal.startswith(
+        "the object provided is unrecognized (must be of type ConfigMap): couldn't get version/kind"
+    )
+    assert message in refusal
+
+
+@pytest.mark.parametrize(
+    ("raw", "message"),
+    [
+        (b'{"apiVersion":"v1","kind":"Secret"}', "converting (v1.Secret) to (core.ConfigMap): unknown conversion"),
+        (b'{"apiVersion":"v1","kind":"ConfigMapList"}', "converting (v1.ConfigMapList) to (core.ConfigMap)"),
+        (b'{"apiVersion":"v2","kind":"ConfigMap"}', 'no kind "ConfigMap" is registered for version "v2"'),
+        (b'{"apiVersion":"v1","kind":"Nothing"}', 'no kind "Nothing" is registered for version "v1"'),
+    ],
+)
+def test_another_kind_is_refused_by_name(raw, message):
+    assert f"cannot be handled as a ConfigMap: {message}" in _refusal(raw)
+
+
+def test_another_version_of_the_kind_is_told_apart():
+    decoder = _decoder("HorizontalPodAutoscaler", "autoscaling", "v2")
+    refusal = _refusal(b'{"apiVersion":"autoscaling/v1","kind":"HorizontalPodAutoscaler"}', decoder)
+    assert (
+        refusal
+        == "the API version in the data (autoscaling/v1) does not match the expected API version (autoscaling/v2)"
+    )
+
+
+def test_a_wrong_type_is_told_with_the_number_as_it_was_written():
+    decoder = _decoder("ReplicaSet", "apps", "v1")
+    raw = b'{"kind":"ReplicaSet","apiVersion":"apps/v1","spec":{"replicas":2e0}}'
+    assert "cannot unmarshal number 2e0 into Go struct field ReplicaSetSpec.spec.replicas of type int32" in _refusal(
+        raw, decoder
+    )
+
+
+def test_duplicates_and_unknown_fields_are_all_named_when_strict():
+    raw = b'{"data":{"k":"v","k":"w"},"typo":1}'
+    assert _refusal(raw, field_validation="Strict").endswith(
+        'strict decoding error: duplicate field "data.k", unknown field "typo"'
+    )
+    assert _read(raw)["data"] == {"k": "w"}
+
+
+def test_a_key_given_twice_in_yaml_counts_once():
+    raw = b"data:\n  k: v\n  k: w\n"
+    assert "already set in map" in _refusal(raw, media_type="application/yaml", field_validation="Strict")
+    assert _read(raw, media_type="application/yaml", field_validation="Ignore")["data"] == {"k": "w"}
+
+
+def test_without_a_type_anything_goes():
+    decoder = ObjectDecoder("Thing", "example.com/v1", None, is_custom=True)
+    raw = b'{"apiVersion":"example.com/v1","kind":"Thing","any":[1]}'
+    assert _read(raw, decoder)["any"] == [1]
+    assert decoder.decode_tree({"x": 1})[0] == {"x": 1, "kind": "Thing", "apiVersion": "example.com/v1", "metadata": {}}
+
+
+def test_a_tree_of_another_kind_is_no_outcome_of_a_patch():
+    with pytest.raises(DecodeError, match="no kind"):
+        _decoder().decode_tree({"kind": "Nothing"})
+    with pytest.raises(DecodeError, match="cannot unmarshal array"):
+        _decoder().decode_tree([])  # type: ignore[arg-type]
+
+
+def test_empty_owners_are_kept_because_they_say_something():
+    assert _read(b'{"metadata":{"managedFields":[]}}')["metadata"] == {"managedFields": []}
+    assert _read(b'{"metadata":{"managedFields":null}}')["metadata"] == {}
+
+
+def test_lists_that_are_always_written_stay_empty_until_they_are_dropped():
+    decoder = _decoder("EndpointSlice", "discovery.k8s.io", "v1")
+    tree = _read(b'{"endpoints":[],"addressType":"IPv4"}', decoder)
+    assert (tree["endpoints"], tree["ports"]) == ([], None)
+    drop_empty_lists(tree, decoder.empty_lists)
+    assert tree["endpoints"] is None

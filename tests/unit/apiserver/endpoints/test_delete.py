@@ -1,0 +1,179 @@
+from __future__ import annotations
+
+import pytest
+from tests.unit.apiserver.writing import CONFIG_MAPS, Server, causes
+
+from steersman.apiserver.registry.strategy import Strategy
+
+A = f"{CONFIG_MAPS}/a"
+NAMESPACE = "/api/v1/namespaces/n"
+
+
+async def test_a_finished_delete_answers_with_a_status_that_names_what_went():
+    async with Server() as server:
+        uid = (await server.make())["metadata"]["uid"]
+        answer = await server.call("DELETE", A)
+        assert (answer.code, answer.body["status"]) == (200, "Success")
+        assert answer.body["details"] == {"name": "a", "kind": "configmaps", "uid": uid}
+        assert (await server.call("DELETE", A)).code == 404
+
+
+async def test_some_kinds_answer_with_the_object_at_the_version_of_its_deletion():
+    accounts = "/api/v1/namespaces/default/serviceaccounts"
+    async with Server() as server:
+        await server.make(accounts)
+        answer = await server.call("DELETE", f"{accounts}/a")
+        assert answer.body["kind"] == "ServiceAccount"
+        assert answer.body["metadata"]["resourceVersion"] == str(server.store.revision)
+
+
+async def test_finalizers_hold_an_object_and_a_second_delete_changes_nothing():
+    async with Server() as server:
+        await server.make(metadata={"finalizers": ["example.com/f"]})
+        first = await server.call("DELETE", A)
+        assert first.body["metadata"]["deletionTimestamp"] == "2026-01-01T00:00:00Z"
+        assert first.body["metadata"]["deletionGracePeriodSeconds"] == 0
+        await server.clock.advance(60)
+        assert (await server.call("DELETE", A)).body == first.body
+
+
+@pytest.mark.parametrize(
+    ("query", "finalizers"),
+    [
+        ("propagationPolicy=Orphan", ["orphan"]),
+        ("propagationPolicy=Foreground", ["foregroundDeletion"]),
+        ("orphanDependents=true", ["orphan"]),
+    ],
+)
+async def test_a_policy_that_must_wait_becomes_a_finalizer(query, finalizers):
+    async with Server() as server:
+        await server.make()
+        answer = await server.call("DELETE", A, query=query)
+        assert answer.body["metadata"]["finalizers"] == finalizers
+
+
+async def test_a_later_policy_replaces_an_earlier_one():
+    async with Server() as server:
+        await server.make()
+        await server.call("DELETE", A, query="propagationPolicy=Foreground")
+        orphaned = await server.call("DELETE", A, query="propagationPolicy=Orphan")
+        assert orphaned.body["metadata"]["finalizers"] == ["orphan"]
+        assert (await server.call("DELETE", A, query="propagationPolicy=Background")).body["status"] == "Success"
+        assert (await server.call("GET", A)).code == 404
+
+
+async def test_a_body_makes_the_query_be_ignored():
+    async with Server() as server:
+        await server.make()
+        assert (await server.call("DELETE", A, {}, query="dryRun=All")).code == 200
+        assert (await server.call("GET", A)).code == 404
+
+
+async def test_a_dry_run_answers_as_if_and_keeps_the_object():
+    async with Server() as server:
+        made = await server.make()
+        answer = await server.call("DELETE", A, query="dryRun=All&propagationPolicy=Orphan")
+        assert answer.body["metadata"]["finalizers"] == ["orphan"]
+        assert answer.body["metadata"]["resourceVersion"] == made["metadata"]["resourceVersion"]
+        assert (await server.call("DELETE", A, {"dryRun": ["All"]})).body["status"] == "Success"
+        assert (await server.call("GET", A)).body == made
+
+
+async def test_preconditions_protect_other_objects_and_versions():
+    async with Server() as server:
+        metadata = (await server.make())["metadata"]
+        for preconditions in ({"uid": "other"}, {"uid": metadata["uid"], "resourceVersion": "1"}):
+            answer = await server.call("DELETE", A, {"preconditions": preconditions})
+            assert (answer.code, answer.body["details"]) == (409, {"name": "a", "kind": "ConfigMap"})
+        right = {"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"]}
+        assert (await server.call("DELETE", A, {"preconditions": right})).code == 200
+
+
+async def test_bodies_that_are_no_options_are_refused():
+    async with Server() as server:
+        await server.make()
+        assert (await server.call("DELETE", A, b"{")).code == 400
+        assert (await server.call("DELETE", A, {"apiVersion": "v1", "kind": "ConfigMap"})).code == 400
+        assert (await server.call("DELETE", A, {"gracePeriodSeconds": "soon"})).code == 400
+        assert (await server.call("DELETE", A, {}, media_type="text/plain")).code == 415
+        both = {"propagationPolicy": "Orphan", "orphanDependents": True}
+        assert causes(await server.call("DELETE", A, both)) == [("FieldValueInvalid", "propagationPolicy")]
+
+
+async def test_jobs_keep_their_pods_unless_told_and_warn_of_it():
+    jobs = "/apis/batch/v1/namespaces/default/jobs"
+    template = {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}}
+    async with Server() as server:
+        await server.make(jobs, spec={"template": template})
+        answer = await server.call("DELETE", f"{jobs}/a")
+        assert answer.warnings[0].startswith("child pods are preserved by default")
+        assert answer.body["metadata"]["finalizers"] == ["orphan"]
+        quiet = await server.call("DELETE", f"{jobs}/a", query="propagationPolicy=Background")
+        assert quiet.warnings == []
+
+
+async def test_namespaces_end_in_phases():
+    async with Server() as server:
+        await server.make("/api/v1/namespaces", metadata={"name": "n", "finalizers": ["example.com/f"]})
+        terminating = await server.call("DELETE", NAMESPACE)
+        assert terminating.body["status"] == {"phase": "Terminating"}
+        assert "deletionGracePeriodSeconds" not in terminating.body["metadata"]
+        assert (await server.call("DELETE", NAMESPACE)).body == terminating.body
+        refused = await server.call("POST", f"{NAMESPACE}/configmaps", {"metadata": {"name": "a"}})
+        assert (refused.code, causes(refused)) == (403, [("NamespaceTerminating", "metadata.namespace")])
+        body = {"metadata": {"name": "n", "finalizers": ["example.com/f"]}, "spec": {"finalizers": []}}
+        assert (await server.call("PUT", f"{NAMESPACE}/finalize", body)).body["spec"] == {}
+        assert (await server.call("GET", NAMESPACE)).code == 200
+        await server.merge(NAMESPACE, {"metadata": {"finalizers": None}})
+        assert (await server.call("GET", NAMESPACE)).code == 404
+
+
+async def test_a_plain_update_does_not_finalize_a_namespace():
+    async with Server() as server:
+        await server.make("/api/v1/namespaces", metadata={"name": "n"})
+        body = {"metadata": {"name": "n"}, "spec": {"finalizers": []}}
+        assert (await server.call("PUT", NAMESPACE, body)).body["spec"] == {"finalizers": ["kubernetes"]}
+
+
+async def test_three_namespaces_are_never_deleted():
+    async with Server() as server:
+        answer = await server.call("DELETE", "/api/v1/namespaces/default", query="dryRun=All")
+        assert answer.body["message"] == 'namespaces "default" is forbidden: this namespace may not be deleted'
+
+
+class _Graceful(Strategy):
+    group_resource = "configmaps"
+    returns_deleted_object = True
+
+    def grace_period_seconds(self, ctx, obj, requested_seconds):
+        return 30 if requested_seconds is None else requested_seconds
+
+
+async def test_a_grace_period_may_be_shortened_and_its_end_removes_the_object():
+    async with Server(strategies={"configmaps": _Graceful}) as server:
+        await server.make()
+        seen = await server.events("/registry/configmaps/")
+        first = (await server.call("DELETE", A)).body["metadata"]
+        assert (first["deletionGracePeriodSeconds"], first["deletionTimestamp"]) == (30, "2026-01-01T00:00:30Z")
+        longer = (await server.call("DELETE", A, query="gracePeriodSeconds=60")).body["metadata"]
+        assert longer == first
+        shorter = (await server.call("DELETE", A, query="gracePeriodSeconds=-5")).body["metadata"]
+        assert (shorter["deletionGracePeriodSeconds"], shorter["deletionTimestamp"]) == (1, "2026-01-01T00:00:01Z")
+        gone = await server.call("DELETE", A, query="gracePeriodSeconds=0")
+        assert gone.body["metadata"]["deletionGracePeriodSeconds"] == 0
+        key = "/registry/configmaps/default/a"
+        assert [what for what, _ in seen] == [key, key, key, f"-{key}"]
+
+
+async def test_a_grace_period_beyond_all_calendars_is_no_fault():
+    async with Server(strategies={"configmaps": _Graceful}) as server:
+        await server.make()
+        answer = await server.call("DELETE", A, {"gracePeriodSeconds": 2**62})
+        assert answer.body["metadata"]["deletionGracePeriodSeconds"] == 2**62
+        assert (await server.call("DELETE", A, {"gracePeriodSeconds": 2**61})).code == 200
+
+
+async def test_who_asked_for_a_cascade_that_must_wait_is_told_so():
+    async with Server(strategies={"configmaps": _Graceful}) as server:
+        await server.make()
+        assert (await server.call("DELETE", A, {"orphanDependents": False})).code == 202

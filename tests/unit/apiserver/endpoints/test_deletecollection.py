@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+from tests.unit.apiserver.writing import CONFIG_MAPS, Server
+
+
+async def _make(server: Server, count: int) -> None:
+    for number in range(count):
+        await server.make(metadata={"name": f"a{number:03}", "labels": {"n": f"v{number % 2}"}})
+
+
+def _names(answer) -> list[str]:
+    return [item["metadata"]["name"] for item in answer.body["items"]]
+
+
+async def test_what_the_selector_takes_goes_and_the_rest_stays():
+    async with Server() as server:
+        await _make(server, 4)
+        answer = await server.call("DELETE", CONFIG_MAPS, query={"labelSelector": "n=v0"})
+        assert (answer.body["kind"], _names(answer)) == ("ConfigMapList", ["a000", "a002"])
+        assert _names(await server.call("GET", CONFIG_MAPS)) == ["a001", "a003"]
+        by_name = await server.call("DELETE", CONFIG_MAPS, query={"fieldSelector": "metadata.name=a001"})
+        assert _names(by_name) == ["a001"]
+
+
+async def test_more_than_can_be_under_way_at_a_time_go_too():
+    async with Server() as server:
+        await _make(server, 70)
+        assert len(_names(await server.call("DELETE", CONFIG_MAPS))) == 70
+        assert _names(await server.call("GET", CONFIG_MAPS)) == []
+
+
+async def test_a_limit_deletes_only_that_many_and_tells_how_to_go_on():
+    async with Server() as server:
+        await _make(server, 3)
+        answer = await server.call("DELETE", CONFIG_MAPS, query={"limit": "2"})
+        assert _names(answer) == ["a000", "a001"]
+        assert answer.body["metadata"]["continue"]
+        assert _names(await server.call("GET", CONFIG_MAPS)) == ["a002"]
+
+
+async def test_finalizers_and_policies_hold_for_each():
+    async with Server() as server:
+        await server.make(metadata={"finalizers": ["example.com/f"]})
+        await server.make(metadata={"name": "b"})
+        await server.call("DELETE", CONFIG_MAPS, {"propagationPolicy": "Orphan"})
+        left = (await server.call("GET", CONFIG_MAPS)).body["items"]
+        assert [item["metadata"]["finalizers"] for item in left] == [["example.com/f", "orphan"], ["orphan"]]
+
+
+async def test_a_dry_run_lists_and_keeps_them():
+    async with Server() as server:
+        await _make(server, 2)
+        assert len(_names(await server.call("DELETE", CONFIG_MAPS, query={"dryRun": "All"}))) == 2
+        assert len(_names(await server.call("GET", CONFIG_MAPS))) == 2
+
+
+async def test_bad_selectors_and_options_delete_nothing():
+    async with Server() as server:
+        await _make(server, 1)
+        for query in ({"labelSelector": "n in ("}, {"fieldSelector": "data.k=v"}, {"limit": "x"}):
+            assert (await server.call("DELETE", CONFIG_MAPS, query=query)).code == 400
+        assert (await server.call("DELETE", CONFIG_MAPS, query={"dryRun": "No"})).code == 422
+        assert len(_names(await server.call("GET", CONFIG_MAPS))) == 1
