@@ -49,6 +49,13 @@ class CustomResourceStrategy(Strategy):
         if self._stored.has_status:
             super().prepare_for_update(ctx, obj, old)
 
+    def prepare_for_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
+        """Metadata stays too, which it does not for built-in kinds."""
+        super().prepare_for_status_update(ctx, obj, old)
+        written = obj["metadata"]
+        kept = {key: value for key, value in old["metadata"].items() if key != "managedFields"}
+        obj["metadata"] = kept | {key: written[key] for key in _WRITTEN if key in written}
+
     def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
         return validation.validate(self._stored.schema, obj)
 
@@ -71,6 +78,8 @@ class CustomResourceStrategy(Strategy):
         return [columns.name_of(obj), *(_cell(column, obj, now) for column in shown)]
 
 
+#: What of the metadata a write of the status does say: who owns its fields, and what it is based on.
+_WRITTEN = ("managedFields", "resourceVersion")
 _ENVELOPE = ("apiVersion", "kind", "metadata")
 
 

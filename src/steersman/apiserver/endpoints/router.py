@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from steersman.apimachinery.errors import bad_request, method_not_allowed, path_not_found
+from steersman.apimachinery.errors import bad_request, method_not_allowed, not_found, path_not_found
 from steersman.apiserver.endpoints.create import create
 from steersman.apiserver.endpoints.delete import delete
 from steersman.apiserver.endpoints.deletecollection import delete_collection
@@ -116,8 +116,8 @@ class Router:
             if resource is None:
                 return self._unknown(info)
             endpoints = self._endpoints(resource, info.subresource)
-            if not endpoints:
-                raise path_not_found()
+            if not endpoints:  # of custom objects a missing subresource reads like a missing object
+                raise path_not_found() if resource.definition else not_found(resource.group_resource, info.name)
             routes = self._routes[key] = _Routes(resource, info.subresource, endpoints)
         endpoint = routes.endpoint(info, request.method)
         if routes.warning:
