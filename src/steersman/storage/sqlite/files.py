@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from steersman.storage.sqlite.database import connect_reader, connect_writer, open_error
+from steersman.storage.sqlite.handover import HANDOVER
 from steersman.storage.sqlite.index import Index
 from steersman.storage.sqlite.lock import FileLock
 from steersman.storage.sqlite.reader import Reader
@@ -88,7 +89,11 @@ class Files:
 
     async def read_in_thread(self, work: Callable[[Reader], T]) -> T:
         """Read whatever takes longer."""
-        return await asyncio.get_running_loop().run_in_executor(self._threads, self._read_with_idle, work)
+        HANDOVER.begin()
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._threads, self._read_with_idle, work)
+        finally:
+            HANDOVER.end()
 
     def _read_with_idle(self, work: Callable[[Reader], T]) -> T:
         reader = self._idle.get()

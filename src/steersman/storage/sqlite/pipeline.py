@@ -13,6 +13,7 @@ import logging
 from collections import deque
 from typing import TYPE_CHECKING
 
+from steersman.storage.sqlite.handover import HANDOVER
 from steersman.storage.sqlite.index import Entry, Write
 from steersman.storage.sqlite.schema import POSITION_BITS, POSITIONS_MAX, Kind
 from steersman.storage.sqlite.writer import Writer
@@ -109,6 +110,8 @@ class Pipeline:
             elif before is not None:
                 write.rows.append(self._remove(before, row_id=row_id))
             row_id += 1
+        if not self._pending:
+            HANDOVER.begin()
         self._pending.append(write)
         self._accepted += 1
         self.writer.put(write)
@@ -174,6 +177,8 @@ class Pipeline:
             revision = write.revision
             events += [Event(key, value, create, revision) for _, _, key, create, _, value in write.rows]
         self._settled += len(writes)
+        if not self._pending:
+            HANDOVER.end()
         if events:
             self.revision = events[-1].mod_revision
             self._dispatcher.deliver(events, revision=self.revision)
@@ -192,6 +197,7 @@ class Pipeline:
             self.index.take_back(write, self._leases)
         self.refusals += 1
         self._settled += len(refused)
+        HANDOVER.end()
         for write in refused:
             if write.on_settled is not None:
                 write.on_settled(False)

@@ -1,0 +1,124 @@
+"""Durable transactions per second of the SQLite store beside a loop that has other work to do.
+
+    python benchmarks/storage_writes.py [--busy-us 150] [--writers 16] [--update] [--uvloop] [--switch-us 5000]
+
+Each writer burns ``--busy-us`` of CPU on the loop (a request's share), passes through a system call, and waits for one
+transaction. Prints transactions, commits (each is one fsync of the log) and their latency, and what the loop and the
+writer thread spend per transaction besides the burning.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import random
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from steersman.asynckit.clock import RealClock
+from steersman.storage.sqlite import SqliteStore, writer
+from steersman.storage.store import Put
+
+PRELOADED = 16_000
+
+
+class Tally:
+    def __init__(self):
+        self.latencies = []
+        self.burned_seconds = 0.0
+        self.commits = 0
+
+
+def burn(seconds):
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        pass
+
+
+def count_commits(tally):
+    commit = writer.Writer._commit
+
+    def counting(self, writes):
+        tally.commits += 1
+        commit(self, writes)
+
+    writer.Writer._commit = counting
+
+
+async def write(store, number, args, value, tally, stop):
+    rng = random.Random(number)
+    pipe = os.pipe()
+    while time.perf_counter() < stop:
+        before = time.thread_time()
+        burn(args.busy_us * 1e-6)
+        os.write(pipe[1], b"x")
+        os.read(pipe[0], 1)
+        tally.burned_seconds += time.thread_time() - before
+        if args.update:
+            key = f"/registry/pods/ns/{rng.randrange(PRELOADED)}"
+        else:
+            key = f"/registry/pods/ns{number}/{rng.getrandbits(60):x}"
+        started = time.perf_counter()
+        await store.txn([Put(key, value)])
+        tally.latencies.append(time.perf_counter() - started)
+    os.close(pipe[0])
+    os.close(pipe[1])
+
+
+async def measure(args):
+    tally, value = Tally(), os.urandom(args.value_bytes)
+    with tempfile.TemporaryDirectory(dir=args.folder) as folder:
+        store = await SqliteStore.open(Path(folder) / "store.db", clock=RealClock())
+        for first in range(0, PRELOADED, 500):
+            await store.txn([Put(f"/registry/pods/ns/{n}", value) for n in range(first, first + 500)])
+        await store.watch("/registry/pods/", len_of_events, after_revision=store.revision, on_lost=print)
+        count_commits(tally)
+        wall, loop_cpu, all_cpu = time.perf_counter(), time.thread_time(), time.process_time()
+        stop = wall + args.seconds
+        await asyncio.gather(*(write(store, n, args, value, tally, stop) for n in range(args.writers)))
+        wall, loop_cpu = time.perf_counter() - wall, time.thread_time() - loop_cpu
+        all_cpu = time.process_time() - all_cpu
+        await store.close()
+    report(tally, wall=wall, loop_cpu=loop_cpu, thread_cpu=all_cpu - loop_cpu)
+
+
+def len_of_events(batch):
+    return len(batch.events)
+
+
+def report(tally, *, wall, loop_cpu, thread_cpu):
+    latencies = sorted(tally.latencies)
+    count = len(latencies)
+    print(
+        f"{count / wall:.0f} txn/s, {tally.commits / wall:.0f} commits/s ({count / tally.commits:.1f} each); "
+        f"latency p50 {latencies[count // 2] * 1e3:.2f} ms, p99 {latencies[count * 99 // 100] * 1e3:.2f} ms, "
+        f"max {latencies[-1] * 1e3:.0f} ms; per txn: loop {(loop_cpu - tally.burned_seconds) / count * 1e6:.1f} us, "
+        f"thread {thread_cpu / count * 1e6:.1f} us; loop busy {loop_cpu / wall:.0%}"
+    )
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--writers", type=int, default=16)
+    parser.add_argument("--busy-us", type=float, default=150)
+    parser.add_argument("--seconds", type=float, default=5)
+    parser.add_argument("--value-bytes", type=int, default=1500)
+    parser.add_argument("--update", action="store_true", help="overwrite keys instead of creating them")
+    parser.add_argument("--uvloop", action="store_true")
+    parser.add_argument("--switch-us", type=float, default=5000, help="sys.setswitchinterval")
+    parser.add_argument("--folder", default=".", help="on the disk to measure; not a tmpfs")
+    args = parser.parse_args()
+    sys.setswitchinterval(args.switch_us * 1e-6)
+    if args.uvloop:
+        import uvloop  # noqa: PLC0415 — only when asked for
+
+        uvloop.run(measure(args))
+    else:
+        asyncio.run(measure(args))
+
+
+if __name__ == "__main__":
+    main()

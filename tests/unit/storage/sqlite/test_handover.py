@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+import asyncio
+import sys
+
+import pytest
+
+from steersman.storage.sqlite.handover import INTERVAL_SECONDS, Handover
+from steersman.storage.store import Put
+
+
+@pytest.fixture
+def before():
+    return sys.getswitchinterval()
+
+
+def test_the_interval_is_short_while_anybody_works(before):
+    handover = Handover()
+    handover.begin()
+    handover.begin()
+    handover.end()
+    assert sys.getswitchinterval() == pytest.approx(INTERVAL_SECONDS)
+    handover.end()
+    assert sys.getswitchinterval() == pytest.approx(before)
+
+
+async def test_a_store_leaves_the_interval_as_it_was(open_store, before):
+    store = await open_store()
+    writes = [asyncio.ensure_future(store.txn([Put(f"/a/{n}", b"1")])) for n in range(50)]
+    await asyncio.wait(writes, timeout=0)
+    assert sys.getswitchinterval() == pytest.approx(INTERVAL_SECONDS)
+    await asyncio.gather(*writes, store.range("/a/"))
+    assert sys.getswitchinterval() == pytest.approx(before)
