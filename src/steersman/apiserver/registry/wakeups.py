@@ -1,8 +1,8 @@
 """When watchers run: at once after a quiet time, in rounds while changes keep coming.
 
 A change that wakes 200 watchers costs 200 writes to sockets. At 500 changes a second that is more than a core can do, so
-changes that follow each other closely are told together: a round wakes everyone concerned, the next one comes no sooner
-than its own cost allows. A lone change is told at once.
+changes that follow each other closely are told together: a round wakes everyone concerned, and the next one comes no
+sooner than the cost of the last one allows. A lone change is told at once.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from steersman.asynckit.clock import Clock, Timer
 
-#: From one round's start to the next one's, at least; and for each watcher woken this much more, which is about twice
-#: what a wake-up costs (see docs/performance.md), so that fan-out never takes more than half of the loop's time.
-ROUND_SECONDS: Final = 0.004
-PER_WATCHER_SECONDS: Final = 0.00004
+#: From one round's start to the next one's: at least this, and at least twice what the round took, so that fan-out never
+#: takes more than half of the loop's time; but never longer than the other.
+ROUND_SECONDS_MIN: Final = 0.004
+ROUND_SECONDS_MAX: Final = 0.05
 
 Woken = asyncio.Future[None]
 
@@ -24,7 +24,7 @@ Woken = asyncio.Future[None]
 class Wakeups:
     """Who waits for changes of which keys. A scope is the cache's whole prefix, a namespace's, or one key."""
 
-    __slots__ = ("_clock", "_next_round", "_prefix", "_timer", "_touched", "_waiting")
+    __slots__ = ("_clock", "_next_round", "_prefix", "_round_began", "_timer", "_touched", "_waiting")
 
     def __init__(self, prefix: str, *, clock: Clock) -> None:
         self._prefix = prefix
@@ -33,6 +33,7 @@ class Wakeups:
         self._waiting: dict[str, set[Woken]] = {}
         #: Scopes touched since the last round.
         self._touched: set[str] = set()
+        self._round_began = 0.0
         self._next_round = 0.0
         self._timer: Timer | None = None
 
@@ -87,13 +88,19 @@ class Wakeups:
     def _round(self, now: float) -> None:
         touched, self._touched = self._touched, set()
         touched.add(self._prefix)
-        woken = 0
         for scope in touched:
             waiting = self._waiting.pop(scope, None)
             if waiting is not None:
-                woken += len(waiting)
                 _settle(waiting)
-        self._next_round = now + ROUND_SECONDS + woken * PER_WATCHER_SECONDS
+        self._round_began = now
+        self._next_round = now + ROUND_SECONDS_MIN
+        # Runs after those just woken.
+        asyncio.get_running_loop().call_soon(self._measure)
+
+    def _measure(self) -> None:
+        """The round is over: the next one comes when as much time has passed again."""
+        took = self._clock.monotonic() - self._round_began
+        self._next_round = self._round_began + min(max(2 * took, ROUND_SECONDS_MIN), ROUND_SECONDS_MAX)
 
 
 def _settle(waiting: set[Woken]) -> None:
