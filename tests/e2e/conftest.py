@@ -55,7 +55,9 @@ class Kubectl:
             env={**self.environment, **environment},
             check=False,
         )
-        assert done.returncode == code, f"kubectl {' '.join(arguments)}: {done.returncode}\n{done.stdout}\n{done.stderr}"
+        assert done.returncode == code, (
+            f"kubectl {' '.join(arguments)}: {done.returncode}\n{done.stdout}\n{done.stderr}"
+        )
         return done.stdout if code == 0 else done.stdout + done.stderr
 
     def get(self, *arguments: str) -> Any:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-OPERATOR = Path(__file__).with_name("operator.py")
+OPERATOR = Path(__file__).parent / "rounds" / "kopf_operator.py"
 
 
 @pytest.fixture
