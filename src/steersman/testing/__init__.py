@@ -5,7 +5,22 @@
 ``steersman_cluster``. ``InProcessAPIServer`` is the same API server on the test's own event loop, without a socket.
 """
 
-from steersman.testing.cluster import ControlPlane
-from steersman.testing.inprocess import InProcessAPIServer
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from steersman.testing.cluster import ControlPlane
+    from steersman.testing.inprocess import InProcessAPIServer
 
 __all__ = ["ControlPlane", "InProcessAPIServer"]
+
+_MODULES: Final = {"ControlPlane": "cluster", "InProcessAPIServer": "inprocess"}
+
+
+def __getattr__(name: str) -> Any:
+    """Load what is asked for: the plugin comes into every pytest session, and most never start a server."""
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
