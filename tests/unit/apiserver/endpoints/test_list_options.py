@@ -1,0 +1,62 @@
+"""Options of lists and watches; what they refuse is tested through the verbs."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.unit.apiserver.reading import PODS, World, request
+
+from steersman.apimachinery.errors import StatusError
+from steersman.apiserver.endpoints.list_options import read_list_options
+from steersman.apiserver.registry.listing import NOT_OLDER_THAN
+
+WORLD = World(PODS)
+
+
+def read(query: dict[str, str], *, watch: bool = False, name: str = ""):
+    return read_list_options(WORLD.served, request(query, namespace="ns", name=name), watch=watch)
+
+
+def test_without_a_query_all_of_the_namespace_is_asked_for():
+    options = read({})
+    assert options.selection.takes_all
+    assert options.selection.scope == "/registry/pods/ns/"
+
+
+@pytest.mark.parametrize("version", ["", "0"])
+def test_a_watch_without_a_version_asks_for_the_state_first(version):
+    options = read({"resourceVersion": version}, watch=True)
+    assert options.send_initial_events is True
+    assert options.match == NOT_OLDER_THAN
+
+
+def test_a_watch_from_a_version_does_not():
+    assert read({"resourceVersion": "5"}, watch=True).send_initial_events is None
+
+
+@pytest.mark.parametrize(("text", "expected"), [("", True), ("yes", True), ("1", True), ("0", False), ("False", False)])
+def test_booleans_are_true_unless_they_say_no(text, expected):
+    assert read({"allowWatchBookmarks": text}).allow_bookmarks is expected
+
+
+def test_a_name_in_the_path_must_fit_the_selector():
+    assert read({}, watch=True, name="a").selection.is_single
+    assert read({"fieldSelector": "metadata.name=a"}, watch=True, name="a").selection.is_single
+    with pytest.raises(StatusError) as refused:
+        read({"fieldSelector": "metadata.name=b"}, watch=True, name="a")
+    assert refused.value.message == "fieldSelector metadata.name doesn't match requested name"
+
+
+names = st.sampled_from(
+    ["limit", "continue", "resourceVersion", "resourceVersionMatch", "labelSelector", "fieldSelector", "watch"]
+    + ["timeoutSeconds", "sendInitialEvents", "shardSelector", "allowWatchBookmarks", "other"]
+)
+
+
+@given(query=st.dictionaries(names, st.text(max_size=20) | st.integers().map(str)), watch=st.booleans())
+def test_no_query_is_worse_than_a_clear_refusal(query, watch):
+    try:
+        read({key: value.encode(errors="ignore").decode() for key, value in query.items()}, watch=watch)
+    except StatusError as error:
+        assert error.code in (400, 422)  # noqa: PT017 — most queries are fine

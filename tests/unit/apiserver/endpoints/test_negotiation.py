@@ -1,0 +1,142 @@
+"""Accept headers."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.unit.apiserver.reading import METADATA, METADATA_LIST, TABLE, request
+
+from steersman.apimachinery.errors import StatusError
+from steersman.apiserver.endpoints.negotiation import (
+    PLAIN,
+    Form,
+    Media,
+    Shape,
+    accepts_gzip,
+    negotiate,
+    negotiate_status,
+)
+
+PROTOBUF = "application/vnd.kubernetes.protobuf"
+KUBECTL = f"{TABLE},application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json"
+
+
+def ask(accept: str = "", *, query: dict[str, str] | None = None, agent: str = "", **how: bool) -> Form:
+    headers = {"user-agent": agent} if agent else {}
+    return negotiate(request(query or {}, accept=accept, headers=headers), **how)
+
+
+@pytest.mark.parametrize(
+    ("accept", "expected"),
+    [
+        ("", PLAIN),
+        ("*/*", PLAIN),
+        ("application/json", PLAIN),
+        (" application/json ; charset=utf-8 , text/html", PLAIN),
+        ("application/yaml", Form(Media.YAML)),
+        ("text/html, application/yaml", Form(Media.YAML)),
+        (TABLE, Form(shape=Shape.TABLE)),
+        (KUBECTL, Form(shape=Shape.TABLE)),
+        ("application/json;as=Table;v=v1beta1;g=meta.k8s.io", Form(Media.JSON, Shape.TABLE, "meta.k8s.io/v1beta1")),
+        ("application/yaml;as=Table;v=v1;g=meta.k8s.io", Form(Media.YAML, Shape.TABLE)),
+        (METADATA, Form(shape=Shape.METADATA)),
+        (METADATA_LIST, Form(shape=Shape.METADATA_LIST)),
+        ("application/json;as=Chart;v=v1;g=meta.k8s.io,application/json", PLAIN),
+        (f"{PROTOBUF},application/json", PLAIN),
+        (f"{PROTOBUF};as=PartialObjectMetadata;v=v1;g=meta.k8s.io", Form(Media.PROTOBUF, Shape.METADATA)),
+        ("application/json;q=0.5,application/yaml", Form(Media.YAML)),
+        ("*/*,application/yaml", Form(Media.YAML)),
+        ("application/json;pretty=1", Form(pretty=True)),
+    ],
+)
+def test_the_first_alternative_that_can_be_met_counts(accept, expected):
+    assert ask(accept) == expected
+
+
+@pytest.mark.parametrize(
+    "accept",
+    [
+        "application/json;as=Chart;v=v1;g=meta.k8s.io",
+        "application/json;as=Table;v=v2;g=meta.k8s.io",
+        "application/json;as=Table",
+        "application/json;v=v1",
+        f"{PROTOBUF};as=Table;v=v1;g=meta.k8s.io",
+        PROTOBUF,
+        "application/json;as=APIGroupDiscoveryList;v=v2;g=apidiscovery.k8s.io",
+    ],
+)
+def test_forms_that_are_not_there_are_406(accept):
+    with pytest.raises(StatusError) as refused:
+        ask(accept)
+    assert refused.value.code == 406
+    assert refused.value.message.startswith("only the following media types are accepted: application/json, ")
+
+
+@pytest.mark.parametrize("accept", ["text/html", "application/*", "Application/JSON", "text/html;q=0.9,image/png"])
+def test_types_that_are_not_there_are_406_in_other_words(accept):
+    with pytest.raises(StatusError) as refused:
+        ask(accept)
+    assert refused.value.message.startswith("406: Not Acceptable\n\nAvailable representations: application/json, ")
+
+
+def test_custom_resources_take_ranges_of_types():
+    assert ask("application/*", is_custom=True) == PLAIN
+    with pytest.raises(StatusError) as refused:
+        ask("text/html", is_custom=True)
+    assert refused.value.message == "only the following media types are accepted: application/json, application/yaml"
+
+
+@pytest.mark.parametrize("accept", ["application/yaml", "application/yaml,application/json", PROTOBUF])
+def test_only_json_has_a_stream(accept):
+    with pytest.raises(StatusError) as refused:
+        ask(accept, stream=True)
+    assert refused.value.message == "only the following media types are accepted: application/json;stream=watch"
+
+
+@pytest.mark.parametrize("accept", ["", "application/json;stream=watch", f"{PROTOBUF};stream=watch,application/json"])
+def test_streams_of_json(accept):
+    assert ask(accept, stream=True) == PLAIN
+
+
+@pytest.mark.parametrize(
+    ("query", "agent", "expected"),
+    [
+        ({}, "", False),
+        ({}, "kubectl/v1.36", False),
+        ({}, "curl/8.5", True),
+        ({}, "Mozilla/5.0 (X11)", True),
+        ({"pretty": "true"}, "", True),
+        ({"pretty": "1"}, "", True),
+        ({"pretty": "false"}, "curl/8.5", False),
+        ({"pretty": "no"}, "", False),
+    ],
+)
+def test_people_and_who_asks_get_lines(query, agent, expected):
+    assert ask(query=query, agent=agent).pretty is expected
+
+
+def test_a_status_is_always_told_somehow():
+    assert negotiate_status(request({}, accept="text/html")) == Form(pretty=True)
+    assert negotiate_status(request({}, accept=TABLE)) == Form(pretty=True)
+    assert negotiate_status(request({}, accept=KUBECTL)) == PLAIN
+    assert negotiate_status(request({}, accept="application/yaml")) == Form(Media.YAML)
+    assert negotiate_status(request({}, accept=PROTOBUF)) == Form(Media.PROTOBUF)
+
+
+@pytest.mark.parametrize(
+    ("header", "expected"),
+    [("gzip", True), ("deflate, gzip", True), ("gzip;q=1", False), ("identity", False), ("", False)],
+)
+def test_gzip(header, expected):
+    assert accepts_gzip(request({}, headers={"accept-encoding": header})) is expected
+
+
+@given(accept=st.text(st.sampled_from('abc/*;,=q.01"as vg\t'), max_size=40), stream=st.booleans(), custom=st.booleans())
+def test_no_header_is_worse_than_406(accept, stream, custom):
+    try:
+        form = ask(accept, stream=stream, is_custom=custom)
+    except StatusError as error:
+        assert error.code == 406  # noqa: PT017 — some texts are fine
+    else:
+        assert isinstance(form, Form)

@@ -1,0 +1,51 @@
+"""Views of single objects; what they make of lists and events is tested through the verbs."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from tests.unit.apiserver.reading import PODS, World
+
+from steersman.apimachinery.errors import StatusError
+from steersman.apiserver.endpoints.negotiation import Form, Shape
+from steersman.apiserver.endpoints.views import MetadataView, ObjectView, TableView, bookmark_tree, view_of
+
+
+async def one(world: World):
+    await world.put("a", labels={"app": "x"}, spec={"nodeName": "n"})
+    await world.cache.ready()
+    return world.cache.snapshot()[0]
+
+
+async def test_each_view_of_an_entry_is_the_view_of_its_tree():
+    world = World(PODS)
+    entry = await one(world)
+    tree = world.served.tree(entry)
+    for view in (
+        ObjectView(world.served),
+        MetadataView(world.served, "meta.k8s.io/v1"),
+        TableView(world.served, "meta.k8s.io/v1", include="Object"),
+        TableView(world.served, "meta.k8s.io/v1", include="None"),
+        TableView(world.served, "meta.k8s.io/v1", include=""),
+    ):
+        assert json.loads(view.whole(entry)) == json.loads(view.whole_of(tree))
+
+
+async def test_a_list_asked_for_as_an_object_is_406():
+    world = World(PODS)
+    for shape, is_list in ((Shape.METADATA, True), (Shape.METADATA_LIST, False)):
+        with pytest.raises(StatusError) as refused:
+            view_of(world.served, Form(shape=shape), is_list=is_list)
+        assert refused.value.code == 406
+
+
+async def test_bookmarks_hold_nothing_but_a_version_and_what_go_always_writes():
+    tree = bookmark_tree(World(PODS).served, 7, ends_initial_events=True)
+    assert tree == {
+        "kind": "Pod",
+        "apiVersion": "v1",
+        "metadata": {"resourceVersion": "7", "annotations": {"k8s.io/initial-events-end": "true"}},
+        "spec": {"containers": None},
+        "status": {},
+    }
