@@ -35,7 +35,12 @@ class Resources:
         self._tasks = Supervisor("registry")
         dice = Random()  # noqa: S311 — names and choices that others may guess
         self.registry = Registry(
-            store, clock=clock, tasks=self._tasks, dice=dice, strategies=_strategies(options, store, dice)
+            store,
+            clock=clock,
+            tasks=self._tasks,
+            dice=dice,
+            strategies=_strategies(options, store, dice),
+            min_request_timeout_seconds=options.min_request_timeout_seconds,
         )
         self.admission = AdmissionChain(_plugins(options, self.registry, dice))
         self.router = Router(self.registry, admission=self.admission, authorizer=authorizer)

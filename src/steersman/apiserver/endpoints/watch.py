@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from steersman.apiserver.registry.wakeups import Woken
     from steersman.asynckit.clock import Timer
 
-#: A watch that names no timeout ends after one to two times this, by chance: as ``--min-request-timeout``.
-MIN_REQUEST_TIMEOUT_SECONDS: Final = 1800.0
 #: Upstream's ``defaultBookmarkFrequency``, and how long before a watch's end the last bookmark comes.
 BOOKMARK_SECONDS: Final = 60.0
 _BEFORE_END_SECONDS: Final = 2.0
@@ -283,7 +281,7 @@ class WatchStream:
         asked = self._options.timeout_seconds
         if asked:
             return min(asked, _TIMEOUT_MAX_SECONDS)
-        return MIN_REQUEST_TIMEOUT_SECONDS * (1 + self._served.random())
+        return self._cache.min_request_timeout_seconds * (1 + self._served.random())
 
     def _next_bookmark(self) -> float:
         """When the next bookmark is due; never, when the watch ends before."""

@@ -74,6 +74,7 @@ class Registry:
         strategies: Mapping[str, Callable[[], Strategy]] | None = None,
         event_ttl_seconds: int = EVENT_TTL_SECONDS,
         remote: bool = False,
+        min_request_timeout_seconds: float = 1800.0,
     ) -> None:
         """``strategies``: group resource → how to make its strategy, of kinds that need something to work with."""
         self.store: Final = store
@@ -83,6 +84,7 @@ class Registry:
         self._strategies: Final = dict(strategies or {})
         self._event_ttl_seconds: Final = event_ttl_seconds
         self._remote: Final = remote
+        self._min_request_timeout_seconds: Final = min_request_timeout_seconds
         built_in = table().resources if resources is None else tuple(resources)
         #: What may be asked for; custom resources are not here, they are served as soon as they are known.
         self._built_in: Final = {(r.group, r.version, r.name): r for r in built_in}
@@ -151,6 +153,7 @@ class Registry:
             tasks=self._tasks,
             namespaced=resource.namespaced,
             remote=self._remote,
+            min_request_timeout_seconds=self._min_request_timeout_seconds,
         )
         objects = ObjectStore(
             self.store,

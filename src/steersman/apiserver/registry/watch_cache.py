@@ -15,7 +15,7 @@ import asyncio
 import logging
 from bisect import bisect_left, insort
 from operator import attrgetter, itemgetter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 from weakref import WeakValueDictionary
 
 from steersman.apimachinery.errors import too_large_resource_version, too_many_requests
@@ -47,6 +47,19 @@ _number: Final = itemgetter(0)
 _key: Final = attrgetter("key")
 
 
+class Follower(Protocol):
+    """Keeps something up to date that is made of all objects of a cache (an index); called in step with the cache."""
+
+    def reset(self, entries: list[Entry]) -> None:
+        """These are all; whatever was told before counts no longer."""
+
+    def put(self, entry: Entry) -> None:
+        """A new object, or a new state of one."""
+
+    def remove(self, key: str) -> None:
+        """An object has gone."""
+
+
 class WatchCache:
     """All objects under ``prefix`` (``/registry/pods/``) and their recent changes. Starts with the first ``ready``."""
 
@@ -61,6 +74,7 @@ class WatchCache:
         namespaced: bool = True,
         remote: bool = False,
         ring: ChangeRing | None = None,
+        min_request_timeout_seconds: float = 1800.0,
     ) -> None:
         #: Ends in ``/``.
         self.prefix = prefix
@@ -68,10 +82,14 @@ class WatchCache:
         self.namespaced = namespaced
         #: The store lies in another process: its sinks run after writes are answered.
         self.remote = remote
+        #: A watch that names no timeout ends after one to two times this, by chance.
+        self.min_request_timeout_seconds = min_request_timeout_seconds
         self.ring = ring or ChangeRing(0)
         self.wakeups = Wakeups(prefix, clock=clock)
         #: What the watches of now read; shared among those that ask alike.
         self.feeds: WeakValueDictionary[tuple[object, ...], Feed] = WeakValueDictionary()
+        #: Told of every change before anybody else is.
+        self._followers: list[Follower] = []
         self._store = store
         self.clock = clock
         self._tasks = tasks
@@ -108,6 +126,12 @@ class WatchCache:
         if not self._filled:
             raise too_many_requests("storage is (re)initializing", retry_after_seconds=1)
 
+    def follow(self, follower: Follower) -> None:
+        """Tell ``follower`` of all objects, at once when the cache is filled, and from then on of their changes."""
+        self._followers.append(follower)
+        if self._filled:
+            follower.reset(self._ordered)
+
     def close(self) -> None:
         """Stop following the store and end all watches. Idempotent."""
         self.closed = True
@@ -138,6 +162,8 @@ class WatchCache:
             self._ordered = entries
             self._applied = revision
             self.ring.clear(revision)
+            for follower in self._followers:
+                follower.reset(entries)
             self._subscription = await self._store.watch(
                 self.prefix, self._apply, after_revision=revision, on_lost=self._lost
             )
@@ -215,8 +241,12 @@ class WatchCache:
             if previous is None:
                 return None
             self._remove(key)
+            for follower in self._followers:
+                follower.remove(key)
             return Change(EventType.DELETED, previous.at(revision), previous, revision)
         self._put(key, entry, known=previous is not None)
+        for follower in self._followers:
+            follower.put(entry)
         return Change(EventType.MODIFIED if previous is not None else EventType.ADDED, entry, previous, revision)
 
     def _put(self, key: str, entry: Entry, *, known: bool) -> None:

@@ -49,8 +49,20 @@ def test_a_name_in_the_path_must_fit_the_selector():
 
 
 names = st.sampled_from(
-    ["limit", "continue", "resourceVersion", "resourceVersionMatch", "labelSelector", "fieldSelector", "watch"]
-    + ["timeoutSeconds", "sendInitialEvents", "shardSelector", "allowWatchBookmarks", "other"]
+    [
+        "limit",
+        "continue",
+        "resourceVersion",
+        "resourceVersionMatch",
+        "labelSelector",
+        "fieldSelector",
+        "watch",
+        "timeoutSeconds",
+        "sendInitialEvents",
+        "shardSelector",
+        "allowWatchBookmarks",
+        "other",
+    ]
 )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -29,7 +31,7 @@ def test_each_object_is_in_exactly_one_of_equal_shares(uid, parts):
     bounds = [(1 << 64) * part // parts for part in range(parts + 1)]
     tests = [
         parse_shard_selector(f"shardRange(object.metadata.uid, '{start:#x}', '{end:#x}')")
-        for start, end in zip(bounds, bounds[1:], strict=False)
+        for start, end in itertools.pairwise(bounds)
     ]
     assert sum(test(entry(uid.encode(errors="ignore").decode())) for test in tests) == 1
 

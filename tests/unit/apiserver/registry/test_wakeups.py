@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 from steersman.apiserver.registry.wakeups import Wakeups
 from steersman.asynckit.clock import FakeClock
 
@@ -52,7 +50,7 @@ async def test_a_round_that_took_long_puts_off_the_next():
     wakeups.wait(PREFIX)
     touch(wakeups, PREFIX + "ns/a")
     clock._elapsed += 0.01  # what those woken take before the loop comes back
-    await asyncio.sleep(0)
+    await clock.advance(0)
     second = wakeups.wait(PREFIX)
     touch(wakeups, PREFIX + "ns/b")
     await clock.advance(0.009)
