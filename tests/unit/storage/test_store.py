@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+import pytest
+
+from steersman.storage import store
+from steersman.storage.store import Compacted, Conflict, FutureRevision, KeyValue, StoreError
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (Conflict("/a", KeyValue("/a", b"secret", 1, 7)), "/a: is at revision 7"),
+        (Conflict("/a", None), "/a: is at revision none (absent)"),
+        (Compacted(3, 9), "revision 3 has been compacted, the oldest kept is 9"),
+        (FutureRevision(9, 3), "revision 9 is in the future, the store is at 3"),
+    ],
+)
+def test_an_error_says_what_was_asked_and_what_is(error, message):
+    assert str(error) == message
+
+
+def test_all_errors_have_one_base():
+    errors = [kind for kind in vars(store).values() if isinstance(kind, type) and issubclass(kind, Exception)]
+    assert len(errors) == 6
+    assert all(issubclass(kind, StoreError) for kind in errors)
+
+
+def test_records_cannot_be_changed():
+    kv = KeyValue("/a", b"1", 1, 1)
+    with pytest.raises(AttributeError):
+        kv.value = b"2"
