@@ -13,7 +13,22 @@ from steersman.testing import InProcessAPIServer
 SEEDS = 8
 REQUESTS = 400
 
-METHODS = ["GET", "GET", "GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "PROPFIND"]
+METHODS = [
+    "GET",
+    "GET",
+    "GET",
+    "POST",
+    "PUT",
+    "PATCH",
+    "DELETE",
+    "HEAD",
+    "OPTIONS",
+    "PROPFIND",
+    "POST",
+    "PUT",
+    "PATCH",
+    "PATCH",
+]
 RESOURCES = {
     "/api/v1": ["pods", "configmaps", "services", "secrets", "events", "replicationcontrollers", "serviceaccounts", "endpoints",
                 "persistentvolumeclaims", "limitranges", "resourcequotas", "podtemplates", "bindings", "nodes", "namespaces"],
@@ -29,7 +44,7 @@ RESOURCES = {
 }  # fmt: skip
 PATHS = ["/", "/apis", "/api", "/apis/apps", "/apis/apps/v1", "/openapi/v3", "/openapi/v2", "/openapi/v3/api/v1", "/version",
          "/healthz", "/readyz/etcd", "/metrics", "/openid/v1/jwks", "/logs", "/api/v2/pods"]  # fmt: skip
-NAMES = ["a", "a", "a", "default", "a.b", "x" * 254]
+NAMES = ["a", "a", "a", "a", "a", "b", "default", "a.b", "x" * 254]
 SUBRESOURCES = [
     "status",
     "scale",
@@ -85,24 +100,47 @@ ACCEPTS = ["", "", "", "", "application/json", "application/yaml", "*/*", "appli
 TYPES = ["application/json", "application/json", "application/json", "application/yaml", "application/merge-patch+json", "application/json-patch+json",
          "application/strategic-merge-patch+json", "application/apply-patch+yaml", "text/plain", "", "application/json;charset=x",
          "application/vnd.kubernetes.protobuf"]  # fmt: skip
-BODIES = ['{"metadata":{"name":"a"}}', '{"metadata":{"name":"a"}}', '{"metadata":{"generateName":"b-"}}', "", "{}", "[]", "null", "1", '"a"', "{", "a: b", "- a", "\x00", '{"metadata":{}}', '{"metadata":{"name":"a"}}',
+BODIES = ["", "{}", "[]", "null", "1", '"a"', "{", "a: b", "- a", "\x00", '{"metadata":{}}', '{"metadata":{"name":"a"}}',
           '{"metadata":null}', '{"metadata":[]}', '{"kind":"Pod","apiVersion":"v1"}', '[{"op":"add","path":"/data","value":1}]',
           '[{"op":"x"}]', '{"spec":{"replicas":"x"}}', '{"$patch":"delete"}', '{"a":NaN}', "{" * 300, '{"a":1,"a":2}',
           '{"metadata":{"name":"a","namespace":"other"}}', '{"metadata":{"generateName":"g-"},"data":{"a":"b"}}', "k8s\x00"]  # fmt: skip
 
 
+PATCH_TYPES = ["application/merge-patch+json", "application/strategic-merge-patch+json", "application/apply-patch+yaml",
+               "application/json-patch+json"]  # fmt: skip
+OBJECTS = ['{"metadata":{"name":"a"}}', '{"metadata":{"name":"b"}}', '{"metadata":{"generateName":"c-"}}',
+           '{"metadata":{"name":"a","labels":{"a":"b"}},"data":{"a":"b"}}', '{"spec":{"replicas":2}}', '{"status":{}}',
+           '{"metadata":{"name":"b"},"spec":{"containers":[{"name":"c","image":"i"}]}}', '{"spec":null}',
+           '[{"op":"add","path":"/metadata/labels","value":{"a":"b"}}]', '{"metadata":{"finalizers":["a/b"]}}',
+           '{"spec":{"containers":[{"name":"c","$patch":"delete"}]}}', '{"metadata":{"resourceVersion":"1"}}',
+           '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"z":"1"}}',
+           '{"apiVersion":"autoscaling/v1","kind":"Scale","spec":{"replicas":3}}']  # fmt: skip
+_DEFAULT = "/api/v1/namespaces/default"
+_APPS = "/apis/apps/v1/namespaces/default"
+_TEMPLATE = '{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}'
+THERE = {
+    f"{_DEFAULT}/configmaps": '{"metadata":{"name":"a"},"data":{"a":"b"}}',
+    f"{_DEFAULT}/serviceaccounts": '{"metadata":{"name":"default"}}',
+    f"{_DEFAULT}/pods": '{"metadata":{"name":"a"},"spec":{"containers":[{"name":"c","image":"i"}]}}',
+    f"{_DEFAULT}/services": '{"metadata":{"name":"a"},"spec":{"ports":[{"port":80}]}}',
+    f"{_APPS}/deployments": f'{{"metadata":{{"name":"a"}},"spec":{{"selector":{{"matchLabels":{{"a":"b"}}}},"template":{_TEMPLATE}}}}}',
+    "/apis/batch/v1/namespaces/default/jobs": '{"metadata":{"name":"a"},"spec":{"template":'
+    '{"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i"}]}}}}',
+}
+
+
 def made_up_path(dice: random.Random) -> str:
-    """Mostly the path of something that exists; one in six has a segment that is odd, missing or twice."""
+    """Mostly the path of something that exists; one in ten has a segment that is odd, missing or twice."""
     if dice.random() < 0.1:
         return dice.choice(PATHS)
     root = dice.choice([*RESOURCES, "/api/v1", "/api/v1", "/apis/apps/v1"])
-    parts = [] if dice.random() < 0.2 else ["namespaces", dice.choice(["default", "default", "kube-system", "none"])]
+    parts = [] if dice.random() < 0.15 else ["namespaces", dice.choice(["default", "default", "default", "default", "none"])]
     parts.append(dice.choice(RESOURCES[root]))
     if dice.random() < 0.6:
         parts.append(dice.choice(NAMES))
-        if dice.random() < 0.4:
+        if dice.random() < 0.25:
             parts.append(dice.choice(SUBRESOURCES))
-    if dice.random() < 0.17:
+    if dice.random() < 0.1:
         at = dice.randrange(len(parts))
         parts[at : at + dice.randrange(2)] = dice.choices(ODD, k=dice.randrange(3))
     return "/".join([root, *parts])
@@ -110,17 +148,32 @@ def made_up_path(dice: random.Random) -> str:
 
 def made_up(dice: random.Random) -> tuple[str, str, bytes, dict[str, str]]:
     """Method, target, body and headers."""
-    names = dice.choices(list(PARAMETERS), k=dice.randrange(4))
+    path = made_up_path(dice)
+    method = dice.choice(METHODS)
+    names = dice.choices(list(PARAMETERS), k=dice.choice([0, 0, 1, 2, 3]))
     # A watch without an end would wait for one.
     pairs = [f"{name}={quote(dice.choice(PARAMETERS[name]))}" for name in names] + ["timeoutSeconds=1"]
-    headers = {"accept": dice.choice(ACCEPTS), "content-type": dice.choice(TYPES)}
-    return dice.choice(METHODS), f"{made_up_path(dice)}?{'&'.join(pairs)}", dice.choice(BODIES).encode(), headers
+    usual = PATCH_TYPES if method == "PATCH" else ["application/json"]
+    headers = {
+        "accept": dice.choice(ACCEPTS) if dice.random() < 0.2 else "application/json",
+        "content-type": dice.choice(TYPES if dice.random() < 0.2 else usual),
+    }
+    body = dice.choice(BODIES if dice.random() < 0.5 else OBJECTS)
+    return method, f"{path}?{'&'.join(pairs)}", body.encode(), headers
+
+
+async def fill(server: InProcessAPIServer) -> None:
+    """Objects for the requests to meet."""
+    for path, body in THERE.items():
+        made = await server.request("POST", path, body=body.encode())
+        assert made.code == 201, made.body
 
 
 @pytest.mark.parametrize("seed", range(SEEDS))
 async def test_no_request_made_up_from_the_grammar_is_a_fault_of_the_server(seed, caplog):
     dice = random.Random(seed)
     async with InProcessAPIServer() as server:
+        await fill(server)
         for _ in range(REQUESTS):
             method, target, body, headers = made_up(dice)
             async with server.open(method, target, body=body, headers=headers) as exchange:
