@@ -51,6 +51,11 @@ class DaemonSetStrategy(Strategy):
             rolling.setdefault("maxSurge", 0)
         if spec.get("revisionHistoryLimit") is None:
             spec["revisionHistoryLimit"] = 10
+        # shown on every object, so that whoever writes one owns it
+        metadata = obj.setdefault("metadata", {})
+        if metadata.get("annotations") is None:
+            metadata["annotations"] = {}
+        metadata["annotations"].setdefault(TEMPLATE_GENERATION, "0")
 
     def prepare_for_create(self, ctx: RequestContext, obj: Tree) -> None:
         super().prepare_for_create(ctx, obj)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apiserver.registry import columns
+from steersman.apiserver.registry.apps.warnings import name_warnings
+from steersman.apiserver.registry.batch.cronjob_validation import validate_cron_job, validate_cron_job_update
 from steersman.apiserver.registry.podspec.defaults import default_pod_template
 from steersman.apiserver.registry.strategy import Column, Strategy, Tree
 
@@ -12,7 +14,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
+    from steersman.apimachinery.field import FieldError
     from steersman.apiserver.request import RequestContext
+
+
+_ZONE_IN_SCHEDULE: Final = (
+    "CRON_TZ or TZ used in spec.spec.schedule is not officially supported, see "
+    "https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details"
+)
 
 
 class CronJobStrategy(Strategy):
@@ -46,15 +55,16 @@ class CronJobStrategy(Strategy):
         if spec.get("failedJobsHistoryLimit") is None:
             spec["failedJobsHistoryLimit"] = 1
 
+    def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
+        return list(validate_cron_job(obj))
+
+    def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
+        return list(validate_cron_job_update(obj, old))
+
     def warnings(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> Sequence[str]:
-        schedule = obj["spec"].get("schedule", "")
-        if "TZ" in schedule and (old is None or old["spec"].get("schedule") != schedule):
-            return [
-                "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"
-                if old is None
-                else "CRON_TZ or TZ used in schedule is not officially supported, see https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details"
-            ]
-        return ()
+        if old is None:
+            return list(name_warnings(obj))
+        return [_ZONE_IN_SCHEDULE] if "TZ" in (obj["spec"].get("schedule") or "") else ()
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         spec, status = obj["spec"], obj.get("status") or {}

@@ -5,6 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apiserver.registry import columns
+from steersman.apiserver.registry.apps.warnings import name_warnings
+from steersman.apiserver.registry.batch.job_status_validation import validate_job_status
+from steersman.apiserver.registry.batch.job_validation import (
+    NAME_LABELS,
+    UID_LABELS,
+    validate_job,
+    validate_job_update,
+)
+from steersman.apiserver.registry.conditions import has_condition
 from steersman.apiserver.registry.podspec.defaults import default_pod_template
 from steersman.apiserver.registry.strategy import Column, Strategy, Tree
 
@@ -12,16 +21,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
+    from steersman.apimachinery.field import FieldError
     from steersman.apiserver.request import RequestContext
 
 _INT32_MAX: Final = 2**31 - 1
 _MANY_INDEXES: Final = (
-    "In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, "
+    "spec: In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, "
     "Kubernetes might not be able to track completedIndexes when a big number of indexes fail"
 )
-#: Labels that tie pods to their Job, each in its old form and with the prefix.
-UID_LABELS: Final = ("controller-uid", "batch.kubernetes.io/controller-uid")
-NAME_LABELS: Final = ("job-name", "batch.kubernetes.io/job-name")
 
 
 class JobStrategy(Strategy):
@@ -30,6 +37,7 @@ class JobStrategy(Strategy):
     group_resource = "jobs.batch"
     has_generation = True
     default_propagation = "orphan"
+    metadata_checks_on_update = (1, 1)
     delete_warning = (
         "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set"
         " propagationPolicy=Orphan to suppress this warning"
@@ -62,6 +70,15 @@ class JobStrategy(Strategy):
         if not obj["spec"].get("manualSelector"):
             generate_selector(obj)
 
+    def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
+        return list(validate_job(obj))
+
+    def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
+        return list(validate_job_update(obj, old))
+
+    def validate_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
+        return list(validate_job_status(obj, old))
+
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         spec = obj["spec"]
         template = (spec.get("template") or {}).get("spec")
@@ -77,11 +94,14 @@ class JobStrategy(Strategy):
         ]
 
     def warnings(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> Sequence[str]:
+        if old is not None:
+            return ()
+        warnings = list(name_warnings(obj))
         spec = obj["spec"]
         indexed = spec.get("completionMode") == "Indexed"
         if indexed and (spec.get("completions") or 0) > 100_000 and (spec.get("parallelism") or 0) > 10_000:
-            return [_MANY_INDEXES]
-        return ()
+            warnings.append(_MANY_INDEXES)
+        return warnings
 
 
 def default_job_spec(spec: Tree) -> None:
@@ -121,23 +141,19 @@ def generate_selector(obj: Tree) -> None:
     selector.setdefault("matchLabels", {}).setdefault(UID_LABELS[1], metadata["uid"])
 
 
-def _condition(obj: Tree, type_: str) -> bool:
-    conditions = (obj.get("status") or {}).get("conditions") or ()
-    return any(c.get("type") == type_ and c.get("status") == "True" for c in conditions)
-
-
 def _status(obj: Tree) -> str:
-    if _condition(obj, "Complete"):
+    status = obj.get("status")
+    if has_condition(status, "Complete"):
         return "Complete"
-    if _condition(obj, "Failed"):
+    if has_condition(status, "Failed"):
         return "Failed"
     if obj["metadata"].get("deletionTimestamp"):
         return "Terminating"
-    if _condition(obj, "Suspended"):
+    if has_condition(status, "Suspended"):
         return "Suspended"
-    if _condition(obj, "FailureTarget"):
+    if has_condition(status, "FailureTarget"):
         return "FailureTarget"
-    return "SuccessCriteriaMet" if _condition(obj, "SuccessCriteriaMet") else "Running"
+    return "SuccessCriteriaMet" if has_condition(status, "SuccessCriteriaMet") else "Running"
 
 
 def _completions(obj: Tree) -> str:
