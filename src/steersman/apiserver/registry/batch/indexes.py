@@ -1,0 +1,77 @@
+"""Sets of indexes as Indexed Jobs write them: ``1,3-5,7``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from steersman.apimachinery.gotext import quote
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Interval = tuple[int, int]
+
+
+class IndexesError(ValueError):
+    """A text is no set of indexes; says why."""
+
+
+def parse_interval(text: str, completions: int) -> Interval:
+    """``3`` or ``3-5``, both ends included. Raises ``IndexesError``."""
+    limits = text.split("-")
+    if len(limits) > 2:
+        raise IndexesError(
+            f"the fragment {quote(text)} violates the requirement that an index interval can have at most two parts"
+            " separated by '-'"
+        )
+    first = _index(limits[0], completions)
+    if len(limits) == 1:
+        return first, first
+    last = _index(limits[1], completions)
+    if first >= last:
+        raise IndexesError(f"non-increasing order, previous: {first}, current: {last}")
+    return first, last
+
+
+def _index(text: str, completions: int) -> int:
+    digits = text[1:] if text[:1] in ("+", "-") else text
+    if not (digits.isascii() and digits.isdigit()):
+        raise IndexesError(f"cannot convert string to integer for index: {quote(text)}")
+    index = int(text)
+    if index >= completions:
+        raise IndexesError(f"too large index: {quote(text)}")
+    return index
+
+
+def count_indexes(text: str, completions: int) -> int:
+    """How many indexes a text names, in increasing order. Raises ``IndexesError``."""
+    total, last = 0, None
+    for fragment in text.split(",") if text else ():
+        first, end = parse_interval(fragment, completions)
+        if last is not None and last >= first:
+            raise IndexesError(f"non-increasing order, previous: {last}, current: {first}")
+        total += end - first + 1
+        last = end
+    return total
+
+
+def first_overlap(left: str, right: str, completions: int) -> int | None:
+    """The first index that both texts name. What cannot be read in them is passed over."""
+    ours, theirs = _readable(left, completions), _readable(right, completions)
+    mine, other = next(ours, None), next(theirs, None)
+    while mine is not None and other is not None:
+        if mine[0] <= other[1] and other[0] <= mine[1]:
+            return max(mine[0], other[0])
+        if mine[0] <= other[0]:
+            mine = next(ours, None)
+        else:
+            other = next(theirs, None)
+    return None
+
+
+def _readable(text: str, completions: int) -> Iterator[Interval]:
+    for fragment in text.split(",") if text else ():
+        try:
+            yield parse_interval(fragment, completions)
+        except IndexesError:
+            continue
