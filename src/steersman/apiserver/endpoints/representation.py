@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import asyncio
 import zlib
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from steersman.apimachinery import meta_protobuf
 from steersman.apimachinery.codec import encode, prettify
 from steersman.apiserver.endpoints.negotiation import PLAIN, Media, accepts_gzip, negotiate_status
-from steersman.apiserver.endpoints.views import view_of
+from steersman.apiserver.endpoints.views import tree_bytes, view_of
 from steersman.apiserver.http import Response
 from steersman.apiserver.registry.entry import Entry
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Sequence
 
     from steersman.apimachinery.errors import StatusError
     from steersman.apiserver.endpoints.negotiation import Form
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from steersman.apiserver.http import Request
     from steersman.apiserver.registry.entry import Tree
     from steersman.apiserver.registry.served import ServedResource
+    from steersman.apiserver.registry.strategy import Column
 
 #: Larger answers are compressed for those who accept it, as upstream's ``defaultGzipThresholdBytes``.
 GZIP_ABOVE_BYTES: Final = 128 * 1024
@@ -61,9 +62,23 @@ async def render_object(
     return await _whole(request, form, body, code=code)
 
 
-async def render_tree(request: Request, tree: Tree, *, form: Form, code: int = 200) -> Response:
-    """A tree of another kind than the resource's (a Status, a Scale): whole, whatever shape was asked for."""
-    return await _whole(request, form, encode(tree), code=code)
+async def render_tree(
+    request: Request,
+    tree: Tree,
+    *,
+    form: Form,
+    code: int = 200,
+    columns: Sequence[Column] = (),
+    cells: list[Any] | None = None,
+) -> Response:
+    """A tree of another kind than the resource's: a Status, whole whatever shape was asked for, or an object.
+
+    Objects (a Scale) come with ``columns`` and ``cells`` and take every shape. Raises as ``render_object``.
+    """
+    if cells is None:
+        return await _whole(request, form, encode(tree), code=code)
+    include = request.param("includeObject")
+    return await _whole(request, form, tree_bytes(tree, form, columns=columns, cells=cells, include=include), code=code)
 
 
 async def render_list(

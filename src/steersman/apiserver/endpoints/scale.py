@@ -15,6 +15,8 @@ from steersman.apiserver.endpoints.body import ObjectDecoder, kin_of
 from steersman.apiserver.endpoints.negotiation import negotiate
 from steersman.apiserver.endpoints.representation import render_tree
 from steersman.apiserver.endpoints.target import Target
+from steersman.apiserver.registry.columns import age
+from steersman.apiserver.registry.strategy import Column
 from steersman.schema.decoding import decode
 from steersman.schema.loader import struct_for
 
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     Tree = dict[str, Any]
 
 KIND: Final = "Scale"
+_COLUMNS: Final = (Column("Name"), Column("Desired", "integer"), Column("Available", "integer"), Column("Age"))
 _IDENTITY: Final = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
 _SELECTOR_PARTS: Final = frozenset({"matchLabels", "matchExpressions"})
 
@@ -122,7 +125,10 @@ class ScaleTarget(Target):
         return super().attributes(ctx, self.scale_of(tree), old_scale, options, name)
 
     async def render(self, request: Request, entry: Entry, *, form: Form, code: int = 200) -> Response:
-        return await render_tree(request, self.scale_of(self.objects.layout.tree(entry)), form=form, code=code)
+        scale = self.scale_of(self.objects.layout.tree(entry))
+        replicas = [scale[part].get("replicas", 0) for part in ("spec", "status")]
+        cells = [scale["metadata"]["name"], *replicas, age(scale, self.served.clock.now())]
+        return await render_tree(request, scale, form=form, code=code, columns=_COLUMNS, cells=cells)
 
 
 async def get_scale(target: ScaleTarget, request: Request) -> Response:

@@ -17,9 +17,13 @@ from steersman.apiserver.registry.entry import object_head
 from steersman.schema.decoding import zero
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from steersman.apimachinery.errors import StatusError
     from steersman.apiserver.endpoints.negotiation import Form
     from steersman.apiserver.registry.entry import Entry, Tree
     from steersman.apiserver.registry.served import ServedResource
+    from steersman.apiserver.registry.strategy import Column
 
 
 class View(Protocol):
@@ -169,17 +173,53 @@ class TableView:
         )
 
     def _columns(self) -> bytes:
-        columns: list[dict[str, Any]] = [
-            {
-                "name": column.name,
-                "type": column.type,
-                "format": column.format,
-                "description": column.description,
-                "priority": column.priority,
-            }
-            for column in self._served.strategy.columns
-        ]
-        return encode(columns)
+        return _definitions(self._served.strategy.columns)
+
+
+def _definitions(columns: Iterable[Column]) -> bytes:
+    rows: list[dict[str, Any]] = [
+        {
+            "name": column.name,
+            "type": column.type,
+            "format": column.format,
+            "description": column.description,
+            "priority": column.priority,
+        }
+        for column in columns
+    ]
+    return encode(rows)
+
+
+def tree_bytes(tree: Tree, form: Form, *, columns: Sequence[Column], cells: list[Any], include: str) -> bytes:
+    """A tree of a kind that has no resource of its own (a Scale) in the shape asked for. Raises as ``view_of``."""
+    match form.shape:
+        case Shape.OBJECT:
+            return encode(tree)
+        case Shape.METADATA_LIST:
+            raise _unfit(form.shape, f"is not a list ({tree['kind']})")
+        case Shape.METADATA:
+            return _partial(tree, form.meta_version)
+        case Shape.TABLE:
+            _check_include(include)
+            shown = {"Object": encode(tree), "None": b"null"}.get(include) or _partial(tree, form.meta_version)
+            row = b'{"cells":%b,"object":%b}' % (encode(cells), shown)
+            metadata = encode({"resourceVersion": tree["metadata"].get("resourceVersion", "")})
+            head = object_head(Shape.TABLE, form.meta_version)
+            return b'%b"metadata":%b,"columnDefinitions":%b,"rows":[%b]}' % (head, metadata, _definitions(columns), row)
+
+
+def _partial(tree: Tree, api_version: str) -> bytes:
+    return b'%b"metadata":%b}' % (object_head(Shape.METADATA, api_version), encode(tree["metadata"]))
+
+
+def _check_include(include: str) -> None:
+    if include not in ("", "Metadata", "Object", "None"):
+        fault = invalid("includeObject", include, "must be 'Metadata', 'Object', 'None', or empty")
+        raise bad_request(f"Unable to convert to Table as requested: {fault}")
+
+
+def _unfit(shape: Shape, why: str) -> StatusError:
+    return failure(406, Reason.NOT_ACCEPTABLE, f"you requested {shape}, but the requested object {why}")
 
 
 def view_of(served: ServedResource, form: Form, *, include: str = "", is_list: bool = False) -> View:
@@ -188,15 +228,12 @@ def view_of(served: ServedResource, form: Form, *, include: str = "", is_list: b
         case Shape.OBJECT:
             return ObjectView(served)
         case Shape.TABLE:
-            if include not in ("", "Metadata", "Object", "None"):
-                fault = invalid("includeObject", include, "must be 'Metadata', 'Object', 'None', or empty")
-                raise bad_request(f"Unable to convert to Table as requested: {fault}")
+            _check_include(include)
             return TableView(served, form.meta_version, include=include)
         case Shape.METADATA | Shape.METADATA_LIST:
             if is_list != (form.shape is Shape.METADATA_LIST):
                 what = f"is a list ({served.list_kind})" if is_list else f"is not a list ({served.resource.kind})"
-                message = f"you requested {form.shape}, but the requested object {what}"
-                raise failure(406, Reason.NOT_ACCEPTABLE, message)
+                raise _unfit(form.shape, what)
             return MetadataView(served, form.meta_version)
 
 

@@ -9,7 +9,15 @@ from tests.unit.apiserver.reading import PODS, World
 
 from steersman.apimachinery.errors import StatusError
 from steersman.apiserver.endpoints.negotiation import Form, Shape
-from steersman.apiserver.endpoints.views import MetadataView, ObjectView, TableView, bookmark_tree, view_of
+from steersman.apiserver.endpoints.views import (
+    MetadataView,
+    ObjectView,
+    TableView,
+    bookmark_tree,
+    tree_bytes,
+    view_of,
+)
+from steersman.apiserver.registry.strategy import Column
 
 
 async def one(world: World):
@@ -48,4 +56,32 @@ async def test_bookmarks_hold_nothing_but_a_version_and_what_go_always_writes():
         "metadata": {"resourceVersion": "7", "annotations": {"k8s.io/initial-events-end": "true"}},
         "spec": {"containers": None},
         "status": {},
+    }
+
+
+@pytest.mark.parametrize(
+    ("shape", "include", "shown"),
+    [
+        (Shape.TABLE, "", "PartialObjectMetadata"),
+        (Shape.TABLE, "Object", "Scale"),
+        (Shape.TABLE, "None", None),
+    ],
+)
+def test_kinds_without_a_resource_have_tables_too(shape, include, shown):
+    scale = {"kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": {"name": "a", "resourceVersion": "3"}}
+    raw = tree_bytes(scale, Form(shape=shape), columns=[Column("Name")], cells=["a"], include=include)
+    table = json.loads(raw)
+    assert table["metadata"] == {"resourceVersion": "3"}
+    assert [column["name"] for column in table["columnDefinitions"]] == ["Name"]
+    assert table["rows"][0]["cells"] == ["a"]
+    assert (table["rows"][0]["object"] or {}).get("kind") == shown
+
+
+def test_kinds_without_a_resource_show_their_metadata():
+    scale = {"kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": {"name": "a"}, "spec": {}}
+    raw = tree_bytes(scale, Form(shape=Shape.METADATA), columns=(), cells=[], include="")
+    assert json.loads(raw) == {
+        "kind": "PartialObjectMetadata",
+        "apiVersion": "meta.k8s.io/v1",
+        "metadata": {"name": "a"},
     }
