@@ -97,9 +97,9 @@ class Attributes:
     def forbidden(self, why: str) -> StatusError:
         """403 as plugins say it (``admission.NewForbidden``): of the resource and the object's name."""
         name = self.name
-        if not name and self.object is not None:
-            metadata = self.object["metadata"]
-            name = metadata.get("name") or (metadata.get("generateName") or "")
+        if not name:
+            metadata = {} if self.object is None else self.object["metadata"]
+            name = metadata.get("name") or metadata.get("generateName") or "Unknown"
         return forbidden(self.group_resource, name, why)
 
 

@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.unit.apiserver.writing import CONFIG_MAPS, DEPLOYMENTS, Server, deployment
+
+from steersman.apiserver.admission.chain import ORDER, AdmissionChain
+from steersman.apiserver.admission.interface import Attributes, Operation, Plugin
+
+if TYPE_CHECKING:
+    from steersman.schema.resources import Resource
+
+A = f"{CONFIG_MAPS}/a"
+
+
+class Recorder(Plugin):
+    """Writes down what it meets, and does what it is told."""
+
+    def __init__(self, name: str, log: list[Any], *, wants: Any = None, change: Any = None, refuse: str = "") -> None:
+        self.name = name  # type: ignore[misc]
+        self.log = log
+        self.wants = wants
+        self.change = change
+        self.refuse = refuse
+
+    def handles(self, resource: Resource, subresource: str, operation: Operation) -> bool:
+        what = f"{resource.name}/{subresource}".rstrip("/")
+        return resource.name != "namespaces" and (self.wants is None or (what, str(operation)) in self.wants)
+
+    async def admit(self, attributes: Attributes) -> None:
+        what = f"{attributes.resource.name}/{attributes.subresource}".rstrip("/")
+        self.log.append((self.name, "admit", what, str(attributes.operation)))
+        if self.change is not None:
+            self.change(attributes)
+
+    async def validate(self, attributes: Attributes) -> None:
+        what = f"{attributes.resource.name}/{attributes.subresource}".rstrip("/")
+        self.log.append((self.name, "validate", what, str(attributes.operation)))
+        if self.refuse:
+            raise attributes.forbidden(self.refuse)
+
+
+def _parts(log: list[Any]) -> list[tuple[str, str]]:
+    return [entry[:2] for entry in log]
+
+
+async def test_all_that_change_come_before_all_that_look_each_in_upstreams_order():
+    log: list[Any] = []
+    async with Server(Recorder("ResourceQuota", log), Recorder("Priority", log)) as server:
+        await server.make()
+        assert _parts(log) == [
+            ("Priority", "admit"),
+            ("ResourceQuota", "admit"),
+            ("Priority", "validate"),
+            ("ResourceQuota", "validate"),
+        ]
+
+
+def test_a_plugin_without_a_place_is_a_mistake():
+    with pytest.raises(ValueError, match="Unheard"):
+        AdmissionChain([Recorder("Unheard", [])])
+    assert len(set(ORDER)) == len(ORDER)
+
+
+async def test_a_write_meets_only_those_that_it_concerns():
+    log: list[Any] = []
+    wants = {("deployments/scale", "UPDATE"), ("configmaps", "DELETE")}
+    async with Server(Recorder("Priority", log, wants=wants)) as server:
+        await server.make()
+        await server.make(DEPLOYMENTS, spec=deployment())
+        assert log == []
+        await server.merge(f"{DEPLOYMENTS}/a/scale", {"spec": {"replicas": 3}})
+        await server.call("DELETE", A)
+        assert [entry[2:] for entry in log] == [("deployments/scale", "UPDATE")] * 2 + [("configmaps", "DELETE")] * 2
+
+
+async def test_what_plugins_change_is_stored_and_belongs_to_the_writer():
+    def label(attributes: Attributes) -> None:
+        attributes.object["metadata"].setdefault("labels", {})["by"] = "plugin"
+
+    async with Server(Recorder("Priority", [], change=label)) as server:
+        made = await server.make()
+        assert made["metadata"]["labels"] == {"by": "plugin"}
+        assert "f:labels" not in str(made["metadata"].get("managedFields"))
+        answer = await server.merge(A, {"data": {"k": "v"}})
+        assert answer.body["metadata"]["labels"] == {"by": "plugin"}
+
+
+async def test_what_plugins_break_is_found_by_validation():
+    def spoil(attributes: Attributes) -> None:
+        attributes.object["metadata"]["labels"] = {"by": "not a label"}
+
+    async with Server(Recorder("Priority", [], change=spoil)) as server:
+        answer = await server.call("POST", CONFIG_MAPS, {"metadata": {"name": "a"}})
+        assert (answer.code, answer.body["details"]["causes"][0]["field"]) == (422, "metadata.labels")
+
+
+async def test_validation_of_the_kind_comes_before_validating_plugins():
+    log: list[Any] = []
+    async with Server(Recorder("Priority", log)) as server:
+        answer = await server.call("POST", CONFIG_MAPS, {"metadata": {"name": "A!"}})
+        assert (answer.code, _parts(log)) == (422, [("Priority", "admit")])
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
+async def test_a_refusal_stops_the_write(method):
+    async with Server() as before:
+        await before.make()
+    refuse = {("configmaps", {"POST": "CREATE", "DELETE": "DELETE"}.get(method, "UPDATE"))}
+    async with Server(Recorder("Priority", [], wants=refuse, refuse="no")) as server:
+        if method == "POST":
+            answer = await server.call("POST", CONFIG_MAPS, {"metadata": {"name": "a"}})
+        else:
+            await server.make()
+            revision = server.store.revision
+            answer = (
+                await server.merge(A, {"data": {"k": "v"}})
+                if method == "PATCH"
+                else await server.call(method, A, {"metadata": {"name": "a"}} if method == "PUT" else None)
+            )
+            assert server.store.revision == revision
+        assert (answer.code, answer.body["message"]) == (403, 'configmaps "a" is forbidden: no')
+
+
+async def test_plugins_are_told_what_was_there_and_that_nothing_will_stay():
+    seen: list[Attributes] = []
+    async with Server(Recorder("Priority", [], change=seen.append)) as server:
+        await server.make(data={"k": "1"})
+        await server.merge(A, {"data": {"k": "2"}}, query="dryRun=All")
+        create, update = seen
+        assert (create.old_object, create.dry_run) == (None, False)
+        assert (update.old_object["data"], update.object["data"]) == ({"k": "1"}, {"k": "2"})
+        assert update.dry_run
+        assert update.options.tree("UpdateOptions")["dryRun"] == ["All"]
+
+
+async def test_a_create_by_an_update_is_a_create():
+    log: list[Any] = []
+    async with Server(Recorder("Priority", log)) as server:
+        leases = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
+        body = {"kind": "Lease", "apiVersion": "coordination.k8s.io/v1", "metadata": {"name": "a"}, "spec": {}}
+        answer = await server.call("PUT", f"{leases}/a", body)
+        assert (answer.code, {entry[3] for entry in log}) == (201, {"CREATE"})

@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+import pytest
+
+from steersman.apimachinery.errors import StatusError
+from steersman.apiserver.endpoints.media import JSON, PROTOBUF, YAML, body_media_type
+from steersman.apiserver.http import Request
+
+
+def _request(content_type: str | None) -> Request:
+    headers = [] if content_type is None else [(b"content-type", content_type.encode())]
+    return Request({"method": "POST", "path": "/", "query_string": b"", "headers": headers}, None)
+
+
+@pytest.mark.parametrize(
+    ("content_type", "media_type"),
+    [
+        (None, JSON),
+        ("", JSON),
+        ("application/json", JSON),
+        ("application/json;charset=utf-8", JSON),
+        ("Application/JSON ; x=y", JSON),
+        ("application/yaml", YAML),
+        ("application/vnd.kubernetes.protobuf", PROTOBUF),
+    ],
+)
+def test_what_bodies_may_be(content_type, media_type):
+    assert body_media_type(_request(content_type)) == media_type
+
+
+@pytest.mark.parametrize("content_type", ["text/plain", "application/cbor", "application/x-www-form-urlencoded"])
+def test_others_are_refused_with_the_list(content_type):
+    with pytest.raises(StatusError) as caught:
+        body_media_type(_request(content_type))
+    assert caught.value.code == 415
+    assert caught.value.status["message"] == (
+        "the body of the request was in an unknown format - accepted media types include: "
+        "application/json, application/yaml, application/vnd.kubernetes.protobuf"
+    )
+
+
+def test_custom_kinds_have_no_protobuf():
+    assert body_media_type(_request("application/yaml"), is_custom=True) == YAML
+    with pytest.raises(StatusError) as caught:
+        body_media_type(_request(PROTOBUF), is_custom=True)
+    assert caught.value.status["message"].endswith("include: application/json, application/yaml")

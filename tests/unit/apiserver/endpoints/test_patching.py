@@ -1,0 +1,164 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.unit.apiserver.writing import Server
+
+from steersman.apimachinery.errors import StatusError
+from steersman.apiserver.admission.chain import AdmissionChain
+from steersman.apiserver.endpoints.patching import ApplyPatch, JSONPatch, MergePatch, StrategicMergePatch
+from steersman.apiserver.endpoints.target import Target
+from steersman.apiserver.registry.options import IGNORE, STRICT, WriteOptions
+
+OLD = {
+    "kind": "ConfigMap",
+    "apiVersion": "v1",
+    "metadata": {"name": "a", "namespace": "default", "finalizers": ["example.com/f"]},
+    "data": {"k": "v"},
+}
+_ENTRY = {"manager": "other", "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1"}
+_ENTRY |= {"time": "2026-01-01T00:00:00Z", "fieldsV1": {"f:data": {"f:k": {}}}}
+OWNED = {**OLD, "metadata": {**OLD["metadata"], "managedFields": [_ENTRY]}}
+
+
+class Bench:
+    """One mechanism on ConfigMaps."""
+
+    def __init__(self, server: Server, mechanism: Any, **options: Any) -> None:
+        served = server.registry.get("", "v1", "configmaps")
+        self.target = Target(served, admission=AdmissionChain(), authorizer=None)
+        self.warnings: list[str] = []
+        self.ctx = server.context(field_manager="me", warnings=self.warnings)
+        self.mechanism = mechanism
+        self.options = WriteOptions(**options)
+
+    def __call__(self, raw: bytes, old: Any = OLD) -> Any:
+        return self.mechanism(self.target, self.ctx, self.options, raw).patched(old, "a")
+
+    def refused(self, raw: bytes, old: Any = OLD) -> Any:
+        with pytest.raises(StatusError) as caught:
+            self(raw, old)
+        return caught.value.status
+
+
+PATCHES = [
+    (JSONPatch, b'[{"op":"replace","path":"/data/k","value":"w"}]'),
+    (MergePatch, b'{"data":{"k":"w"}}'),
+    (StrategicMergePatch, b'{"data":{"k":"w"}}'),
+]
+
+
+@pytest.mark.parametrize(("mechanism", "raw"), PATCHES)
+async def test_a_patch_leaves_alone_what_it_was_given_and_owns_what_it_changed(mechanism, raw):
+    async with Server() as server:
+        patched = Bench(server, mechanism)(raw, OWNED)
+        assert (patched["data"], OWNED["data"]) == ({"k": "w"}, {"k": "v"})
+        [entry] = patched["metadata"]["managedFields"]
+        assert (entry["manager"], entry["fieldsV1"]) == ("me", {"f:data": {"f:k": {}}})
+
+
+@pytest.mark.parametrize(("mechanism", "raw"), PATCHES)
+async def test_where_nothing_is_there_is_nothing_to_patch(mechanism, raw):
+    async with Server() as server:
+        assert Bench(server, mechanism).refused(raw, None)["message"] == 'configmaps "a" not found'
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "raw"),
+    [
+        (JSONPatch, b'[{"op":"add","path":"/unknown","value":1}]'),
+        (MergePatch, b'{"unknown":1}'),
+        (StrategicMergePatch, b'{"unknown":1}'),
+    ],
+)
+async def test_unknown_fields_are_refused_or_warned_of_or_passed_over(mechanism, raw):
+    async with Server() as server:
+        status = Bench(server, mechanism, field_validation=STRICT).refused(raw)
+        [cause] = status["details"]["causes"]
+        assert (status["code"], cause["field"]) == (422, "patch")
+        assert cause["message"].endswith('strict decoding error: unknown field "unknown"')
+        warned = Bench(server, mechanism)
+        assert "unknown" not in warned(raw)
+        assert warned.warnings == ['unknown field "unknown"']
+        ignored = Bench(server, mechanism, field_validation=IGNORE)
+        ignored(raw)
+        assert ignored.warnings == []
+
+
+@pytest.mark.parametrize("mechanism", [MergePatch, StrategicMergePatch])
+async def test_doubled_keys_of_a_patch_are_told(mechanism):
+    async with Server() as server:
+        bench = Bench(server, mechanism)
+        assert bench(b'{"data":{"k":"1","k":"2"}}')["data"] == {"k": "2"}
+        assert bench.warnings == ['duplicate field "data.k"']
+
+
+async def test_what_a_patch_leads_to_must_be_of_the_kind():
+    async with Server() as server:
+        shown = Bench(server, MergePatch).refused(b'{"data":{"k":1}}')["details"]["causes"][0]["message"]
+        assert shown.startswith('Invalid value: "{\\"kind\\":\\"ConfigMap\\"')
+        shown = Bench(server, StrategicMergePatch).refused(b'{"data":{"k":1}}')["details"]["causes"][0]["message"]
+        assert shown.startswith('Invalid value: "map[data:map[k:1]]"')
+
+
+async def test_a_strategic_patch_merges_lists_and_cannot_change_the_kind():
+    async with Server() as server:
+        bench = Bench(server, StrategicMergePatch)
+        patched = bench(b'{"kind":"Pod","apiVersion":"v2","metadata":{"finalizers":["example.com/g"]}}')
+        assert (patched["kind"], patched["apiVersion"]) == ("ConfigMap", "v1")
+        assert sorted(patched["metadata"]["finalizers"]) == ["example.com/f", "example.com/g"]
+        assert bench(b"null")["data"] == OLD["data"]
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "raw"),
+    [
+        (JSONPatch, b"{}"),
+        (JSONPatch, b"["),
+        (MergePatch, b"["),
+        (StrategicMergePatch, b"[]"),
+        (StrategicMergePatch, b"{"),
+        (StrategicMergePatch, b'"text"'),
+        (ApplyPatch, b"{"),
+        (ApplyPatch, b"[]"),
+        (ApplyPatch, b""),
+    ],
+)
+async def test_what_is_no_patch_is_refused(mechanism, raw):
+    async with Server() as server:
+        assert Bench(server, mechanism, field_manager="me").refused(raw)["code"] == 400
+
+
+CONFIG = b"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: default}\ndata: {k: w}\n"
+
+
+async def test_an_apply_makes_what_is_missing():
+    async with Server() as server:
+        made = Bench(server, ApplyPatch, field_manager="me")(CONFIG, None)
+        assert made["data"] == {"k": "w"}
+        [entry] = made["metadata"]["managedFields"]
+        assert (entry["manager"], entry["operation"]) == ("me", "Apply")
+
+
+async def test_an_apply_takes_only_by_force_what_another_manager_set():
+    async with Server() as server:
+        refused = Bench(server, ApplyPatch, field_manager="me").refused(CONFIG, OWNED)
+        assert (refused["code"], refused["details"]["causes"][0]["field"]) == (409, ".data.k")
+        assert Bench(server, ApplyPatch, field_manager="me", force=True)(CONFIG, OWNED)["data"] == {"k": "w"}
+
+
+async def test_an_apply_tells_doubled_keys():
+    async with Server() as server:
+        raw = CONFIG.replace(b"{k: w}", b"{k: 1, k: w}")
+        bench = Bench(server, ApplyPatch, field_manager="me")
+        assert bench(raw, None)["data"] == {"k": "w"}
+        assert len(bench.warnings) == 1
+        assert Bench(server, ApplyPatch, field_manager="me", field_validation=STRICT).refused(raw, None)["code"] == 400
+
+
+async def test_what_has_no_schema_is_not_applied():
+    async with Server() as server:
+        bench = Bench(server, ApplyPatch, field_manager="me")
+        bench.target.struct = None
+        assert bench.refused(CONFIG, None)["code"] == 500

@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+import pytest
+from tests.unit.apiserver.writing import USER, AllowAllBut, Server, deployment
+
+from steersman.apimachinery.errors import StatusError
+from steersman.apimachinery.managedfields.schema import UnknownVersionError
+from steersman.apiserver.admission.chain import AdmissionChain
+from steersman.apiserver.admission.interface import Operation
+from steersman.apiserver.endpoints.target import ServedVersions, Target
+from steersman.apiserver.registry.options import DeleteOptions, WriteOptions
+
+SCALERS = "/apis/autoscaling/v1/namespaces/default/horizontalpodautoscalers"
+EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events"
+
+
+def _target(server: Server, group: str, version: str, name: str, forbidden: str = "") -> Target:
+    served = server.registry.get(group, version, name)
+    return Target(
+        served,
+        admission=AdmissionChain(),
+        authorizer=AllowAllBut(forbidden),
+        versions=ServedVersions(served, server.registry.siblings(served)),
+    )
+
+
+async def test_the_context_says_who_asks_when_and_as_whom():
+    async with Server() as server:
+        target = _target(server, "", "v1", "configmaps")
+        request = server.request("POST", "/api/v1/namespaces/n/configmaps")
+        ctx = target.write_context(request, WriteOptions(dry_run=True))
+        assert (ctx.user, ctx.namespace, ctx.version, ctx.dry_run) == (USER, "n", "v1", True)
+        assert (ctx.group_resource, ctx.field_manager, ctx.now) == ("configmaps", "unit-test", server.clock.now())
+        ctx.warn("careful")
+        assert request.warnings == ["careful"]
+
+
+async def test_resources_without_namespaces_have_none_in_their_context():
+    async with Server() as server:
+        target = _target(server, "", "v1", "namespaces")
+        request = server.request("DELETE", "/api/v1/namespaces/n")
+        ctx = target.context(request, DeleteOptions())
+        assert ctx.namespace == ""
+        attributes = target.delete_attributes(ctx, {"metadata": {"name": "n"}}, DeleteOptions(), "n")
+        assert (attributes.operation, attributes.namespace, attributes.object) == (Operation.DELETE, "n", None)
+
+
+async def test_creating_by_an_update_takes_the_right_to_create():
+    async with Server() as server:
+        request = server.request("PUT", "/apis/coordination.k8s.io/v1/namespaces/default/leases/a")
+        _target(server, "coordination.k8s.io", "v1", "leases").authorize_create(request)
+        with pytest.raises(StatusError) as caught:
+            _target(server, "coordination.k8s.io", "v1", "leases", "create").authorize_create(request)
+        assert caught.value.code == 403
+        assert 'cannot create resource "leases" in API group "coordination.k8s.io"' in caught.value.status["message"]
+
+
+async def test_what_is_shown_shares_nothing_with_what_is_stored():
+    async with Server() as server:
+        target = _target(server, "", "v1", "configmaps")
+        old = {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "a"}, "data": {"k": "v"}}
+        assert target.live(old) is old
+        shown = target.shown(old)
+        assert shown == old
+        assert shown["data"] is not old["data"]
+
+
+async def test_versions_are_read_and_written_as_they_are():
+    async with Server() as server:
+        scaler = {
+            "metadata": {"name": "a"},
+            "spec": {
+                "scaleTargetRef": {"kind": "Deployment", "name": "d", "apiVersion": "apps/v1"},
+                "maxReplicas": 3,
+                "targetCPUUtilizationPercentage": 7,
+            },
+        }
+        assert (await server.call("POST", SCALERS, scaler)).code == 201
+        answer = await server.merge(f"{SCALERS}/a", {"spec": {"maxReplicas": 4}})
+        assert (answer.body["apiVersion"], answer.body["spec"]["targetCPUUtilizationPercentage"]) == (
+            "autoscaling/v1",
+            7,
+        )
+        newer = (await server.call("GET", f"{SCALERS}/a".replace("v1", "v2"))).body
+        assert newer["spec"]["metrics"][0]["resource"]["target"]["averageUtilization"] == 7
+        target = _target(server, "autoscaling", "v1", "horizontalpodautoscalers")
+        converted = target.versions.convert(answer.body, "autoscaling/v2")
+        assert converted["spec"]["metrics"] == newer["spec"]["metrics"]
+        assert answer.body["spec"]["targetCPUUtilizationPercentage"] == 7
+        assert target.versions.struct("autoscaling/v2") is not target.struct
+        with pytest.raises(UnknownVersionError):
+            target.versions.struct("autoscaling/v3")
+        with pytest.raises(UnknownVersionError):
+            target.versions.convert({"metadata": {}}, "autoscaling/v3")
+
+
+async def test_owners_are_told_in_the_version_that_they_wrote():
+    async with Server() as server:
+        scaler = {
+            "apiVersion": "autoscaling/v1",
+            "kind": "HorizontalPodAutoscaler",
+            "metadata": {"name": "a"},
+            "spec": {"scaleTargetRef": {"kind": "Deployment", "name": "d"}, "maxReplicas": 3},
+        }
+        applied = await server.apply(f"{SCALERS}/a", scaler)
+        assert applied.code == 201
+        newer = {**scaler, "apiVersion": "autoscaling/v2", "spec": {**scaler["spec"], "maxReplicas": 5}}
+        refused = await server.apply(f"{SCALERS}/a".replace("v1", "v2"), newer, manager="two")
+        assert refused.body["message"] == 'Apply failed with 1 conflict: conflict with "one": .spec.maxReplicas'
+        taken = await server.apply(f"{SCALERS}/a".replace("v1", "v2"), newer, manager="two", query="force=true")
+        owners = [(entry["manager"], entry["apiVersion"]) for entry in taken.body["metadata"]["managedFields"]]
+        assert owners == [("one", "autoscaling/v1"), ("two", "autoscaling/v2")]
+
+
+async def test_events_are_one_in_two_groups():
+    async with Server() as server:
+        event = {
+            "metadata": {"name": "a"},
+            "regarding": {"kind": "Pod", "name": "p", "namespace": "default"},
+            "eventTime": "2026-01-01T00:00:00.000000Z",
+            "reportingController": "example.com/c",
+            "reportingInstance": "i",
+            "action": "Test",
+            "reason": "Test",
+            "type": "Normal",
+            "note": "n",
+        }
+        made = await server.call("POST", EVENTS, event)
+        assert made.code == 201, made.body
+        core = (await server.call("GET", "/api/v1/namespaces/default/events/a")).body
+        assert (core["message"], core["involvedObject"]["name"]) == ("n", "p")
+        assert made.body["note"] == "n"
+
+
+async def test_lists_that_are_empty_and_left_out_when_written_are_not_stored():
+    async with Server() as server:
+        spec = deployment()
+        spec["template"]["spec"]["volumes"] = []
+        made = await server.make("/apis/apps/v1/namespaces/default/deployments", spec=spec)
+        assert "volumes" not in made["spec"]["template"]["spec"]
