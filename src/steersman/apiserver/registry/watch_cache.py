@@ -178,8 +178,10 @@ class WatchCache:
     async def _read_all(self) -> tuple[list[Entry], int]:
         entries: list[Entry] = []
         start_after, revision = "", 0
+        # a local store reads all at once, off the loop: of heartbeats it keeps no past that a second page could be of
+        limit = _FILL_PAGE if self._remote else 0
         while True:
-            page = await self._store.range(self.prefix, start_after=start_after, limit=_FILL_PAGE, revision=revision)
+            page = await self._store.range(self.prefix, start_after=start_after, limit=limit, revision=revision)
             revision = revision or page.revision
             for kv in page.kvs:
                 entry = self._readable(kv.key, kv.value, kv.mod_revision)
