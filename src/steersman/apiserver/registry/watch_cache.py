@@ -179,7 +179,7 @@ class WatchCache:
         entries: list[Entry] = []
         start_after, revision = "", 0
         # a local store reads all at once, off the loop: of heartbeats it keeps no past that a second page could be of
-        limit = _FILL_PAGE if self._remote else 0
+        limit = _FILL_PAGE if self.remote else 0
         while True:
             page = await self._store.range(self.prefix, start_after=start_after, limit=limit, revision=revision)
             revision = revision or page.revision
