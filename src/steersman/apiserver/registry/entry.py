@@ -28,9 +28,11 @@ _decode: Final = msgspec.json.Decoder().decode
 _RAW_HEAD: Final = b'{"metadata":{"resourceVersion":"'
 _NO_LABELS: Final[dict[str, str]] = {}
 
-#: Equal label sets share one dict; most pods of a workload have the same. Emptied when full, so it is bounded.
+#: Equal label sets share one dict, equal field values one tuple; most pods of a workload have the same. Emptied when
+#: full, so both are bounded.
 _label_sets: dict[bytes, dict[str, str]] = {}
-_LABEL_SETS_MAX: Final = 4096
+_field_sets: dict[tuple[str, ...], tuple[str, ...]] = {}
+_SETS_MAX: Final = 4096
 
 
 class _RawLabels(msgspec.Struct, gc=False):
@@ -66,7 +68,7 @@ class Entry(msgspec.Struct, gc=False, eq=False):
     raw: bytes
     revision: int
     _labels: dict[str, str] | None = None
-    _fields: dict[str, str] | None = None
+    _fields: tuple[str, ...] | None = None
 
     @property
     def name(self) -> str:
@@ -81,12 +83,11 @@ class Entry(msgspec.Struct, gc=False, eq=False):
             labels = self._labels = _labels_of(self.raw)
         return labels
 
-    def fields(self, labels: Mapping[str, Callable[[Tree], str]]) -> dict[str, str]:
-        """The values of a kind's own field labels (always ask with the same); computed on first use."""
+    def fields(self, values: Mapping[str, Callable[[Tree], str]]) -> tuple[str, ...]:
+        """The values of a kind's own field labels, in their order (always ask with the same); worked out on first use."""
         fields = self._fields
         if fields is None:
-            tree = _decode(self.raw)
-            fields = self._fields = {label: value_of(tree) for label, value_of in labels.items()}
+            fields = self._fields = _fields_of(self.raw, values)
         return fields
 
     def tree(self) -> Tree:
@@ -106,10 +107,18 @@ def _labels_of(raw: bytes) -> dict[str, str]:
         return _NO_LABELS
     labels = _label_sets.get(text)
     if labels is None:
-        if len(_label_sets) >= _LABEL_SETS_MAX:
+        if len(_label_sets) >= _SETS_MAX:
             _label_sets.clear()
         labels = _label_sets[text] = _decode_labels(text) or _NO_LABELS
     return labels
+
+
+def _fields_of(raw: bytes, values: Mapping[str, Callable[[Tree], str]]) -> tuple[str, ...]:
+    tree = _decode(raw)
+    fields = tuple([value_of(tree) for value_of in values.values()])
+    if len(_field_sets) >= _SETS_MAX:
+        _field_sets.clear()
+    return _field_sets.setdefault(fields, fields)
 
 
 class Layout:

@@ -26,7 +26,7 @@ _UNSIGNED: Final = re.compile(r"[0-9]+")
 _UINT64: Final = 1 << 64
 _DIGITS_MAX: Final = 25
 #: Objects that are looked at before other requests get their turn.
-_STEP: Final = 2000
+_STEP: Final = 1000
 
 _TOO_OLD: Final = "The resourceVersion for the provided list is too old."
 _CONTINUE_TOO_OLD: Final = (

@@ -93,4 +93,5 @@ def _field_test(cache: WatchCache, requirement: FieldRequirement, values: Mappin
         return lambda entry: (entry.name == value) is equal
     if field == NAMESPACE:
         return lambda entry: (cache.namespace_of(entry) == value) is equal
-    return lambda entry: (entry.fields(values)[field] == value) is equal
+    index = list(values).index(field)
+    return lambda entry: (entry.fields(values)[index] == value) is equal

@@ -95,6 +95,6 @@ def test_fields_are_worked_out_once():
     calls = []
     entry = LAYOUT.entry("k", LAYOUT.encode(POD), 1)
     labels = {"spec.nodeName": lambda tree: calls.append(1) or tree["spec"]["nodeName"]}
-    assert entry.fields(labels) == {"spec.nodeName": "n"}
-    assert entry.fields(labels) == {"spec.nodeName": "n"}
+    assert entry.fields(labels) == ("n",)
+    assert entry.fields(labels) == ("n",)
     assert calls == [1]
