@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from urllib.parse import urlencode
 
 import msgspec
@@ -71,7 +71,7 @@ class Server:
         self.admission = AdmissionChain([lifecycle, *plugins])
         self.router = Router(self.registry, admission=self.admission, authorizer=AllowAllBut(forbidden_verb))
 
-    async def __aenter__(self) -> Server:
+    async def __aenter__(self) -> Self:
         await self.call("POST", "/api/v1/namespaces", {"metadata": {"name": "default"}})
         return self
 

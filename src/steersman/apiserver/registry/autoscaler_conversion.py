@@ -14,7 +14,7 @@ from steersman.schema.decoding import decode
 from steersman.schema.loader import struct
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     Tree = dict[str, Any]
 
@@ -88,7 +88,7 @@ def v2_to_v1(tree: Tree) -> Tree:
 def _take_annotations(metadata: Tree) -> dict[str, str]:
     """The annotations that carry v2 fields; ``metadata`` keeps the others."""
     annotations: dict[str, str] = metadata.get("annotations") or {}
-    taken = {name: annotations[name] for name in _ANNOTATIONS if name in annotations}
+    taken: dict[str, str] = {name: annotations[name] for name in _ANNOTATIONS if name in annotations}
     if taken:
         rest = {name: value for name, value in annotations.items() if name not in taken}
         if rest:
@@ -161,7 +161,7 @@ def _metric_status_to_v2(metric: Tree) -> Tree:
     return _each_source(metric, _STATUSES_TO_V2)
 
 
-def _each_source(metric: Tree, changes: dict[str, Callable[[Tree], Tree]]) -> Tree:
+def _each_source(metric: Tree, changes: Mapping[str, Callable[[Tree], Tree]]) -> Tree:
     changed: Tree = {"type": metric.get("type", "")}
     for name, change in changes.items():
         source = metric.get(name)

@@ -3,7 +3,6 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from tests.unit.apiserver.writing import CONFIG_MAPS, DEPLOYMENTS, Server, causes, deployment
 
 

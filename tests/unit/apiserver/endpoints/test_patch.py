@@ -5,7 +5,6 @@ import json
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from tests.unit.apiserver.writing import (
     APPLY_PATCH,
     CONFIG_MAPS,

@@ -13,7 +13,7 @@ async def test_writers_of_one_key_come_one_after_the_other_in_order():
     async def write(number: int) -> None:
         async with turns.turn("k"):
             log.append(number)
-            await asyncio.sleep(0)
+            await asyncio.sleep(0)  # noqa: TID251
             log.append(number)
 
     await asyncio.gather(*(write(number) for number in range(3)))
@@ -31,11 +31,11 @@ async def test_nothing_is_kept_of_those_who_left():
 
     async def fail() -> None:
         async with turns.turn("k"):
-            await asyncio.sleep(0)
+            await asyncio.sleep(0)  # noqa: TID251
             raise ValueError
 
     waiting = [asyncio.ensure_future(fail()) for _ in range(3)]
-    await asyncio.sleep(0)
+    await asyncio.sleep(0)  # noqa: TID251
     waiting[1].cancel()
     await asyncio.gather(*waiting, return_exceptions=True)
     assert len(turns) == 0

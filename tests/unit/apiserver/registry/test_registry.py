@@ -79,7 +79,7 @@ async def test_watches_end_with_the_registry():
         await server.make()
         watching = asyncio.ensure_future(server.call("GET", CONFIG_MAPS, query="watch=true&resourceVersion=0"))
         for _ in range(10):
-            await asyncio.sleep(0)
+            await asyncio.sleep(0)  # noqa: TID251
         assert not watching.done()
         server.registry.close()
         async with asyncio.timeout(5):
