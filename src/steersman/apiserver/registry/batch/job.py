@@ -53,6 +53,7 @@ class JobStrategy(Strategy):
         Column("Selector", priority=1),
     )
     field_labels = {"status.successful": lambda obj: str((obj.get("status") or {}).get("succeeded", 0))}
+    unknown_field_label = "field label {quoted} not supported for batchv1.Job"
 
     def default(self, obj: Tree, version: str) -> None:
         spec = obj.setdefault("spec", {})

@@ -22,6 +22,7 @@ class ResourceSliceStrategy(Strategy):
         "spec.nodeName": lambda obj: obj["spec"].get("nodeName") or "",
         "spec.driver": lambda obj: obj["spec"].get("driver") or "",
     }
+    unknown_field_label = "field label not supported for resource.k8s.io/v1, Kind=ResourceSlice: {label}"
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         spec = obj.get("spec") or {}
