@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from steersman.apimachinery.errors import Reason, failure
+from steersman.apiserver.endpoints.produces import require_accepted
 from steersman.apiserver.http import Response
 from steersman.version import KUBERNETES_VERSION, __version__
 
@@ -42,12 +42,6 @@ def version_document() -> dict[str, str]:
     }
 
 
-def _accepts_json(accept: str) -> bool:
-    """As go-restful matches ``Produces``: parameters and weights do not count."""
-    ranges = {part.partition(";")[0].strip() for part in accept.split(",")}
-    return not accept or bool(ranges & {"*/*", "application/json"})
-
-
 class VersionEndpoint:
     """Keeps the answer, which never changes."""
 
@@ -56,7 +50,5 @@ class VersionEndpoint:
 
     async def __call__(self, request: Request) -> Response:
         """The document; there is no form but JSON. Raises 406."""
-        if not _accepts_json(request.header(b"accept")):
-            why = "406: Not Acceptable\n\nAvailable representations: application/json"
-            raise failure(406, Reason.NOT_ACCEPTABLE, why, details={})
+        require_accepted(request, "application/json")
         return Response(200, self._body)

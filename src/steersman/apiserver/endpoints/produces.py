@@ -1,0 +1,19 @@
+"""What go-restful refuses before a handler is asked: an ``Accept`` that names none of the forms that a path has."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from steersman.apimachinery.errors import Reason, failure
+
+if TYPE_CHECKING:
+    from steersman.apiserver.http import Request
+
+
+def require_accepted(request: Request, media_type: str) -> None:
+    """Raises 406 unless the client takes ``media_type`` or anything. Parameters and weights do not count, as upstream."""
+    accept = request.header(b"accept")
+    ranges = {part.partition(";")[0].strip() for part in accept.split(",")}
+    if accept and not ranges & {"*/*", media_type}:
+        why = f"406: Not Acceptable\n\nAvailable representations: {media_type}"
+        raise failure(406, Reason.NOT_ACCEPTABLE, why, details={})
