@@ -7,7 +7,7 @@ from random import Random
 from typing import TYPE_CHECKING, Final
 
 from steersman.apiserver.admission.builtin import default_plugins
-from steersman.apiserver.admission.chain import AdmissionChain
+from steersman.apiserver.admission.chain import ORDER, AdmissionChain
 from steersman.apiserver.endpoints.router import Router
 from steersman.apiserver.registry.registry import Registry
 from steersman.asynckit.tasks import Supervisor
@@ -72,4 +72,13 @@ def _strategies(options: APIServerOptions, store: Store, dice: Random) -> dict[s
 def _plugins(options: APIServerOptions, registry: Registry, dice: Random) -> list[Plugin]:
     """The admission plugins that are on."""
     plugins = default_plugins(lambda group_resource: registry.stored(group_resource).cache, dice=dice)
+    there = {plugin.name for plugin in plugins}
+    for flag, names in (
+        ("enable-admission-plugins", set(options.enable_admission_plugins) - there),
+        ("disable-admission-plugins", set(options.disable_admission_plugins) - set(ORDER)),
+    ):
+        if names:
+            raise OptionError(
+                f"--{flag}: there is no plugin {', '.join(sorted(names))}; there are {', '.join(sorted(there))}"
+            )
     return [plugin for plugin in plugins if plugin.name not in options.disable_admission_plugins]

@@ -27,6 +27,12 @@ async def test_plugins_may_be_left_out():
     assert {plugin.name for plugin in build(options).admission.plugins} == names - {"NamespaceLifecycle"}
 
 
+@pytest.mark.parametrize("flag", ["enable_admission_plugins", "disable_admission_plugins"])
+async def test_a_plugin_that_is_unknown_is_refused(flag):
+    with pytest.raises(OptionError, match="there is no plugin Nonsense"):
+        build(APIServerOptions(**{flag: ("Nonsense", "NamespaceLifecycle")}))
+
+
 @pytest.mark.parametrize("text", ["", "x", "10.0.0.1/24"])
 async def test_a_service_range_that_is_none_is_refused(text):
     with pytest.raises(OptionError, match="service-cluster-ip-range"):

@@ -165,6 +165,10 @@ class Registry:
         )
         return Kept(cache, objects, strategy)
 
+    def in_use(self) -> list[ServedResource]:
+        """The resources that have been asked for so far, each version of them."""
+        return list(self._served.values())
+
     def close(self) -> None:
         """End all watches and stop following the store."""
         for kept in self._kept.values():

@@ -1,0 +1,37 @@
+"""How much is stored, under upstream's metric names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from steersman.apiserver.endpoints.metrics import Family, gauge
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from steersman.apiserver.registry.registry import Registry
+    from steersman.storage.store import Store
+
+
+class StorageMetrics:
+    """Asks store and caches when somebody asks for metrics."""
+
+    def __init__(self, store: Store, registry: Registry) -> None:
+        self._store = store
+        self._registry = registry
+
+    async def collect(self) -> Iterable[Family]:
+        """Bytes of the store, and objects of each resource that is in use (others have not been read)."""
+        caches = {served.cache.prefix: served for served in self._registry.in_use() if served.cache.is_ready}
+        counts = [
+            ((("group", served.resource.group), ("resource", served.resource.name)), len(served.cache))
+            for served in caches.values()
+        ]
+        return [
+            gauge(
+                "apiserver_storage_size_bytes",
+                "Bytes that the store occupies.",
+                [((("storage_cluster_id", "etcd-0"),), await self._store.size_bytes())],
+            ),
+            gauge("apiserver_resource_objects", "Objects that are stored, by resource.", counts),
+        ]
