@@ -6,6 +6,8 @@ BIN := $(VENV)/bin
 # More flags for `make up`, e.g. ARGS="--ephemeral --port 0"; more for pytest, e.g. TESTS="tests/unit -k pods".
 ARGS ?=
 TESTS ?= tests
+# Sources are compiled once, here: compiling them at each start takes longer than the start (and where
+# PYTHONDONTWRITEBYTECODE is set, nothing else would).
 # Tests run in so many processes.
 JOBS ?= 2
 
@@ -61,9 +63,11 @@ $(VENV)/bin/python:
 $(VENV)/.installed: $(VENV)/bin/python pyproject.toml
 	@echo "installing steersman into $(VENV)"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	@$(BIN)/python -m compileall -q src
 	@touch $@
 
 $(VENV)/.installed-dev: $(VENV)/bin/python pyproject.toml
 	@echo "installing steersman and what its tests need into $(VENV)"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@$(BIN)/python -m compileall -q src
 	@touch $@ $(VENV)/.installed
