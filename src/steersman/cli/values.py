@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from argparse import ArgumentTypeError
-from typing import Final
 
-_UNITS: Final = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
-_DURATION: Final = re.compile(r"(?:(?:\d+\.?\d*|\.\d+)(?:h|ms|us|µs|ns|m|s))+")
-_PART: Final = re.compile(r"(\d+\.?\d*|\.\d+)(h|ms|us|µs|ns|m|s)")
+from steersman.apimachinery.durations import parse_duration
 
 
 def duration(text: str) -> float:
     """Seconds of ``1h15m30.5s``; a bare 0 needs no unit, as in Go."""
-    if text == "0":
-        return 0.0
-    if not _DURATION.fullmatch(text):
+    try:
+        seconds = parse_duration(text)
+    except ValueError:
+        seconds = -1.0
+    if seconds < 0:
         raise ArgumentTypeError(f"{text!r} is no duration such as 30s or 1m30s")
-    return sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(text))
+    return seconds
 
 
 def port(text: str) -> int:

@@ -19,8 +19,11 @@ from steersman.apiserver.server.chain import ChainOptions, build_chain
 from steersman.apiserver.server.loopback import Loopback
 from steersman.apiserver.server.routes import Routes
 from steersman.asynckit.tasks import Supervisor
-from steersman.controlplane.access import build_authenticator, build_authorizer
+from steersman.controlplane.access import Authorization, build_authenticator
 from steersman.controlplane.api_services import APIServices
+from steersman.controlplane.bootstrap_flowcontrol import bootstrap_flow_control
+from steersman.controlplane.bootstrap_objects import bootstrap_priority_classes, bootstrap_service_cidr
+from steersman.controlplane.bootstrap_rbac import bootstrap_roles
 from steersman.controlplane.definitions import LoopbackDefinitionWriter
 from steersman.controlplane.paths import add_about, add_discovery, add_health
 from steersman.controlplane.post_start import PostStartHooks, make_system_namespaces
@@ -47,8 +50,12 @@ class ServerCore:
         metrics = RequestMetrics(in_flight)
         self._hooks = PostStartHooks()
         self.catalog = Catalog(table())
-        authorizer = build_authorizer(options)
+        self._clock = clock
+        self._options = options
+        self._authorization = Authorization(options)
+        authorizer = self._authorization.authorizer
         self.resources = Resources(options, store, clock=clock, authorizer=authorizer)
+        self._authorization.follow(self.resources.registry)
         chain_options = ChainOptions(
             authenticator=build_authenticator(options, loopback_token=token),
             authorizer=authorizer,
@@ -56,6 +63,7 @@ class ServerCore:
             in_flight=in_flight,
             reading_max=options.max_requests_inflight,
             mutating_max=options.max_mutating_requests_inflight,
+            request_timeout_seconds=options.request_timeout_seconds,
         )
         routes = Routes()
         self.app = Application(
@@ -74,7 +82,8 @@ class ServerCore:
         self._api_services = APIServices(self.client, self.catalog, clock=clock)
         definitions = self._hooks.add("crd-informer-synced", self._serve_custom)
         services = self._hooks.add("apiservice-registration-controller", self._register)
-        checks = [Check("etcd", self._check_store), namespaces, definitions, services]
+        bootstrap = self._bootstrap_hooks()
+        checks = [Check("etcd", self._check_store), namespaces, definitions, *bootstrap, services]
         add_health(routes, checks=checks, ready_checks=self._ready_checks())
         add_about(routes, collectors=[metrics.collect])
         add_discovery(routes, self.catalog, custom=self._custom.schema, server_address=lambda: self.address)
@@ -82,6 +91,26 @@ class ServerCore:
     async def start(self) -> None:
         """Run the hooks; ready when it returns. Raises what a hook raises."""
         await self._hooks.run()
+
+    def _bootstrap_hooks(self) -> list[Check]:
+        """What makes the objects that every cluster has."""
+        add, client = self._hooks.add, self.client
+        cidrs = self._options.service_cluster_ip_range.split(",")
+
+        async def roles() -> None:
+            await self._authorization.ready()
+            if self._authorization.rbac is not None:
+                await bootstrap_roles(client)
+
+        return [
+            add("rbac/bootstrap-roles", roles),
+            add("scheduling/bootstrap-system-priority-classes", lambda: bootstrap_priority_classes(client)),
+            add("priority-and-fairness-config-producer", lambda: bootstrap_flow_control(client)),
+            add(
+                "start-kubernetes-service-cidr-controller",
+                lambda: bootstrap_service_cidr(client, cidrs, now=self._clock.now()),
+            ),
+        ]
 
     async def _serve_custom(self) -> None:
         """Custom resources that are defined already are served before the server is ready."""

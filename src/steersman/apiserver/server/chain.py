@@ -12,6 +12,7 @@ from steersman.apiserver.filters.authorization import authorization
 from steersman.apiserver.filters.errors import errors
 from steersman.apiserver.filters.fairness import fairness
 from steersman.apiserver.filters.impersonation import impersonation
+from steersman.apiserver.filters.request_deadline import request_deadline
 from steersman.apiserver.filters.request_info import request_info
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ class ChainOptions(msgspec.Struct, frozen=True, kw_only=True):
     #: ``--max-requests-inflight`` and ``--max-mutating-requests-inflight``.
     reading_max: int = 400
     mutating_max: int = 200
+    #: ``--request-timeout``: no request may ask for more.
+    request_timeout_seconds: float = 60.0
 
 
 def build_chain(options: ChainOptions, *, resources: Handler, routes: Routes) -> Handler:
@@ -40,6 +43,7 @@ def build_chain(options: ChainOptions, *, resources: Handler, routes: Routes) ->
     filters: list[Filter] = [
         errors(),
         request_info(),
+        request_deadline(longest_seconds=options.request_timeout_seconds),
         authentication(options.authenticator),
         audit(options.metrics),
         impersonation(options.authorizer),

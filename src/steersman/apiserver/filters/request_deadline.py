@@ -1,0 +1,40 @@
+"""A client's own limit, ``?timeout=30s``, of requests that are not meant to stay open (``WithRequestDeadline``)."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from steersman.apimachinery.durations import parse_duration
+from steersman.apimachinery.errors import bad_request, timeout
+from steersman.apiserver.filters.fairness import is_long_running
+
+if TYPE_CHECKING:
+    from steersman.apiserver.http import Filter, Handler, Request, Response
+
+
+def request_deadline(*, longest_seconds: float) -> Filter:
+    """Raises 400 for what is no duration, 504 when it has passed. More than ``longest_seconds`` is cut to that."""
+
+    def wrap(handler: Handler) -> Handler:
+        async def filtered(request: Request) -> Response:
+            if b"timeout=" not in request.raw_query or is_long_running(request.info):
+                return await handler(request)
+            text = request.param("timeout")
+            if not text:
+                return await handler(request)
+            try:
+                seconds = parse_duration(text)
+            except ValueError as error:
+                raise bad_request(f"invalid timeout specified in the request URL - {error}") from None
+            if seconds <= 0:
+                return await handler(request)
+            try:
+                async with asyncio.timeout(min(seconds, longest_seconds)):
+                    return await handler(request)
+            except TimeoutError:
+                raise timeout("request did not complete within requested timeout - context deadline exceeded") from None
+
+        return filtered
+
+    return wrap

@@ -1,0 +1,29 @@
+"""Durations as Go reads them."""
+
+import pytest
+
+from steersman.apimachinery.durations import parse_duration
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("0", 0), ("5s", 5), ("1h15m30.5s", 4530.5), ("300ms", 0.3), (".5m", 30), ("-1s", -1), ("+2s", 2), ("10us", 1e-5)],
+)
+def test_numbers_with_units_add_up(text, seconds):
+    assert parse_duration(text) == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("5", 'time: missing unit in duration "5"'),
+        ("5x", 'time: unknown unit "x" in duration "5x"'),
+        ("", 'time: invalid duration ""'),
+        ("s", 'time: invalid duration "s"'),
+        ("-", 'time: invalid duration "-"'),
+    ],
+)
+def test_what_is_wrong_is_told_in_gos_words(text, message):
+    with pytest.raises(ValueError, match="time: ") as error:
+        parse_duration(text)
+    assert str(error.value) == message
