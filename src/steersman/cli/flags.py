@@ -53,9 +53,7 @@ FLAGS: dict[str, tuple[Flag, ...]] = {
         Flag("client-ca-file", _listed, "CA whose client certificates name users, beside our own"),
         Flag("token-auth-file", _listed, 'CSV file of tokens: token,user,uid,"group1,group2"'),
         Flag("anonymous-auth", values.boolean, "whether requests without credentials are system:anonymous"),
-        Flag(
-            "authorization-mode", values.names, "AlwaysAllow, AlwaysDeny or Groups (system:masters may do everything)"
-        ),
+        Flag("authorization-mode", values.names, "who decides, in order: Node, RBAC, AlwaysAllow, AlwaysDeny"),
         Flag("service-account-issuer", str, "issuer of service account tokens"),
     ),
     "API": (

@@ -9,25 +9,24 @@ from steersman.apiserver.authn.client_certificate import ClientCertificate
 from steersman.apiserver.authn.interface import MASTERS_GROUP
 from steersman.apiserver.authn.static_token import StaticTokens, TokenFileError, read_token_file
 from steersman.apiserver.authn.union import Union
-from steersman.apiserver.authz.modes import AlwaysAllow, AlwaysDeny, Chain, PrivilegedGroups, PublicInfo
+from steersman.apiserver.authz.modes import AlwaysAllow, AlwaysDeny, Chain, PrivilegedGroups
+from steersman.apiserver.authz.rbac import RBAC
+from steersman.apiserver.authz.rbac_index import RBACIndex
+from steersman.apiserver.registry.rbac.following import follow_rbac
 from steersman.apiserver.request import UserInfo
 from steersman.controlplane.options import OptionError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from steersman.apiserver.authn.interface import RequestAuthenticator, TokenAuthenticator
-    from steersman.apiserver.authz.interface import Authorizer
+    from steersman.apiserver.authz.interface import Authorizer, RuleResolver
+    from steersman.apiserver.registry.registry import Registry
+    from steersman.apiserver.registry.watch_cache import WatchCache
     from steersman.controlplane.options import APIServerOptions
 
 #: Who the server is to itself.
 LOOPBACK_USER: Final = UserInfo("system:apiserver", (MASTERS_GROUP,))
 
-_MODES: Final[dict[str, Callable[[], Authorizer]]] = {
-    "AlwaysAllow": AlwaysAllow,
-    "AlwaysDeny": AlwaysDeny,
-    "Groups": PublicInfo,
-}
+_MODES: Final = ("AlwaysAllow", "AlwaysDeny", "Node", "RBAC")
 
 
 def build_authenticator(options: APIServerOptions, *, loopback_token: str) -> RequestAuthenticator:
@@ -45,11 +44,44 @@ def build_authenticator(options: APIServerOptions, *, loopback_token: str) -> Re
     )
 
 
-def build_authorizer(options: APIServerOptions) -> Authorizer:
-    """``system:masters`` first, then the modes in their order. Raises ``OptionError``."""
-    unknown = [mode for mode in options.authorization_mode if mode not in _MODES]
-    if unknown or not options.authorization_mode:
-        raise OptionError(
-            f"authorization mode {', '.join(unknown) or '(none)'} is not served, use one of {', '.join(_MODES)}"
-        )
-    return Chain([PrivilegedGroups(), *(_MODES[mode]() for mode in options.authorization_mode)])
+class Authorization:
+    """``system:masters`` first, then the modes in their order. Raises ``OptionError``.
+
+    The modes that decide by stored objects know none of them before ``follow`` and ``ready``.
+    """
+
+    def __init__(self, options: APIServerOptions) -> None:
+        modes = options.authorization_mode
+        unknown = [mode for mode in modes if mode not in _MODES]
+        if unknown or not modes:
+            raise OptionError(
+                f"authorization mode {', '.join(unknown) or '(none)'} is not served, use one of {', '.join(_MODES)}"
+            )
+        self._index: Final = RBACIndex()
+        self._caches: Final[list[WatchCache]] = []
+        self.rbac: Final = RBAC(self._index) if "RBAC" in modes else None
+        authorizers: list[Authorizer] = [PrivilegedGroups()]
+        resolvers: list[RuleResolver] = []
+        for mode in modes:
+            made = self._make(mode)
+            if made is not None:
+                authorizers.append(made)
+                resolvers.append(made)
+        self.authorizer: Final = Chain(authorizers, resolvers=resolvers)
+
+    def _make(self, mode: str) -> AlwaysAllow | AlwaysDeny | RBAC | None:
+        if mode == "AlwaysAllow":
+            return AlwaysAllow()
+        if mode == "AlwaysDeny":
+            return AlwaysDeny()
+        return self.rbac if mode == "RBAC" else None
+
+    def follow(self, registry: Registry) -> None:
+        """Decide by what is stored there, from now on."""
+        if self.rbac is not None:
+            self._caches.extend(follow_rbac(self._index, registry))
+
+    async def ready(self) -> None:
+        """Return when all that is stored is known. Raises 429 when that takes too long."""
+        for cache in self._caches:
+            await cache.ready()

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     Tree = dict[str, Any]
 
 _PATH: Final = "/apis/apiregistration.k8s.io/v1/apiservices"
+#: Who answers for APIServices themselves has none.
+_OWN_GROUP: Final = "apiregistration.k8s.io"
 _AUTOMANAGED: Final = "kube-aggregator.kubernetes.io/automanaged"
 #: What custom resources get: after everything built in, all versions alike.
 _CUSTOM_GROUP_PRIORITY: Final = 1000
@@ -36,6 +38,8 @@ def plan(catalog: Catalog) -> dict[str, Tree]:
     core = catalog.group("")
     wanted = {}
     for served in [*([core] if core else []), *catalog.groups()]:
+        if served.name == _OWN_GROUP:
+            continue
         built_in = groups.get(served.name)
         priorities = {version.name: version.priority for version in built_in.versions} if built_in else {}
         for version in served.versions:

@@ -35,7 +35,7 @@ class APIServerOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     token_auth_file: Path | None = None
     anonymous_auth: bool = True
-    authorization_mode: tuple[str, ...] = ("Groups",)
+    authorization_mode: tuple[str, ...] = ("Node", "RBAC")
 
     service_cluster_ip_range: str = "10.0.0.0/24"
     #: First and last.

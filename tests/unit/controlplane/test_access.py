@@ -4,7 +4,7 @@ import pytest
 
 from steersman.apiserver.http import Request
 from steersman.apiserver.request import RequestInfo, UserInfo
-from steersman.controlplane.access import build_authenticator, build_authorizer
+from steersman.controlplane.access import Authorization, build_authenticator
 from steersman.controlplane.options import APIServerOptions, OptionError
 
 
@@ -34,15 +34,15 @@ def test_a_bad_token_file_is_an_error_of_the_options(tmp_path):
 
 @pytest.mark.parametrize(
     ("modes", "allowed"),
-    [(("AlwaysAllow",), True), (("AlwaysDeny",), False), (("Groups",), False), (("Groups", "AlwaysAllow"), True)],
+    [(("AlwaysAllow",), True), (("AlwaysDeny",), False), (("RBAC",), False), (("Node", "RBAC", "AlwaysAllow"), True)],
 )
 def test_modes_are_asked_in_order(modes, allowed):
-    authorizer = build_authorizer(APIServerOptions(authorization_mode=modes))
+    authorizer = Authorization(APIServerOptions(authorization_mode=modes)).authorizer
     assert authorizer.authorize(UserInfo("alice"), RequestInfo("get", "/metrics")).allowed is allowed
     assert authorizer.authorize(UserInfo("root", ("system:masters",)), RequestInfo("get", "/metrics")).allowed
 
 
-@pytest.mark.parametrize("modes", [(), ("RBAC",), ("Groups", "Webhook")])
+@pytest.mark.parametrize("modes", [(), ("ABAC",), ("RBAC", "Webhook")])
 def test_a_mode_that_is_not_served_is_an_error_and_not_ignored(modes):
     with pytest.raises(OptionError, match="not served"):
-        build_authorizer(APIServerOptions(authorization_mode=modes))
+        Authorization(APIServerOptions(authorization_mode=modes))

@@ -11,6 +11,7 @@ from steersman.apimachinery.errors import StatusError, forbidden
 from steersman.apimachinery.gotext import quote
 
 if TYPE_CHECKING:
+    from steersman.apiserver.authz.policy import PolicyRule
     from steersman.apiserver.request import RequestInfo, UserInfo
 
 
@@ -43,6 +44,23 @@ class Authorizer(Protocol):
 
     def authorize(self, user: UserInfo, info: RequestInfo) -> Decision:
         """May ``user`` do what ``info`` says?"""
+
+
+class Rules(msgspec.Struct, frozen=True):
+    """What somebody may do, as far as it can be listed."""
+
+    rules: tuple[PolicyRule, ...] = ()
+    #: There may be more that cannot be listed.
+    incomplete: bool = False
+    #: What went wrong with finding out; empty when nothing did.
+    error: str = ""
+
+
+class RuleResolver(Protocol):
+    """An authorizer that can list what somebody may do in a namespace."""
+
+    def rules_for(self, user: UserInfo, namespace: str) -> Rules:
+        """The rules that hold for ``user`` in ``namespace``, and everywhere."""
 
 
 def refusal(user: UserInfo, info: RequestInfo, reason: str = "") -> StatusError:

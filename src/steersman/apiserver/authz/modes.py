@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from steersman.apiserver.authn.interface import AUTHENTICATED_GROUP, MASTERS_GROUP
-from steersman.apiserver.authz.interface import ALLOW, NO_OPINION, Decision, Verdict
+from steersman.apiserver.authn.interface import MASTERS_GROUP
+from steersman.apiserver.authz.interface import ALLOW, NO_OPINION, Decision, Rules, Verdict
+from steersman.apiserver.authz.policy import PolicyRule
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from steersman.apiserver.authz.interface import Authorizer
+    from steersman.apiserver.authz.interface import Authorizer, RuleResolver
     from steersman.apiserver.request import RequestInfo, UserInfo
 
-#: What upstream's default role ``system:public-info-viewer`` lets everybody read.
-PUBLIC_PATHS = frozenset({"/healthz", "/livez", "/readyz", "/version", "/version/"})
-#: What upstream's default role ``system:discovery`` lets every authenticated user read; below ``…/*`` everything.
-_DISCOVERY_PATHS = frozenset({"/api", "/apis", "/openapi", *PUBLIC_PATHS})
-_DISCOVERY_PREFIXES = ("/api/", "/apis/", "/openapi/")
+_EVERYTHING: Final = Rules(
+    (
+        PolicyRule(verbs=("*",), api_groups=("*",), resources=("*",)),
+        PolicyRule(verbs=("*",), non_resource_urls=("*",)),
+    )
+)
 
 
 class AlwaysAllow:
@@ -28,6 +30,11 @@ class AlwaysAllow:
         del user, info
         return ALLOW
 
+    def rules_for(self, user: UserInfo, namespace: str) -> Rules:
+        """Everything."""
+        del user, namespace
+        return _EVERYTHING
+
 
 class AlwaysDeny:
     """``--authorization-mode AlwaysDeny``: for tests of clients. ``system:masters`` is asked before it."""
@@ -36,6 +43,11 @@ class AlwaysDeny:
         """No."""
         del user, info
         return Decision(Verdict.NO_OPINION, "Everything is forbidden.")
+
+    def rules_for(self, user: UserInfo, namespace: str) -> Rules:
+        """Nothing."""
+        del user, namespace
+        return Rules()
 
 
 class PrivilegedGroups:
@@ -47,26 +59,15 @@ class PrivilegedGroups:
         return ALLOW if MASTERS_GROUP in user.groups else NO_OPINION
 
 
-class PublicInfo:
-    """What everybody may read under upstream's default roles: health and version, and the API's shape when known."""
-
-    def authorize(self, user: UserInfo, info: RequestInfo) -> Decision:
-        """Yes to reading those, no opinion on the rest."""
-        if info.is_resource or info.verb not in ("get", "head"):
-            return NO_OPINION
-        path = info.path
-        if path in PUBLIC_PATHS:
-            return ALLOW
-        if AUTHENTICATED_GROUP in user.groups and (path in _DISCOVERY_PATHS or path.startswith(_DISCOVERY_PREFIXES)):
-            return ALLOW
-        return NO_OPINION
-
-
 class Chain:
-    """The first that allows or denies decides; without any the answer is no, for all the reasons together."""
+    """The first that allows or denies decides; without any the answer is no, for all the reasons together.
 
-    def __init__(self, authorizers: Sequence[Authorizer]) -> None:
+    What somebody may do is what ``resolvers`` say together (``system:masters`` hold a role, too).
+    """
+
+    def __init__(self, authorizers: Sequence[Authorizer], *, resolvers: Sequence[RuleResolver] = ()) -> None:
         self._authorizers = authorizers
+        self._resolvers = resolvers
 
     def authorize(self, user: UserInfo, info: RequestInfo) -> Decision:
         """What the first with an opinion says."""
@@ -78,3 +79,12 @@ class Chain:
             if decision.reason:
                 reasons.append(decision.reason)
         return Decision(Verdict.NO_OPINION, "\n".join(reasons)) if reasons else NO_OPINION
+
+    def rules_for(self, user: UserInfo, namespace: str) -> Rules:
+        """All that the resolvers say."""
+        said = [resolver.rules_for(user, namespace) for resolver in self._resolvers]
+        return Rules(
+            tuple(rule for rules in said for rule in rules.rules),
+            incomplete=any(rules.incomplete for rules in said),
+            error=", ".join(rules.error for rules in said if rules.error),
+        )

@@ -1,0 +1,142 @@
+"""The priority levels and flow schemas of every cluster (upstream's package ``flowcontrol/bootstrap``)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.controlplane.bootstrapping import Wanted, ensure
+
+if TYPE_CHECKING:
+    from steersman.apiserver.server.loopback import Loopback
+
+    Tree = dict[str, Any]
+
+_GROUP: Final = "flowcontrol.apiserver.k8s.io"
+_API: Final = f"/apis/{_GROUP}/v1"
+_MANAGER: Final = "api-priority-and-fairness-config-producer-v1"
+_AUTOUPDATE: Final = "apf.kubernetes.io/autoupdate-spec"
+_KUBE_SYSTEM: Final = "kube-system"
+
+#: Name → shares of the server's seats, percent that others may borrow, and queues, hand size and length (none: reject).
+_LEVELS: Final[dict[str, tuple[int, int, tuple[int, int, int] | None]]] = {
+    "catch-all": (5, 0, None),
+    "global-default": (20, 50, (128, 6, 50)),
+    "leader-election": (10, 0, (16, 4, 50)),
+    "node-high": (40, 25, (64, 6, 50)),
+    "system": (30, 33, (64, 6, 50)),
+    "workload-high": (40, 50, (128, 6, 50)),
+    "workload-low": (100, 90, (128, 6, 50)),
+}
+
+
+def _group(name: str) -> Tree:
+    return {"kind": "Group", "group": {"name": name}}
+
+
+def _user(name: str) -> Tree:
+    return {"kind": "User", "user": {"name": name}}
+
+
+def _accounts_of_system() -> Tree:
+    return {"kind": "ServiceAccount", "serviceAccount": {"name": "*", "namespace": _KUBE_SYSTEM}}
+
+
+def _on(verbs: str, group: str, resources: str, *, cluster: bool = False) -> Tree:
+    rule = {"verbs": verbs.split(), "apiGroups": [group], "resources": resources.split(), "namespaces": ["*"]}
+    return {**rule, "clusterScope": True} if cluster else rule
+
+
+_EVERYBODY: Final = (_group("system:unauthenticated"), _group("system:authenticated"))
+_ON_EVERYTHING: Final[Tree] = {
+    "resourceRules": [_on("*", "*", "*", cluster=True)],
+    "nonResourceRules": [{"verbs": ["*"], "nonResourceURLs": ["*"]}],
+}
+_ON_NODES: Final[Tree] = {
+    "resourceRules": [_on("*", "", "nodes nodes/status", cluster=True), _on("*", "coordination.k8s.io", "leases")]
+}
+_ON_LEASES: Final[Tree] = {"resourceRules": [_on("get create update", "coordination.k8s.io", "leases")]}
+_ON_PROBES: Final[Tree] = {
+    "nonResourceRules": [{"verbs": ["get"], "nonResourceURLs": ["/healthz", "/readyz", "/livez"]}]
+}
+
+#: Name → precedence, level, how flows are told apart, what for, and of whom.
+_SCHEMAS: Final[dict[str, tuple[int, str, str, Tree, tuple[Tree, ...]]]] = {
+    "exempt": (1, "exempt", "", _ON_EVERYTHING, (_group("system:masters"),)),
+    "probes": (2, "exempt", "", _ON_PROBES, _EVERYBODY),
+    "system-leader-election": (
+        100,
+        "leader-election",
+        "ByUser",
+        _ON_LEASES,
+        (_user("system:kube-controller-manager"), _user("system:kube-scheduler"), _accounts_of_system()),
+    ),
+    "system-node-high": (400, "node-high", "ByUser", _ON_NODES, (_group("system:nodes"),)),
+    "system-nodes": (500, "system", "ByUser", _ON_EVERYTHING, (_group("system:nodes"),)),
+    "kube-controller-manager": (
+        800,
+        "workload-high",
+        "ByNamespace",
+        _ON_EVERYTHING,
+        (_user("system:kube-controller-manager"),),
+    ),
+    "kube-scheduler": (800, "workload-high", "ByNamespace", _ON_EVERYTHING, (_user("system:kube-scheduler"),)),
+    "kube-system-service-accounts": (900, "workload-high", "ByNamespace", _ON_EVERYTHING, (_accounts_of_system(),)),
+    "service-accounts": (9000, "workload-low", "ByUser", _ON_EVERYTHING, (_group("system:serviceaccounts"),)),
+    "global-default": (9900, "global-default", "ByUser", _ON_EVERYTHING, _EVERYBODY),
+    "catch-all": (10000, "catch-all", "ByUser", _ON_EVERYTHING, _EVERYBODY),
+}
+
+
+def priority_levels() -> list[Tree]:
+    """The levels, in the version served."""
+    exempt = {"type": "Exempt", "exempt": {"nominalConcurrencyShares": 0, "lendablePercent": 0}}
+    levels = [_object("PriorityLevelConfiguration", "exempt", exempt)]
+    for name, (shares, lendable, queues) in _LEVELS.items():
+        response: Tree = {"type": "Reject"}
+        if queues is not None:
+            number, hand, length = queues
+            response = {
+                "type": "Queue",
+                "queuing": {"queues": number, "handSize": hand, "queueLengthLimit": length},
+            }
+        limited = {"nominalConcurrencyShares": shares, "lendablePercent": lendable, "limitResponse": response}
+        levels.append(_object("PriorityLevelConfiguration", name, {"type": "Limited", "limited": limited}))
+    return levels
+
+
+def flow_schemas() -> list[Tree]:
+    """The schemas, the first to be asked first."""
+    schemas = []
+    for name, (precedence, level, distinguisher, what, whom) in _SCHEMAS.items():
+        spec: Tree = {
+            "matchingPrecedence": precedence,
+            "priorityLevelConfiguration": {"name": level},
+            "rules": [{"subjects": list(whom), **what}],
+        }
+        if distinguisher:
+            spec["distinguisherMethod"] = {"type": distinguisher}
+        schemas.append(_object("FlowSchema", name, spec))
+    return schemas
+
+
+async def bootstrap_flow_control(client: Loopback) -> None:
+    """Make them all, and put right those whose annotation allows it. Raises RuntimeError."""
+    await ensure(
+        client, [*_wanted("prioritylevelconfigurations", priority_levels()), *_wanted("flowschemas", flow_schemas())]
+    )
+
+
+def _wanted(plural: str, trees: list[Tree]) -> list[Wanted]:
+    return [Wanted(f"{_API}/{plural}?fieldManager={_MANAGER}", tree, _mend) for tree in trees]
+
+
+def _mend(found: Tree, wanted: Tree) -> Tree | None:
+    annotations = found["metadata"].get("annotations") or {}
+    if annotations.get(_AUTOUPDATE) == "false" or found.get("spec") == wanted["spec"]:
+        return None
+    return {**found, "spec": wanted["spec"]}
+
+
+def _object(kind: str, name: str, spec: Tree) -> Tree:
+    metadata = {"name": name, "annotations": {_AUTOUPDATE: "true"}}
+    return {"kind": kind, "apiVersion": f"{_GROUP}/v1", "metadata": metadata, "spec": spec}

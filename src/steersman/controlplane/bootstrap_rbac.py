@@ -1,0 +1,175 @@
+"""The roles and bindings of every cluster: read from ``bootstrap_rbac.txt``, made and kept in order at every start.
+
+As upstream's reconciliation has it, what is missing is added and what somebody added stays; an object annotated with
+``rbac.authorization.kubernetes.io/autoupdate: "false"`` is left alone.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.controlplane.bootstrapping import Wanted, ensure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from steersman.apiserver.server.loopback import Loopback
+
+    Tree = dict[str, Any]
+
+_GROUP: Final = "rbac.authorization.k8s.io"
+_API: Final = f"/apis/{_GROUP}/v1"
+_AUTOUPDATE: Final = "rbac.authorization.kubernetes.io/autoupdate"
+_AGGREGATE: Final = "rbac.authorization.k8s.io/aggregate-to-"
+_TABLE: Final = Path(__file__).with_suffix(".txt")
+#: Where the controllers' accounts are.
+_ACCOUNTS: Final = "kube-system"
+_CONTROLLER: Final = "system:controller:"
+
+
+async def bootstrap_roles(client: Loopback) -> None:
+    """Make and mend them all. Raises RuntimeError."""
+    objects = read_policy(_TABLE.read_text(encoding="utf-8"))
+    # roles first, so that no binding ever lacks its role
+    for bindings in (False, True):
+        chosen = [tree for tree in objects if ("roleRef" in tree) is bindings]
+        await ensure(client, [Wanted(_collection(tree), tree, _mend) for tree in chosen])
+
+
+def _collection(tree: Tree) -> str:
+    namespace = tree["metadata"].get("namespace")
+    plural = f"{tree['kind'].lower()}s"
+    return f"{_API}/namespaces/{namespace}/{plural}" if namespace else f"{_API}/{plural}"
+
+
+# -- the table ---------------------------------------------------------------------------------------------------------
+
+
+def read_policy(text: str) -> list[Tree]:
+    """The objects of a table; its own first lines say how it is written."""
+    objects: list[Tree] = []
+    rules: list[Tree] = []
+    for line in text.splitlines():
+        if line.startswith("    "):
+            rules.append(_rule(line.strip()))
+        elif line and not line.startswith("#"):
+            kind, _, rest = line.partition(" ")
+            if kind.endswith("Binding"):
+                objects.append(_binding(kind, rest))
+                continue
+            rules = []
+            if kind == "controller":
+                objects.append(_role("ClusterRole", f"{_CONTROLLER}{rest}", rules))
+                objects.append(
+                    _binding("ClusterRoleBinding", f"{_CONTROLLER}{rest} : ServiceAccount={_ACCOUNTS}/{rest}")
+                )
+            else:
+                objects.append(_role(kind, rest, rules))
+    for tree in objects:
+        if tree.get("rules") == []:
+            tree["rules"] = None  # those that collect others' rules
+    return objects
+
+
+def _rule(line: str) -> Tree:
+    what, _, verbs = line.rpartition(" : ")
+    groups, bar, resources = what.partition(" | ")
+    if not bar:
+        return {"verbs": verbs.split(), "nonResourceURLs": what.split()}
+    resources, _, names = resources.partition(" / ")
+    rule: Tree = {
+        "verbs": verbs.split(),
+        "apiGroups": ["" if group == "core" else group for group in groups.split()],
+        "resources": resources.split(),
+    }
+    if names:
+        rule["resourceNames"] = names.split()
+    return rule
+
+
+def _role(kind: str, line: str, rules: list[Tree]) -> Tree:
+    """A role, whose ``rules`` are filled in later."""
+    name, *options = line.split()
+    tree = _object(kind, name)
+    for option in options:
+        key, _, value = option.partition("=")
+        if key == "part-of":
+            tree["metadata"]["labels"][_AGGREGATE + value] = "true"
+        else:
+            tree["aggregationRule"] = {"clusterRoleSelectors": [{"matchLabels": {_AGGREGATE + value: "true"}}]}
+    return {**tree, "rules": rules}
+
+
+def _binding(kind: str, line: str) -> Tree:
+    head, _, who = f"{line} ".partition(" : ")
+    name, *options = head.split()
+    tree = _object(kind, name)
+    role = options[0].removeprefix("of=") if options else tree["metadata"]["name"]
+    tree["roleRef"] = {"apiGroup": _GROUP, "kind": kind.removesuffix("Binding"), "name": role}
+    if subjects := [_subject(*word.split("=", 1)) for word in who.split()]:
+        tree["subjects"] = subjects
+    return tree
+
+
+def _subject(kind: str, name: str) -> Tree:
+    if kind != "ServiceAccount":
+        return {"kind": kind, "apiGroup": _GROUP, "name": name}
+    namespace, _, name = name.partition("/")
+    return {"kind": kind, "name": name, "namespace": namespace}
+
+
+def _object(kind: str, path: str) -> Tree:
+    namespace, _, name = path.rpartition("/")
+    metadata: Tree = {
+        "name": name,
+        "labels": {"kubernetes.io/bootstrapping": "rbac-defaults"},
+        "annotations": {_AUTOUPDATE: "true"},
+    }
+    if namespace:
+        metadata["namespace"] = namespace
+    return {"kind": kind, "apiVersion": f"{_GROUP}/v1", "metadata": metadata}
+
+
+# -- mending -----------------------------------------------------------------------------------------------------------
+
+
+def _mend(found: Tree, wanted: Tree) -> Tree | None:
+    """What to store in the place of ``found``; None when nothing is missing there."""
+    annotations = found["metadata"].get("annotations") or {}
+    if annotations.get(_AUTOUPDATE) == "false":
+        return None
+    if found.get("roleRef") != wanted.get("roleRef"):
+        return wanted  # it cannot be changed, so the binding is made anew
+    mended = {**found, "metadata": {**found["metadata"]}}
+    for name in ("labels", "annotations"):
+        mended["metadata"][name] = {**wanted["metadata"][name], **(found["metadata"].get(name) or {})}
+    if wanted.get("rules"):
+        mended["rules"] = [*(found.get("rules") or ()), *_uncovered(found.get("rules") or (), wanted["rules"])]
+    if wanted.get("subjects"):
+        mended["subjects"] = _joined(found.get("subjects"), wanted["subjects"])
+    if "aggregationRule" in wanted:
+        selectors = (found.get("aggregationRule") or {}).get("clusterRoleSelectors")
+        wanted_selectors = wanted["aggregationRule"]["clusterRoleSelectors"]
+        mended["aggregationRule"] = {"clusterRoleSelectors": _joined(selectors, wanted_selectors)}
+    return None if mended == found else mended
+
+
+def _joined(found: list[Tree] | None, wanted: list[Tree]) -> list[Tree]:
+    return [*(found or ()), *(item for item in wanted if item not in (found or ()))]
+
+
+def _uncovered(found: Iterable[Tree], wanted: Iterable[Tree]) -> Iterator[Tree]:
+    """The rules of ``wanted`` that no single rule found has whole."""
+    held = [{key: set(values) for key, values in rule.items()} for rule in found]
+    for rule in wanted:
+        if not any(_covers(one, rule) for one in held):
+            yield rule
+
+
+def _covers(held: dict[str, set[str]], rule: Tree) -> bool:
+    if held.get("resourceNames") and not rule.get("resourceNames"):
+        return False
+    parts = ("verbs", "apiGroups", "resources", "nonResourceURLs")
+    names_held = not held.get("resourceNames") or held["resourceNames"].issuperset(rule.get("resourceNames") or ())
+    return names_held and all(held.get(part, set()).issuperset(rule.get(part) or ()) for part in parts)

@@ -1,0 +1,82 @@
+"""Objects that a cluster has from its start: those missing are made, those that lack something are mended.
+
+One list a collection, then all writes at once, so that they share the store's commits: a start hardly waits for them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from steersman.apiserver.server.loopback import Answer, Loopback
+
+    Tree = dict[str, Any]
+
+#: Writes under way at a time.
+_WRITES_MAX: Final = 64
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """One object that there should be."""
+
+    #: ``/api/v1/namespaces``; a query may follow.
+    collection: str
+    tree: dict[str, Any]
+    #: (found, wanted) → what to store instead; None when what is found will do. An object without a resourceVersion
+    #: takes the other's place. None: whatever is found will do.
+    mend: Callable[[dict[str, Any], dict[str, Any]], dict[str, Any] | None] | None = None
+
+    @property
+    def path(self) -> str:
+        """The object's own."""
+        collection, mark, query = self.collection.partition("?")
+        return f"{collection}/{self.tree['metadata']['name']}{mark}{query}"
+
+
+async def ensure(client: Loopback, objects: Sequence[Wanted]) -> None:
+    """Make and mend. Raises RuntimeError when a write is refused."""
+    found = {}
+    for collection in dict.fromkeys(wanted.collection for wanted in objects):
+        path = collection.partition("?")[0]
+        answer = await client.request("GET", f"{path}?resourceVersion=0")
+        if answer.code != 200:
+            raise RuntimeError(f"cannot list {path}: {answer.body.decode(errors='replace')}")
+        for item in answer.json().get("items") or ():
+            found[collection, item["metadata"]["name"]] = item
+    turns = asyncio.Semaphore(_WRITES_MAX)
+
+    async def write(wanted: Wanted) -> None:
+        existing = found.get((wanted.collection, wanted.tree["metadata"]["name"]))
+        async with turns:
+            if existing is None:
+                _check(wanted, await _post(client, wanted), (201, 409))
+            elif wanted.mend is not None and (mended := wanted.mend(existing, wanted.tree)) is not None:
+                await _mend(client, wanted, mended)
+
+    async with asyncio.TaskGroup() as group:
+        for wanted in objects:
+            group.create_task(write(wanted), name=f"bootstrap {wanted.path}")
+
+
+async def _post(client: Loopback, wanted: Wanted) -> Answer:
+    return await client.request("POST", wanted.collection, body=msgspec.json.encode(wanted.tree))
+
+
+async def _mend(client: Loopback, wanted: Wanted, mended: Tree) -> None:
+    if "resourceVersion" in mended["metadata"]:
+        # a 409 means that another server does the same
+        body = msgspec.json.encode({"kind": wanted.tree["kind"], "apiVersion": wanted.tree["apiVersion"], **mended})
+        _check(wanted, await client.request("PUT", wanted.path, body=body), (200, 409))
+        return
+    _check(wanted, await client.request("DELETE", wanted.path), (200, 404))
+    _check(wanted, await _post(client, wanted), (201, 409))
+
+
+def _check(wanted: Wanted, answer: Answer, good: tuple[int, ...]) -> None:
+    if answer.code not in good:
+        raise RuntimeError(f"{wanted.path}: {answer.body.decode(errors='replace')}")

@@ -1,0 +1,115 @@
+"""The roles and bindings of every cluster."""
+
+import json
+
+import pytest
+
+from steersman.controlplane import bootstrap_rbac
+from steersman.controlplane.bootstrap_rbac import bootstrap_roles, read_policy
+from steersman.testing import InProcessAPIServer
+
+API = "/apis/rbac.authorization.k8s.io/v1"
+TABLE = """
+# a remark
+ClusterRole viewer part-of=edit collects=view
+    core apps | pods pods/log / a b : get list
+    /healthz /livez/* : get
+
+Role ns/local
+    core | secrets : get
+controller some-controller
+    batch | jobs : update
+ClusterRoleBinding viewer : Group=g User=u
+RoleBinding ns/other of=local : ServiceAccount=ns/s
+ClusterRoleBinding nobody :
+"""
+
+
+def test_a_table_is_read_as_objects():
+    objects = {(tree["kind"], tree["metadata"]["name"]): tree for tree in read_policy(TABLE)}
+    viewer = objects["ClusterRole", "viewer"]
+    assert viewer["metadata"]["labels"]["rbac.authorization.k8s.io/aggregate-to-edit"] == "true"
+    assert viewer["aggregationRule"]["clusterRoleSelectors"][0]["matchLabels"] == {
+        "rbac.authorization.k8s.io/aggregate-to-view": "true"
+    }
+    assert viewer["rules"] == [
+        {
+            "verbs": ["get", "list"],
+            "apiGroups": ["", "apps"],
+            "resources": ["pods", "pods/log"],
+            "resourceNames": ["a", "b"],
+        },
+        {"verbs": ["get"], "nonResourceURLs": ["/healthz", "/livez/*"]},
+    ]
+    assert objects["Role", "local"]["metadata"]["namespace"] == "ns"
+    account = {"kind": "ServiceAccount", "name": "some-controller", "namespace": "kube-system"}
+    assert objects["ClusterRoleBinding", "system:controller:some-controller"]["subjects"] == [account]
+    assert objects["ClusterRole", "system:controller:some-controller"]["rules"][0]["resources"] == ["jobs"]
+    assert objects["RoleBinding", "other"]["roleRef"]["name"] == "local"
+    assert [s["name"] for s in objects["ClusterRoleBinding", "viewer"]["subjects"]] == ["g", "u"]
+    assert "subjects" not in objects["ClusterRoleBinding", "nobody"]
+
+
+@pytest.fixture
+async def server():
+    async with InProcessAPIServer() as started:
+        yield started
+
+
+async def changed(server, path, change):
+    tree = (await server.request("GET", path)).json()
+    change(tree)
+    assert (await server.request("PUT", path, body=json.dumps(tree).encode())).code == 200
+
+
+async def get(server, path):
+    return (await server.request("GET", path)).json()
+
+
+async def test_what_is_missing_comes_back_and_what_was_added_stays(server):
+    role = f"{API}/clusterroles/system:discovery"
+    extra = {"verbs": ["get"], "nonResourceURLs": ["/mine"]}
+    await changed(server, role, lambda tree: tree.update(rules=[extra]))
+    binding = f"{API}/clusterrolebindings/system:discovery"
+    await changed(server, binding, lambda tree: tree.update(subjects=[{"kind": "User", "name": "u"}]))
+    await bootstrap_roles(server.core.client)
+    rules = (await get(server, role))["rules"]
+    assert rules[0] == extra
+    assert "/openapi/*" in rules[1]["nonResourceURLs"]
+    assert [s["name"] for s in (await get(server, binding))["subjects"]] == ["u", "system:authenticated"]
+
+
+async def test_a_second_start_writes_nothing(server):
+    before = server.store.revision
+    await bootstrap_roles(server.core.client)
+    assert server.store.revision == before
+
+
+async def test_an_object_that_says_so_is_left_alone(server):
+    role = f"{API}/clusterroles/system:discovery"
+
+    def stop(tree):
+        tree["rules"] = []
+        tree["metadata"]["annotations"]["rbac.authorization.kubernetes.io/autoupdate"] = "false"
+
+    await changed(server, role, stop)
+    await bootstrap_roles(server.core.client)
+    assert not (await get(server, role))["rules"]
+
+
+async def test_a_binding_to_another_role_is_made_anew(server):
+    path = f"{API}/clusterrolebindings/system:discovery"
+    await server.request("DELETE", path)
+    other = {"metadata": {"name": "system:discovery"}, "roleRef": {"kind": "ClusterRole", "name": "view"}}
+    body = json.dumps(other).encode()
+    assert (await server.request("POST", f"{API}/clusterrolebindings", body=body)).code == 201
+    await bootstrap_roles(server.core.client)
+    assert (await get(server, path))["roleRef"]["name"] == "system:discovery"
+
+
+def test_a_rule_is_covered_by_one_that_holds_all_of_it():
+    wide = {"verbs": ["get", "list"], "apiGroups": [""], "resources": ["pods", "secrets"]}
+    narrow = {"verbs": ["get"], "apiGroups": [""], "resources": ["pods"], "resourceNames": ["a"]}
+    assert list(bootstrap_rbac._uncovered([wide], [narrow])) == []
+    assert list(bootstrap_rbac._uncovered([narrow], [wide])) == [wide]
+    assert list(bootstrap_rbac._uncovered([narrow], [{**narrow, "resourceNames": ["b"]}])) != []

@@ -1,0 +1,52 @@
+"""Objects that there should be."""
+
+import pytest
+
+from steersman.controlplane.bootstrapping import Wanted, ensure
+from steersman.testing import InProcessAPIServer
+
+MAPS = "/api/v1/namespaces/default/configmaps"
+
+
+def config_map(**data):
+    return {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "m"}, "data": data}
+
+
+@pytest.fixture
+async def server():
+    async with InProcessAPIServer() as started:
+        yield started
+
+
+async def data(server):
+    return (await server.request("GET", f"{MAPS}/m")).json().get("data")
+
+
+async def test_missing_objects_are_made_and_existing_ones_stay(server):
+    await ensure(server.core.client, [Wanted(MAPS, config_map(a="1"))])
+    await ensure(server.core.client, [Wanted(MAPS, config_map(a="2"))])
+    assert await data(server) == {"a": "1"}
+
+
+async def test_what_is_found_is_mended(server):
+    await ensure(server.core.client, [Wanted(MAPS, config_map(a="1"))])
+    mend = lambda found, wanted: {**found, "data": wanted["data"]}  # noqa: E731 — the shortest way to say it
+    await ensure(server.core.client, [Wanted(f"{MAPS}?fieldManager=me", config_map(a="2"), mend)])
+    assert await data(server) == {"a": "2"}
+    owners = (await server.request("GET", f"{MAPS}/m")).json()["metadata"]["managedFields"]
+    assert "me" in {owner["manager"] for owner in owners}
+
+
+async def test_an_object_without_a_version_takes_the_others_place(server):
+    await ensure(server.core.client, [Wanted(MAPS, config_map(a="1"))])
+    uid = (await server.request("GET", f"{MAPS}/m")).json()["metadata"]["uid"]
+    await ensure(server.core.client, [Wanted(MAPS, config_map(a="2"), lambda found, wanted: wanted)])
+    assert (await server.request("GET", f"{MAPS}/m")).json()["metadata"]["uid"] != uid
+
+
+async def test_a_refused_write_is_an_error(server):
+    bad = {**config_map(), "metadata": {"name": "No Name"}}
+    with pytest.raises(ExceptionGroup, match="unhandled"):
+        await ensure(server.core.client, [Wanted(MAPS, bad)])
+    with pytest.raises(RuntimeError, match="cannot list"):
+        await ensure(server.core.client, [Wanted("/api/v1/nothing", bad)])
