@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from steersman.apimachinery import field, names
 from steersman.apiserver.registry import columns
+from steersman.apiserver.registry.domain_paths import check_domain_prefixed_path
+from steersman.apiserver.registry.networking.references import validate_local_reference
 from steersman.apiserver.registry.strategy import Column, Strategy, Tree
+from steersman.apiserver.registry.validation import check_all, check_unchanged
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
     from datetime import datetime
+
+    from steersman.apimachinery.field import FieldError
+    from steersman.apiserver.request import RequestContext
+
+
+_SPEC: Final = field.Path("spec")
+_CONTROLLER_MAX_BYTES: Final = 250
+_SCOPES: Final = ("Cluster", "Namespace")
 
 
 class IngressClassStrategy(Strategy):
@@ -22,6 +35,14 @@ class IngressClassStrategy(Strategy):
         parameters = (obj.get("spec") or {}).get("parameters")
         if parameters is not None and parameters.get("scope") is None:
             parameters["scope"] = "Cluster"
+
+    def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
+        return list(_validate(obj.get("spec") or {}))
+
+    def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
+        spec, before = obj.get("spec") or {}, old.get("spec") or {}
+        unchanged = check_unchanged(spec.get("controller"), before.get("controller"), _SPEC.child("controller"))
+        return [*_validate(spec), *unchanged]
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         spec = obj.get("spec") or {}
@@ -39,3 +60,26 @@ def _parameters(parameters: Tree | None) -> str:
     kind = parameters.get("kind", "")
     group = parameters.get("apiGroup")
     return f"{kind}.{group}/{parameters.get('name', '')}" if group else f"{kind}/{parameters.get('name', '')}"
+
+
+def _validate(spec: Tree) -> Iterator[FieldError]:
+    controller = spec.get("controller") or ""
+    if len(controller.encode()) > _CONTROLLER_MAX_BYTES:
+        yield field.too_long(_SPEC.child("controller"), max_bytes=_CONTROLLER_MAX_BYTES)
+    yield from check_domain_prefixed_path(controller, _SPEC.child("controller"))
+    parameters, path = spec.get("parameters"), _SPEC.child("parameters")
+    if parameters is None:
+        return
+    yield from validate_local_reference(parameters, path)
+    scope, namespace = parameters.get("scope"), parameters.get("namespace")
+    if scope is None:
+        yield field.required(path.child("scope"))
+    elif scope not in _SCOPES:
+        yield field.not_supported(path.child("scope"), scope, _SCOPES)
+    elif scope == "Cluster":
+        if namespace is not None:
+            yield field.forbidden(path.child("namespace"), "`parameters.scope` is set to 'Cluster'")
+    elif not namespace:
+        yield field.required(path.child("namespace"), "`parameters.scope` is set to 'Namespace'")
+    else:
+        yield from check_all(path.child("namespace"), namespace, names.check_dns1123_label(namespace))

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-import ipaddress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from steersman.apimachinery import field
-from steersman.apimachinery.field import Path
+from steersman.apimachinery import field, names
+from steersman.apimachinery.addresses import check_canonical_ip
 from steersman.apiserver.registry import columns
+from steersman.apiserver.registry.networking.references import require_path_segment
 from steersman.apiserver.registry.strategy import Column, Strategy, Tree
+from steersman.apiserver.registry.validation import check_all, check_unchanged
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from datetime import datetime
 
     from steersman.apimachinery.field import FieldError
     from steersman.apiserver.request import RequestContext
+
+_PARENT: Final = field.Path("spec", "parentRef")
 
 
 class IPAddressStrategy(Strategy):
@@ -25,24 +28,14 @@ class IPAddressStrategy(Strategy):
     columns = (columns.NAME_COLUMN, Column("ParentRef"))
 
     def name_errors(self, name: str, *, prefix: bool = False) -> Sequence[str]:
-        del prefix
-        try:
-            canonical = str(ipaddress.ip_address(name))
-        except ValueError:
-            return ["must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"]
-        return () if canonical == name else [f'must be in canonical form ("{canonical}")']
+        return check_canonical_ip(name)
 
     def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
-        reference = (obj.get("spec") or {}).get("parentRef")
-        path = Path("spec", "parentRef")
-        if reference is None:
-            return [field.required(path)]
-        return [field.required(path.child(part)) for part in ("resource", "name") if not reference.get(part)]
+        return list(_validate_parent((obj.get("spec") or {}).get("parentRef")))
 
     def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
-        if obj["spec"].get("parentRef") != old["spec"].get("parentRef"):
-            return [field.invalid(Path("spec", "parentRef"), obj["spec"].get("parentRef"), "field is immutable")]
-        return self.validate(ctx, obj)
+        parent, before = ((tree.get("spec") or {}).get("parentRef") for tree in (obj, old))
+        return list(check_unchanged(parent, before, _PARENT))
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         reference: Tree = (obj.get("spec") or {}).get("parentRef") or {}
@@ -50,3 +43,16 @@ class IPAddressStrategy(Strategy):
         parent = f"{resource}.{group}" if group else resource
         names = [reference[part] for part in ("namespace", "name") if reference.get(part)]
         return [columns.name_of(obj), "/".join([parent, *names])]
+
+
+def _validate_parent(reference: Tree | None) -> Iterator[FieldError]:
+    if reference is None:
+        yield field.required(_PARENT)
+        return
+    group, namespace = reference.get("group"), reference.get("namespace")
+    if group:
+        yield from check_all(_PARENT.child("group"), group, names.check_dns1123_subdomain(group))
+    for name in ("resource", "name"):
+        yield from require_path_segment(reference.get(name) or "", _PARENT.child(name))
+    if namespace:
+        yield from check_all(_PARENT.child("namespace"), namespace, names.check_path_segment(namespace))

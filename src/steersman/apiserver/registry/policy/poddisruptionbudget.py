@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from steersman.apimachinery import names
 from steersman.apiserver.registry import columns
+from steersman.apiserver.registry.policy.pdb_validation import validate_budget, validate_budget_status
 from steersman.apiserver.registry.strategy import Column, Strategy, Tree
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
+
+    from steersman.apimachinery.field import FieldError
+    from steersman.apiserver.request import RequestContext
 
 
 class PodDisruptionBudgetStrategy(Strategy):
@@ -17,6 +23,7 @@ class PodDisruptionBudgetStrategy(Strategy):
     group_resource = "poddisruptionbudgets.policy"
     has_generation = True
     allow_unconditional_update = False
+    metadata_checks_on_update = (0, 0)
     columns = (
         columns.NAME_COLUMN,
         Column("Min Available"),
@@ -24,6 +31,18 @@ class PodDisruptionBudgetStrategy(Strategy):
         Column("Allowed Disruptions", type="integer"),
         columns.AGE_COLUMN,
     )
+
+    def name_errors(self, name: str, *, prefix: bool = False) -> Sequence[str]:
+        return names.name_is_path_segment(name, prefix=prefix)
+
+    def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
+        return list(validate_budget(obj))
+
+    def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
+        return list(validate_budget(obj, old))
+
+    def validate_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
+        return list(validate_budget_status(obj))
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         spec, status = obj.get("spec") or {}, obj.get("status") or {}
