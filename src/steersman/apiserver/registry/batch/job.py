@@ -133,7 +133,7 @@ def generate_selector(obj: Tree) -> None:
     metadata, spec = obj["metadata"], obj["spec"]
     labels = spec["template"].setdefault("metadata", {}).setdefault("labels", {})
     for label in NAME_LABELS:  # values that the client gave stay, for validation to refuse
-        labels.setdefault(label, metadata["name"])
+        labels.setdefault(label, metadata.get("name", ""))
     for label in UID_LABELS:
         labels.setdefault(label, metadata["uid"])
     if not metadata.get("labels"):
