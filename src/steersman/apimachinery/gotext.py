@@ -66,6 +66,19 @@ def to_value_text(value: Any) -> str:
     return str(value)
 
 
+def to_go_syntax(value: Any) -> str:
+    """As ``%#v`` writes a decoded tree: ``map[string]interface {}{"a":1}`` with sorted keys."""
+    if value is None:
+        return "interface {}(nil)"
+    if isinstance(value, str):
+        return quote(value)
+    if isinstance(value, dict):
+        return f"map[string]interface {{}}{{{', '.join(f'{quote(key)}:{to_go_syntax(value[key])}' for key in sorted(value))}}}"
+    if isinstance(value, list | tuple):
+        return f"[]interface {{}}{{{', '.join(map(to_go_syntax, value))}}}"
+    return to_value_text(value)
+
+
 def float_text(value: float) -> str:
     """Shortest text of a float, as ``%v`` writes it: an exponent below 1e-4 and from 1e21 on, no trailing ``.0``."""
     if math.isnan(value):

@@ -45,6 +45,21 @@ def test_value_text(value: Any, text: str) -> None:
     assert gotext.to_value_text(value) == text
 
 
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "interface {}(nil)"),
+        ("a\n", '"a\\n"'),
+        (True, "true"),
+        (1, "1"),
+        (1.5, "1.5"),
+        ({"b": 1, "a": ["x"]}, 'map[string]interface {}{"a":[]interface {}{"x"}, "b":1}'),
+    ],
+)
+def test_go_syntax(value: Any, text: str) -> None:
+    assert gotext.to_go_syntax(value) == text
+
+
 def test_json_is_compact_and_escapes_markup() -> None:
     assert gotext.to_json({"b": "<&>", "a": [1, None, "é"]}) == '{"b":"\\u003c\\u0026\\u003e","a":[1,null,"é"]}'
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from steersman.apimachinery.gotext import to_value_text
+from steersman.apimachinery.gotext import to_go_syntax, to_value_text
 from steersman.apimachinery.managedfields.elements import element_text
 from steersman.apimachinery.managedfields.listkeys import UnkeyedItemError, item_keys
 from steersman.apimachinery.typemodel import ListOf, ListType, MapOf, Scalar, ScalarKind, Struct, Type
@@ -54,9 +54,9 @@ def _check(value: Any, type_: Type, place: Place | None, faults: list[Fault]) ->
         if value.__class__ is list:
             _check_items(value, type_, place, faults)  # type: ignore[arg-type]  # a ListOf
         else:
-            faults.append((_text(place), f"expected list, got {to_value_text(value)}"))
+            faults.append((_text(place), f"expected list, got {_shown(value)}"))
     elif value.__class__ is not dict:
-        faults.append((_text(place), f"expected map, got {to_value_text(value)}"))
+        faults.append((_text(place), f"expected map, got {_shown(value)}"))
     elif cls is MapOf:
         item_type = type_.value  # type: ignore[union-attr]  # a MapOf
         for name, item in value.items():
@@ -95,6 +95,11 @@ def _check_items(items: list[Any], type_: ListOf, place: Place | None, faults: l
         _check(item, type_.item, (place, "item", element), faults)
 
 
+def _shown(value: Any) -> str:
+    """A value of the wrong type, as upstream's messages show it."""
+    return f"&{{{to_value_text(value)}}}"
+
+
 def _scalar_fault(value: Any, kind: ScalarKind) -> str:
     """What is wrong with a leaf that is not null; empty when nothing is."""
     if kind in _NUMERIC:
@@ -102,10 +107,12 @@ def _scalar_fault(value: Any, kind: ScalarKind) -> str:
             return ""
         return f"expected numeric (int or float), got {_GO_TYPES[value.__class__]}"
     if kind is ScalarKind.BOOLEAN:
-        return "" if value.__class__ is bool else f"expected boolean, got {to_value_text(value)}"
+        return "" if value.__class__ is bool else f"expected boolean, got {_shown(value)}"
     if kind in _WHOLE:
         return ""
     if kind in _ANY_SCALAR:
         is_scalar = value.__class__ is not dict and value.__class__ is not list
-        return "" if is_scalar else f"expected any scalar, got {to_value_text(value)}"
-    return "" if value.__class__ is str else f"expected string, got {to_value_text(value)}"
+        return "" if is_scalar else f"expected any scalar, got {_shown(value)}"
+    if value.__class__ is str:
+        return ""
+    return f"expected string, got &value.valueUnstructured{{Value:{to_go_syntax(value)}}}"

@@ -24,6 +24,7 @@ class CustomResourceStrategy(Strategy):
 
     has_generation = True
     allow_unconditional_update = False
+    reset_fields = {"": (("status",),), "status": (("metadata",), ("spec",))}
 
     def __init__(self, versions: Sequence[CustomVersion], *, stored: str) -> None:
         self._versions = {version.resource.version: version for version in versions}

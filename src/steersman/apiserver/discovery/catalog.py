@@ -100,6 +100,10 @@ class Catalog:
         """The group of that name (empty: the core group)."""
         return self._groups.get(name)
 
+    def is_built_in(self, name: str) -> bool:
+        """Whether the group came with the server."""
+        return name in self._rank
+
     def group_version(self, group: str, version: str) -> GroupVersion | None:
         """One version of a group, if it is served."""
         found = self._groups.get(group)

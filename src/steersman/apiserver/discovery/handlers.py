@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from steersman.apimachinery.errors import not_acceptable
+from steersman.apimachinery.errors import not_acceptable, path_not_found
 from steersman.apimachinery.yaml_codec import encode_yaml
 from steersman.apiserver.discovery import documents
 from steersman.apiserver.http import Response, page_not_found
@@ -92,6 +92,8 @@ class DiscoveryHandlers:
     def _group_version(self, request: Request, group: str, name: str) -> Response:
         version = self._catalog.group_version(group, name)
         if version is None:
+            if self._catalog.is_built_in(group):  # whose versions are served below one root
+                raise path_not_found()
             return page_not_found()
         return self._serve(request, f"/{version.api_version}", lambda _: documents.resource_list(version))
 

@@ -106,7 +106,10 @@ def _decode_options(body: bytes, media_type: str) -> dict[str, Any]:
         tree = _parse(body, media_type)
         meta = type_meta(tree)
         if meta.kind not in ("", "DeleteOptions"):
-            raise bad_request(f"no kind {quote(meta.kind)} is registered for version {quote(meta.api_version or 'v1')}")
+            raise bad_request(
+                f"no kind {quote(meta.kind)} is registered for version {quote(meta.api_version or 'v1')} in scheme"
+                ' "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"'
+            )
         return decode(struct_for("", "v1", "DeleteOptions"), tree or {}).tree
     except DecodeError as error:
         raise bad_request(str(error)) from None

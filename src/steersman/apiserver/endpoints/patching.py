@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Final
 
@@ -55,7 +56,7 @@ class Mechanism(ABC):
         try:
             decoded, unknown = self._target.decoder.decode_tree(tree)
         except DecodeError as error:
-            raise _refused(shown(), str(error)) from None
+            raise _refused(shown(), self._why(error)) from None
         if not self._options.lenient and (complaints or unknown):
             complaints = [*complaints, *(f"unknown field {quote(path)}" for path in unknown)]
             if self._options.strict:
@@ -65,6 +66,10 @@ class Mechanism(ABC):
         self._target.default(decoded)
         self._target.own(self._ctx, decoded, old)
         return decoded
+
+    def _why(self, error: DecodeError) -> str:
+        """What a refusal says of an outcome that is no object of the kind."""
+        return str(error)
 
     def _doubled(self, tree: Any) -> list[str]:
         """Keys that come twice in the patch's text."""
@@ -101,6 +106,9 @@ class StrategicMergePatch(Mechanism):
         # what it says of kind and version has no effect: the outcome is read as what was there
         tree["kind"], tree["apiVersion"] = existing["kind"], existing["apiVersion"]
         return self._decoded(tree, self._doubled(patch), lambda: to_value_text(patch), old)
+
+    def _why(self, error: DecodeError) -> str:
+        return _unrestorable(str(error))
 
     def _parsed(self) -> Tree:
         try:
@@ -161,6 +169,27 @@ class ApplyPatch(Mechanism):
             raise plain_error(f"failed to convert the applied object: {error}") from None
         self._target.default(decoded)
         return decoded
+
+
+#: A value of the wrong type, as reading JSON tells it: what it is, and what it should be.
+_MISMATCH: Final = re.compile(r"json: cannot unmarshal (\w+)( \S+)? into .* of type (\S+)")
+_GO_KINDS: Final = {"array": "slice", "object": "map", "number": "int64"}
+
+
+def _unrestorable(text: str) -> str:
+    """The same fault in other words: upstream reads a strategic patch's outcome from a tree, not from JSON."""
+    match = _MISMATCH.fullmatch(text)
+    if match is None:
+        return text
+    found, number, wanted = match.groups()
+    kind = "float64" if number and not number.strip("- ").isdigit() else _GO_KINDS.get(found, found)
+    if wanted.startswith(("[]", "map[")):
+        return f"cannot restore {'slice' if wanted[0] == '[' else 'map'} from {kind}"
+    if "." in wanted:
+        return f"cannot restore struct from: {kind}"
+    if (kind, wanted) == ("int64", "string") or (kind in ("int64", "float64") and wanted not in ("string", "bool")):
+        return f"cannot convert {kind} to {wanted}"
+    return f"unrecognized type: {wanted}"
 
 
 def _refused(shown: str, why: str) -> StatusError:

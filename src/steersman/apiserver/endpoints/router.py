@@ -21,7 +21,8 @@ from steersman.apiserver.endpoints.scale import ScaleTarget, get_scale
 from steersman.apiserver.endpoints.target import ServedVersions, Target
 from steersman.apiserver.endpoints.update import update
 from steersman.apiserver.endpoints.watch import watch
-from steersman.apiserver.http import Response
+from steersman.apiserver.http import page_not_found
+from steersman.apiserver.registry.writing import can_update
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
     from steersman.apiserver.admission.chain import AdmissionChain
     from steersman.apiserver.authz.interface import Authorizer
-    from steersman.apiserver.http import Request
+    from steersman.apiserver.http import Request, Response
     from steersman.apiserver.registry.registry import Registry
     from steersman.apiserver.registry.served import ServedResource
     from steersman.apiserver.request import RequestInfo
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
 _ON_COLLECTIONS: Final = frozenset({"create", "list", "watch", "deletecollection"})
 _ON_ALL_NAMESPACES: Final = frozenset({"list", "watch"})
 _ON_OBJECTS: Final = frozenset({"get", "update", "patch", "delete"})
-_PLAIN_NOT_FOUND: Final = b"404 page not found\n"
 
 
 class _Routes:
@@ -132,7 +132,7 @@ class Router:
     def _unknown(self, info: RequestInfo) -> Response:
         if info.group in self._registry.groups:
             raise path_not_found()
-        return Response(404, _PLAIN_NOT_FOUND, content_type=b"text/plain; charset=utf-8")
+        return page_not_found()
 
     def _endpoints(self, resource: Resource, subresource: str) -> Mapping[str, Endpoint]:
         served = self._registry.get(resource.group, resource.version, resource.name)
@@ -146,7 +146,7 @@ class Router:
             return {}
         if found.kind == SCALE_KIND and found.group == "autoscaling":
             return self._of_scales(served)
-        if found.kind == resource.kind and "update" in found.verbs:
+        if found.kind == resource.kind and "update" in found.verbs and can_update(served.strategy, subresource):
             return self._of_whole_objects(served, subresource, found.verbs)
         return dict.fromkeys(found.verbs, _not_served)
 

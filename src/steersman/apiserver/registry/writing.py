@@ -117,6 +117,16 @@ def resource_version_of(metadata: Tree) -> int:
     return int(text)
 
 
+def can_update(strategy: Strategy, subresource: str) -> bool:
+    """Whether the strategy knows what may be written through a subresource."""
+    return hasattr(strategy, f"prepare_for_{_suffix(subresource)}")
+
+
+def _suffix(subresource: str) -> str:
+    """What the hooks of a subresource end in; a Scale is written as the object itself."""
+    return {"": "update", "scale": "update", "status": "status_update"}.get(subresource, subresource)
+
+
 class UpdateRules:
     """What a strategy does when its object is written through one subresource (or none)."""
 
@@ -127,7 +137,7 @@ class UpdateRules:
         self.is_main: Final = subresource in ("", "scale")
         #: What is changed may raise the generation.
         self.counts: Final = strategy.has_generation and subresource != "status"
-        suffix = "update" if self.is_main else "status_update" if subresource == "status" else subresource
+        suffix = _suffix(subresource)
         self.prepare: Final[Callable[[RequestContext, Tree, Tree], None]] = getattr(strategy, f"prepare_for_{suffix}")
         self.validate: Final[Callable[[RequestContext, Tree, Tree], Sequence[FieldError]] | None] = getattr(
             strategy, f"validate_{suffix}", None

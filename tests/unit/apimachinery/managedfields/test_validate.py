@@ -9,17 +9,17 @@ from steersman.apimachinery.managedfields.validate import faults_of, faults_text
 CASES = {
     "text for a number": ({"replicas": "3"}, ".spec.replicas: expected numeric (int or float), got string"),
     "a boolean is no number": ({"replicas": True}, ".spec.replicas: expected numeric (int or float), got bool"),
-    "a number for text": ({"limits": {"a": 1}}, ".spec.limits.a: expected string, got 1"),
-    "text for a boolean": ({"enabled": "yes"}, ".spec.enabled: expected boolean, got yes"),
-    "a map for a list": ({"parts": {"name": "a"}}, ".spec.parts: expected list, got map[name:a]"),
-    "a list for a map": ({"limits": ["a"]}, ".spec.limits: expected map, got [a]"),
+    "a number for text": ({"limits": {"a": 1}}, ".spec.limits.a: expected string, got &value.valueUnstructured{Value:1}"),
+    "text for a boolean": ({"enabled": "yes"}, ".spec.enabled: expected boolean, got &{yes}"),
+    "a map for a list": ({"parts": {"name": "a"}}, ".spec.parts: expected list, got &{map[name:a]}"),
+    "a list for a map": ({"limits": ["a"]}, ".spec.limits: expected map, got &{[a]}"),
     "a list for int or string": (
         {"ports": [{"port": 1, "target": []}]},
-        '.spec.ports[port=1,protocol="TCP"].target: expected any scalar, got []',
+        '.spec.ports[port=1,protocol="TCP"].target: expected any scalar, got &{[]}',
     ),
     "an undeclared field": ({"replicaz": 3}, ".spec.replicaz: field not declared in schema"),
     "an undeclared field in an atomic part": ({"ref": {"nam": "x"}}, ".spec.ref.nam: field not declared in schema"),
-    "a wrong item of an atomic list": ({"args": ["a", 1]}, ".spec.args[1]: expected string, got 1"),
+    "a wrong item of an atomic list": ({"args": ["a", 1]}, ".spec.args[1]: expected string, got &value.valueUnstructured{Value:1}"),
     "two items of one key": (
         {"parts": [{"name": "a"}, {"name": "a"}]},
         '.spec.parts: duplicate entries for key [name="a"]',
@@ -52,7 +52,7 @@ def test_several_faults_stand_in_one_message(widget):
     faults = faults_of({"spec": {"replicas": "x", "enabled": 1}}, widget)
     assert (
         faults_text(faults)
-        == "errors:\n  .spec.replicas: expected numeric (int or float), got string\n  .spec.enabled: expected boolean, got 1"
+        == "errors:\n  .spec.replicas: expected numeric (int or float), got string\n  .spec.enabled: expected boolean, got &{1}"
     )
 
 

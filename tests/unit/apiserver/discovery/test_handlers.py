@@ -62,7 +62,14 @@ async def test_groups_and_versions_have_documents(handlers, path):
     assert (await handlers.below(request(path))).code == 200
 
 
-@pytest.mark.parametrize("path", ["/apis/core", "/apis/apps/v9", "/api/v2", "/apis/x/y/z"])
-async def test_unknown_groups_and_versions_are_404_in_plain_text(handlers, path):
+@pytest.mark.parametrize("path", ["/apis/core", "/apis/example.com/v1", "/apis/x/y/z"])
+async def test_unknown_groups_are_404_in_plain_text(handlers, path):
     answer = await handlers.below(request(path))
     assert (answer.code, answer.body) == (404, b"404 page not found\n")
+
+
+@pytest.mark.parametrize("path", ["/apis/apps/v9", "/api/v2"])
+async def test_unknown_versions_of_known_groups_are_404_in_a_status(handlers, path):
+    with pytest.raises(StatusError) as caught:
+        await handlers.below(request(path))
+    assert caught.value.status["message"] == "the server could not find the requested resource"

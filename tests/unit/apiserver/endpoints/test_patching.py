@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -100,6 +101,26 @@ async def test_what_a_patch_leads_to_must_be_of_the_kind():
         assert shown.startswith('Invalid value: "{\\"kind\\":\\"ConfigMap\\"')
         shown = Bench(server, StrategicMergePatch).refused(b'{"data":{"k":1}}')["details"]["causes"][0]["message"]
         assert shown.startswith('Invalid value: "map[data:map[k:1]]"')
+
+
+@pytest.mark.parametrize(
+    ("patch", "why"),
+    [
+        ({"data": 1}, "cannot restore map from int64"),
+        ({"data": ["k"]}, "cannot restore map from slice"),
+        ({"data": {"k": 1}}, "cannot convert int64 to string"),
+        ({"data": {"k": True}}, "unrecognized type: string"),
+        ({"immutable": "yes"}, "unrecognized type: bool"),
+        ({"metadata": {"deletionGracePeriodSeconds": "1"}}, "unrecognized type: int64"),
+        ({"metadata": {"deletionGracePeriodSeconds": 1.5}}, "cannot convert float64 to int64"),
+        ({"metadata": {"managedFields": "x"}}, "cannot restore slice from string"),
+        ({"metadata": {"managedFields": ["x"]}}, "cannot restore struct from: string"),
+    ],
+)
+async def test_of_a_strategic_patch_upstream_says_otherwise_what_does_not_fit(patch, why):
+    async with Server() as server:
+        status = Bench(server, StrategicMergePatch).refused(json.dumps(patch).encode())
+        assert status["details"]["causes"][0]["message"].endswith(f'": {why}')
 
 
 async def test_a_strategic_patch_merges_lists_and_cannot_change_the_kind():
