@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from steersman.apiserver.admission.builtin import default_plugins
 from steersman.apiserver.admission.chain import ORDER, AdmissionChain
 from steersman.apiserver.endpoints.router import Router
+from steersman.apiserver.endpoints.subresources import subresources
 from steersman.apiserver.registry.registry import Registry
 from steersman.asynckit.tasks import Supervisor
 from steersman.controlplane.options import OptionError
@@ -43,7 +44,8 @@ class Resources:
             min_request_timeout_seconds=options.min_request_timeout_seconds,
         )
         self.admission = AdmissionChain(_plugins(options, self.registry, dice))
-        self.router = Router(self.registry, admission=self.admission, authorizer=authorizer)
+        connect = subresources(self.registry, admission=self.admission, authorizer=authorizer)
+        self.router = Router(self.registry, admission=self.admission, authorizer=authorizer, connect=connect)
 
     async def close(self) -> None:
         """End watches that are left, and what fills caches."""

@@ -14,6 +14,7 @@ from steersman.apiserver.admission.chain import AdmissionChain
 from steersman.apiserver.admission.namespace_lifecycle import NamespaceLifecycle
 from steersman.apiserver.authz.interface import ALLOW, NO_OPINION
 from steersman.apiserver.endpoints.router import Router
+from steersman.apiserver.endpoints.subresources import subresources
 from steersman.apiserver.filters.request_info import parse, refine
 from steersman.apiserver.http import Request
 from steersman.apiserver.registry.registry import Registry
@@ -69,7 +70,9 @@ class Server:
         )
         lifecycle = NamespaceLifecycle(self.registry.stored("namespaces").cache)
         self.admission = AdmissionChain([lifecycle, *plugins])
-        self.router = Router(self.registry, admission=self.admission, authorizer=AllowAllBut(forbidden_verb))
+        authorizer = AllowAllBut(forbidden_verb)
+        connect = subresources(self.registry, admission=self.admission, authorizer=authorizer)
+        self.router = Router(self.registry, admission=self.admission, authorizer=authorizer, connect=connect)
 
     async def __aenter__(self) -> Self:
         await self.call("POST", "/api/v1/namespaces", {"metadata": {"name": "default"}})
@@ -149,6 +152,14 @@ class Server:
 
         await self.store.watch(prefix, sink, after_revision=self.store.revision, on_lost=lambda _: None)
         return seen
+
+
+PODS = "/api/v1/namespaces/default/pods"
+
+
+def pod_spec(**spec: Any) -> dict[str, Any]:
+    """A Pod's spec."""
+    return {"containers": [{"name": "c", "image": "i"}], **spec}
 
 
 def deployment(**spec: Any) -> dict[str, Any]:

@@ -1,0 +1,131 @@
+"""``pods/binding`` and the older ``bindings``: a pod gets its node, once and for all."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from steersman.apimachinery import field
+from steersman.apimachinery.errors import StatusError, bad_request, conflict, plain_error
+from steersman.apimachinery.field import join_messages
+from steersman.apiserver.endpoints.posting import PostTarget, render_success
+from steersman.apiserver.registry.core.pod_conditions import set_condition
+from steersman.apiserver.registry.rewriting import rewrite
+from steersman.apiserver.registry.served import ServedResource
+from steersman.apiserver.registry.writing import resource_version_of, time_text, uid_mismatch
+from steersman.schema.loader import struct
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+    from datetime import datetime
+
+    from steersman.apimachinery.field import FieldError
+    from steersman.apiserver.admission.chain import AdmissionChain
+    from steersman.apiserver.authz.interface import Authorizer
+    from steersman.apiserver.http import Request, Response
+    from steersman.schema.resources import Resource
+
+    Tree = dict[str, Any]
+
+_PODS: Final = "pods"
+
+
+def binding_endpoints(
+    pods: ServedResource, resource: Resource, *, admission: AdmissionChain, authorizer: Authorizer
+) -> Mapping[str, Callable[[Request], Awaitable[Response]]]:
+    """For ``pods/binding`` (``resource`` is pods) and ``bindings``, which keeps nothing of its own."""
+    served = pods if resource is pods.resource else _as(resource, pods)
+    target = PostTarget(
+        served,
+        admission=admission,
+        authorizer=authorizer,
+        subresource="binding" if served is pods else "",
+        kind="Binding",
+        group_version=("", "v1"),
+        keeps_system_fields=True,
+    )
+    return {"create": partial(bind, target)}
+
+
+def _as(resource: Resource, pods: ServedResource) -> ServedResource:
+    """Pods under the name of another resource, for admission to see."""
+    return ServedResource(
+        resource,
+        storage=pods.storage,
+        cache=pods.cache,
+        strategy=pods.strategy,
+        struct=struct(resource.definition),
+    )
+
+
+async def bind(target: PostTarget, request: Request) -> Response:
+    """201. Raises 400, 404, 409, and 500 for a target that is no node, as upstream."""
+    posted = await target.read(request)
+    binding = posted.tree
+    if binding["metadata"].get("name") != posted.name:
+        raise bad_request("name in URL does not match name in Binding object")
+    errors = validate_binding(binding)
+    if errors:
+        raise plain_error(join_messages(map(str, errors)))
+    await target.check(posted)
+    ctx = msgspec.structs.replace(posted.ctx, group_resource=_PODS)
+
+    def change(pod: Tree) -> None:
+        check_preconditions(target.objects.key(ctx, posted.name), pod, binding)
+        assign(pod, binding, ctx.now)
+
+    await rewrite(target.objects, ctx, posted.name, change)
+    return await render_success(request, posted)
+
+
+def validate_binding(binding: Tree) -> list[FieldError]:
+    """What is wrong with the target."""
+    target = binding.get("target") or {}
+    errors: list[FieldError] = []
+    if target.get("kind") not in (None, "", "Node"):
+        errors.append(field.not_supported("target.kind", target["kind"], ("Node", "<empty>")))
+    if not target.get("name"):
+        errors.append(field.required("target.name"))
+    return errors
+
+
+def check_preconditions(key: str, pod: Tree, binding: Tree) -> None:
+    """Raises 409 when the binding means another pod of the name, or another version of it."""
+    wanted, metadata = binding["metadata"], pod["metadata"]
+    if wanted.get("uid") and wanted["uid"] != metadata["uid"]:
+        raise uid_mismatch(_PODS, metadata["name"], key=key, wanted=wanted["uid"], found=metadata["uid"])
+    version = resource_version_of(wanted)
+    if version and str(version) != metadata["resourceVersion"]:
+        raise conflict(
+            _PODS,
+            metadata["name"],
+            f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition"
+            f" failed: ResourceVersion in precondition: {version}, ResourceVersion in object meta:"
+            f" {metadata['resourceVersion']}",
+        )
+
+
+def assign(pod: Tree, binding: Tree, now: datetime) -> None:
+    """Give the pod its node, and the binding's annotations and labels. Raises 409 when it cannot have one (any more)."""
+    metadata, spec = pod["metadata"], pod.setdefault("spec", {})
+    name = metadata["name"]
+    if metadata.get("deletionTimestamp"):
+        raise _refused(name, f"pod {name} is being deleted, cannot be assigned to a host")
+    if spec.get("nodeName"):
+        raise _refused(name, f'pod {name} is already assigned to node "{spec["nodeName"]}"')
+    if spec.get("schedulingGates"):
+        raise _refused(name, f"pod {name} has non-empty .spec.schedulingGates")
+    spec["nodeName"] = binding["target"]["name"]
+    for part in ("annotations", "labels"):
+        added = binding["metadata"].get(part)
+        if added:
+            metadata[part] = {**(metadata.get(part) or {}), **added}
+    status = pod.setdefault("status", {})
+    status.pop("nominatedNodeName", None)
+    set_condition(status, {"type": "PodScheduled", "status": "True"}, time_text(now))
+
+
+def _refused(name: str, why: str) -> StatusError:
+    return conflict("pods/binding", name, why)

@@ -1,0 +1,192 @@
+from __future__ import annotations
+
+import pytest
+from tests.unit.apiserver.writing import PODS, Server, pod_spec
+
+from steersman.apiserver.admission.interface import Operation, Plugin
+
+POD = f"{PODS}/a"
+BINDING = f"{POD}/binding"
+BINDINGS = "/api/v1/namespaces/default/bindings"
+
+
+def binding(node: str = "n", **metadata: object) -> dict[str, object]:
+    return {
+        "apiVersion": "v1",
+        "kind": "Binding",
+        "metadata": {"name": "a", **metadata},
+        "target": {"kind": "Node", "name": node},
+    }
+
+
+class Labels(Plugin):
+    """Labels bindings, or refuses them."""
+
+    name = "PodTopologyLabels"
+
+    def __init__(self) -> None:
+        self.seen: list[tuple[str, str, str]] = []
+        self.refuses = False
+
+    def handles(self, resource, subresource, operation):
+        return operation is Operation.CREATE and (subresource == "binding" or resource.name == "bindings")
+
+    async def admit(self, attributes):
+        self.seen.append((attributes.resource.name, attributes.subresource, attributes.object["kind"]))
+        attributes.object["metadata"]["labels"] = {"zone": "z"}
+
+    async def validate(self, attributes):
+        if self.refuses:
+            raise attributes.forbidden("not today")
+
+
+@pytest.mark.parametrize("path", [BINDING, BINDINGS])
+async def test_a_binding_gives_the_pod_its_node_and_annotations(path):
+    async with Server() as server:
+        made = await server.make(PODS, spec=pod_spec(), metadata={"annotations": {"old": "x", "both": "x"}})
+        answer = await server.call("POST", path, binding("n", annotations={"new": "y", "both": "y"}))
+        assert answer.code == 201
+        assert answer.body == {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
+        pod = (await server.call("GET", POD)).body
+        assert pod["spec"] == {**made["spec"], "nodeName": "n"}
+        assert pod["metadata"]["annotations"] == {"old": "x", "new": "y", "both": "y"}
+        assert [(c["type"], c["status"]) for c in pod["status"]["conditions"]] == [("PodScheduled", "True")]
+
+
+async def test_a_binding_is_no_update_that_anybody_owns_or_counts():
+    async with Server() as server:
+        made = await server.make(PODS, spec=pod_spec())
+        await server.call("POST", BINDING, binding())
+        metadata = (await server.call("GET", POD)).body["metadata"]
+        assert metadata.pop("resourceVersion") != made["metadata"].pop("resourceVersion")
+        assert metadata == made["metadata"]
+
+
+async def test_a_bound_pod_is_nominated_no_more():
+    async with Server() as server:
+        await server.make(PODS, spec=pod_spec())
+        await server.merge(f"{POD}/status", {"status": {"nominatedNodeName": "n"}})
+        await server.call("POST", BINDING, binding())
+        assert "nominatedNodeName" not in (await server.call("GET", POD)).body["status"]
+
+
+@pytest.mark.parametrize(
+    ("target", "why"),
+    [
+        ({"kind": "Pod", "name": "x"}, 'target.kind: Unsupported value: "Pod": supported values: "Node", "<empty>"'),
+        ({"kind": "Node", "name": ""}, "target.name: Required value"),
+        (None, "target.name: Required value"),
+        (
+            {"kind": "Pod"},
+            '[target.kind: Unsupported value: "Pod": supported values: "Node", "<empty>", target.name: Required value]',
+        ),
+    ],
+)
+async def test_a_target_must_be_a_node_with_a_name(target, why):
+    async with Server() as server:
+        await server.make(PODS, spec=pod_spec())
+        answer = await server.call("POST", BINDING, {**binding(), "target": target})
+        assert (answer.code, answer.body["message"]) == (500, why)
+
+
+async def test_a_target_without_kind_is_a_node():
+    async with Server() as server:
+        await server.make(PODS, spec=pod_spec())
+        assert (await server.call("POST", BINDING, {**binding(), "target": {"name": "n"}})).code == 201
+
+
+async def test_a_binding_names_the_pod_of_its_path():
+    async with Server() as server:
+        await server.make(PODS, spec=pod_spec())
+        answer = await server.call("POST", BINDING, binding(name="b"))
+        assert (answer.code, answer.body["message"]) == (400, "name in URL does not match name in Binding object")
+
+
+@pytest.mark.parametrize(("path", "code"), [(f"{PODS}/none/binding", 404), (BINDINGS, 404)])
+async def test_a_binding_of_no_pod_is_404(path, code):
+    async with Server() as server:
+        answer = await server.call("POST", path, binding(name="none"))
+        assert (answer.code, answer.body["message"]) == (code, 'pods "none" not found')
+
+
+async def test_a_pod_is_bound_once():
+    async with Server() as server:
+        await server.make(PODS, spec=pod_spec())
+        await server.call("POST", BINDING, binding())
+        answer = await server.call("POST", BINDING, binding())
+        assert (answer.code, answer.body["details"]) == (409, {"name": "a", "kind": "pods/binding"})
+        assert answer.body["message"].endswith('pod a is already assigned to node "n"')
+
+
+async def test_a_gated_pod_is_not_bound():
+    async with Server() as server:
+        await server.make(PODS, spec=pod_spec(schedulingGates=[{"name": "example.com/wait"}]))
+        answer = await server.call("POST", BINDING, binding())
+        assert (answer.code, answer.body["message"].partition(": ")[2]) == (
+            409,
+            "pod a has non-empty .spec.schedulingGates",
+        )
+
+
+async def test_a_pod_that_is_being_deleted_is_not_bound():
+    async with Server() as server:
+        await server.make(PODS, spec=pod_spec(), metadata={"finalizers": ["example.com/hold"]})
+        await server.call("DELETE", POD)
+        answer = await server.call("POST", BINDING, binding())
+        assert (answer.code, answer.body["message"].partition(": ")[2]) == (
+            409,
+            "pod a is being deleted, cannot be assigned to a host",
+        )
+
+
+@pytest.mark.parametrize(
+    ("metadata", "why"),
+    [
+        ({"uid": "other"}, "UID in precondition: other,"),
+        ({"resourceVersion": "1"}, "ResourceVersion in precondition: 1,"),
+    ],
+)
+async def test_a_binding_may_say_which_pod_and_version_it_means(metadata, why):
+    async with Server() as server:
+        made = await server.make(PODS, spec=pod_spec())
+        answer = await server.call("POST", BINDING, binding(**metadata))
+        assert (answer.code, answer.body["details"]) == (409, {"name": "a", "kind": "pods"})
+        assert why in answer.body["message"]
+        fits = {name: made["metadata"][name] for name in ("uid", "resourceVersion")}
+        assert (await server.call("POST", BINDING, binding(**fits))).code == 201
+
+
+async def test_a_dry_run_binds_nothing():
+    async with Server() as server:
+        made = await server.make(PODS, spec=pod_spec())
+        assert (await server.call("POST", BINDING, binding(), query="dryRun=All")).code == 201
+        assert (await server.call("GET", POD)).body == made
+
+
+@pytest.mark.parametrize(
+    ("path", "seen"), [(BINDING, ("pods", "binding", "Binding")), (BINDINGS, ("bindings", "", "Binding"))]
+)
+async def test_admission_sees_bindings_and_its_labels_go_over_to_the_pod(path, seen):
+    plugin = Labels()
+    async with Server(plugin) as server:
+        await server.make(PODS, spec=pod_spec())
+        await server.call("POST", path, binding())
+        assert plugin.seen == [seen]
+        assert (await server.call("GET", POD)).body["metadata"]["labels"] == {"zone": "z"}
+
+
+async def test_admission_may_refuse_a_binding():
+    plugin = Labels()
+    plugin.refuses = True
+    async with Server(plugin) as server:
+        await server.make(PODS, spec=pod_spec())
+        answer = await server.call("POST", BINDING, binding())
+        assert (answer.code, answer.body["message"]) == (403, 'pods "a" is forbidden: not today')
+
+
+async def test_nothing_else_can_be_done_with_bindings():
+    async with Server() as server:
+        await server.make(PODS, spec=pod_spec())
+        assert (await server.call("GET", BINDING)).code == 405
+        assert (await server.call("GET", BINDINGS)).code == 405
+        assert (await server.call("GET", f"{BINDINGS}/a")).code == 404
