@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from steersman.apiserver.admission.default_storage_class import DefaultStorageClass
 from steersman.apiserver.admission.default_tolerations import DefaultTolerationSeconds
 from steersman.apiserver.admission.namespace_lifecycle import NamespaceLifecycle
+from steersman.apiserver.admission.node_features import NodeDeclaredFeatureValidator
+from steersman.apiserver.admission.pod_resize import PodResizeValidator
 from steersman.apiserver.admission.priority import Priority
 from steersman.apiserver.admission.runtime_class import RuntimeClass
 from steersman.apiserver.admission.service_account import ServiceAccount
@@ -34,4 +36,6 @@ def default_plugins(cache_of: Callable[[str], WatchCache], *, dice: Dice) -> tup
         StorageObjectInUseProtection(),
         RuntimeClass(cache_of("runtimeclasses.node.k8s.io")),
         PodTopologyLabels(cache_of("nodes")),
+        NodeDeclaredFeatureValidator(cache_of("nodes")),
+        PodResizeValidator(cache_of("nodes")),
     )

@@ -46,6 +46,8 @@ ORDER: Final = (
     "DefaultIngressClass",
     "DenyServiceExternalIPs",
     "PodTopologyLabels",
+    "NodeDeclaredFeatureValidator",
+    "PodResizeValidator",
     "MutatingAdmissionPolicy",
     "MutatingAdmissionWebhook",
     "ValidatingAdmissionPolicy",

@@ -1,4 +1,4 @@
-"""``StorageObjectInUseProtection``: volumes and claims stay while they are used."""
+"""``StorageObjectInUseProtection``: volumes, claims and their classes stay while they are used."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ if TYPE_CHECKING:
 FINALIZERS: Final = {
     "persistentvolumes": "kubernetes.io/pv-protection",
     "persistentvolumeclaims": "kubernetes.io/pvc-protection",
+    "volumeattributesclasses.storage.k8s.io": "kubernetes.io/vac-protection",
 }
 
 
 class StorageObjectInUseProtection(Plugin):
-    """Volumes and claims that are created."""
+    """Volumes, claims and classes of attributes that are created."""
 
     name: ClassVar[str] = "StorageObjectInUseProtection"
 
     def handles(self, resource: Resource, subresource: str, operation: Operation) -> bool:
-        """Creation of the two kinds."""
+        """Creation of these kinds."""
         return resource.group_resource in FINALIZERS and not subresource and operation is Operation.CREATE
 
     async def admit(self, attributes: Attributes) -> None:

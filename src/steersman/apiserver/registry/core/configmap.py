@@ -21,6 +21,7 @@ class ConfigMapStrategy(Strategy):
     """No status; ``immutable`` freezes the data for good."""
 
     group_resource = "configmaps"
+    metadata_checks_on_update = (1, 1)
     reset_fields: ClassVar = {}
     columns = (NAME_COLUMN, Column("Data"), AGE_COLUMN)
 

@@ -23,6 +23,7 @@ class EndpointsStrategy(Strategy):
     """No spec and no status: the subsets are all there is."""
 
     group_resource = "endpoints"
+    metadata_checks_on_update = (1, 1)
     allow_create_on_update = True
     reset_fields: ClassVar = {}
     columns = (NAME_COLUMN, Column("Endpoints"), AGE_COLUMN)

@@ -22,6 +22,7 @@ class LimitRangeStrategy(Strategy):
     """Limits of containers complete each other: max gives default, which gives defaultRequest, as min does."""
 
     group_resource = "limitranges"
+    metadata_checks_on_update = (0, 1)
     allow_create_on_update = True
     reset_fields: ClassVar = {}
 

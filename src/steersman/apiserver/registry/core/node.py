@@ -25,6 +25,7 @@ class NodeStrategy(Strategy):
     """A node may bring its status when it registers; later the status has its own path."""
 
     group_resource = "nodes"
+    metadata_checks_on_update = (1, 1)
     namespace_field_label = False
     field_labels: ClassVar = {
         "spec.unschedulable": lambda obj: "true" if (obj.get("spec") or {}).get("unschedulable") else "false"
@@ -68,7 +69,7 @@ class NodeStrategy(Strategy):
         return validate_node(obj)
 
     def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
-        return validate_node_update(obj, old)
+        return [*validate_node(obj), *validate_node_update(obj, old)]
 
     def validate_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
         return validate_node_update(obj, old)

@@ -31,6 +31,7 @@ class PersistentVolumeStrategy(Strategy):
     """The status keeps when the phase changed last."""
 
     group_resource = "persistentvolumes"
+    metadata_checks_on_update = (0, 2)
     returns_deleted_object = True
     columns = (
         NAME_COLUMN,
@@ -76,7 +77,7 @@ class PersistentVolumeStrategy(Strategy):
         return validate_volume(obj)
 
     def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
-        return validate_volume_update(obj, old)
+        return [*validate_volume(obj), *validate_volume_update(obj, old)]
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         spec, status = obj.get("spec") or {}, obj.get("status") or {}

@@ -35,6 +35,7 @@ class PersistentVolumeClaimStrategy(Strategy):
     """Bound by the volume controller; only its requests may grow."""
 
     group_resource = "persistentvolumeclaims"
+    metadata_checks_on_update = (1, 2)
     returns_deleted_object = True
     columns = (
         NAME_COLUMN,
@@ -69,7 +70,7 @@ class PersistentVolumeClaimStrategy(Strategy):
         return validate_claim(obj)
 
     def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
-        return validate_claim_update(obj, old)
+        return [*validate_claim(obj, old), *validate_claim_update(obj, old)]  # as upstream, what is wrong twice
 
     def validate_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
         return validate_claim_status(obj)

@@ -5,7 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from steersman.apiserver.registry.core.node import sync_first
+from steersman.apiserver.registry.core.pod_status import validate_pod_status
+from steersman.apiserver.registry.core.pod_subresources import (
+    keep_all_but_ephemeral_containers,
+    keep_all_but_resources,
+    validate_ephemeral_containers_update,
+    validate_resize,
+)
 from steersman.apiserver.registry.core.pod_table import POD_COLUMNS, pod_cells, pod_row_conditions
+from steersman.apiserver.registry.core.pod_updates import validate_pod_update
 from steersman.apiserver.registry.core.pod_validation import validate_pod_create
 from steersman.apiserver.registry.podspec.defaults import default_pod
 from steersman.apiserver.registry.podspec.label_keys import merge_label_keys
@@ -41,6 +49,7 @@ class PodStrategy(Strategy):
     """Generation counts the spec; a scheduled pod that runs is deleted in two steps."""
 
     group_resource = "pods"
+    metadata_checks_on_update = (1, 1)
     returns_deleted_object = True
     has_generation = True
     columns = POD_COLUMNS
@@ -101,6 +110,32 @@ class PodStrategy(Strategy):
 
     def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
         return validate_pod_create(obj)
+
+    def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
+        return validate_pod_update(obj, old)
+
+    def validate_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
+        return validate_pod_status(obj, old)
+
+    # -- subresources that show the pod -----------------------------------------------------------------------------
+
+    def prepare_for_ephemeralcontainers(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
+        """Only the ephemeral containers are written."""
+        keep_all_but_ephemeral_containers(obj, old)
+
+    def validate_ephemeralcontainers(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
+        """Everything that is wrong with the ephemeral containers."""
+        return validate_ephemeral_containers_update(obj, old)
+
+    def prepare_for_resize(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
+        """Only resources are written."""
+        keep_all_but_resources(obj, old)
+
+    def validate_resize(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
+        """Everything that is wrong with the new resources."""
+        return validate_resize(obj, old)
+
+    # -- views ------------------------------------------------------------------------------------------------------
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         return pod_cells(obj, now)

@@ -195,10 +195,11 @@ def _limit_amounts(item: Tree, kind: str, path: Path) -> Iterator[FieldError]:
         ratio = lists["maxLimitRequestRatio"].get(resource)
         if ratio is not None:
             yield from _limit_ratio(ratio, least, most, path.child("maxLimitRequestRatio").key(resource))
+        if resource_names.may_overcommit(resource):
+            continue
         if default is not None and request is not None and default != request:
-            if not resource_names.may_overcommit(resource):
-                detail = f"default value {default} must equal to defaultRequest value {request} in {resource}"
-                yield field.invalid(path.child("defaultRequest").key(resource), str(request), detail)
+            detail = f"default value {default} must equal to defaultRequest value {request} in {resource}"
+            yield field.invalid(path.child("defaultRequest").key(resource), str(request), detail)
 
 
 def _limit_defaults(

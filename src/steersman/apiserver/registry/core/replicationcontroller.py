@@ -35,6 +35,7 @@ class ReplicationControllerStrategy(Strategy):
     """A deletion without a policy leaves the pods, as before owner references existed."""
 
     group_resource = "replicationcontrollers"
+    metadata_checks_on_update = (1, 1)
     has_generation = True
     default_propagation = "orphan"
     scale = ScalePaths(selector=("spec", "selector"))
@@ -71,7 +72,7 @@ class ReplicationControllerStrategy(Strategy):
         return list(_validate(obj))
 
     def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
-        return list(_validate(obj))
+        return list(_validate(obj)) * 2  # upstream tells everything twice
 
     def validate_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
         return list(_validate_status(obj))

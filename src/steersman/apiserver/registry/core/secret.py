@@ -22,6 +22,7 @@ class SecretStrategy(Strategy):
     """``stringData`` is for writing only: it goes into ``data``. The type never changes."""
 
     group_resource = "secrets"
+    metadata_checks_on_update = (1, 1)
     reset_fields: ClassVar = {}
     field_labels: ClassVar = {"type": lambda obj: obj.get("type", "")}
     columns = (NAME_COLUMN, Column("Type"), Column("Data"), AGE_COLUMN)

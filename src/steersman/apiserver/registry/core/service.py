@@ -42,6 +42,7 @@ class ServiceStrategy(Strategy):
     """The kind whose writes touch other keys: addresses and node ports go with it."""
 
     group_resource = "services"
+    metadata_checks_on_update = (1, 1)
     allow_create_on_update = True
     returns_deleted_object = True
     field_labels: ClassVar = {

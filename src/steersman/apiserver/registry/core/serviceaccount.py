@@ -17,6 +17,7 @@ class ServiceAccountStrategy(Strategy):
     """Names of secrets to pull images with; tokens are made by a subresource."""
 
     group_resource = "serviceaccounts"
+    metadata_checks_on_update = (1, 1)
     returns_deleted_object = True
     reset_fields: ClassVar = {}
     columns = (NAME_COLUMN, AGE_COLUMN)

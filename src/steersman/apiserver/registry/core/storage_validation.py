@@ -148,7 +148,8 @@ def _capacity(spec: Tree) -> Iterator[FieldError]:
     if not capacity:
         yield field.required(path)
     if not capacity or set(capacity) != {"storage"}:
-        yield field.not_supported(path, capacity, ("storage",))
+        shown = capacity and dict(sorted(capacity.items()))
+        yield field.not_supported(path, shown, ("storage",))
     for name, amount in sorted((capacity or {}).items()):
         if int(parse(amount)) < 0:
             yield field.invalid(path.key(name), int(parse(amount)), "must be a valid resource quantity")

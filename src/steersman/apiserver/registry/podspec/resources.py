@@ -49,14 +49,14 @@ def default_pod_level_resources(spec: Tree) -> None:
     """
     resources = spec["resources"]
     if resources.get("limits") or resources.get("requests"):
-        for name, amount in aggregate(spec, "limits").items():
+        for name, amount in container_totals(spec, "limits").items():
             if name.startswith(_HUGE_PAGES) and name not in (resources.get("limits") or {}):
-                resources.setdefault("limits", {})[name] = amount
-                resources.setdefault("requests", {}).setdefault(name, amount)
+                resources.setdefault("limits", {})[name] = str(amount)
+                resources.setdefault("requests", {}).setdefault(name, str(amount))
     requests = dict(resources.get("requests") or {})
-    for name, amount in aggregate(spec, "requests").items():
+    for name, amount in container_totals(spec, "requests").items():
         if name in QOS_RESOURCES:
-            requests.setdefault(name, amount)
+            requests.setdefault(name, str(amount))
     for name, amount in (resources.get("limits") or {}).items():
         if is_pod_level_resource(name):
             requests.setdefault(name, amount)
@@ -74,7 +74,21 @@ def is_sidecar(container: Tree) -> bool:
     return container.get("restartPolicy") == "Always"
 
 
-def aggregate(spec: Tree, key: str) -> dict[str, str]:
+def pod_totals(spec: Tree, key: str) -> dict[str, Quantity]:
+    """What the pod takes of each resource: its own where it says so, else its containers', and the overhead.
+
+    ``key`` is ``requests`` or ``limits``; overhead raises only limits that are there.
+    """
+    totals = container_totals(spec, key)
+    for name, amount in ((spec.get("resources") or {}).get(key) or {}).items():
+        totals[name] = parse(amount)
+    for name, amount in (spec.get("overhead") or {}).items():
+        if key == "requests" or totals.get(name):
+            totals[name] = totals.get(name, _ZERO) + parse(amount)
+    return totals
+
+
+def container_totals(spec: Tree, key: str) -> dict[str, Quantity]:
     """What the containers need together of each resource; ``key`` is ``requests`` or ``limits``.
 
     Containers and sidecars add up; an init container runs beside the sidecars before it, and the highest sum counts.
@@ -95,7 +109,7 @@ def aggregate(spec: Tree, key: str) -> dict[str, str]:
             _add(beside, own)
             _raise_to(peak, beside)
     _raise_to(total, peak)
-    return {name: str(amount) for name, amount in total.items()}
+    return total
 
 
 def qos_class(spec: Tree) -> str:

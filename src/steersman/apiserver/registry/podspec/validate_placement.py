@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
 TAINT_EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+#: The last two are in the API, but their feature is off.
+_ALL_OPERATORS: Final = ("Equal", "Exists", "Lt", "Gt")
 _WEIGHT_WRONG: Final = "must be in the range 1-100"
 _NOT_AN_OPERATOR: Final = "not a valid selector operator"
 _NOT_POSITIVE: Final = "must be greater than zero"
@@ -177,7 +179,8 @@ def validate_tolerations(tolerations: Sequence[Tree] | None, path: Path) -> Iter
             if value:
                 yield field.invalid(here.child("operator"), value, "value must be empty when `operator` is 'Exists'")
         else:
-            yield field.not_supported(here.child("operator"), operator, ("Equal", "Exists", "Lt", "Gt"))
+            known = _ALL_OPERATORS if operator in _ALL_OPERATORS else _ALL_OPERATORS[:2]
+            yield field.not_supported(here.child("operator"), operator, known)
         if effect and effect not in TAINT_EFFECTS:
             yield field.not_supported(here.child("effect"), effect, TAINT_EFFECTS)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from steersman.apimachinery import field, names
 from steersman.apimachinery.quantity import Quantity, parse
 from steersman.apiserver.registry.podspec import resource_names
-from steersman.apiserver.registry.podspec.resources import QOS_RESOURCES, aggregate, is_pod_level_resource
+from steersman.apiserver.registry.podspec.resources import QOS_RESOURCES, container_totals, is_pod_level_resource
 from steersman.apiserver.registry.validation import IS_NEGATIVE, check_all, validate_dns_label
 
 if TYPE_CHECKING:
@@ -134,9 +134,9 @@ def validate_pod_resources(spec: Tree, path: Path, claims: Sequence[str], rules:
         yield field.forbidden(path.child("claims"), "claims cannot be set for Resources at pod-level")
     yield from validate_requirements(resources, path, claims, rules, check_name=_check_pod_resource_name)
     requests, limits = resources.get("requests") or {}, resources.get("limits") or {}
-    for name, total in sorted(aggregate(spec, "requests").items()):
+    for name, total in sorted(container_totals(spec, "requests").items()):
         own = requests.get(name, "0")
-        if parse(total) > parse(own):
+        if total > parse(own):
             detail = f"must be greater than or equal to aggregate container requests of {total}"
             yield field.invalid(path.child("requests").key(name), own, detail)
     for position, container in enumerate(spec.get("containers") or ()):

@@ -182,8 +182,11 @@ def _validate_windows(options: Tree | None, path: Path) -> Iterator[FieldError]:
         yield from check_all(path.child("runAsUserName"), user, _user_faults(user))
 
 
+_USER_CHARACTERS: Final = r"""runAsUserName's User cannot contain the following characters: "/\:;|=,+*?<>@[]"""
+
+
 def _user_faults(name: str) -> Iterator[str]:
-    """What is wrong with ``DOMAIN\\USER``, where the domain may be missing."""
+    """What is wrong with a user, who may stand behind a domain and a backslash."""
     if not name:
         yield "runAsUserName cannot be an empty string"
         return
@@ -205,7 +208,7 @@ def _user_faults(name: str) -> Iterator[str]:
     if user and not user.strip(". "):
         yield "runAsUserName's User cannot contain only periods or spaces"
     if _USER_WRONG.search(user):
-        yield r"runAsUserName" + "'" + r's User cannot contain the following characters: "/\:;|=,+*?<>@[]'
+        yield _USER_CHARACTERS
 
 
 def validate_host_process(spec: Tree, path: Path) -> Iterator[FieldError]:

@@ -264,6 +264,7 @@ def check_csi_driver_name(name: str, path: Path) -> Iterator[FieldError]:
     """A name of at most 63 bytes that fits into DNS but for upper case."""
     if not name:
         yield field.required(path)
+        return
     if len(name) > 63:
         yield field.too_long(path, max_bytes=63)
     yield from check_all(path, name, names.check_dns1123_subdomain(name.lower()))

@@ -1,0 +1,69 @@
+"""``NodeDeclaredFeatureValidator``: a pod that runs is not changed into something that its node cannot do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from steersman.apimachinery.quantity import parse
+from steersman.apiserver.admission.interface import Attributes, Operation, Plugin
+from steersman.apiserver.admission.lookups import Lookup
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from steersman.apiserver.registry.watch_cache import WatchCache
+    from steersman.schema.resources import Resource
+
+    Tree = dict[str, Any]
+
+
+class NodeDeclaredFeatureValidator(Plugin):
+    """Nodes declare what they can do beyond what all can; some changes of pods need that."""
+
+    name: ClassVar[str] = "NodeDeclaredFeatureValidator"
+
+    def __init__(self, nodes: WatchCache) -> None:
+        self._features: Final = Lookup(nodes, _declared)
+
+    def handles(self, resource: Resource, subresource: str, operation: Operation) -> bool:
+        """Updates of pods and of their resources."""
+        return operation is Operation.UPDATE and resource.group_resource == "pods" and subresource in ("", "resize")
+
+    async def validate(self, attributes: Attributes) -> None:
+        """Raises 403."""
+        pod, old = attributes.object, attributes.old_object
+        if pod is None or old is None or pod["metadata"].get("generation") == old["metadata"].get("generation"):
+            return
+        node = pod["spec"].get("nodeName")
+        needed = sorted(needed_features(pod, old)) if node else []
+        if not needed:
+            return
+        declared = await self._features.get(node)
+        if declared is None:
+            raise attributes.forbidden(f'node "{node}" not found')
+        missing = [feature for feature in needed if feature not in declared]
+        if missing:
+            listed = ", ".join(missing)
+            raise attributes.forbidden(
+                f'pod update requires features {listed} which are not available on node "{node}"'
+            )
+
+
+def needed_features(pod: Tree, old: Tree) -> Iterator[str]:
+    """Features that a change of a pod needs of its node."""
+    spec, before = pod["spec"], old["spec"]
+    if (old.get("status") or {}).get("qosClass") == "Guaranteed":
+        pairs = zip(spec.get("containers") or (), before.get("containers") or (), strict=False)
+        if any(_cpu(container) != _cpu(one) for container, one in pairs):
+            yield "GuaranteedQoSPodCPUResize"
+    if spec.get("resources") != before.get("resources"):
+        yield "InPlacePodLevelResourcesVerticalScaling"
+
+
+def _cpu(container: Tree) -> Any:
+    amount = ((container.get("resources") or {}).get("requests") or {}).get("cpu")
+    return amount and parse(amount)
+
+
+def _declared(tree: Tree) -> frozenset[str]:
+    return frozenset((tree.get("status") or {}).get("declaredFeatures") or ())

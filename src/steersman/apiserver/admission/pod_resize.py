@@ -1,0 +1,69 @@
+"""``PodResizeValidator``: a pod is not resized beyond what its node has."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from steersman.apimachinery.quantity import Quantity, parse
+from steersman.apiserver.admission.interface import Attributes, Operation, Plugin
+from steersman.apiserver.admission.lookups import Lookup
+from steersman.apiserver.registry.podspec.resources import pod_totals
+
+if TYPE_CHECKING:
+    from steersman.apiserver.registry.watch_cache import WatchCache
+    from steersman.schema.resources import Resource
+
+    Tree = dict[str, Any]
+
+_OS_LABEL: Final = "kubernetes.io/os"
+_ZERO: Final = Quantity(0)
+
+
+class PodResizeValidator(Plugin):
+    """Only nodes that exist, run Linux and could hold the whole pod resize it."""
+
+    name: ClassVar[str] = "PodResizeValidator"
+
+    def __init__(self, nodes: WatchCache) -> None:
+        self._nodes: Final = Lookup(nodes, _Node)
+
+    def handles(self, resource: Resource, subresource: str, operation: Operation) -> bool:
+        """Writes through ``pods/resize``."""
+        return operation is Operation.UPDATE and resource.group_resource == "pods" and subresource == "resize"
+
+    async def validate(self, attributes: Attributes) -> None:
+        """Raises 403."""
+        pod, old = attributes.object, attributes.old_object
+        if pod is None or old is None or pod["metadata"].get("generation") == old["metadata"].get("generation"):
+            return
+        name = pod["spec"].get("nodeName")
+        if not name:
+            return
+        node = await self._nodes.get(name)
+        if node is None:
+            raise attributes.forbidden(f'node "{name}" not found')
+        lacks = node.lacks(pod["spec"])
+        if lacks:
+            raise attributes.forbidden(f"Node didn't have enough allocatable resources: {'; '.join(lacks)}")
+        if node.system != "linux":
+            raise attributes.forbidden(f'pod resize is only supported on linux nodes, node "{name}" is "{node.system}"')
+
+
+class _Node:
+    __slots__ = ("_allocatable", "system")
+
+    def __init__(self, tree: Tree) -> None:
+        amounts = (tree.get("status") or {}).get("allocatable") or {}
+        self._allocatable: Final = {name: parse(amounts[name]) for name in ("cpu", "memory") if name in amounts}
+        self.system: Final[str] = (tree["metadata"].get("labels") or {}).get(_OS_LABEL, "")
+
+    def lacks(self, spec: Tree) -> list[str]:
+        """What the pod asks for and the node does not have, in thousandths of a processor and in bytes."""
+        totals = pod_totals(spec, "requests")
+        texts: list[str] = []
+        for name in ("cpu", "memory"):
+            wanted, has = totals.get(name, _ZERO), self._allocatable.get(name, _ZERO)
+            amounts = (wanted.milli, has.milli) if name == "cpu" else (int(wanted), int(has))
+            if amounts[0] > amounts[1]:
+                texts.append(f"{name}, requested: {amounts[0]}, allocatable: {amounts[1]}")
+        return texts

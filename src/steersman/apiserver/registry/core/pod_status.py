@@ -1,0 +1,168 @@
+"""What is refused of a pod's status."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.apimachinery import field, names
+from steersman.apimachinery.addresses import check_ip, parse_ip
+from steersman.apiserver.registry.core.pod_updates import validate_annotation_changes
+from steersman.apiserver.registry.validation import (
+    check_all,
+    check_unchanged,
+    validate_dns_subdomain,
+    validate_qualified_name,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from steersman.apimachinery.field import FieldError
+    from steersman.apiserver.registry.strategy import Tree
+
+_STATUS: Final = field.Path("status")
+_KNOWN_CONDITIONS: Final = frozenset({"PodScheduled", "Ready", "Initialized", "ContainersReady"})
+_NOT_NEGATIVE: Final = "must be a non-negative integer"
+_INT32_MAX: Final = (1 << 31) - 1
+
+
+def validate_pod_status(pod: Tree, old: Tree) -> list[FieldError]:
+    """Everything that is wrong with a write of a pod's status."""
+    status, before = pod.get("status") or {}, old.get("status") or {}
+    spec = old["spec"]
+    errors = list(validate_annotation_changes(pod, old))
+    errors += _conditions(status.get("conditions") or ())
+    nominated = status.get("nominatedNodeName")
+    if nominated and nominated != before.get("nominatedNodeName"):
+        errors += validate_dns_subdomain(nominated, _STATUS.child("nominatedNodeName"))
+    errors += check_unchanged(status.get("qosClass"), before.get("qosClass"), _STATUS.child("qosClass"))
+    errors += _states(status, before, spec)
+    errors += _claims(status.get("resourceClaimStatuses") or (), spec.get("resourceClaims") or ())
+    errors += _ips(status.get("podIPs") or (), "podIPs")
+    errors += _host_ips(status)
+    errors += _users(status, spec)
+    if status.get("observedGeneration", 0) < 0:
+        errors.append(field.invalid(_STATUS.child("observedGeneration"), status["observedGeneration"], _NOT_NEGATIVE))
+    return errors
+
+
+def _conditions(conditions: Sequence[Tree]) -> Iterator[FieldError]:
+    for position, condition in enumerate(conditions):
+        here = _STATUS.child("conditions").index(position)
+        generation = condition.get("observedGeneration") or 0
+        if generation < 0:
+            yield field.invalid(here.child("observedGeneration"), generation, _NOT_NEGATIVE)
+        kind = condition.get("type") or ""
+        if kind not in _KNOWN_CONDITIONS:
+            yield from validate_qualified_name(kind, here.child("Type"))
+
+
+# -- states of containers ---------------------------------------------------------------------------------------------
+
+
+def _states(status: Tree, before: Tree, spec: Tree) -> Iterator[FieldError]:
+    """What has ended and is not started again has ended for good."""
+    policy = spec.get("restartPolicy")
+    containers = {container.get("name"): container for container in spec.get("containers") or ()}
+    inits = {container.get("name"): container for container in spec.get("initContainers") or ()}
+    for kind, parts, rule in (
+        ("containerStatuses", containers, policy),
+        ("initContainerStatuses", inits, policy),
+        ("ephemeralContainerStatuses", {}, "Never"),
+    ):
+        if rule == "Always":
+            continue
+        running = {one.get("name") for one in status.get(kind) or () if not _ended(one)}
+        for position, one in enumerate(before.get(kind) or ()):
+            if (ended := _ended(one)) is None or one.get("name") not in running:
+                continue
+            if not _may_restart(parts.get(one.get("name"), {}), rule, ended.get("exitCode", 0)):
+                where = _STATUS.child(kind).index(position).child("state")
+                yield field.forbidden(where, "may not be transitioned to non-terminated state")
+
+
+def _ended(status: Tree) -> Tree | None:
+    return (status.get("state") or {}).get("terminated")
+
+
+def _may_restart(container: Tree, policy: str | None, exit_code: int) -> bool:
+    """Whether a container that ended like this may be started again."""
+    for rule in container.get("restartPolicyRules") or ():
+        codes = rule.get("exitCodes")
+        if codes is not None and (exit_code in (codes.get("values") or ())) == (codes.get("operator") == "In"):
+            return True
+    own = container.get("restartPolicy") or policy
+    return own == "Always" or (own == "OnFailure" and exit_code != 0)
+
+
+# -- addresses --------------------------------------------------------------------------------------------------------
+
+
+def _ips(ips: Sequence[Tree], name: str) -> Iterator[FieldError]:
+    """Addresses that are ones, of each family one at most."""
+    path = _STATUS.child(name)
+    texts = [one.get("ip") or "" for one in ips]
+    for position, text in enumerate(texts):
+        yield from check_all(path.index(position), text, check_ip(text))
+    if len(texts) < 2:
+        return
+    parsed = [parse_ip(text) for text in texts]
+    wrong = next((position for position, ip in enumerate(parsed) if ip is None), None)
+    if wrong is not None:
+        detail = f"failed to check for dual stack with error:invalid IP[{wrong}]: {texts[wrong]}"
+        yield field.FieldError(field.ErrorType.INTERNAL, path, detail=detail)
+    families = {ip.version for ip in parsed if ip is not None}
+    if wrong is not None or len(families) < 2 or len(texts) > 2:
+        shown = [{"IP": text} for text in texts]
+        yield field.invalid(path, shown, "may specify no more than one IP for each IP family")
+
+
+def _host_ips(status: Mapping[str, Any]) -> Iterator[FieldError]:
+    ips = status.get("hostIPs") or ()
+    if not ips:
+        return
+    first = ips[0].get("ip") or ""
+    if (status.get("hostIP") or "") != first:
+        where = _STATUS.child("hostIPs").index(0).child("ip")
+        yield field.invalid(where, first, "must be equal to `hostIP`")
+    yield from _ips(ips, "hostIPs")
+
+
+# -- claims and users -------------------------------------------------------------------------------------------------
+
+
+def _claims(statuses: Sequence[Tree], claims: Sequence[Tree]) -> Iterator[FieldError]:
+    known = {claim.get("name") for claim in claims}
+    seen: set[str] = set()
+    for position, status in enumerate(statuses):
+        where = _STATUS.child("resourceClaimStatuses").index(position).child("name")
+        name = status.get("name") or ""
+        if name not in known:
+            yield field.invalid(where, name, "must match the name of an entry in `spec.resourceClaims`")
+        if name in seen:
+            yield field.duplicate(where, name)
+        seen.add(name)
+        if (claim := status.get("resourceClaimName")) is not None:
+            yield from validate_dns_subdomain(claim, where)
+
+
+def _users(status: Tree, spec: Tree) -> Iterator[FieldError]:
+    """Whom the containers run as, which only Linux can tell."""
+    is_windows = (spec.get("os") or {}).get("name") == "windows"
+    for kind in ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"):
+        for position, one in enumerate(status.get(kind) or ()):
+            linux = (one.get("user") or {}).get("linux")
+            if linux is None:
+                continue
+            where = _STATUS.child(kind).index(position).child("linux")
+            if is_windows:
+                yield field.forbidden(where, "cannot be set for a windows pod")
+                continue
+            for name in ("uid", "gid"):
+                yield from _check_id(linux.get(name, 0), where.child(name))
+            for number, group in enumerate(linux.get("supplementalGroups") or ()):
+                yield from _check_id(group, where.child("supplementalGroups").index(number))
+
+
+def _check_id(value: int, path: field.Path) -> Iterator[FieldError]:
+    yield from check_all(path, value, names.check_in_range(value, 0, _INT32_MAX))

@@ -1,0 +1,192 @@
+"""Writes of a pod through ``/ephemeralcontainers`` and ``/resize``, which change one thing each and nothing else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.apimachinery import field
+from steersman.apiserver.registry.core.pod_updates import MIRROR, rules_of, validate_annotation_changes
+from steersman.apiserver.registry.core.pod_validation import validate_pod
+from steersman.apiserver.registry.podspec.resources import is_sidecar, qos_class
+from steersman.apiserver.registry.tree_diff import tree_diff
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from steersman.apimachinery.field import FieldError
+    from steersman.apiserver.registry.strategy import Tree
+
+_SPEC: Final = field.Path("spec")
+_EPHEMERAL: Final = _SPEC.child("ephemeralContainers")
+_CPU_AND_MEMORY: Final = frozenset({"cpu", "memory"})
+#: Metadata that only writes of the pod itself may change.
+_METADATA: Final = (
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "generation",
+    "labels",
+    "annotations",
+    "finalizers",
+    "ownerReferences",
+)
+
+
+def _keep_rest(pod: Tree, old: Tree, spec: Tree) -> None:
+    """Take all but ``spec`` from the old pod."""
+    pod["spec"] = spec
+    pod["status"] = old.get("status") or {}
+    metadata, before = pod["metadata"], old["metadata"]
+    for name in _METADATA:
+        if name in before:
+            metadata[name] = before[name]
+        else:
+            metadata.pop(name, None)
+
+
+# -- ephemeral containers ---------------------------------------------------------------------------------------------
+
+
+def keep_all_but_ephemeral_containers(pod: Tree, old: Tree) -> None:
+    """Drop every change but that of the ephemeral containers."""
+    ephemeral = pod["spec"].get("ephemeralContainers")
+    spec = dict(old["spec"])
+    spec.pop("ephemeralContainers", None)
+    if ephemeral:
+        spec["ephemeralContainers"] = ephemeral
+    _keep_rest(pod, old, spec)
+
+
+def validate_ephemeral_containers_update(pod: Tree, old: Tree) -> list[FieldError]:
+    """Ephemeral containers come and stay as they are."""
+    if MIRROR in (old["metadata"].get("annotations") or {}):
+        return [field.forbidden("", "static pods do not support ephemeral containers")]
+    errors = list(validate_pod(pod, rules_of(pod)))
+    errors += validate_annotation_changes(pod, old)
+    now = {container.get("name"): container for container in pod["spec"].get("ephemeralContainers") or ()}
+    for container in old["spec"].get("ephemeralContainers") or ():
+        name = container.get("name", "")
+        if name not in now:
+            errors.append(field.forbidden(_EPHEMERAL, f'existing ephemeral containers "{name}" may not be removed\n'))
+        elif now[name] != container:
+            diff = tree_diff(container, now[name])
+            detail = f'existing ephemeral containers "{name}" may not be changed\n{diff}'
+            errors.append(field.forbidden(_EPHEMERAL, detail))
+    return errors
+
+
+# -- resize -----------------------------------------------------------------------------------------------------------
+
+
+def keep_all_but_resources(pod: Tree, old: Tree) -> None:
+    """Drop every change but that of resources; when there are other containers than before, validation says so."""
+    spec, before = pod["spec"], old["spec"]
+    kinds = ("containers", "initContainers")
+    if any(len(spec.get(kind) or ()) != len(before.get(kind) or ()) for kind in kinds):
+        return
+    kept = dict(before)
+    for kind in kinds:
+        if before.get(kind):
+            kept[kind] = _resized(spec[kind], before[kind])
+    if spec.get("resources") is None:
+        kept.pop("resources", None)
+    else:
+        kept["resources"] = spec["resources"]
+    _keep_rest(pod, old, kept)
+
+
+def _resized(containers: list[Tree], before: list[Tree]) -> list[Tree]:
+    """The containers of before with the new resources, or the new ones where the order is another."""
+    if [one.get("name") for one in containers] != [one.get("name") for one in before]:
+        return containers
+    kept: list[Tree] = []
+    for container, old in zip(containers, before, strict=True):
+        merged = {**old, "resources": container.get("resources") or {}}
+        if container.get("resizePolicy"):
+            merged["resizePolicy"] = container["resizePolicy"]
+        kept.append(merged)
+    return kept
+
+
+def validate_resize(pod: Tree, old: Tree) -> list[FieldError]:
+    """Requests and limits of cpu and memory change while the class of service stays."""
+    if MIRROR in (old["metadata"].get("annotations") or {}):
+        return [field.forbidden("", "static pods cannot be resized")]
+    spec, before = pod["spec"], old["spec"]
+    if (before.get("os") or {}).get("name") == "windows":
+        return [field.forbidden("", "windows pods cannot be resized")]
+    errors = list(validate_pod(pod, rules_of(pod)))
+    quality = (old.get("status") or {}).get("qosClass") or qos_class(before)
+    if quality != qos_class(spec):
+        errors.append(field.invalid(_SPEC, quality, "Pod QOS Class may not change as a result of resizing"))
+    other_order = list(_check_order(spec, before))
+    if other_order:
+        return errors + other_order
+    pairs = list(zip(spec.get("containers") or (), before.get("containers") or (), strict=True))
+    init_pairs = list(zip(spec.get("initContainers") or (), before.get("initContainers") or (), strict=True))
+    errors += _check_pod_level(spec.get("resources"), before.get("resources"))
+    for position, (container, one) in enumerate(init_pairs):
+        if is_sidecar(one):
+            errors += _check_kept(container, one, _SPEC.child("initContainers").index(position).child("resources"))
+    for position, (container, one) in enumerate(pairs):
+        errors += _check_kept(container, one, _SPEC.child("containers").index(position).child("resources"))
+    if not all(_only_resized(container, one) for container, one in pairs):
+        errors.append(field.forbidden(_SPEC, "only cpu and memory resources are mutable"))
+    for container, one in init_pairs:
+        if is_sidecar(container):
+            if not _only_resized(container, one):
+                detail = "only cpu and memory resources for sidecar containers are mutable"
+                errors.append(field.forbidden(_SPEC, detail))
+        elif container != one:
+            errors.append(field.forbidden(_SPEC, "resources for non-sidecar init containers are immutable"))
+    return errors
+
+
+def _check_order(spec: Tree, before: Tree) -> Iterator[FieldError]:
+    for kind in ("containers", "initContainers"):
+        containers: Sequence[Tree] = spec.get(kind) or ()
+        old: Sequence[Tree] = before.get(kind) or ()
+        if len(containers) != len(old):
+            yield field.forbidden(_SPEC.child(kind), f"{kind} may not be added or removed on resize")
+            continue
+        for position, (container, one) in enumerate(zip(containers, old, strict=True)):
+            if container.get("name") != one.get("name"):
+                where = _SPEC.child(kind).index(position).child("name")
+                yield field.forbidden(where, f"{kind} may not be renamed or reordered on resize")
+
+
+def _check_pod_level(resources: Tree | None, before: Tree | None) -> Iterator[FieldError]:
+    """Resources of the pod as a whole."""
+    if resources == before:
+        return
+    now, then = {"resources": resources or {}}, {"resources": before or {}}
+    yield from _check_kept(now, then, _SPEC.child("resources"))
+    if not _only_resized(now, then):
+        yield field.forbidden(_SPEC, "only cpu and memory resources are mutable")
+
+
+def _check_kept(container: Tree, before: Tree, path: field.Path) -> Iterator[FieldError]:
+    """What is requested and limited stays so, if by another amount."""
+    for kind in ("requests", "limits"):
+        if not _amounts(container, kind).keys() >= _amounts(before, kind).keys():
+            yield field.forbidden(path.child(kind), f"resource {kind} cannot be removed")
+
+
+def _only_resized(container: Tree, before: Tree) -> bool:
+    """Nothing but cpu and memory differs (what is added to an empty list does not count upstream)."""
+    for kind in ("requests", "limits"):
+        old = _amounts(before, kind)
+        if old and _fixed(_amounts(container, kind)) != _fixed(old):
+            return False
+    return _without_resources(container) == _without_resources(before)
+
+
+def _amounts(container: Tree, kind: str) -> dict[str, Any]:
+    return (container.get("resources") or {}).get(kind) or {}
+
+
+def _fixed(amounts: dict[str, Any]) -> dict[str, Any]:
+    return {name: amount for name, amount in amounts.items() if name not in _CPU_AND_MEMORY}
+
+
+def _without_resources(container: Tree) -> Tree:
+    return {name: value for name, value in container.items() if name not in ("resources", "resizePolicy")}
