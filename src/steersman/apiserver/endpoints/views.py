@@ -196,7 +196,7 @@ def tree_bytes(tree: Tree, form: Form, *, columns: Sequence[Column], cells: list
         case Shape.OBJECT:
             return encode(tree)
         case Shape.METADATA_LIST:
-            raise _unfit(form.shape, f"is not a list ({tree['kind']})")
+            raise _unfit(form.shape, f"is not a list (*{tree['apiVersion'].partition('/')[0]}.{tree['kind']})")
         case Shape.METADATA:
             return _partial(tree, form.meta_version)
         case Shape.TABLE:
@@ -232,9 +232,17 @@ def view_of(served: ServedResource, form: Form, *, include: str = "", is_list: b
             return TableView(served, form.meta_version, include=include)
         case Shape.METADATA | Shape.METADATA_LIST:
             if is_list != (form.shape is Shape.METADATA_LIST):
-                what = f"is a list ({served.list_kind})" if is_list else f"is not a list ({served.resource.kind})"
-                raise _unfit(form.shape, what)
+                raise _unfit(form.shape, f"is {'' if is_list else 'not '}a list ({_go_type(served, is_list=is_list)})")
             return MetadataView(served, form.meta_version)
+
+
+def _go_type(served: ServedResource, *, is_list: bool) -> str:
+    """What upstream's type is called in which the objects, or lists of them, are kept in memory."""
+    if served.is_custom:
+        return f"*unstructured.Unstructured{'List' if is_list else ''}"
+    resource = served.resource
+    group = (resource.storage_api_version or resource.api_version).rpartition("/")[0].partition(".")[0]
+    return f"*{group or 'core'}.{served.list_kind if is_list else resource.kind}"
 
 
 def bookmark_tree(served: ServedResource, revision: int, *, ends_initial_events: bool) -> Tree:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.unit.apiserver.writing import CONFIG_MAPS, Server
+from tests.unit.apiserver.writing import CONFIG_MAPS, DEPLOYMENTS, Server
 
 ONE = "/api/v1/namespaces/default"
 
@@ -116,3 +116,22 @@ async def test_no_path_is_a_fault_of_the_server(segments, method):
     async with Server() as server:
         answer = await server.call(method, path)
         assert answer.code < 500
+
+
+@pytest.mark.parametrize(
+    ("path", "go_type"),
+    [
+        (CONFIG_MAPS, "*core.ConfigMap"),
+        (DEPLOYMENTS, "*apps.Deployment"),
+        ("/apis/events.k8s.io/v1/namespaces/default/events", "*core.Event"),
+        ("/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles", "*rbac.Role"),
+    ],
+)
+async def test_a_collection_is_no_object_and_the_refusal_names_upstreams_type(path, go_type):
+    async with Server() as server:
+        accept = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+        answer = await server.call("GET", path, headers={"accept": accept})
+        assert (answer.code, answer.body["message"]) == (
+            406,
+            f"you requested PartialObjectMetadata, but the requested object is a list ({go_type}List)",
+        )

@@ -100,7 +100,7 @@ async def test_owners_are_told_in_the_version_that_they_wrote():
             "apiVersion": "autoscaling/v1",
             "kind": "HorizontalPodAutoscaler",
             "metadata": {"name": "a"},
-            "spec": {"scaleTargetRef": {"kind": "Deployment", "name": "d"}, "maxReplicas": 3},
+            "spec": {"scaleTargetRef": {"kind": "Deployment", "name": "d", "apiVersion": "apps/v1"}, "maxReplicas": 3},
         }
         applied = await server.apply(f"{SCALERS}/a", scaler)
         assert applied.code == 201

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from steersman.apiserver.registry.strategy import Tree
 
 SIZE_MAX_BYTES: Final = 1 << 20
+#: Upstream names the object itself by a path of one empty step, which shows as ``[]``.
+_WHOLE: Final = field.Path("")
 _DATA: Final = field.Path("data")
 _BINARY: Final = field.Path("binaryData")
 _FROZEN: Final = "field is immutable when `immutable` is set"
@@ -41,7 +43,7 @@ def validate_config_map(obj: Tree) -> list[FieldError]:
         errors += check_all(_BINARY.key(key), key, names.check_config_map_key(key))
         size += decoded_size(value)
     if size > SIZE_MAX_BYTES:
-        errors.append(field.too_long("", max_bytes=SIZE_MAX_BYTES))
+        errors.append(field.too_long(_WHOLE, max_bytes=SIZE_MAX_BYTES))
     return errors
 
 
