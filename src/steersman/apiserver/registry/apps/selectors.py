@@ -27,6 +27,13 @@ def parse_selector(tree: Tree | None) -> LabelSelector | None:
         return None
 
 
+def shown(selector: Tree | None) -> Tree | None:
+    """A selector as messages show it: labels in order."""
+    if not selector or not selector.get("matchLabels"):
+        return selector
+    return {**selector, "matchLabels": dict(sorted(selector["matchLabels"].items()))}
+
+
 def is_empty(selector: Tree) -> bool:
     """Whether a selector would take every pod there is."""
     return not selector.get("matchLabels") and not selector.get("matchExpressions")
@@ -53,12 +60,14 @@ def check_labels_match(template: Tree, selector: LabelSelector, path: Path) -> I
     """Pods of the template must be the selector's."""
     labels = template_labels(template)
     if not selector.matches(labels):
-        yield field.invalid(path.child("metadata", "labels"), labels or None, NO_MATCH)
+        yield field.invalid(path.child("metadata", "labels"), dict(sorted(labels.items())) or None, NO_MATCH)
 
 
 def check_selector_unchanged(obj: Tree, old: Tree) -> Iterator[FieldError]:
     """Pods must not change hands by an edit."""
-    yield from check_unchanged(obj["spec"].get("selector"), old["spec"].get("selector"), field.Path("spec", "selector"))
+    yield from check_unchanged(
+        shown(obj["spec"].get("selector")), shown(old["spec"].get("selector")), field.Path("spec", "selector")
+    )
 
 
 def check_always_restarts(template: Tree, path: Path, *, kind: str) -> Iterator[FieldError]:

@@ -80,6 +80,12 @@ class JobStrategy(Strategy):
     def validate_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
         return list(validate_job_status(obj, old))
 
+    def canonicalize(self, obj: Tree) -> None:
+        """A Job without labels of its own shows those of its pods."""
+        labels = (obj["spec"]["template"].get("metadata") or {}).get("labels")
+        if labels and not obj["metadata"].get("labels"):
+            obj["metadata"]["labels"] = dict(labels)
+
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         spec = obj["spec"]
         template = (spec.get("template") or {}).get("spec")
@@ -136,8 +142,6 @@ def generate_selector(obj: Tree) -> None:
         labels.setdefault(label, metadata.get("name", ""))
     for label in UID_LABELS:
         labels.setdefault(label, metadata["uid"])
-    if not metadata.get("labels"):
-        metadata["labels"] = labels
     selector = spec.setdefault("selector", {})
     selector.setdefault("matchLabels", {}).setdefault(UID_LABELS[1], metadata["uid"])
 

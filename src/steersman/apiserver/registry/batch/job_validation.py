@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery import field, names
-from steersman.apiserver.registry.apps.selectors import check_labels_match, parse_selector, template_labels
+from steersman.apiserver.registry.apps.selectors import check_labels_match, parse_selector, shown, template_labels
 from steersman.apiserver.registry.batch.job_policies import validate_failure_policy, validate_success_policy
 from steersman.apiserver.registry.conditions import has_condition
 from steersman.apiserver.registry.counts import check_none_negative
@@ -102,7 +102,7 @@ def _check_generated_selector(obj: Tree, *, with_prefix: bool) -> Iterator[Field
             yield field.invalid(where.key(label), labels, f"must be '{value}'")
     selector = parse_selector(spec["selector"])
     if selector is not None and not selector.matches(expected):
-        yield field.invalid(_SPEC.child("selector"), spec["selector"], "`selector` not auto-generated")
+        yield field.invalid(_SPEC.child("selector"), shown(spec["selector"]), "`selector` not auto-generated")
 
 
 def _validate_whole_spec(spec: Tree, path: Path) -> Iterator[FieldError]:

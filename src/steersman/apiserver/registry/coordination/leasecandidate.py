@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from steersman.apimachinery.field import Path
 from steersman.apiserver.registry import columns
+from steersman.apiserver.registry.coordination.lease_validation import validate_lease_candidate
 from steersman.apiserver.registry.strategy import Column, Strategy, Tree
+from steersman.apiserver.registry.validation import check_unchanged
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
+
+    from steersman.apimachinery.field import FieldError
+    from steersman.apiserver.request import RequestContext
 
 
 class LeaseCandidateStrategy(Strategy):
@@ -24,6 +31,13 @@ class LeaseCandidateStrategy(Strategy):
         Column("EmulationVersion"),
         columns.AGE_COLUMN,
     )
+
+    def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
+        return list(validate_lease_candidate(obj))
+
+    def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
+        name, before = ((tree.get("spec") or {}).get("leaseName") for tree in (obj, old))
+        return [*validate_lease_candidate(obj), *check_unchanged(name, before, Path("spec", "leaseName"))]
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         spec = obj.get("spec") or {}

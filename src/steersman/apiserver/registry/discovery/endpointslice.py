@@ -5,10 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from steersman.apiserver.registry import columns
+from steersman.apiserver.registry.discovery.endpointslice_validation import (
+    endpoint_slice_warnings,
+    validate_endpoint_slice,
+    validate_endpoint_slice_update,
+)
 from steersman.apiserver.registry.strategy import Column, Strategy, Tree
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
+
+    from steersman.apimachinery.field import FieldError
+    from steersman.apiserver.request import RequestContext
 
 
 class EndpointSliceStrategy(Strategy):
@@ -17,6 +26,7 @@ class EndpointSliceStrategy(Strategy):
     group_resource = "endpointslices.discovery.k8s.io"
     has_generation = True
     allow_create_on_update = False
+    metadata_checks_on_update = (0, 1)
     columns = (
         columns.NAME_COLUMN,
         Column("AddressType"),
@@ -35,6 +45,15 @@ class EndpointSliceStrategy(Strategy):
     def generation_view(self, obj: Tree) -> Any:
         content = {key: value for key, value in obj.items() if key not in ("kind", "apiVersion", "metadata")}
         return content, obj["metadata"].get("labels") or None
+
+    def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
+        return list(validate_endpoint_slice(obj))
+
+    def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
+        return list(validate_endpoint_slice_update(obj, old))
+
+    def warnings(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> Sequence[str]:
+        return list(endpoint_slice_warnings(obj))
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         addresses = [address for endpoint in obj.get("endpoints") or () for address in endpoint.get("addresses") or ()]

@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from steersman.apimachinery import field, names
 from steersman.apimachinery.field import Path
 from steersman.apiserver.registry import columns
 from steersman.apiserver.registry.strategy import Column, Strategy, Tree
+from steersman.apiserver.registry.validation import check_all
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from datetime import datetime
 
     from steersman.apimachinery.field import FieldError
     from steersman.apiserver.request import RequestContext
 
 GROUP: Final = "rbac.authorization.k8s.io"
+_ROLE: Final = Path("roleRef")
 
 
 class BindingStrategy(Strategy):
     """Who may do what a role allows. The role it refers to never changes."""
 
     allow_create_on_update = True
+    metadata_checks_on_update = (1, 1)
+    #: Within a namespace, which service accounts need not name then.
+    namespaced: ClassVar[bool]
+    #: What kinds of roles may be given.
+    role_kinds: ClassVar[tuple[str, ...]]
     columns = (
         columns.NAME_COLUMN,
         Column("Role"),
@@ -43,10 +50,28 @@ class BindingStrategy(Strategy):
             if subject.get("kind") in ("User", "Group") and not subject.get("apiGroup"):
                 subject["apiGroup"] = GROUP
 
+    def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
+        return list(self._faults(obj))
+
     def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
+        errors = list(self._faults(obj))
         if obj.get("roleRef") != old.get("roleRef"):
-            return [field.invalid(Path("roleRef"), obj.get("roleRef"), "cannot change roleRef")]
-        return ()
+            errors.append(field.invalid(_ROLE, obj.get("roleRef"), "cannot change roleRef"))
+        return errors
+
+    def _faults(self, obj: Tree) -> Iterator[FieldError]:
+        reference = obj.get("roleRef") or {}
+        group, kind, name = (reference.get(part) or "" for part in ("apiGroup", "kind", "name"))
+        if group != GROUP:
+            yield field.not_supported(_ROLE.child("apiGroup"), group, (GROUP,))
+        if kind not in self.role_kinds:
+            yield field.not_supported(_ROLE.child("kind"), kind, self.role_kinds)
+        if not name:
+            yield field.required(_ROLE.child("name"))
+        else:
+            yield from check_all(_ROLE.child("name"), name, names.check_path_segment(name))
+        for position, subject in enumerate(obj.get("subjects") or ()):
+            yield from _validate_subject(subject, Path("subjects").index(position), namespaced=self.namespaced)
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         reference = obj.get("roleRef") or {}
@@ -64,3 +89,22 @@ class BindingStrategy(Strategy):
             ", ".join(s.get("name", "") for s in subjects if s.get("kind") == "Group"),
             ", ".join(accounts),
         ]
+
+
+def _validate_subject(subject: Tree, path: Path, *, namespaced: bool) -> Iterator[FieldError]:
+    kind, name, group = (subject.get(part) or "" for part in ("kind", "name", "apiGroup"))
+    if not name:
+        yield field.required(path.child("name"))
+    match kind:
+        case "ServiceAccount":
+            if name:
+                yield from check_all(path.child("name"), name, names.check_dns1123_subdomain(name))
+            if group:
+                yield field.not_supported(path.child("apiGroup"), group, ("",))
+            if not namespaced and not subject.get("namespace"):
+                yield field.required(path.child("namespace"))
+        case "User" | "Group":
+            if group != GROUP:
+                yield field.not_supported(path.child("apiGroup"), group, (GROUP,))
+        case _:
+            yield field.not_supported(path.child("kind"), kind, ("ServiceAccount", "User", "Group"))

@@ -9,3 +9,5 @@ class ClusterRoleBindingStrategy(BindingStrategy):
     """Gives a role everywhere."""
 
     group_resource = "clusterrolebindings.rbac.authorization.k8s.io"
+    namespaced = False
+    role_kinds = ("ClusterRole",)

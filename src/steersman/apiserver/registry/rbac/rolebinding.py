@@ -9,3 +9,5 @@ class RoleBindingStrategy(BindingStrategy):
     """Gives a role within one namespace."""
 
     group_resource = "rolebindings.rbac.authorization.k8s.io"
+    namespaced = True
+    role_kinds = ("Role", "ClusterRole")

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from steersman.apimachinery import field
+from steersman.apimachinery.field import Path
 from steersman.apiserver.registry import columns
 from steersman.apiserver.registry.strategy import Column, Strategy, Tree
+from steersman.apiserver.registry.validation import check_supported, check_unchanged
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
     from datetime import datetime
+
+    from steersman.apimachinery.field import FieldError
+    from steersman.apiserver.request import RequestContext
+
+
+_HIGHEST_FOR_USERS: Final = 1_000_000_000
+#: Names of Kubernetes' own classes begin so.
+_SYSTEM: Final = "system-"
+_SYSTEM_CLASSES: Final = {"system-node-critical": 2_000_001_000, "system-cluster-critical": 2_000_000_000}
 
 
 class PriorityClassStrategy(Strategy):
@@ -31,6 +44,16 @@ class PriorityClassStrategy(Strategy):
     def generation_view(self, obj: Tree) -> Any:
         return None
 
+    def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
+        return list(_validate(obj))
+
+    def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
+        errors = []
+        if obj.get("value", 0) != old.get("value", 0):
+            errors.append(field.forbidden("value", "may not be changed in an update."))
+        policy, before = obj.get("preemptionPolicy"), old.get("preemptionPolicy")
+        return [*errors, *check_unchanged(policy, before, Path("preemptionPolicy"))]
+
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         return [
             columns.name_of(obj),
@@ -39,3 +62,27 @@ class PriorityClassStrategy(Strategy):
             columns.age(obj, now),
             obj.get("preemptionPolicy") or "",
         ]
+
+
+def _validate(obj: Tree) -> Iterator[FieldError]:
+    name, value = obj["metadata"].get("name") or "", obj.get("value", 0)
+    if name.startswith(_SYSTEM):
+        fault = _system_fault(name, value, is_default=bool(obj.get("globalDefault")))
+        if fault:
+            detail = f"priority class names with '{_SYSTEM}' prefix are reserved for system use only. error: {fault}"
+            yield field.forbidden("metadata.name", detail)
+    elif value > _HIGHEST_FOR_USERS:
+        yield field.forbidden("value", f"maximum allowed value of a user defined priority is {_HIGHEST_FOR_USERS}")
+    policy = obj.get("preemptionPolicy")
+    if policy is not None:
+        yield from check_supported(policy, ("PreemptLowerPriority", "Never"), Path("preemptionPolicy"))
+
+
+def _system_fault(name: str, value: int, *, is_default: bool) -> str:
+    """Why an object is not the class that Kubernetes has by this name; empty when it is."""
+    wanted = _SYSTEM_CLASSES.get(name)
+    if wanted is None:
+        return f"{name} is not a known system priority class"
+    if value != wanted:
+        return f"value of {name} PriorityClass must be {wanted}"
+    return f"globalDefault of {name} PriorityClass must be false" if is_default else ""
