@@ -45,7 +45,7 @@ _OLD_SCALES: Final = frozenset({"apps/v1beta1", "apps/v1beta2", "extensions/v1be
 class ObjectDecoder:
     """Decodes bodies of one kind in one version."""
 
-    __slots__ = ("_api_version", "_decode", "_group", "_is_custom", "_kin", "_version", "empty_lists", "kind")
+    __slots__ = ("_also", "_api_version", "_decode", "_group", "_is_custom", "_kin", "_version", "empty_lists", "kind")
 
     def __init__(
         self,
@@ -54,16 +54,18 @@ class ObjectDecoder:
         decode: Decode | None,
         *,
         kin: Collection[str] = (),
+        also: Collection[str] = (),
         is_custom: bool = False,
         empty_lists: Collection[tuple[str, ...]] = (),
     ) -> None:
-        """Without ``decode`` anything goes."""
+        """Without ``decode`` anything goes. ``also``: versions of the same form, taken as if they were the decoder's."""
         self.kind: Final = kind
         self._api_version: Final = api_version
         self._group, _, self._version = api_version.rpartition("/")
         self._decode: Final = decode
         #: Other versions (``autoscaling/v1``) that hold the same objects; a body in one of them is told apart.
         self._kin: Final = frozenset(kin)
+        self._also: Final = frozenset(also)
         self._is_custom: Final = is_custom
         #: Lists that are kept when they are empty, because whoever writes them so owns them (see ``drop_empty_lists``).
         self.empty_lists: Final = tuple(empty_lists)
@@ -177,7 +179,7 @@ class ObjectDecoder:
     def _mismatch(self, meta: TypeMeta) -> str:
         """Why an object that says so of itself cannot be of this kind; empty when it can."""
         said = self._said(meta)
-        if said.kind == self.kind and said.api_version == self._api_version:
+        if said.kind == self.kind and (said.api_version == self._api_version or said.api_version in self._also):
             return ""
         if said.kind == self.kind and said.api_version in self._kin:
             return (

@@ -46,14 +46,14 @@ class PostTarget(Target):
         subresource: str,
         kind: str,
         group_version: tuple[str, str],
-        kin: Collection[str] = (),
+        also: Collection[str] = (),
         keeps_system_fields: bool = False,
     ) -> None:
-        """``keeps_system_fields``: a posted uid is a precondition and no mistake. ``kin``: versions taken as well."""
+        """``keeps_system_fields``: a posted uid is a precondition and no mistake. ``also``: apiVersions taken as well."""
         group, version = group_version
         struct = struct_for(group, version, kind)
         api_version = f"{group}/{version}" if group else version
-        decoder = ObjectDecoder(kind, api_version, partial(decode, struct), kin=kin)
+        decoder = ObjectDecoder(kind, api_version, partial(decode, struct), also=also)
         super().__init__(served, admission=admission, authorizer=authorizer, subresource=subresource, decoder=decoder)
         self.struct = struct
         self.api_version = api_version

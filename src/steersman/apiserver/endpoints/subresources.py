@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from steersman.apiserver.endpoints.binding import binding_endpoints
+from steersman.apiserver.endpoints.eviction import eviction_endpoints
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -25,10 +26,17 @@ def subresources(
 ) -> dict[tuple[str, str], Connect]:
     """By group resource and subresource, as ``Router`` takes them. Each is made when it is first asked for."""
 
-    def pods() -> Any:
-        return registry.get("", "v1", "pods")
+    def kept(name: str, group: str = "") -> ServedResource:
+        served = registry.get(group, "v1", name)
+        if served is None:
+            raise KeyError(name)
+        return served
 
     def bindings(resource: Resource, _: ServedResource | None) -> Endpoints:
-        return binding_endpoints(pods(), resource, admission=admission, authorizer=authorizer)
+        return binding_endpoints(kept("pods"), resource, admission=admission, authorizer=authorizer)
 
-    return {("pods", "binding"): bindings, ("bindings", ""): bindings}
+    def evictions(_: Resource, __: ServedResource | None) -> Endpoints:
+        budgets = kept("poddisruptionbudgets", "policy")
+        return eviction_endpoints(kept("pods"), budgets, admission=admission, authorizer=authorizer)
+
+    return {("pods", "binding"): bindings, ("bindings", ""): bindings, ("pods", "eviction"): evictions}

@@ -214,7 +214,7 @@ async def delete(
         if entry is None:
             raise not_found(ctx.group_resource, name)
         obj = objects.layout.tree(entry)
-        _check_preconditions(objects, obj, name, options, any_version=marked_by_us)
+        check_preconditions(objects, obj, name, options, any_version=marked_by_us)
         objects.strategy.check_graceful_delete(ctx, obj)
         plan = plan_deletion(objects.strategy, ctx, obj, options, is_graceful=is_graceful(objects.strategy))
         if plan.step is Step.WAIT:
@@ -247,8 +247,8 @@ def is_graceful(strategy: Strategy) -> bool:
     return type(strategy).grace_period_seconds is not Strategy.grace_period_seconds
 
 
-def _check_preconditions(
-    objects: ObjectStore, obj: Tree, name: str, options: DeleteOptions, *, any_version: bool
+def check_preconditions(
+    objects: ObjectStore, obj: Tree, name: str, options: DeleteOptions, *, any_version: bool = False
 ) -> None:
     """Raises 409 when the client means another object, or another version of it."""
     metadata = obj["metadata"]

@@ -27,8 +27,3 @@ def set_condition(status: Tree, condition: Tree, stamp: str) -> None:
             return
     conditions.append(whole)
 
-
-def is_true(status: Tree, condition_type: str) -> bool:
-    """Whether the condition of this type holds."""
-    conditions = status.get("conditions") or ()
-    return any(one.get("type") == condition_type and one.get("status") == "True" for one in conditions)

@@ -1,0 +1,230 @@
+"""``pods/eviction``: delete a pod if its disruption budget allows it.
+
+What happens to a guarded pod, in this order: the budget's status counts the disruption (one atomic update, made again
+when somebody else changed the budget), the pod's status says why it goes, the pod is deleted. Each step stands alone: an
+eviction that fails half-way leaves a counted disruption, which the budget's controller takes back after a while.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from steersman.apimachinery.errors import StatusError, bad_request, conflict, is_conflict, not_found, plain_error
+from steersman.apiserver.endpoints.posting import PostTarget, render_success
+from steersman.apiserver.endpoints.target import Target
+from steersman.apiserver.endpoints.update import last_word
+from steersman.apiserver.registry import deletion
+from steersman.apiserver.registry.core.pod_conditions import set_condition
+from steersman.apiserver.registry.options import DeleteOptions, WriteOptions
+from steersman.apiserver.registry.policy import disruptions
+from steersman.apiserver.registry.store import ATTEMPTS_MAX, Change
+from steersman.apiserver.registry.writing import time_text
+from steersman.apiserver.request import RequestContext, UserInfo
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+    from steersman.apiserver.admission.chain import AdmissionChain
+    from steersman.apiserver.authz.interface import Authorizer
+    from steersman.apiserver.endpoints.posting import Posted
+    from steersman.apiserver.http import Request, Response
+    from steersman.apiserver.registry.served import ServedResource
+
+    Tree = dict[str, Any]
+
+_TWO_BUDGETS: Final = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
+#: The server changes budgets in its own name.
+_MANAGER: Final = "kube-apiserver"
+_SERVER: Final = UserInfo("system:apiserver", groups=("system:masters", "system:authenticated"))
+_CONDITION: Final = {
+    "type": "DisruptionTarget",
+    "status": "True",
+    "reason": "EvictionByEvictionAPI",
+    "message": "Eviction API: evicting",
+}
+
+
+class EvictionTarget(PostTarget):
+    """Pods, and the budgets that guard them."""
+
+    __slots__ = ("budgets",)
+
+    def __init__(
+        self, pods: ServedResource, budgets: ServedResource, *, admission: AdmissionChain, authorizer: Authorizer
+    ) -> None:
+        super().__init__(
+            pods,
+            admission=admission,
+            authorizer=authorizer,
+            subresource="eviction",
+            kind="Eviction",
+            group_version=("policy", "v1"),
+            also=("policy/v1beta1",),
+        )
+        self.budgets: Final = Target(budgets, admission=admission, authorizer=authorizer, subresource="status")
+
+
+def eviction_endpoints(
+    pods: ServedResource, budgets: ServedResource, *, admission: AdmissionChain, authorizer: Authorizer
+) -> Mapping[str, Callable[[Request], Awaitable[Response]]]:
+    """Evictions can only be posted."""
+    target = EvictionTarget(pods, budgets, admission=admission, authorizer=authorizer)
+    return {"create": partial(evict, target)}
+
+
+async def evict(target: EvictionTarget, request: Request) -> Response:
+    """201 when the pod is deleted or on its way. Raises 400, 403, 404, 409, 429, and 500 for a pod with two budgets."""
+    posted = await target.read(request)
+    eviction = posted.tree
+    if eviction["metadata"].get("name") != posted.name:
+        raise bad_request("name in URL does not match name in Eviction object")
+    options = delete_options(eviction.get("deleteOptions") or {}, request.query.get("dryRun") or ())
+    await target.check(posted)
+    await _Eviction(target, posted, options).run()
+    return await render_success(request, posted)
+
+
+def delete_options(said: Tree, dry_run: Sequence[str]) -> DeleteOptions:
+    """How the pod is to be deleted; ``dry_run`` is the request's own. Raises 500 when the two do not agree."""
+    wanted = list(said.get("dryRun") or ())
+    if wanted and dry_run and wanted != list(dry_run):
+        request, content = (" ".join(values) for values in (dry_run, wanted))
+        raise plain_error(f"Non-matching dry-run options in request and content: [{request}] and [{content}]")
+    preconditions = said.get("preconditions") or {}
+    return DeleteOptions(
+        dry_run=bool(wanted or dry_run),
+        grace_period_seconds=said.get("gracePeriodSeconds"),
+        propagation_policy=said.get("propagationPolicy") or "",
+        orphan_dependents=said.get("orphanDependents"),
+        precondition_uid=preconditions.get("uid"),
+        precondition_resource_version=preconditions.get("resourceVersion"),
+    )
+
+
+class _Eviction:
+    """One eviction under way."""
+
+    def __init__(self, target: EvictionTarget, posted: Posted, options: DeleteOptions) -> None:
+        self._target = target
+        self._name = posted.name
+        self._options = options
+        self._ctx = msgspec.structs.replace(posted.ctx, dry_run=options.dry_run)
+        self._says_version = options.precondition_resource_version is not None
+
+    async def run(self) -> None:
+        """Raises what stands in the way."""
+        pod = await self._delete_unguarded()
+        if pod is None:
+            return
+        budgets = await self._budgets_of(pod)
+        if len(budgets) > 1:
+            raise plain_error(_TWO_BUDGETS)
+        if not budgets:
+            await self._delete(self._options)
+        elif disruptions.is_free(budgets[0], pod):
+            await self._delete_if_unchanged(pod, budgets[0]["metadata"]["name"])
+        else:
+            await self._count(budgets[0])
+            await self._delete(self._options)
+
+    async def _delete_unguarded(self) -> Tree | None:
+        """Delete a pod for which budgets do not count; the pod, when they do."""
+        for _ in range(ATTEMPTS_MAX):
+            pod = await self._pod()
+            if disruptions.is_guarded(pod):
+                return pod
+            # a pod that may yet become healthy must not have done so meanwhile
+            pinned = not self._says_version and not disruptions.is_terminal(pod)
+            try:
+                await self._delete(self._at_version(pod) if pinned else self._options)
+            except StatusError as error:
+                if not pinned or not is_conflict(error) or not await self._has_changed(pod):
+                    raise
+            else:
+                return None
+        raise conflict("pods", self._name)
+
+    async def _delete_if_unchanged(self, pod: Tree, budget: str) -> None:
+        """Delete a pod that is not healthy. Raises 429 when it has changed: it may be healthy by now."""
+        try:
+            await self._delete(self._at_version(pod))
+        except StatusError as error:
+            if is_conflict(error) and not self._says_version:
+                raise disruptions.still_processed(budget) from error
+            raise
+
+    async def _pod(self) -> Tree:
+        objects = self._target.objects
+        await objects.cache.wait_fresh()
+        entry = objects.cache.get(objects.key(self._ctx, self._name))
+        if entry is None:
+            raise not_found("pods", self._name)
+        return objects.layout.tree(entry)
+
+    async def _has_changed(self, pod: Tree) -> bool:
+        now = (await self._pod())["metadata"]
+        return any(now[part] != pod["metadata"][part] for part in ("uid", "resourceVersion"))
+
+    async def _budgets_of(self, pod: Tree) -> list[Tree]:
+        cache = self._target.budgets.served.cache
+        await cache.wait_fresh()
+        entries = cache.snapshot(cache.scope(self._ctx.namespace))
+        return disruptions.guarding([cache.layout.tree(entry) for entry in entries], pod)
+
+    def _at_version(self, pod: Tree) -> DeleteOptions:
+        version = pod["metadata"]["resourceVersion"]
+        return msgspec.structs.replace(self._options, precondition_resource_version=version)
+
+    async def _count(self, budget: Tree) -> None:
+        """Take one disruption from the budget. Raises 403, 404, 409, 429."""
+        if self._options.dry_run:
+            disruptions.check_disruption(budget)
+            return
+        target, name, options = self._target.budgets, budget["metadata"]["name"], WriteOptions()
+        ctx = RequestContext(
+            _SERVER,
+            self._ctx.now,
+            namespace=self._ctx.namespace,
+            version="v1",
+            subresource="status",
+            field_manager=_MANAGER,
+            audit_id=self._ctx.audit_id,
+            group_resource=target.group_resource,
+        )
+
+        async def transform(old: Tree | None) -> Tree:
+            if old is None:
+                raise not_found(target.group_resource, name)
+            new = target.shown(old)
+            disruptions.take_disruption(new, self._name, time_text(ctx.now))
+            target.own(ctx, new, old)
+            return await target.stored(ctx, new, old, options, name)
+
+        change = Change(transform, validate=last_word(target, ctx, options, name), subresource="status")
+        await target.objects.update(ctx, name, change)
+
+    async def _delete(self, options: DeleteOptions) -> None:
+        """Say in the pod's status why it goes, and delete it. Raises 404, 409."""
+        if not options.dry_run:
+            version = await self._say_why(options)
+            if options.precondition_resource_version:
+                options = msgspec.structs.replace(options, precondition_resource_version=version)
+        await deletion.delete(self._target.objects, self._ctx, self._name, options)
+
+    async def _say_why(self, options: DeleteOptions) -> str:
+        """The version of the pod with the condition."""
+        objects = self._target.objects
+
+        async def transform(old: Tree | None) -> Tree:
+            if old is None:
+                raise not_found("pods", self._name)
+            deletion.check_preconditions(objects, old, self._name, options)
+            new = {**old, "metadata": dict(old["metadata"]), "status": dict(old.get("status") or {})}
+            set_condition(new["status"], _CONDITION, time_text(self._ctx.now))
+            return new
+
+        entry, _ = await objects.update(self._ctx, self._name, Change(transform, subresource="status"))
+        return str(entry.revision)
