@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Any
 from steersman.apimachinery import names
 from steersman.apiserver.registry import columns
 from steersman.apiserver.registry.strategy import Column, Strategy, Tree
+from steersman.apiserver.registry.writing import time_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
+
+    from steersman.apiserver.request import RequestContext
 
 
 class APIServiceStrategy(Strategy):
@@ -27,6 +30,19 @@ class APIServiceStrategy(Strategy):
         service = (obj.get("spec") or {}).get("service")
         if service is not None and service.get("port") is None:
             service["port"] = 443
+
+    def prepare_for_create(self, ctx: RequestContext, obj: Tree) -> None:
+        """What is served here is available from the first moment."""
+        super().prepare_for_create(ctx, obj)
+        if (obj.get("spec") or {}).get("service") is None:
+            condition = {
+                "type": "Available",
+                "status": "True",
+                "lastTransitionTime": time_text(ctx.now),
+                "reason": "Local",
+                "message": "Local APIServices are always available",
+            }
+            obj["status"] = {"conditions": [condition]}
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         service = (obj.get("spec") or {}).get("service")
