@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from steersman.apimachinery.field import Path
 from steersman.apiserver.registry import columns
 from steersman.apiserver.registry.apps import daemonset_validation as validation
+from steersman.apiserver.registry.apps.warnings import workload_warnings
 from steersman.apiserver.registry.podspec.defaults import default_pod_template
 from steersman.apiserver.registry.strategy import Column, Strategy, Tree
 
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from steersman.apiserver.request import RequestContext
 
 #: Where the template's generation is kept since the field went with ``extensions/v1beta1``.
+_TEMPLATE: Final = Path("spec", "template")
 TEMPLATE_GENERATION: Final = "deprecated.daemonset.template.generation"
 
 
@@ -76,6 +79,9 @@ class DaemonSetStrategy(Strategy):
 
     def validate_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
         return list(validation.validate_daemon_set_status(obj, old))
+
+    def warnings(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> Sequence[str]:
+        return list(workload_warnings(obj, old, _TEMPLATE, with_name=False))
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         spec, status = obj["spec"], obj.get("status") or {}

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from steersman.apimachinery.field import Path
 from steersman.apiserver.registry import columns
 from steersman.apiserver.registry.apps import deployment_validation as validation
-from steersman.apiserver.registry.apps.warnings import name_warnings
+from steersman.apiserver.registry.apps.warnings import workload_warnings
 from steersman.apiserver.registry.podspec.defaults import default_pod_template
 from steersman.apiserver.registry.strategy import Column, ScalePaths, Strategy, Tree
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
     from steersman.apimachinery.field import FieldError
     from steersman.apiserver.request import RequestContext
+
+_TEMPLATE: Final = Path("spec", "template")
 
 
 class DeploymentStrategy(Strategy):
@@ -72,7 +75,7 @@ class DeploymentStrategy(Strategy):
         return list(validation.validate_deployment_status(obj, old))
 
     def warnings(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> Sequence[str]:
-        return list(name_warnings(obj)) if old is None else ()
+        return list(workload_warnings(obj, old, _TEMPLATE))
 
     def generation_view(self, obj: Tree) -> Any:
         return obj.get("spec"), obj["metadata"].get("annotations")

@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery import names
+from steersman.apimachinery.field import Path
 from steersman.apiserver.registry import columns
 from steersman.apiserver.registry.apps import statefulset_validation as validation
+from steersman.apiserver.registry.apps.warnings import workload_warnings
 from steersman.apiserver.registry.podspec.defaults import default_pod_template
 from steersman.apiserver.registry.podspec.resources import round_resource_list
+from steersman.apiserver.registry.podspec.warnings import claim_spec_warnings
 from steersman.apiserver.registry.strategy import Column, ScalePaths, Strategy, Tree
 
 if TYPE_CHECKING:
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
     from steersman.apiserver.request import RequestContext
 
 
+_SPEC: Final = Path("spec")
 _NEGATIVE_HISTORY: Final = (
     "spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended"
 )
@@ -76,9 +80,14 @@ class StatefulSetStrategy(Strategy):
         return list(validation.validate_stateful_set_status(obj, old))
 
     def warnings(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> Sequence[str]:
-        if (obj["spec"].get("revisionHistoryLimit") or 0) < 0:
-            return [_NEGATIVE_HISTORY]
-        return ()
+        spec = obj["spec"]
+        warnings = list(workload_warnings(obj, old, _SPEC.child("template"), with_name=False))
+        for position, claim in enumerate(spec.get("volumeClaimTemplates") or ()):
+            path = _SPEC.child("volumeClaimTemplates").index(position)
+            warnings += claim_spec_warnings(claim.get("spec") or {}, path)
+        if (spec.get("revisionHistoryLimit") or 0) < 0:
+            warnings.append(_NEGATIVE_HISTORY)
+        return warnings
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         spec, status = obj["spec"], obj.get("status") or {}

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from steersman.apimachinery import names
+from steersman.apiserver.registry.podspec.warnings import template_warnings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from steersman.apimachinery.field import Path
     from steersman.apiserver.registry.strategy import Tree
 
 
@@ -22,6 +24,14 @@ def name_warnings(obj: Tree) -> Iterator[str]:
         )
 
 
-def counts_as_changed(obj: Tree, old: Tree) -> bool:
-    """Whether an update of the object reached its generation: templates are looked at again only then."""
-    return bool(obj["metadata"].get("generation") != old["metadata"].get("generation"))
+def workload_warnings(obj: Tree, old: Tree | None, path: Path, *, with_name: bool = True) -> Iterator[str]:
+    """Of the name and the pod template at ``path``; of the template also when a change counts for the generation."""
+    if old is None:
+        if with_name:
+            yield from name_warnings(obj)
+    elif obj["metadata"].get("generation") == old["metadata"].get("generation"):
+        return
+    template: Tree = obj
+    for step in str(path).split("."):
+        template = template.get(step) or {}
+    yield from template_warnings(template, path)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from steersman.apimachinery.field import Path
 from steersman.apiserver.registry import columns
-from steersman.apiserver.registry.apps.warnings import name_warnings
+from steersman.apiserver.registry.apps.warnings import workload_warnings
 from steersman.apiserver.registry.batch.job_status_validation import validate_job_status
 from steersman.apiserver.registry.batch.job_validation import (
     NAME_LABELS,
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from steersman.apiserver.request import RequestContext
 
 _INT32_MAX: Final = 2**31 - 1
+_TEMPLATE: Final = Path("spec", "template")
 _MANY_INDEXES: Final = (
     "spec: In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, "
     "Kubernetes might not be able to track completedIndexes when a big number of indexes fail"
@@ -101,9 +103,9 @@ class JobStrategy(Strategy):
         ]
 
     def warnings(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> Sequence[str]:
+        warnings = list(workload_warnings(obj, old, _TEMPLATE))
         if old is not None:
-            return ()
-        warnings = list(name_warnings(obj))
+            return warnings
         spec = obj["spec"]
         indexed = spec.get("completionMode") == "Indexed"
         if indexed and (spec.get("completions") or 0) > 100_000 and (spec.get("parallelism") or 0) > 10_000:

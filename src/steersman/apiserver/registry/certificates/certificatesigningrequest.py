@@ -6,12 +6,17 @@ import copy
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+from steersman.apimachinery import names
+from steersman.apimachinery.timestamps import format_time
 from steersman.apiserver.registry import columns
+from steersman.apiserver.registry.certificates.csr_validation import validate_request, validate_request_update
 from steersman.apiserver.registry.strategy import Column, Strategy, Tree
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
 
+    from steersman.apimachinery.field import FieldError
     from steersman.apiserver.request import RequestContext
 
 
@@ -20,6 +25,7 @@ class CertificateSigningRequestStrategy(Strategy):
 
     group_resource = "certificatesigningrequests.certificates.k8s.io"
     namespace_field_label = False
+    metadata_checks_on_update = (1, 1)
     columns = (
         columns.NAME_COLUMN,
         columns.AGE_COLUMN,
@@ -50,13 +56,32 @@ class CertificateSigningRequestStrategy(Strategy):
         obj["spec"] = copy.deepcopy(old.get("spec", {}))
 
     def prepare_for_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
-        """The certificate, and conditions other than the approval's, which stay as they are."""
         super().prepare_for_status_update(ctx, obj, old)
-        status = obj.setdefault("status", {})
-        kept = [c for c in (old.get("status") or {}).get("conditions") or () if c.get("type") in _APPROVAL]
-        others = [c for c in status.get("conditions") or () if c.get("type") not in _APPROVAL]
-        if kept or others:
-            status["conditions"] = kept + others
+        _stamp_conditions(ctx, obj, old)
+
+    def prepare_for_approval(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
+        """Only the conditions are written through ``/approval``."""
+        super().prepare_for_status_update(ctx, obj, old)
+        _stamp_conditions(ctx, obj, old)
+        conditions = (obj.get("status") or {}).get("conditions")
+        status = {name: value for name, value in (old.get("status") or {}).items() if name != "conditions"}
+        obj["status"] = status | ({"conditions": conditions} if conditions else {})
+
+    def name_errors(self, name: str, *, prefix: bool = False) -> Sequence[str]:
+        return names.name_is_path_segment(name, prefix=prefix)
+
+    def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
+        return list(validate_request(obj))
+
+    def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
+        return list(validate_request_update(obj, old))
+
+    def validate_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
+        return list(validate_request_update(obj, old, may_certify=True))
+
+    def validate_approval(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
+        """Everything that is wrong with a decision."""
+        return list(validate_request_update(obj, old, may_approve=True))
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         spec = obj.get("spec") or {}
@@ -72,7 +97,20 @@ class CertificateSigningRequestStrategy(Strategy):
         ]
 
 
-_APPROVAL = ("Approved", "Denied")
+def _stamp_conditions(ctx: RequestContext, obj: Tree, old: Tree) -> None:
+    """Times that the client left out: now, or when a condition last turned."""
+    now = format_time(ctx.now)
+    before = (old.get("status") or {}).get("conditions") or ()
+    for condition in (obj.get("status") or {}).get("conditions") or ():
+        if not condition.get("lastUpdateTime"):
+            condition["lastUpdateTime"] = now
+        if not condition.get("lastTransitionTime"):
+            turned = [
+                known["lastTransitionTime"]
+                for known in before
+                if known.get("lastTransitionTime") and all(known.get(k) == condition.get(k) for k in ("type", "status"))
+            ]
+            condition["lastTransitionTime"] = turned[-1] if turned else now
 
 
 def _condition(obj: Tree) -> str:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 from steersman.apimachinery import field, names
 from steersman.apimachinery.addresses import check_canonical_ip, check_ip_loosely, parse_ip
 from steersman.apimachinery.metadata_validation import validate_labels
+from steersman.apiserver.registry.address_warnings import ip_warnings
 from steersman.apiserver.registry.core.endpoint_addresses import validate_endpoint_ip
-from steersman.apiserver.registry.core.service_validation import ip_warnings
 from steersman.apiserver.registry.validation import PROTOCOLS, check_all, check_supported, check_unchanged
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery import field, names
 from steersman.apimachinery.addresses import check_cidr, check_cidr_loosely, parse_cidr
-from steersman.apiserver.registry.core.service_validation import cidr_warnings
+from steersman.apiserver.registry.address_warnings import cidr_warnings
 from steersman.apiserver.registry.validation import check_all, validate_label_selector
 
 if TYPE_CHECKING:

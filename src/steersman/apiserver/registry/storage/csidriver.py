@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from steersman.apimachinery import names
 from steersman.apiserver.registry import columns
+from steersman.apiserver.registry.storage.csidriver_validation import validate_csi_driver, validate_csi_driver_update
 from steersman.apiserver.registry.strategy import Column, Strategy, Tree
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
 
+    from steersman.apimachinery.field import FieldError
     from steersman.apiserver.request import RequestContext
 
 
@@ -46,6 +50,15 @@ class CSIDriverStrategy(Strategy):
         generation = old["metadata"].get("generation", 0) + (obj.get("spec") != old.get("spec"))
         if generation:
             obj["metadata"]["generation"] = generation
+
+    def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
+        return list(validate_csi_driver(obj))
+
+    def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
+        return list(validate_csi_driver_update(obj, old))
+
+    def name_errors(self, name: str, *, prefix: bool = False) -> Sequence[str]:
+        return names.name_is_path_segment(name, prefix=prefix)
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         spec = obj.get("spec") or {}

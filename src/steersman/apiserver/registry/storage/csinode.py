@@ -5,10 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from steersman.apiserver.registry import columns
+from steersman.apiserver.registry.storage.csinode_validation import validate_csi_node, validate_csi_node_update
 from steersman.apiserver.registry.strategy import Column, Strategy, Tree
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
+
+    from steersman.apimachinery.field import FieldError
+    from steersman.apiserver.request import RequestContext
 
 
 class CSINodeStrategy(Strategy):
@@ -16,7 +21,14 @@ class CSINodeStrategy(Strategy):
 
     group_resource = "csinodes.storage.k8s.io"
     returns_deleted_object = True
+    metadata_checks_on_update = (0, 2)
     columns = (columns.NAME_COLUMN, Column("Drivers", type="integer"), columns.AGE_COLUMN)
+
+    def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
+        return list(validate_csi_node(obj))
+
+    def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
+        return list(validate_csi_node_update(obj, old))
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         drivers = (obj.get("spec") or {}).get("drivers") or ()

@@ -5,10 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from steersman.apiserver.registry import columns
+from steersman.apiserver.registry.storage.storageclass_validation import (
+    storage_class_warnings,
+    validate_storage_class,
+    validate_storage_class_update,
+)
 from steersman.apiserver.registry.strategy import Column, Strategy, Tree
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
+
+    from steersman.apimachinery.field import FieldError
+    from steersman.apiserver.request import RequestContext
 
 
 class StorageClassStrategy(Strategy):
@@ -16,6 +25,7 @@ class StorageClassStrategy(Strategy):
 
     group_resource = "storageclasses.storage.k8s.io"
     returns_deleted_object = True
+    metadata_checks_on_update = (1, 1)
     columns = (
         columns.NAME_COLUMN,
         Column("Provisioner"),
@@ -30,6 +40,15 @@ class StorageClassStrategy(Strategy):
             obj["reclaimPolicy"] = "Delete"
         if obj.get("volumeBindingMode") is None:
             obj["volumeBindingMode"] = "Immediate"
+
+    def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
+        return list(validate_storage_class(obj))
+
+    def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
+        return list(validate_storage_class_update(obj, old))
+
+    def warnings(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> Sequence[str]:
+        return list(storage_class_warnings(obj))
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         name = columns.name_of(obj)

@@ -5,10 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from steersman.apiserver.registry import columns
+from steersman.apiserver.registry.status_writes import keep_metadata
+from steersman.apiserver.registry.storage.volumeattachment_validation import (
+    validate_attachment,
+    validate_attachment_status,
+    validate_attachment_update,
+)
 from steersman.apiserver.registry.strategy import Column, Strategy, Tree
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
+
+    from steersman.apimachinery.field import FieldError
+    from steersman.apiserver.request import RequestContext
 
 
 class VolumeAttachmentStrategy(Strategy):
@@ -16,6 +26,8 @@ class VolumeAttachmentStrategy(Strategy):
 
     group_resource = "volumeattachments.storage.k8s.io"
     returns_deleted_object = True
+    metadata_checks_on_update = (0, 2)
+    reset_fields = {"": (("status",),), "status": (("metadata",), ("spec",))}
     columns = (
         columns.NAME_COLUMN,
         Column("Attacher", format="name"),
@@ -24,6 +36,19 @@ class VolumeAttachmentStrategy(Strategy):
         Column("Attached", type="boolean"),
         columns.AGE_COLUMN,
     )
+
+    def prepare_for_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
+        super().prepare_for_status_update(ctx, obj, old)
+        keep_metadata(obj, old)
+
+    def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
+        return list(validate_attachment(obj))
+
+    def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
+        return list(validate_attachment_update(obj, old))
+
+    def validate_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
+        return list(validate_attachment_status(obj))
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         spec = obj.get("spec") or {}
