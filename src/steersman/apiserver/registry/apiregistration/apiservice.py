@@ -12,15 +12,12 @@ from steersman.apiserver.registry.conditions import STATUSES
 from steersman.apiserver.registry.status_writes import keep_metadata
 from steersman.apiserver.registry.strategy import Column, Strategy, Tree
 from steersman.apiserver.registry.validation import check_all
-from steersman.apiserver.registry.writing import time_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from datetime import datetime
 
     from steersman.apimachinery.field import FieldError
-    from steersman.apiserver.request import RequestContext
-
     from steersman.apiserver.request import RequestContext
 
 
@@ -46,19 +43,6 @@ class APIServiceStrategy(Strategy):
         service = (obj.get("spec") or {}).get("service")
         if service is not None and service.get("port") is None:
             service["port"] = 443
-
-    def prepare_for_create(self, ctx: RequestContext, obj: Tree) -> None:
-        """What is served here is available from the first moment."""
-        super().prepare_for_create(ctx, obj)
-        if (obj.get("spec") or {}).get("service") is None:
-            condition = {
-                "type": "Available",
-                "status": "True",
-                "lastTransitionTime": time_text(ctx.now),
-                "reason": "Local",
-                "message": "Local APIServices are always available",
-            }
-            obj["status"] = {"conditions": [condition]}
 
     def prepare_for_create(self, ctx: RequestContext, obj: Tree) -> None:
         super().prepare_for_create(ctx, obj)
