@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from steersman.apiserver.registry.address_warnings import ip_warnings
 from steersman.apiserver.registry.columns import AGE_COLUMN, NAME_COLUMN, NONE, age, first_and_more, name_of
 from steersman.apiserver.registry.core.endpoint_addresses import validate_subsets
 from steersman.apiserver.registry.strategy import Column, Strategy
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from steersman.apiserver.request import RequestContext
 
 _SHOWN: Final = 3
+_MANAGED_BY: Final = "endpoints.kubernetes.io/managed-by"
+_CONTROLLER: Final = "endpoint-controller"
 
 
 class EndpointsStrategy(Strategy):
@@ -35,7 +38,15 @@ class EndpointsStrategy(Strategy):
                     port["protocol"] = "TCP"
 
     def warnings(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> Sequence[str]:
-        return ()
+        if (obj["metadata"].get("labels") or {}).get(_MANAGED_BY) == _CONTROLLER:
+            return ()
+        return [
+            text
+            for position, subset in enumerate(obj.get("subsets") or ())
+            for kind in ("addresses", "notReadyAddresses")
+            for number, address in enumerate(subset.get(kind) or ())
+            for text in ip_warnings(f"subsets[{position}].{kind}[{number}].ip", address.get("ip") or "")
+        ]
 
     def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
         return validate_subsets(obj)

@@ -14,6 +14,7 @@ from steersman.apiserver.registry.columns import (
     storage_class_of,
 )
 from steersman.apiserver.registry.core.storage_validation import validate_volume, validate_volume_update
+from steersman.apiserver.registry.core.storage_warnings import volume_warnings
 from steersman.apiserver.registry.podspec.resources import round_resource_list
 from steersman.apiserver.registry.podspec.volumes import default_persistent_source
 from steersman.apiserver.registry.strategy import Column, Strategy
@@ -78,6 +79,9 @@ class PersistentVolumeStrategy(Strategy):
 
     def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
         return [*validate_volume(obj), *validate_volume_update(obj, old)]
+
+    def warnings(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> Sequence[str]:
+        return list(volume_warnings(obj))
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         spec, status = obj.get("spec") or {}, obj.get("status") or {}

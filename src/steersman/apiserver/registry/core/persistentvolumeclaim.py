@@ -18,6 +18,7 @@ from steersman.apiserver.registry.core.storage_validation import (
     validate_claim_status,
     validate_claim_update,
 )
+from steersman.apiserver.registry.core.storage_warnings import claim_warnings
 from steersman.apiserver.registry.podspec.resources import round_resource_list
 from steersman.apiserver.registry.podspec.volumes import default_claim_spec
 from steersman.apiserver.registry.strategy import Column, Strategy
@@ -74,6 +75,9 @@ class PersistentVolumeClaimStrategy(Strategy):
 
     def validate_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
         return validate_claim_status(obj)
+
+    def warnings(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> Sequence[str]:
+        return list(claim_warnings(obj))
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         spec, status = obj.get("spec") or {}, obj.get("status") or {}

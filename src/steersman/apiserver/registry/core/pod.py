@@ -17,7 +17,9 @@ from steersman.apiserver.registry.core.pod_updates import validate_pod_update
 from steersman.apiserver.registry.core.pod_validation import validate_pod_create
 from steersman.apiserver.registry.podspec.defaults import default_pod
 from steersman.apiserver.registry.podspec.label_keys import merge_label_keys
+from steersman.apiserver.registry.podspec.profile_annotations import take_over_app_armor
 from steersman.apiserver.registry.podspec.resources import qos_class
+from steersman.apiserver.registry.podspec.warnings import pod_warnings
 from steersman.apiserver.registry.strategy import Strategy
 
 if TYPE_CHECKING:
@@ -83,6 +85,8 @@ class PodStrategy(Strategy):
             status["conditions"] = [gated_condition(ctx.now.strftime("%Y-%m-%dT%H:%M:%SZ"))]
         obj["status"] = status
         merge_label_keys(spec, obj["metadata"].get("labels") or {})
+        for text in take_over_app_armor(obj):
+            ctx.warn(text)
 
     def prepare_for_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
         super().prepare_for_update(ctx, obj, old)
@@ -116,6 +120,9 @@ class PodStrategy(Strategy):
 
     def validate_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
         return validate_pod_status(obj, old)
+
+    def warnings(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> Sequence[str]:
+        return list(pod_warnings(obj)) if old is None else ()
 
     # -- subresources that show the pod -----------------------------------------------------------------------------
 

@@ -26,4 +26,3 @@ def set_condition(status: Tree, condition: Tree, stamp: str) -> None:
             conditions[place] = whole
             return
     conditions.append(whole)
-

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery import field
+from steersman.apiserver.registry.podspec.profile_annotations import validate_profiles_match
 from steersman.apiserver.registry.podspec.rules import PodRules
 from steersman.apiserver.registry.podspec.validate import (
     validate_only_for_pods,
@@ -29,6 +30,7 @@ def validate_pod_create(pod: Tree) -> list[FieldError]:
     errors = list(validate_pod(pod, rules))
     if spec.get("ephemeralContainers"):
         errors.append(field.forbidden(_SPEC.child("ephemeralContainers"), "cannot be set on create"))
+    errors += validate_profiles_match(pod["metadata"].get("annotations") or {}, spec, _SPEC)
     if spec.get("nodeName") and spec.get("schedulingGates"):
         detail = "cannot be set until all schedulingGates have been cleared"
         errors.append(field.forbidden(_SPEC.child("nodeName"), detail))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from steersman.apimachinery.field import Path
+from steersman.apiserver.registry.apps.warnings import workload_warnings
 from steersman.apiserver.registry.columns import (
     NAME_COLUMN,
     container_images,
@@ -50,6 +51,9 @@ class PodTemplateStrategy(Strategy):
 
     def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
         return self.validate(ctx, obj)
+
+    def warnings(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> Sequence[str]:
+        return list(workload_warnings(obj, old, _TEMPLATE, with_name=False))
 
     def generation_view(self, obj: Tree) -> Any:
         return obj.get("template")

@@ -41,6 +41,18 @@ _MILLI_MAX: Final = ((1 << 63) - 1) // 1000
 # -- quotas -----------------------------------------------------------------------------------------------------------
 
 
+def quota_warnings(obj: Tree) -> list[str]:
+    """Of requests that may be more than limits, which no pod can have."""
+    hard = (obj.get("spec") or {}).get("hard") or {}
+    warnings: list[str] = []
+    for name in sorted(hard):
+        resource = name.removeprefix("requests.")
+        limit = hard.get(f"limits.{resource}")
+        if limit is not None and parse(hard[name]) > parse(limit):
+            warnings.append(f"ResourceQuota {name} ({hard[name]}) should be less than limits.{resource} ({limit})")
+    return warnings
+
+
 def validate_quota(obj: Tree) -> list[FieldError]:
     """Everything that is wrong with a quota's spec."""
     spec = obj.get("spec") or {}

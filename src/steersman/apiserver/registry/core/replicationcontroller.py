@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from steersman.apimachinery import field
+from steersman.apiserver.registry.apps.warnings import workload_warnings
 from steersman.apiserver.registry.columns import (
     AGE_COLUMN,
     NAME_COLUMN,
@@ -76,6 +77,9 @@ class ReplicationControllerStrategy(Strategy):
 
     def validate_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
         return list(_validate_status(obj))
+
+    def warnings(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> Sequence[str]:
+        return list(workload_warnings(obj, old, _SPEC.child("template")))
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         spec, status = obj.get("spec") or {}, obj.get("status") or {}

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from steersman.apiserver.registry.columns import AGE_COLUMN, NAME_COLUMN, age, name_of
 from steersman.apiserver.registry.core.quota_validation import (
+    quota_warnings,
     validate_quota,
     validate_quota_status,
     validate_quota_update,
@@ -46,6 +47,9 @@ class ResourceQuotaStrategy(Strategy):
 
     def validate_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
         return validate_quota_status(obj)
+
+    def warnings(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> Sequence[str]:
+        return quota_warnings(obj) if old is None else ()
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         status = obj.get("status") or {}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from steersman.apiserver.registry.columns import AGE_COLUMN, NAME_COLUMN, age, name_of
 from steersman.apiserver.registry.core.config_validation import validate_secret, validate_secret_update
+from steersman.apiserver.registry.core.tls_pair import tls_warnings
 from steersman.apiserver.registry.strategy import Column, Strategy
 
 if TYPE_CHECKING:
@@ -43,6 +44,9 @@ class SecretStrategy(Strategy):
 
     def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
         return validate_secret_update(obj, old)
+
+    def warnings(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> Sequence[str]:
+        return tls_warnings(obj)
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         return [name_of(obj), obj.get("type", ""), len(obj.get("data") or ()), age(obj, now)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ipaddress import IPv6Address
 from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery import field, names
@@ -11,10 +10,10 @@ from steersman.apimachinery.addresses import (
     check_cidr_loosely,
     check_ip,
     check_ip_loosely,
-    parse_cidr,
     parse_ip,
 )
 from steersman.apimachinery.metadata_validation import validate_labels
+from steersman.apiserver.registry.address_warnings import cidr_warnings, ip_warnings
 from steersman.apiserver.registry.core.endpoint_addresses import validate_endpoint_ip
 from steersman.apiserver.registry.core.service_families import validate_cluster_ips, validate_cluster_ips_update
 from steersman.apiserver.registry.core.service_fields import (
@@ -311,7 +310,16 @@ def service_warnings(obj: Tree) -> Sequence[str]:
     if _HINTS_ANNOTATION in annotations and _TOPOLOGY_ANNOTATION not in annotations:
         warnings.append(f"annotation {_HINTS_ANNOTATION} is deprecated, please use {_TOPOLOGY_ANNOTATION} instead")
     warnings += _address_warnings(spec)
-    if spec.get("externalIPs"):
+    if is_headless(spec):
+        if spec.get("loadBalancerIP"):
+            warnings.append("spec.loadBalancerIP is ignored for headless services")
+        if spec.get("externalIPs"):
+            warnings.append("spec.externalIPs is ignored for headless services")
+        if spec.get("sessionAffinity") != "None":
+            warnings.append("spec.SessionAffinity is ignored for headless services")
+    elif spec.get("externalIPs") and spec.get("type") == EXTERNAL_NAME:
+        warnings.append('spec.externalIPs is ignored when spec.type is "ExternalName"')
+    elif spec.get("externalIPs"):
         warnings.append("spec.externalIPs is deprecated and may no longer be implemented in some clusters")
     if spec.get("externalName") and spec.get("type") != EXTERNAL_NAME:
         warnings.append('spec.externalName is ignored when spec.type is not "ExternalName"')
@@ -329,19 +337,3 @@ def _address_warnings(spec: Tree) -> Iterator[str]:
         yield from ip_warnings(name, text)
     for position, text in enumerate(spec.get("loadBalancerSourceRanges") or ()):
         yield from cidr_warnings(f"spec.loadBalancerSourceRanges[{position}]", text.strip())
-
-
-def ip_warnings(name: str, text: str) -> Iterator[str]:
-    """What is unusual about the form of an address that a field holds."""
-    ip = parse_ip(text)
-    if ip is None:
-        yield f'{name}: IP address was accepted, but will be invalid in a future Kubernetes release: ParseAddr("{text}"): unable to parse IP'
-    elif isinstance(ip, IPv6Address) and str(ip) != text:
-        yield f'{name}: IPv6 address "{text}" should be in RFC 5952 canonical format ("{ip}")'
-
-
-def cidr_warnings(name: str, text: str) -> Iterator[str]:
-    """What is unusual about the form of a network that a field holds."""
-    network = parse_cidr(text)
-    if network is not None and network.version == 6 and str(network) != text:
-        yield f'{name}: IPv6 CIDR value "{text}" should be in RFC 5952 canonical format ("{network}")'

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from steersman.apiserver.registry.columns import AGE_COLUMN, NAME_COLUMN, age, name_of
 from steersman.apiserver.registry.strategy import Strategy
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
 
     from steersman.apiserver.registry.strategy import Tree
+    from steersman.apiserver.request import RequestContext
+
+_MOUNTABLE: Final = "kubernetes.io/enforce-mountable-secrets"
 
 
 class ServiceAccountStrategy(Strategy):
@@ -21,6 +25,14 @@ class ServiceAccountStrategy(Strategy):
     returns_deleted_object = True
     reset_fields: ClassVar = {}
     columns = (NAME_COLUMN, AGE_COLUMN)
+
+    def warnings(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> Sequence[str]:
+        if _MOUNTABLE not in (obj["metadata"].get("annotations") or {}):
+            return ()
+        if old is not None and _MOUNTABLE in (old["metadata"].get("annotations") or {}):
+            return ()
+        where = f"metadata.annotations[{_MOUNTABLE}]"
+        return (f"{where}: deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets",)
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         return [name_of(obj), age(obj, now)]

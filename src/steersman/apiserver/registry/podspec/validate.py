@@ -8,6 +8,10 @@ from steersman.apimachinery import field, names
 from steersman.apimachinery.addresses import check_ip
 from steersman.apimachinery.metadata_validation import validate_annotations, validate_labels
 from steersman.apimachinery.quantity import Quantity, parse
+from steersman.apiserver.registry.podspec.profile_annotations import (
+    validate_profile_annotations,
+    validate_profiles_match,
+)
 from steersman.apiserver.registry.podspec.rules import TEMPLATE_RULES, PodRules
 from steersman.apiserver.registry.podspec.validate_containers import (
     ContainerContext,
@@ -59,6 +63,7 @@ def validate_pod_template(template: Tree, path: Path, rules: PodRules = TEMPLATE
     )
     spec = template.get("spec") or {}
     yield from validate_pod_spec(spec, path.child("spec"), rules)
+    yield from validate_profiles_match(metadata.get("annotations") or {}, spec, path.child("spec"))
     if spec.get("ephemeralContainers"):
         yield field.forbidden(
             path.child("spec", "ephemeralContainers"), "ephemeral containers not allowed in pod template"
@@ -69,6 +74,7 @@ def validate_pod_annotations(annotations: dict[str, str], spec: Tree, path: Path
     """Annotations that mean something."""
     if not annotations:
         return
+    yield from validate_profile_annotations(annotations, spec, path)
     mirror = "kubernetes.io/config.mirror"
     if mirror in annotations and not spec.get("nodeName"):
         yield field.invalid(

@@ -61,7 +61,7 @@ def validate_pod_security(spec: Tree, path: Path) -> Iterator[FieldError]:
     yield from _check_one_of(context, "fsGroupChangePolicy", path, ("Always", "OnRootMismatch"))
     yield from _validate_seccomp(context.get("seccompProfile"), path.child("seccompProfile"))
     yield from _validate_windows(context.get("windowsOptions"), path.child("windowsOptions"))
-    yield from _validate_app_armor(context.get("appArmorProfile"), path.child("appArmorProfile"))
+    yield from check_app_armor(context.get("appArmorProfile"), path.child("appArmorProfile"))
     yield from _check_one_of(context, "supplementalGroupsPolicy", path, ("Merge", "Strict"))
     yield from _check_one_of(context, "seLinuxChangePolicy", path, ("MountOption", "Recursive"))
 
@@ -112,7 +112,8 @@ def _validate_seccomp(profile: Tree | None, path: Path) -> Iterator[FieldError]:
         yield field.invalid(where, profile, "can only be set when seccomp type is Localhost")
 
 
-def _validate_app_armor(profile: Tree | None, path: Path) -> Iterator[FieldError]:
+def check_app_armor(profile: Tree | None, path: Path) -> Iterator[FieldError]:
+    """The field ``appArmorProfile`` of a pod or container."""
     if profile is None:
         return
     kind, local = profile.get("type"), profile.get("localhostProfile")
@@ -157,7 +158,7 @@ def validate_container_security(
                 detail = "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN"
                 yield field.invalid(path, context, detail)
     yield from _validate_windows(context.get("windowsOptions"), path.child("windowsOptions"))
-    yield from _validate_app_armor(context.get("appArmorProfile"), path.child("appArmorProfile"))
+    yield from check_app_armor(context.get("appArmorProfile"), path.child("appArmorProfile"))
 
 
 # -- Windows ----------------------------------------------------------------------------------------------------------

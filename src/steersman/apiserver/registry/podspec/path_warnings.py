@@ -1,0 +1,76 @@
+"""Files of a volume that lie in each other's way: the same path twice, or one path inside another."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from steersman.apimachinery.gotext import quote
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from steersman.apiserver.registry.strategy import Tree
+
+
+def path_warnings(volumes: Sequence[Tree]) -> Iterator[str]:
+    """Warnings about the volumes of a pod."""
+    for volume in volumes:
+        name = quote(volume.get("name", ""))
+        for kind, title, reference in (("configMap", "ConfigMap", "name"), ("secret", "Secret", "secretName")):
+            source = volume.get(kind)
+            if source is not None and source.get("items") is not None:
+                files = [(item.get("path", ""), "") for item in source["items"]]
+                yield from _overlaps(files, f"volume {name} ({title} {quote(source.get(reference, ''))})")
+        source = volume.get("downwardAPI")
+        if source is not None and source.get("items") is not None:
+            files = [(item.get("path", ""), "") for item in source["items"]]
+            yield from _overlaps(files, f"volume {name} (DownwardAPI)")
+        projected = volume.get("projected")
+        if projected is not None:
+            sources = projected.get("sources") or ()
+            for one in sources:
+                if not any(value is not None for value in one.values()):
+                    yield f"volume {name} (Projected) has no sources provided"
+            yield from _overlaps([file for one in sources for file in _files(one)], f"volume {name} (Projected)")
+
+
+def _files(source: Tree) -> Iterable[tuple[str, str]]:
+    """The files of one source of a projected volume as far as they are known, and what it is called."""
+    for kind, title in (("configMap", "ConfigMap"), ("secret", "Secret")):
+        part = source.get(kind)
+        if part is not None and part.get("items") is not None:
+            return [(item.get("path", ""), f"{title} {quote(part.get('name', ''))}") for item in part["items"]]
+    part = source.get("downwardAPI")
+    if part is not None and part.get("items") is not None:
+        return [(item.get("path", ""), "DownwardAPI") for item in part["items"]]
+    part = source.get("serviceAccountToken")
+    if part is not None:
+        return [(part.get("path", ""), "ServiceAccountToken")]
+    part = source.get("clusterTrustBundle")
+    if part is not None:
+        name = part.get("name") if part.get("name") is not None else part.get("signerName", "")
+        return [(part.get("path", ""), f"ClusterTrustBundle {quote(name)}")]
+    part = source.get("podCertificate")
+    if part is not None:
+        keys = ("credentialBundlePath", "keyPath", "certificateChainPath")
+        return [(part[key], "PodCertificate chain") for key in keys if part.get(key)]
+    return ()
+
+
+def _overlaps(files: Iterable[tuple[str, str]], where: str) -> Iterator[str]:
+    seen: list[tuple[str, str]] = []
+    for path, source in files:
+        file = (path.rstrip("/"), source)
+        for other in seen:
+            if file[0] and other[0] and _contain(file[0], other[0]):
+                yield f"{where}: overlapping paths: {_shown(file)} with {_shown(other)}"
+        seen.append(file)
+
+
+def _contain(path: str, other: str) -> bool:
+    return path == other or f"{path}/".startswith(f"{other}/") or f"{other}/".startswith(f"{path}/")
+
+
+def _shown(file: tuple[str, str]) -> str:
+    path, source = file
+    return f"{quote(path)} ({source})" if source else quote(path)

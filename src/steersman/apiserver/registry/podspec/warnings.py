@@ -1,0 +1,300 @@
+"""What clients are told about pods and pod templates that are accepted: what is old, doubled or without effect."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.apimachinery import names
+from steersman.apimachinery.field import Path
+from steersman.apimachinery.gotext import quote
+from steersman.apimachinery.quantity import parse
+from steersman.apiserver.registry.address_warnings import ip_warnings
+from steersman.apiserver.registry.podspec.path_warnings import path_warnings
+from steersman.apiserver.registry.podspec.profile_annotations import (
+    APP_ARMOR,
+    SECCOMP_CONTAINER,
+    SECCOMP_POD,
+    app_armor_warning,
+)
+from steersman.apiserver.registry.podspec.resources import is_sidecar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from steersman.apiserver.registry.strategy import Tree
+
+_OLD_ANNOTATIONS: Final = {
+    "scheduler.alpha.kubernetes.io/critical-pod": 'non-functional in v1.16+; use the "priorityClassName" field instead',
+    "security.alpha.kubernetes.io/sysctls": 'non-functional in v1.11+; use the "sysctls" field instead',
+    "security.alpha.kubernetes.io/unsafe-sysctls": 'non-functional in v1.11+; use the "sysctls" field instead',
+}
+_OLD_LABELS: Final = {
+    "beta.kubernetes.io/arch": 'deprecated since v1.14; use "kubernetes.io/arch" instead',
+    "beta.kubernetes.io/os": 'deprecated since v1.14; use "kubernetes.io/os" instead',
+    "failure-domain.beta.kubernetes.io/region": 'deprecated since v1.17; use "topology.kubernetes.io/region" instead',
+    "failure-domain.beta.kubernetes.io/zone": 'deprecated since v1.17; use "topology.kubernetes.io/zone" instead',
+    "beta.kubernetes.io/instance-type": 'deprecated since v1.17; use "node.kubernetes.io/instance-type" instead',
+}
+#: Kinds of volumes that nothing mounts any more.
+OLD_VOLUMES: Final = {
+    "photonPersistentDisk": "deprecated in v1.11, non-functional in v1.16+",
+    "gitRepo": "deprecated in v1.11, and disabled by default in v1.33+",
+    "scaleIO": "deprecated in v1.16, non-functional in v1.22+",
+    "flocker": "deprecated in v1.22, non-functional in v1.25+",
+    "storageos": "deprecated in v1.22, non-functional in v1.25+",
+    "quobyte": "deprecated in v1.22, non-functional in v1.25+",
+    "glusterfs": "deprecated in v1.25, non-functional in v1.26+",
+    "cephfs": "deprecated in v1.28, non-functional in v1.31+",
+    "rbd": "deprecated in v1.28, non-functional in v1.31+",
+}
+_NULL_SELECTOR: Final = "a null labelSelector results in matching no pod"
+_REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
+_PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
+_KINDS: Final = ("initContainers", "containers", "ephemeralContainers")
+_IN_WHOLE_BYTES: Final = ("memory", "ephemeral-storage")
+
+
+def pod_warnings(pod: Tree) -> Iterator[str]:
+    """Of a new pod."""
+    faults = names.check_dns1123_label(pod["metadata"].get("name") or "")
+    if faults:
+        yield (
+            "metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; "
+            f"a DNS label is recommended: [{' '.join(faults)}]"
+        )
+    yield from _warnings(pod, Path("spec"), Path("metadata", "annotations"))
+
+
+def template_warnings(template: Tree, path: Path) -> Iterator[str]:
+    """Of a template that is new or has changed."""
+    annotations = path.child("metadata", "annotations")
+    yield from _warnings(template, path.child("spec"), annotations)
+    given = (template.get("metadata") or {}).get("annotations") or {}
+    spec = template.get("spec") or {}
+    if not given or (spec.get("securityContext") or {}).get("appArmorProfile") is not None:
+        return
+    for container, _ in _containers(spec, path):
+        name = APP_ARMOR + container.get("name", "")
+        if name in given and (container.get("securityContext") or {}).get("appArmorProfile") is None:
+            yield app_armor_warning(str(annotations.key(name)))
+
+
+def _warnings(pod: Tree, path: Path, annotations: Path) -> Iterator[str]:
+    spec = pod.get("spec") or {}
+    given = (pod.get("metadata") or {}).get("annotations") or {}
+    yield from _placement(spec, path)
+    for name, text in _OLD_ANNOTATIONS.items():
+        if name in given:
+            yield f"{annotations.key(name)}: {text}"
+    yield from _volumes(spec.get("volumes") or (), path.child("volumes"))
+    yield from _names_and_addresses(spec, path)
+    for name in _IN_WHOLE_BYTES:
+        yield from fraction_warnings(spec.get("overhead") or {}, name, path.child("overhead"))
+    if given:
+        yield from _seccomp(spec, given, annotations)
+    for container, where in _containers(spec, path):
+        yield from _container(container, where)
+    yield from _ports(spec, path)
+    yield from _port_names(spec, path)
+    if (spec.get("terminationGracePeriodSeconds") or 0) < 0:
+        where = path.child("terminationGracePeriodSeconds")
+        yield f"{where}: must be >= 0; negative values are invalid and will be treated as 1"
+    yield from _selectors(spec.get("affinity") or {}, path.child("affinity"))
+
+
+def _containers(spec: Tree, path: Path) -> Iterator[tuple[Tree, Path]]:
+    """All containers in the order that they start in, with the paths that they stand at."""
+    for kind in _KINDS:
+        for position, container in enumerate(spec.get(kind) or ()):
+            yield container, path.child(kind).index(position)
+
+
+# -- placement --------------------------------------------------------------------------------------------------------
+
+
+def _placement(spec: Tree, path: Path) -> Iterator[str]:
+    for label in sorted(spec.get("nodeSelector") or ()):
+        if label in _OLD_LABELS:
+            yield f"{path.child('nodeSelector').key(label)}: {_OLD_LABELS[label]}"
+    nodes = (spec.get("affinity") or {}).get("nodeAffinity") or {}
+    if nodes:
+        here = path.child("affinity", "nodeAffinity")
+        terms = (nodes.get(_REQUIRED) or {}).get("nodeSelectorTerms") or ()
+        for position, term in enumerate(terms):
+            yield from node_term_warnings(term, here.child(_REQUIRED, "nodeSelectorTerms").index(position))
+        for position, weighted in enumerate(nodes.get(_PREFERRED) or ()):
+            where = here.child(_PREFERRED).index(position).child("preference")
+            yield from node_term_warnings(weighted.get("preference") or {}, where, check_values=True)
+    for position, constraint in enumerate(spec.get("topologySpreadConstraints") or ()):
+        here = path.child("topologySpreadConstraints").index(position)
+        key = constraint.get("topologyKey")
+        if key in _OLD_LABELS:
+            yield f"{here.child('topologyKey')}: {key} is {_OLD_LABELS[key]}"
+        if constraint.get("labelSelector") is None:
+            yield f"{here.child('labelSelector')}: {_NULL_SELECTOR}"
+
+
+def node_term_warnings(term: Tree, path: Path, *, check_values: bool = False) -> Iterator[str]:
+    """Old labels in a ``NodeSelectorTerm``, and values that no label has."""
+    for position, requirement in enumerate(term.get("matchExpressions") or ()):
+        here = path.child("matchExpressions").index(position)
+        key = requirement.get("key")
+        if key in _OLD_LABELS:
+            yield f"{here.child('key')}: {key} is {_OLD_LABELS[key]}"
+        for number, value in enumerate(requirement.get("values") or () if check_values else ()):
+            for fault in names.check_label_value(value):
+                yield f"{here.child('values').index(number)}: {quote(value)} is invalid, {fault}"
+
+
+def _selectors(affinity: Tree, path: Path) -> Iterator[str]:
+    """Affinities to pods that nothing matches."""
+    for kind in ("podAffinity", "podAntiAffinity"):
+        terms = affinity.get(kind) or {}
+        for position, term in enumerate(terms.get(_REQUIRED) or ()):
+            if term.get("labelSelector") is None:
+                yield f"{path.child(kind, _REQUIRED).index(position).child('labelSelector')}: {_NULL_SELECTOR}"
+        for position, weighted in enumerate(terms.get(_PREFERRED) or ()):
+            if (weighted.get("podAffinityTerm") or {}).get("labelSelector") is None:
+                where = path.child(kind, _PREFERRED).index(position).child("podAffinityTerm", "labelSelector")
+                yield f"{where}: {_NULL_SELECTOR}"
+
+
+# -- volumes, names and addresses -------------------------------------------------------------------------------------
+
+
+def _volumes(volumes: Sequence[Tree], path: Path) -> Iterator[str]:
+    for position, volume in enumerate(volumes):
+        for kind, text in OLD_VOLUMES.items():
+            if volume.get(kind) is not None:
+                shown = "storageOS" if kind == "storageos" else kind
+                yield f"{path.index(position).child(shown)}: {text}"
+        claim = ((volume.get("ephemeral") or {}).get("volumeClaimTemplate") or {}).get("spec")
+        if claim:
+            where = path.index(position).child("ephemeral", "volumeClaimTemplate", "spec")
+            yield from claim_spec_warnings(claim, where)
+    yield from path_warnings(volumes)
+
+
+def claim_spec_warnings(spec: Tree, path: Path) -> Iterator[str]:
+    """Of the spec of a PersistentVolumeClaim."""
+    for kind in ("requests", "limits"):
+        amounts = (spec.get("resources") or {}).get(kind) or {}
+        yield from fraction_warnings(amounts, "storage", path.child("resources", kind))
+
+
+def fraction_warnings(amounts: Mapping[str, str], name: str, path: Path) -> Iterator[str]:
+    """Bytes do not come in parts."""
+    amount = amounts.get(name)
+    if amount is not None and parse(amount).milli % 1000:
+        yield f'{path.key(name)}: fractional byte value "{amount}" is invalid, must be an integer'
+
+
+def _names_and_addresses(spec: Tree, path: Path) -> Iterator[str]:
+    seen: set[str] = set()
+    for position, alias in enumerate(spec.get("hostAliases") or ()):
+        ip = alias.get("ip") or ""
+        if ip in seen:
+            yield f"{path.child('hostAliases').index(position).child('ip')}: duplicate ip {quote(ip)}"
+        seen.add(ip)
+    seen = set()
+    secrets = spec.get("imagePullSecrets") or ()
+    for position, secret in enumerate(secrets):
+        name = secret.get("name") or ""
+        if name in seen:
+            yield f"{path.child('imagePullSecrets').index(position).child('name')}: duplicate name {quote(name)}"
+        seen.add(name)
+    for position, secret in enumerate(secrets):
+        if not secret.get("name"):
+            yield f'{path.child("imagePullSecrets").index(position).child("name")}: invalid empty name ""'
+    servers = (spec.get("dnsConfig") or {}).get("nameservers") or ()
+    for position, server in enumerate(servers):
+        yield from ip_warnings(str(path.child("dnsConfig", "nameservers").index(position)), server)
+    for position, alias in enumerate(spec.get("hostAliases") or ()):
+        yield from ip_warnings(str(path.child("hostAliases").index(position).child("ip")), alias.get("ip") or "")
+
+
+# -- containers -------------------------------------------------------------------------------------------------------
+
+
+def _seccomp(spec: Tree, annotations: Mapping[str, str], path: Path) -> Iterator[str]:
+    text = 'non-functional in v1.27+; use the "seccompProfile" field instead'
+    if SECCOMP_POD in annotations and (spec.get("securityContext") or {}).get("seccompProfile") is None:
+        yield f"{path.key(SECCOMP_POD)}: {text}"
+    for container, _ in _containers(spec, path):
+        name = SECCOMP_CONTAINER + container.get("name", "")
+        if name in annotations and (container.get("securityContext") or {}).get("seccompProfile") is None:
+            yield f"{path.key(name)}: {text}"
+
+
+def _container(container: Tree, path: Path) -> Iterator[str]:
+    resources = container.get("resources")
+    if resources:
+        for name in _IN_WHOLE_BYTES:
+            for kind in ("limits", "requests"):
+                yield from fraction_warnings(resources.get(kind) or {}, name, path.child("resources", kind))
+    variables = container.get("env") or ()
+    if len(variables) < 2:
+        return
+    seen: set[str] = set()
+    for position, variable in enumerate(variables):
+        name, value = variable.get("name", ""), variable.get("value", "")
+        reference = f"$({name})"
+        hides = variable.get("valueFrom") is not None or value == reference or reference not in value
+        if name in seen and hides:
+            where = path.child("env").index(position)
+            yield f"{where}: hides previous definition of {quote(name)}, which may be dropped when using apply"
+        seen.add(name)
+
+
+def _ports(spec: Tree, path: Path) -> Iterator[str]:
+    """Ports that two containers, or one of them twice, want."""
+    known: dict[tuple[Any, Any], list[tuple[str, Tree]]] = {}
+    for container, where in _containers(spec, path):
+        for position, port in enumerate(container.get("ports") or ()):
+            here = str(where.child("ports").index(position))
+            host_ip, host_port = port.get("hostIP", ""), port.get("hostPort", 0)
+            if host_ip and not host_port:
+                yield f"{here}: hostIP set without hostPort: {_go_port(port)}"
+            others = known.setdefault((port.get("containerPort", 0), port.get("protocol", "")), [])
+            for other_path, other in others:
+                if (how := _overlap(port, other)) is not None:
+                    yield f"{here}: {how} port definition with {other_path}"
+            others.append((here, port))
+
+
+def _overlap(port: Tree, other: Tree) -> str | None:
+    host_ip, host_port = port.get("hostIP", ""), port.get("hostPort", 0)
+    other_ip, other_port = other.get("hostIP", ""), other.get("hostPort", 0)
+    if (host_ip, host_port) == (other_ip, other_port):
+        return "duplicate"
+    if not host_port or not other_port:
+        return "overlapping"
+    return "dangerously ambiguous" if host_port == other_port and bool(host_ip) != bool(other_ip) else None
+
+
+def _go_port(port: Tree) -> str:
+    """A port as Go prints a struct."""
+    return (
+        f"{{Name:{port.get('name', '')} HostPort:{port.get('hostPort', 0)} ContainerPort:{port.get('containerPort', 0)}"
+        f" Protocol:{port.get('protocol', '')} HostIP:{port.get('hostIP', '')}}}"
+    )
+
+
+def _port_names(spec: Tree, path: Path) -> Iterator[str]:
+    """Names of ports of containers that run beside each other."""
+    known: dict[str, str] = {}
+    for kind in _KINDS:
+        for number, container in enumerate(spec.get(kind) or ()):
+            if kind == _KINDS[0] and not is_sidecar(container):
+                continue
+            for position, port in enumerate(container.get("ports") or ()):
+                name = port.get("name")
+                if not name:
+                    continue
+                here = str(path.child(kind).index(number).child("ports").index(position))
+                other = known.setdefault(name, here)
+                if other != here:
+                    yield (
+                        f"{here}: duplicate port name {quote(name)} with {other}, services and probes that select ports"
+                        f" by name will use {other}"
+                    )
