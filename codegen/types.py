@@ -102,8 +102,8 @@ def _extras(schema: Definition) -> dict[str, Any]:
         found["patch"] = strategy.split(",")
     if key := schema.get("x-kubernetes-patch-merge-key"):
         found["key"] = key
-    if schema.get("x-kubernetes-map-type") == "atomic" and "$ref" in schema:
-        found["atomic"] = True
+    if schema.get("x-kubernetes-map-type") == "granular" and "$ref" in schema:
+        found["granular"] = True
     return found
 
 

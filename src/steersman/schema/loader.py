@@ -70,9 +70,12 @@ def _load(definition: str) -> Struct:
 
 def _field(module: str, name: str, type_: Any, flags: str, extras: dict[str, Any] | None = None) -> Field:
     extras = extras or {}
+    loaded = _type(module, type_)
+    if "granular" in extras and isinstance(loaded, Struct):  # here owned field by field, elsewhere as a whole
+        loaded = Struct(loaded.name, loaded.fields)
     return Field(
         name,
-        _type(module, type_),
+        loaded,
         required="w" in flags,
         keep_zero="p" in flags,
         omit_zero="z" in flags,

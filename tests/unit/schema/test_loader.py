@@ -56,6 +56,13 @@ def test_atomic_structs_and_maps_are_marked():
     assert loader.struct(f"{loader.META_V1}.LabelSelector").atomic
 
 
+def test_a_field_may_take_an_atomic_struct_apart():
+    claim = fields("io.k8s.api.core.v1.PersistentVolumeSpec")["claimRef"].type
+    whole = loader.struct("io.k8s.api.core.v1.ObjectReference")
+    assert (whole.atomic, claim.atomic) == (True, False)
+    assert claim.fields is whole.fields
+
+
 @pytest.mark.parametrize(
     ("definition", "field", "kind"),
     [

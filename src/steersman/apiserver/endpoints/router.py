@@ -183,7 +183,9 @@ class Router:
         return {"get": partial(get_scale, target), "update": partial(update, target), "patch": partial(patch, target)}
 
     def _target(self, served: ServedResource, subresource: str = "") -> Target:
-        siblings = self._registry.siblings(served)
+        # what was written as another group's kind (Events) nobody owns any more after a write as this one
+        group = served.resource.group
+        siblings = {v: s for v, s in self._registry.siblings(served).items() if s.resource.group == group}
         return Target(
             served,
             admission=self._admission,

@@ -223,3 +223,21 @@ async def test_no_patch_is_a_fault_of_the_server(patch, operations):
         assert strategic.code < 500 or strategic.body["message"].startswith("unknown patch type")
         applied = await server.apply(f"{CONFIG_MAPS}/b", patch)
         assert applied.code in (200, 201, 400, 422) or applied.body["message"].startswith("failed to create typed")
+
+
+async def test_an_event_written_as_the_other_groups_is_owned_no_more_by_who_wrote_it_as_the_first():
+    async with Server() as server:
+        path = "/apis/events.k8s.io/v1/namespaces/default/events"
+        event = {
+            "regarding": {"kind": "Pod", "name": "p", "namespace": "default"},
+            "eventTime": "2026-01-01T00:00:00.000000Z",
+            "reportingController": "example.com/c",
+            "reportingInstance": "i",
+            "action": "Test",
+            "reason": "Test",
+            "type": "Normal",
+        }
+        await server.make(path, **event)
+        answer = await server.merge("/api/v1/namespaces/default/events/a", {"message": "m"})
+        owners = [(entry["apiVersion"], entry["fieldsV1"]) for entry in answer.body["metadata"]["managedFields"]]
+        assert owners == [("v1", {"f:message": {}})]
