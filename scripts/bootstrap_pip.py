@@ -31,7 +31,7 @@ class Links(html.parser.HTMLParser):
 
 def main() -> int:
     page = f"{INDEX}/pip/"
-    with urllib.request.urlopen(page, timeout=60) as answer:  # noqa: S310 — https, or what the user configured
+    with urllib.request.urlopen(page, timeout=60) as answer:
         links = Links()
         links.feed(answer.read().decode())
     wheels = {tuple(map(int, match[1].split("."))): name for name in links.found if (match := WHEEL.fullmatch(name))}

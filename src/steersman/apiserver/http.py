@@ -132,7 +132,7 @@ class Request:
 class Response:
     """What to answer: a whole body, or a stream of pieces."""
 
-    __slots__ = ("body", "code", "headers", "stream")
+    __slots__ = ("body", "code", "headers", "on_end", "stream")
 
     def __init__(
         self,
@@ -146,6 +146,8 @@ class Response:
         self.code = code
         self.body = body
         self.stream = stream
+        #: Called once when the stream is over, however it ended.
+        self.on_end: Callable[[], None] | None = None
         #: Without a content type (empty) there is no such header.
         self.headers: list[tuple[bytes, bytes]] = [(b"content-type", content_type)] if content_type else []
         if headers:

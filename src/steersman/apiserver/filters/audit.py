@@ -9,9 +9,9 @@ from steersman.apimachinery.errors import StatusError
 from steersman.apiserver.filters.fairness import is_long_running
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import Callable
 
-    from steersman.apiserver.filters.request_metrics import RequestMetrics, Series
+    from steersman.apiserver.filters.request_metrics import RequestMetrics
     from steersman.apiserver.http import Filter, Handler, Request, Response
 
 
@@ -54,22 +54,10 @@ def audit(metrics: RequestMetrics, *, monotonic: Callable[[], float] = time.perf
                 raise
             count(series, response.code, monotonic() - started)
             if response.stream is not None and is_long_running(request.info):
-                response.stream = _counted(response.stream, series)
+                series.opened()
+                response.on_end = series.closed
             return response
 
         return filtered
 
     return wrap
-
-
-async def _counted(stream: AsyncIterator[bytes], series: Series) -> AsyncIterator[bytes]:
-    """The same stream, counted as open until it ends."""
-    series.long_running += 1
-    try:
-        async for piece in stream:
-            yield piece
-    finally:
-        series.long_running -= 1
-        aclose = getattr(stream, "aclose", None)
-        if aclose is not None:
-            await aclose()

@@ -45,6 +45,14 @@ class Series:
         #: Open right now.
         self.long_running = 0
 
+    def opened(self) -> None:
+        """A request that stays open has begun its answer."""
+        self.long_running += 1
+
+    def closed(self) -> None:
+        """Such an answer has ended."""
+        self.long_running -= 1
+
 
 class RequestMetrics:
     """The table of all label sets seen."""

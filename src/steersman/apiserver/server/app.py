@@ -120,6 +120,9 @@ class Application:
         watcher = asyncio.create_task(self._stop_when_gone(request, task), name="disconnect watcher")
         if self._draining and self._streaming[task]:
             self._stop(task)
+        push, attach = request.scope.get("extensions", {}).get("steersman.push"), getattr(stream, "attach", None)
+        if push is not None and attach is not None:
+            attach(push)
         try:
             async for piece in stream:
                 await send({"type": "http.response.body", "body": piece, "more_body": True})
@@ -135,6 +138,8 @@ class Application:
             self._stopped.discard(task)
             del self._streaming[task]
             watcher.cancel()
+            if response.on_end is not None:
+                response.on_end()
             aclose = getattr(stream, "aclose", None)
             if aclose is not None:
                 await aclose()

@@ -130,6 +130,19 @@ async def test_watches_end_cleanly_when_the_server_stops_and_lists_go_on():
     assert answer.code == 200
 
 
+async def test_the_end_of_a_stream_is_told_however_it_ends():
+    ends = []
+
+    async def handler(request: Request) -> Response:
+        response = await Endless()(request)
+        response.on_end = lambda: ends.append(1)
+        return response
+
+    async with Loopback(application(handler)).open("GET", "/x"):
+        assert ends == []
+    assert ends == [1]
+
+
 async def test_a_stream_that_fails_is_broken_off_and_logged(caplog):
     async def pieces():
         yield b"begin"
