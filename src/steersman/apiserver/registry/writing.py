@@ -212,7 +212,7 @@ def _update_errors(
     """The rules of metadata once, and again as often as the kind's own validation asks for them upstream."""
     metadata, old_metadata = tree["metadata"], old["metadata"]
     errors: list[FieldError] = []
-    if any(metadata.get(name) != old_metadata.get(name) for name in _RULED):
+    if _is_changed(metadata, old_metadata):
         own = validate_object_meta(_ruled(metadata), namespaced=namespaced, name_rule=name_is_path_segment)
         change = validate_object_meta_update(_ruled(metadata), old_metadata)
         errors += own * (1 + rules.repeats_meta) + change * (1 + rules.repeats_meta_update)
@@ -220,6 +220,14 @@ def _update_errors(
     if rules.validate is not None:
         errors += rules.validate(ctx, tree, old)
     return errors
+
+
+def _is_changed(metadata: Tree, old_metadata: Tree) -> bool:
+    # a loop is faster than ``any`` over a generator, and every update comes here
+    for name in _RULED:  # noqa: SIM110
+        if metadata.get(name) != old_metadata.get(name):
+            return True
+    return False
 
 
 def _ruled(metadata: Tree) -> Tree:
