@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from steersman.apimachinery.errors import not_acceptable, path_not_found
-from steersman.apimachinery.yaml_codec import encode_yaml
 from steersman.apiserver.discovery import documents
 from steersman.apiserver.http import Response, page_not_found
 
@@ -123,7 +122,7 @@ class DiscoveryHandlers:
             tree = build(form)
             if form.aggregated:
                 tree["apiVersion"] = f"apidiscovery.k8s.io/{form.aggregated}"
-            body = encode_yaml(tree) if form.yaml else msgspec.json.encode(tree)
+            body = _as_yaml(tree) if form.yaml else msgspec.json.encode(tree)
             tag = b'"' + hashlib.sha512(body).hexdigest().upper().encode() + b'"'
             found = self._bodies[path, form] = (body, tag)
         body, tag = found
@@ -135,3 +134,9 @@ class DiscoveryHandlers:
             if tag.decode() in request.header(b"if-none-match"):
                 return Response(304, content_type=b"", headers=about)
         return Response(200, body, content_type=form.content_type, headers=about)
+
+
+def _as_yaml(tree: dict[str, Any]) -> bytes:
+    from steersman.apimachinery.yaml_codec import encode_yaml  # noqa: PLC0415 — loads PyYAML, which few requests need
+
+    return encode_yaml(tree)
