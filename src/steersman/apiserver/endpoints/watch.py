@@ -6,6 +6,7 @@ stream (an ERROR event that holds a Status), as upstream does.
 
 from __future__ import annotations
 
+import asyncio
 from collections import deque
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -19,12 +20,13 @@ from steersman.apiserver.registry.feed import Feed, error_frame, event_frame, sh
 from steersman.apiserver.registry.listing import parse_version
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from steersman.apiserver.endpoints.negotiation import Form
     from steersman.apiserver.http import Request
     from steersman.apiserver.registry.entry import Entry, Tree
     from steersman.apiserver.registry.listing import ListOptions
     from steersman.apiserver.registry.served import ServedResource
-    from steersman.apiserver.registry.wakeups import Woken
     from steersman.asynckit.clock import Timer
 
 #: Upstream's ``defaultBookmarkFrequency``, and how long before a watch's end the last bookmark comes.
@@ -117,7 +119,11 @@ class WatchStream:
         self._initial: deque[Entry] = deque()
         #: The version of that state, until the bookmark that ends it has been sent.
         self._initial_revision: int | None = None
-        self._woken: Woken | None = None
+        #: Done when there is something to look at; None while nothing is waited for.
+        self._woken: asyncio.Future[None] | None = None
+        self._push: Callable[[bytes], bool] | None = None
+        #: A piece that the client could not take when it was pushed.
+        self._held = b""
         clock = served.clock
         self._end = clock.monotonic() + self._timeout_seconds()
         self._bookmark_due = self._next_bookmark()
@@ -135,6 +141,9 @@ class WatchStream:
             if piece:
                 return piece
         while True:
+            if self._held:
+                piece, self._held = self._held, b""
+                return piece
             busy, piece = self._next()
             if piece:
                 return piece
@@ -156,12 +165,41 @@ class WatchStream:
 
     async def _wait(self) -> None:
         wakeups, scope = self._cache.wakeups, self._feed.selection.scope
-        self._woken = woken = wakeups.wait(scope)
+        self._woken = woken = asyncio.get_running_loop().create_future()
+        wakeups.add(scope, self)
         try:
             await woken
         finally:
             self._woken = None
-            wakeups.forget(scope, woken)
+            wakeups.remove(scope, self)
+
+    def attach(self, push: Callable[[bytes], bool]) -> None:
+        """Take ``push`` for the events that come while this waits: no task need run for them.
+
+        It writes a piece to the client, or says False when the client has not taken what it got before.
+        """
+        self._push = push
+
+    def wake(self) -> None:
+        """Something has happened, or is due (see ``Sleeper``)."""
+        woken = self._woken
+        if woken is None or woken.done():
+            return
+        try:
+            if self._push is not None and self._pushed(self._push):
+                return
+        except Exception as error:  # noqa: BLE001 — it ends this watch, as it would from the task, and no other
+            woken.set_exception(error)
+        else:
+            woken.set_result(None)
+
+    def _pushed(self, push: Callable[[bytes], bool]) -> bool:
+        """Whether what there was has been written, and there is nothing to do but wait."""
+        busy, piece = self._next()
+        if piece and not push(piece):
+            self._held = piece
+            return False
+        return not busy and not self._over
 
     # -- the beginning -----------------------------------------------------------------------------------------------
 
@@ -298,5 +336,4 @@ class WatchStream:
     def _tick(self) -> None:
         """Something is due: look at it."""
         self._timer = None
-        if self._woken is not None and not self._woken.done():
-            self._woken.set_result(None)
+        self.wake()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.apiserver.reading import METADATA, PODS, TABLE, World, refusal
+from tests.unit.apiserver.reading import METADATA, PODS, TABLE, Watch, World, refusal
 
 from steersman.apiserver.registry.change_ring import ChangeRing
 
@@ -340,3 +340,79 @@ async def test_what_cannot_be_is_refused_before_the_stream(query, code):
 async def test_yaml_has_no_stream():
     status = await refusal(World().watch(accept="application/yaml"))
     assert status["code"] == 406
+
+
+class Pipe:
+    """A connection that pieces are pushed to."""
+
+    def __init__(self) -> None:
+        self.pieces: list[bytes] = []
+        self.is_full = False
+
+    def __call__(self, piece: bytes) -> bool:
+        if not self.is_full:
+            self.pieces.append(piece)
+        return not self.is_full
+
+
+async def pushed(world: World) -> tuple[Pipe, Watch]:
+    """A watch over a connection that takes pushes, waiting."""
+    pipe = Pipe()
+    watch = await world.watch()
+    watch.stream.attach(pipe)
+    await watch.seen()
+    return pipe, watch
+
+
+async def test_what_comes_while_it_waits_is_pushed():
+    world = World()
+    pipe, watch = await pushed(world)
+    await world.put("a")
+    await world.clock.advance(1)
+    await world.put("b")
+    assert await watch.seen() == []
+    assert [piece.count(b"\n") for piece in pipe.pieces] == [1, 1]
+    await watch.close()
+
+
+async def test_what_a_slow_client_does_not_take_goes_the_other_way_in_order():
+    world = World()
+    pipe, watch = await pushed(world)
+    pipe.is_full = True
+    await world.put("a")
+    await world.put("b")
+    assert [name for _, name, _ in await watch.told()] == ["a", "b"]
+    pipe.is_full = False
+    await world.put("c")
+    assert await watch.seen() == []
+    assert len(pipe.pieces) == 1
+    await watch.close()
+
+
+async def test_bookmarks_are_pushed_and_the_end_still_comes():
+    world = World()
+    pipe = Pipe()
+    watch = await world.watch(allowWatchBookmarks="1", timeoutSeconds="70")
+    watch.stream.attach(pipe)
+    await watch.seen(after_seconds=69)
+    assert b"".join(pipe.pieces).count(b"BOOKMARK") == 2
+    await watch.seen(after_seconds=2)
+    assert watch.over
+
+
+async def test_a_pushed_watch_that_fails_ends_alone(monkeypatch):
+    world = World()
+    _pipe, watch = await pushed(world)
+    other = await world.watch()
+    await other.seen()
+
+    def broken(*_: object) -> None:
+        raise RuntimeError("a cell that cannot be made")
+
+    monkeypatch.setattr(watch.stream, "_next", broken)
+    await world.put("a")
+    assert [name for _, name, _ in await other.told()] == ["a"]
+    with pytest.raises(RuntimeError):
+        await watch._task
+    await watch.stream.aclose()
+    await other.close()

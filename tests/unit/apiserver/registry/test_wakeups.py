@@ -8,76 +8,121 @@ from steersman.asynckit.clock import FakeClock
 PREFIX = "/registry/pods/"
 
 
-def touch(wakeups: Wakeups, *keys: str) -> None:
-    for key in keys:
-        wakeups.touch(key)
-    wakeups.wake()
+class Room:
+    """Sleepers over one cache, and a clock."""
+
+    def __init__(self) -> None:
+        self.clock = FakeClock()
+        self.wakeups = Wakeups(PREFIX, clock=self.clock)
+
+    def sleeper(self, scope: str = "", *, takes_seconds: float = 0.0) -> Sleeper:
+        sleeper = Sleeper(self.clock, takes_seconds)
+        self.wakeups.add(PREFIX + scope, sleeper)
+        return sleeper
+
+    async def change(self, *names: str, after_seconds: float = 0.0) -> None:
+        for name in names:
+            self.wakeups.touch(PREFIX + name)
+        self.wakeups.wake()
+        await self.clock.advance(after_seconds)
+
+
+class Sleeper:
+    def __init__(self, clock: FakeClock, takes_seconds: float) -> None:
+        self.woken = 0
+        self._clock = clock
+        self._takes_seconds = takes_seconds
+
+    def wake(self) -> None:
+        self.woken += 1
+        self._clock._elapsed += self._takes_seconds
 
 
 async def test_those_concerned_are_woken_and_no_others():
-    wakeups = Wakeups(PREFIX, clock=FakeClock())
-    everything, ours, theirs = (wakeups.wait(PREFIX + scope) for scope in ("", "ns/", "other/"))
-    one, other = wakeups.wait(PREFIX + "ns/a"), wakeups.wait(PREFIX + "ns/b")
-    touch(wakeups, PREFIX + "ns/a")
-    assert [each.done() for each in (everything, ours, one)] == [True, True, True]
-    assert [each.done() for each in (theirs, other)] == [False, False]
+    room = Room()
+    scopes = ("", "ns/", "ns/a", "other/", "ns/b")
+    sleepers = [room.sleeper(scope) for scope in scopes]
+    await room.change("ns/a")
+    assert [each.woken for each in sleepers] == [1, 1, 1, 0, 0]
 
 
 async def test_what_follows_closely_waits_for_the_next_round():
-    clock = FakeClock()
-    wakeups = Wakeups(PREFIX, clock=clock)
-    touch(wakeups, PREFIX + "ns/a") if wakeups.wait(PREFIX) else None
-    second = wakeups.wait(PREFIX)
-    touch(wakeups, PREFIX + "ns/b")
-    assert not second.done()
-    await clock.advance(0.004)
-    assert second.done()
+    room = Room()
+    sleeper = room.sleeper()
+    await room.change("ns/a")
+    await room.change("ns/b")
+    await room.change("ns/c")
+    assert sleeper.woken == 1
+    await room.clock.advance(0.004)
+    assert sleeper.woken == 2
 
 
 async def test_after_a_quiet_time_the_first_is_told_at_once():
-    clock = FakeClock()
-    wakeups = Wakeups(PREFIX, clock=clock)
-    for _ in range(3):
-        await clock.advance(1)
-        woken = wakeups.wait(PREFIX)
-        touch(wakeups, PREFIX + "ns/a")
-        assert woken.done()
+    room = Room()
+    sleeper = room.sleeper()
+    for times in (1, 2, 3):
+        await room.clock.advance(1)
+        await room.change("ns/a")
+        assert sleeper.woken == times
 
 
 async def test_a_round_that_took_long_puts_off_the_next():
-    clock = FakeClock()
-    wakeups = Wakeups(PREFIX, clock=clock)
-    wakeups.wait(PREFIX)
-    touch(wakeups, PREFIX + "ns/a")
-    clock._elapsed += 0.01  # what those woken take before the loop comes back
-    await clock.advance(0)
-    second = wakeups.wait(PREFIX)
-    touch(wakeups, PREFIX + "ns/b")
-    await clock.advance(0.009)
-    assert not second.done()
-    await clock.advance(0.002)
-    assert second.done()
+    room = Room()
+    sleeper = room.sleeper(takes_seconds=0.01)
+    await room.change("ns/a", after_seconds=0.01)
+    await room.change("ns/b", after_seconds=0.009)
+    assert sleeper.woken == 1
+    await room.clock.advance(0.002)
+    assert sleeper.woken == 2
+
+
+async def test_a_round_of_many_wakes_each_once():
+    room = Room()
+    sleepers = [room.sleeper() for _ in range(500)]
+    await room.change("ns/a", after_seconds=0.001)
+    assert {each.woken for each in sleepers} == {1}
+
+
+async def test_changes_during_a_round_are_not_lost():
+    room = Room()
+    sleeper = room.sleeper()
+
+    class Writer:
+        def __init__(self) -> None:
+            self.left = 1
+
+        def wake(self) -> None:
+            for _ in range(self.left):
+                room.wakeups.touch(PREFIX + "ns/b")
+                room.wakeups.wake()
+            self.left = 0
+
+    room.wakeups.add(PREFIX + "ns/a", Writer())
+    await room.change("ns/a")
+    assert sleeper.woken == 1
+    await room.clock.advance(0.004)
+    assert sleeper.woken == 2
 
 
 async def test_nothing_is_remembered_for_nobody():
-    wakeups = Wakeups(PREFIX, clock=FakeClock())
-    touch(wakeups, PREFIX + "ns/a")
-    assert not wakeups.wait(PREFIX).done()
+    room = Room()
+    await room.change("ns/a")
+    sleeper = room.sleeper()
+    await room.clock.advance(1)
+    assert sleeper.woken == 0
 
 
-async def test_who_no_longer_waits_is_forgotten():
-    wakeups = Wakeups(PREFIX, clock=FakeClock())
-    woken = wakeups.wait(PREFIX)
-    wakeups.forget(PREFIX, woken)
-    wakeups.forget(PREFIX, woken)
-    touch(wakeups, PREFIX + "ns/a")
-    assert not woken.done()
+async def test_who_no_longer_waits_is_left_alone():
+    room = Room()
+    sleeper = room.sleeper()
+    room.wakeups.remove(PREFIX, sleeper)
+    room.wakeups.remove(PREFIX, sleeper)
+    await room.change("ns/a")
+    assert sleeper.woken == 0
 
 
 async def test_the_end_wakes_everyone():
-    clock = FakeClock()
-    wakeups = Wakeups(PREFIX, clock=clock)
-    waiting = [wakeups.wait(PREFIX + scope) for scope in ("", "ns/", "ns/a")]
-    wakeups.end()
-    assert all(each.done() for each in waiting)
-    assert clock.waiting == 0
+    room = Room()
+    sleepers = [room.sleeper(scope) for scope in ("", "ns/", "ns/a")]
+    room.wakeups.end()
+    assert [each.woken for each in sleepers] == [1, 1, 1]
