@@ -245,8 +245,3 @@ def is_registered(meta: TypeMeta) -> bool:
     except KeyError:
         return False
     return (meta.group, meta.version) in table().modules
-
-
-def wrong_namespace() -> StatusError:
-    """400: body and path name different namespaces."""
-    return bad_request("the namespace of the provided object does not match the namespace sent on the request")
