@@ -30,7 +30,6 @@ from steersman.schema.resources import table
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
-    from steersman.apimachinery.errors import StatusError
     from steersman.apiserver.registry.options import WriteOptions
 
     Tree = dict[str, Any]
