@@ -33,11 +33,30 @@ class Handler:
                 await self.go.wait()
             case "/endless":
                 return Response(200, stream=self._endless())
+            case "/pushed":
+                return Response(200, stream=Pushing())
         return Response(200, b"hello")
 
     async def _endless(self):
         while True:
             yield b"x" * 65536
+
+
+class Pushing:
+    """A stream that writes its first pieces itself."""
+
+    def attach(self, push) -> None:
+        self.push, self.left = push, [b"three\n"]
+
+    def __aiter__(self):
+        return self
+
+    async def __anext__(self) -> bytes:
+        if not self.left:
+            raise StopAsyncIteration
+        assert self.push(b"one\n")
+        assert self.push(b"two\n")
+        return self.left.pop()
 
 
 class Running:
@@ -241,6 +260,12 @@ async def test_a_stream_that_nobody_reads_is_cut_off_and_bounded(monkeypatch):
                 await asyncio.sleep(0.01)  # noqa: TID251
         assert 0 < waiting < 1 << 20
         writer.transport.abort()
+
+
+async def test_pushed_pieces_are_part_of_the_answer():
+    async with serving() as server:
+        answer = await server.ask(request("/pushed", CLOSE))
+    assert answer.endswith(b"\r\n\r\n4\r\none\n\r\n4\r\ntwo\n\r\n6\r\nthree\n\r\n0\r\n\r\n")
 
 
 async def test_an_upgrade_that_is_not_served_is_answered_and_closed():
