@@ -35,6 +35,10 @@ def _listed(text: str) -> Path:
     return Path(text).expanduser()
 
 
+def _all_listed(text: str) -> tuple[Path, ...]:
+    return tuple(map(_listed, values.names(text)))
+
+
 #: Groups of flags, in the order of ``--help``.
 FLAGS: dict[str, tuple[Flag, ...]] = {
     "storage": (Flag("data-dir", _listed, "where everything is kept; default: the user's state directory"),),
@@ -54,7 +58,22 @@ FLAGS: dict[str, tuple[Flag, ...]] = {
         Flag("token-auth-file", _listed, 'CSV file of tokens: token,user,uid,"group1,group2"'),
         Flag("anonymous-auth", values.boolean, "whether requests without credentials are system:anonymous"),
         Flag("authorization-mode", values.names, "who decides, in order: Node, RBAC, AlwaysAllow, AlwaysDeny"),
-        Flag("service-account-issuer", str, "issuer of service account tokens"),
+        Flag("service-account-issuer", values.names, "issuers of service account tokens; the first one signs"),
+        Flag("service-account-jwks-uri", str, "where clients find the keys; default: at this server"),
+        Flag(
+            "service-account-max-token-expiration",
+            values.duration,
+            "longest life of a token, 0 for any",
+            "service_account_max_token_expiration_seconds",
+        ),
+        Flag("service-account-extend-token-expiration", values.boolean, "whether tokens of pods live longer than told"),
+        Flag("api-audiences", values.names, "audiences that tokens for this server name; default: the issuers"),
+        Flag("service-account-signing-key-file", _listed, "private key that signs them, instead of a generated one"),
+        Flag(
+            "service-account-key-file",
+            _all_listed,
+            "keys whose tokens are accepted, comma-separated; default: that one",
+        ),
     ),
     "API": (
         Flag("service-cluster-ip-range", str, "CIDR of cluster IPs"),

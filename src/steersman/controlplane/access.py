@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Final
 from steersman.apiserver.authn.bearer import BearerToken, WebSocketToken
 from steersman.apiserver.authn.client_certificate import ClientCertificate
 from steersman.apiserver.authn.interface import MASTERS_GROUP
+from steersman.apiserver.authn.issuing import TokenIssuer
+from steersman.apiserver.authn.service_account import ServiceAccountTokens
 from steersman.apiserver.authn.static_token import StaticTokens, TokenFileError, read_token_file
 from steersman.apiserver.authn.union import Union
 from steersman.apiserver.authz.modes import AlwaysAllow, AlwaysDeny, Chain, PrivilegedGroups
@@ -14,6 +16,7 @@ from steersman.apiserver.authz.rbac import RBAC
 from steersman.apiserver.authz.rbac_index import RBACIndex
 from steersman.apiserver.registry.rbac.following import follow_rbac
 from steersman.apiserver.request import UserInfo
+from steersman.controlplane.bound_objects import StoredObjects
 from steersman.controlplane.options import OptionError
 
 if TYPE_CHECKING:
@@ -21,7 +24,9 @@ if TYPE_CHECKING:
     from steersman.apiserver.authz.interface import Authorizer, RuleResolver
     from steersman.apiserver.registry.registry import Registry
     from steersman.apiserver.registry.watch_cache import WatchCache
+    from steersman.asynckit.clock import Clock
     from steersman.controlplane.options import APIServerOptions
+    from steersman.controlplane.service_account_keys import ServiceAccountKeys
 
 #: Who the server is to itself.
 LOOPBACK_USER: Final = UserInfo("system:apiserver", (MASTERS_GROUP,))
@@ -29,19 +34,41 @@ LOOPBACK_USER: Final = UserInfo("system:apiserver", (MASTERS_GROUP,))
 _MODES: Final = ("AlwaysAllow", "AlwaysDeny", "Node", "RBAC")
 
 
-def build_authenticator(options: APIServerOptions, *, loopback_token: str) -> RequestAuthenticator:
-    """Client certificates, then tokens. Raises ``OptionError``."""
-    users = {loopback_token: LOOPBACK_USER}
-    if options.token_auth_file is not None:
-        try:
-            users |= read_token_file(options.token_auth_file)
-        except TokenFileError as error:
-            raise OptionError(str(error)) from error
-    tokens: list[TokenAuthenticator] = [StaticTokens(users)]
-    return Union(
-        [ClientCertificate(), BearerToken(tokens), WebSocketToken(tokens)],
-        anonymous=options.anonymous_auth,
-    )
+class Authentication:
+    """Client certificates, then tokens. Raises ``OptionError``.
+
+    Tokens of service accounts are believed once ``follow`` has told where their accounts are.
+    """
+
+    def __init__(
+        self, options: APIServerOptions, *, keys: ServiceAccountKeys, clock: Clock, loopback_token: str
+    ) -> None:
+        issuers = options.service_account_issuer
+        if not issuers:
+            raise OptionError("--service-account-issuer: there has to be one")
+        #: What this server is called by tokens that are for it.
+        self.audiences: Final = options.api_audiences or issuers
+        self.issuer: Final = TokenIssuer(keys, issuer=issuers[0], audiences=self.audiences)
+        self._objects: Final = StoredObjects()
+        users = {loopback_token: LOOPBACK_USER}
+        if options.token_auth_file is not None:
+            try:
+                users |= read_token_file(options.token_auth_file)
+            except TokenFileError as error:
+                raise OptionError(str(error)) from error
+        accounts = ServiceAccountTokens(keys, self._objects, issuers=issuers, audiences=self.audiences, clock=clock)
+        self.tokens: Final[tuple[TokenAuthenticator, ...]] = (
+            StaticTokens(users, audiences=self.audiences),
+            accounts,
+        )
+        self.authenticator: Final[RequestAuthenticator] = Union(
+            [ClientCertificate(), BearerToken(self.tokens), WebSocketToken(self.tokens)],
+            anonymous=options.anonymous_auth,
+        )
+
+    def follow(self, registry: Registry) -> None:
+        """Look up there what tokens are bound to."""
+        self._objects.follow(registry)
 
 
 class Authorization:

@@ -14,6 +14,7 @@ from steersman.controlplane.kubeconfig import Access, write_kubeconfig
 from steersman.controlplane.options import OptionError, default_data_dir
 from steersman.controlplane.pki import PKI, ensure_pki, server_names
 from steersman.controlplane.resources import HEARTBEAT_PREFIXES
+from steersman.controlplane.service_account_keys import ServiceAccountKeys
 
 if TYPE_CHECKING:
     import socket
@@ -60,7 +61,7 @@ class APIServer:
         directory = self._directory()
         store = await self._open_store(directory)
         try:
-            self._core = core = ServerCore(self.options, store, clock=self._clock)
+            self._core = core = ServerCore(self.options, store, clock=self._clock, keys=self._keys(directory))
         except BaseException:
             await store.close()
             raise
@@ -91,6 +92,14 @@ class APIServer:
         from steersman.storage.sqlite.store import SqliteStore  # noqa: PLC0415
 
         return await SqliteStore.open(directory / "state.db", clock=self._clock, squash_prefixes=HEARTBEAT_PREFIXES)
+
+    def _keys(self, directory: Path) -> ServiceAccountKeys:
+        options = self.options
+        return ServiceAccountKeys(
+            directory / "pki" / "sa.key",
+            signing=options.service_account_signing_key_file,
+            checking=options.service_account_key_file,
+        )
 
     def _names(self) -> list[str]:
         options = self.options

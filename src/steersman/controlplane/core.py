@@ -6,6 +6,7 @@ which body every interface gets.
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 from typing import TYPE_CHECKING
 
@@ -19,15 +20,17 @@ from steersman.apiserver.server.chain import ChainOptions, build_chain
 from steersman.apiserver.server.loopback import Loopback
 from steersman.apiserver.server.routes import Routes
 from steersman.asynckit.tasks import Supervisor
-from steersman.controlplane.access import Authorization, build_authenticator
+from steersman.controlplane.access import Authentication, Authorization
 from steersman.controlplane.api_services import APIServices
 from steersman.controlplane.bootstrap_flowcontrol import bootstrap_flow_control
 from steersman.controlplane.bootstrap_objects import bootstrap_priority_classes, bootstrap_service_cidr
 from steersman.controlplane.bootstrap_rbac import bootstrap_roles
 from steersman.controlplane.definitions import LoopbackDefinitionWriter
-from steersman.controlplane.paths import add_about, add_discovery, add_health
+from steersman.controlplane.paths import add_about, add_discovery, add_health, add_openid
 from steersman.controlplane.post_start import PostStartHooks, make_system_namespaces
 from steersman.controlplane.resources import Resources
+from steersman.controlplane.service_account_keys import ServiceAccountKeys
+from steersman.controlplane.storage_metrics import StorageMetrics
 from steersman.schema.resources import table
 from steersman.version import KUBERNETES_VERSION
 
@@ -40,7 +43,9 @@ if TYPE_CHECKING:
 class ServerCore:
     """One API server's inside. It owns ``store`` from now on. Raises ``OptionError``."""
 
-    def __init__(self, options: APIServerOptions, store: Store, *, clock: Clock) -> None:
+    def __init__(
+        self, options: APIServerOptions, store: Store, *, clock: Clock, keys: ServiceAccountKeys | None = None
+    ) -> None:
         self.store = store
         #: Where clients reach the server, as discovery tells it.
         self.address = options.advertise_address or options.bind_address
@@ -54,10 +59,14 @@ class ServerCore:
         self._options = options
         self._authorization = Authorization(options)
         authorizer = self._authorization.authorizer
-        self.resources = Resources(options, store, clock=clock, authorizer=authorizer)
+        #: Of service account tokens.
+        self.keys = keys or ServiceAccountKeys(None)
+        authentication = Authentication(options, keys=self.keys, clock=clock, loopback_token=token)
+        self.resources = Resources(options, store, clock=clock, authorizer=authorizer, authentication=authentication)
         self._authorization.follow(self.resources.registry)
+        authentication.follow(self.resources.registry)
         chain_options = ChainOptions(
-            authenticator=build_authenticator(options, loopback_token=token),
+            authenticator=authentication.authenticator,
             authorizer=authorizer,
             metrics=metrics,
             in_flight=in_flight,
@@ -85,7 +94,8 @@ class ServerCore:
         bootstrap = self._bootstrap_hooks()
         checks = [Check("etcd", self._check_store), namespaces, definitions, *bootstrap, services]
         add_health(routes, checks=checks, ready_checks=self._ready_checks())
-        add_about(routes, collectors=[metrics.collect])
+        add_about(routes, collectors=[metrics.collect, StorageMetrics(store, self.resources.registry).collect])
+        add_openid(routes, options.service_account_issuer[0], address=lambda: self.address, keys=self.keys.public_keys)
         add_discovery(routes, self.catalog, custom=self._custom.schema, server_address=lambda: self.address)
 
     async def start(self) -> None:
@@ -114,8 +124,12 @@ class ServerCore:
 
     async def _serve_custom(self) -> None:
         """Custom resources that are defined already are served before the server is ready."""
-        self._tasks.start("custom resource definitions", self._custom.run())
-        await self._custom.synced.wait()
+        serving = self._tasks.start("custom resource definitions", self._custom.run())
+        synced = self._tasks.start("first custom resource definitions", self._custom.synced.wait())
+        await asyncio.wait([serving, synced], return_when=asyncio.FIRST_COMPLETED)
+        if serving.done():
+            synced.cancel()
+            raise RuntimeError("custom resources cannot be served") from serving.exception()
 
     async def _register(self) -> None:
         """Every group version that is served has its APIService."""

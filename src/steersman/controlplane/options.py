@@ -36,11 +36,23 @@ class APIServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     token_auth_file: Path | None = None
     anonymous_auth: bool = True
     authorization_mode: tuple[str, ...] = ("Node", "RBAC")
+    #: The first signs tokens of service accounts, all are believed.
+    service_account_issuer: tuple[str, ...] = ("https://kubernetes.default.svc",)
+    #: Signs service account tokens, instead of a generated key; and those whose tokens are accepted, instead of that one.
+    service_account_signing_key_file: Path | None = None
+    service_account_key_file: tuple[Path, ...] = ()
+    #: Where clients find the keys; empty: at this server.
+    service_account_jwks_uri: str = ""
+    #: 0: as long as is asked for.
+    service_account_max_token_expiration_seconds: float = 0.0
+    #: Tokens of pods live longer than they say, until old clients have learnt to read them again.
+    service_account_extend_token_expiration: bool = True
+    #: What tokens for this server are meant for; empty: the issuers.
+    api_audiences: tuple[str, ...] = ()
 
     service_cluster_ip_range: str = "10.0.0.0/24"
     #: First and last.
     service_node_port_range: tuple[int, int] = (30000, 32767)
-    service_account_issuer: str = "https://kubernetes.default.svc"
     allow_privileged: bool = False
     enable_admission_plugins: tuple[str, ...] = ()
     disable_admission_plugins: tuple[str, ...] = ()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from steersman.apiserver.discovery.handlers import DiscoveryHandlers
 from steersman.apiserver.endpoints import process_metrics
 from steersman.apiserver.endpoints.health import Check, HealthEndpoint, ping
 from steersman.apiserver.endpoints.metrics import MetricsEndpoint
+from steersman.apiserver.endpoints.openid import CONFIGURATION_PATH, KEYS_PATH, OpenID
 from steersman.apiserver.endpoints.version import VersionEndpoint
 from steersman.apiserver.server.routes import ANY_METHOD, Routes
 
@@ -42,6 +43,15 @@ def add_about(routes: Routes, *, collectors: Iterable[Callable[[], Awaitable[Ite
     for collect in (process_metrics.collect, *collectors):
         metrics.add(collect)
     routes.add("/metrics", metrics, methods=ANY_METHOD)
+
+
+def add_openid(
+    routes: Routes, issuer: str, *, address: Callable[[], str], keys: Callable[[], Awaitable[list[dict[str, Any]]]]
+) -> None:
+    """What others need to check our tokens."""
+    openid = OpenID(issuer, address=address, keys=keys)
+    routes.add(CONFIGURATION_PATH, openid.configuration)
+    routes.add(KEYS_PATH, openid.keys)
 
 
 def add_discovery(

@@ -12,15 +12,17 @@ from steersman.apiserver.endpoints.router import Router
 from steersman.apiserver.endpoints.subresources import subresources
 from steersman.apiserver.registry.registry import Registry
 from steersman.asynckit.tasks import Supervisor
+from steersman.controlplane.access_endpoints import access_endpoints
 from steersman.controlplane.options import OptionError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from steersman.apiserver.admission.interface import Plugin
-    from steersman.apiserver.authz.interface import Authorizer
+    from steersman.apiserver.authz.modes import Chain
     from steersman.apiserver.registry.strategy import Strategy
     from steersman.asynckit.clock import Clock
+    from steersman.controlplane.access import Authentication
     from steersman.controlplane.options import APIServerOptions
     from steersman.storage.store import Store
 
@@ -31,7 +33,15 @@ HEARTBEAT_PREFIXES: Final = ("/registry/leases/kube-node-lease/",)
 class Resources:
     """Registry, admission and router of one API server."""
 
-    def __init__(self, options: APIServerOptions, store: Store, *, clock: Clock, authorizer: Authorizer) -> None:
+    def __init__(
+        self,
+        options: APIServerOptions,
+        store: Store,
+        *,
+        clock: Clock,
+        authorizer: Chain,
+        authentication: Authentication,
+    ) -> None:
         """Raises ``OptionError``."""
         self._tasks = Supervisor("registry")
         dice = Random()  # noqa: S311 — names and choices that others may guess
@@ -45,6 +55,9 @@ class Resources:
         )
         self.admission = AdmissionChain(_plugins(options, self.registry, dice))
         connect = subresources(self.registry, admission=self.admission, authorizer=authorizer)
+        connect |= access_endpoints(
+            self.registry, options, admission=self.admission, authorizer=authorizer, authentication=authentication
+        )
         self.router = Router(self.registry, admission=self.admission, authorizer=authorizer, connect=connect)
 
     async def close(self) -> None:

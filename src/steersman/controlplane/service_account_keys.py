@@ -6,7 +6,7 @@ Our own key is made when it is first needed and not at the start: an RSA key tak
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from steersman.controlplane.files import write_private
 from steersman.controlplane.options import OptionError
@@ -15,60 +15,62 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from steersman.apiserver.authn.keys import PrivateKey, PublicKey
+
 
 class ServiceAccountKeys:
-    """Reads or makes keys on first use."""
+    """Reads or makes keys on first use. A ``KeyRing`` that can sign, too."""
 
     def __init__(self, own: Path | None, *, signing: Path | None = None, checking: Sequence[Path] = ()) -> None:
-        """``own`` is where our key lies, or will (None: only in memory); the others are the user's files, instead of it."""
-        self._own = own
-        self._signing = signing
-        self._checking = tuple(checking)
-        self._making = asyncio.Lock()
-        self._private: bytes | None = None
-        self._public: list[dict[str, Any]] | None = None
+        """``own`` is where our key lies, or will (None: only in memory); the others are the user's files, instead of it.
 
-    async def signing_key(self) -> bytes:
-        """The private key, PEM. Raises ``OptionError``."""
-        async with self._making:
-            if self._private is None:
-                self._private = await self._read_or_make()
-        return self._private
+        Raises ``OptionError`` for files that are not there; that they hold no keys is found out later.
+        """
+        self._own: Final = own
+        self._given: Final = signing
+        self._checking: Final = tuple(checking)
+        self._reading: Final = asyncio.Lock()
+        self._signing: PrivateKey | None = None
+        self._verifying: dict[str, PublicKey] = {}
+        for path in (*self._checking, *([signing] if signing else [])):
+            if not path.is_file():
+                raise OptionError(f"cannot read the service account key {path}: no such file")
 
-    async def _read_or_make(self) -> bytes:
-        path = self._signing or self._own
-        if path is not None and (path.exists() or path is self._signing):
-            return _read(path)
-        made = await asyncio.to_thread(_new_key)
-        if path is not None:
-            write_private(path, made)
-        return made
+    async def signing(self) -> PrivateKey:
+        """The key that signs. Raises ``OptionError``."""
+        await self._load()
+        assert self._signing is not None
+        return self._signing
+
+    async def verifying(self) -> dict[str, PublicKey]:
+        """All keys that may have signed, by id. Raises ``OptionError``."""
+        await self._load()
+        return self._verifying
 
     async def public_keys(self) -> list[dict[str, Any]]:
-        """All keys that may have signed, as JSON Web Keys. Raises ``OptionError``."""
-        if self._public is None:
-            pems = [_read(path) for path in self._checking] or [await self.signing_key()]
-            self._public = await asyncio.to_thread(_as_jwks, pems)
-        return self._public
+        """As ``verifying``, as JSON Web Keys."""
+        return [key.jwk() for key in (await self.verifying()).values()]
 
+    async def _load(self) -> None:
+        if self._signing is None:
+            async with self._reading:
+                if self._signing is None:
+                    self._signing, self._verifying = await asyncio.to_thread(self._read)
 
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise OptionError(f"cannot read the service account key {path}: {error.strerror}") from error
+    def _read(self) -> tuple[PrivateKey, dict[str, PublicKey]]:
+        from steersman.apiserver.authn import keys  # noqa: PLC0415 — loads cryptography
 
-
-def _new_key() -> bytes:
-    from steersman.controlplane import json_web_keys  # noqa: PLC0415 — loads cryptography
-
-    return json_web_keys.new_rsa_key()
-
-
-def _as_jwks(pems: list[bytes]) -> list[dict[str, Any]]:
-    from steersman.controlplane import json_web_keys  # noqa: PLC0415 — loads cryptography
-
-    try:
-        return [json_web_keys.from_pem(pem) for pem in pems]
-    except ValueError as error:
-        raise OptionError(f"service account key: {error}") from error
+        path = self._given or self._own
+        try:
+            if path is not None and (path is self._given or path.exists()):
+                signing = keys.read_private_key(path.read_bytes())
+            else:
+                signing = keys.new_private_key()
+                if path is not None:
+                    write_private(path, signing.pem())
+            public: list[PublicKey] = []
+            for path in self._checking:
+                public += keys.read_public_keys(path.read_bytes())
+        except (OSError, keys.KeyFileError) as error:
+            raise OptionError(f"cannot read the service account key {path}: {error}") from error
+        return signing, {key.kid: key for key in public or [signing]}

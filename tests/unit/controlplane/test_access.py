@@ -4,8 +4,16 @@ import pytest
 
 from steersman.apiserver.http import Request
 from steersman.apiserver.request import RequestInfo, UserInfo
-from steersman.controlplane.access import Authorization, build_authenticator
+from steersman.asynckit.clock import FakeClock
+from steersman.controlplane.access import Authentication, Authorization
 from steersman.controlplane.options import APIServerOptions, OptionError
+from steersman.controlplane.service_account_keys import ServiceAccountKeys
+
+
+def authenticator(**options):
+    keys = ServiceAccountKeys(None)
+    made = Authentication(APIServerOptions(**options), keys=keys, clock=FakeClock(), loopback_token="own")
+    return made.authenticator
 
 
 def request(token: str = "") -> Request:
@@ -16,20 +24,19 @@ def request(token: str = "") -> Request:
 async def test_tokens_of_the_file_and_of_the_server_itself_are_known(tmp_path):
     path = tmp_path / "tokens"
     path.write_text("t,alice,u\n")
-    authenticator = build_authenticator(APIServerOptions(token_auth_file=path), loopback_token="own")
-    assert (await authenticator.authenticate(request("t"))).name == "alice"
-    assert (await authenticator.authenticate(request("own"))).name == "system:apiserver"
-    assert (await authenticator.authenticate(request())).name == "system:anonymous"
+    known = authenticator(token_auth_file=path)
+    assert (await known.authenticate(request("t"))).name == "alice"
+    assert (await known.authenticate(request("own"))).name == "system:apiserver"
+    assert (await known.authenticate(request())).name == "system:anonymous"
 
 
 async def test_anonymous_requests_may_be_refused():
-    authenticator = build_authenticator(APIServerOptions(anonymous_auth=False), loopback_token="own")
-    assert await authenticator.authenticate(request()) is None
+    assert await authenticator(anonymous_auth=False).authenticate(request()) is None
 
 
 def test_a_bad_token_file_is_an_error_of_the_options(tmp_path):
     with pytest.raises(OptionError, match="none"):
-        build_authenticator(APIServerOptions(token_auth_file=tmp_path / "none"), loopback_token="own")
+        authenticator(token_auth_file=tmp_path / "none")
 
 
 @pytest.mark.parametrize(

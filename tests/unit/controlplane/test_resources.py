@@ -2,16 +2,21 @@
 
 import pytest
 
-from steersman.apiserver.authz.modes import AlwaysAllow
+from steersman.apiserver.authz.modes import AlwaysAllow, Chain
 from steersman.asynckit.clock import RealClock
+from steersman.controlplane.access import Authentication
 from steersman.controlplane.options import APIServerOptions, OptionError
 from steersman.controlplane.resources import Resources
+from steersman.controlplane.service_account_keys import ServiceAccountKeys
 from steersman.storage.memory import MemoryStore
 
 
 def build(options: APIServerOptions) -> Resources:
     clock = RealClock()
-    return Resources(options, MemoryStore(clock=clock), clock=clock, authorizer=AlwaysAllow())
+    keys = ServiceAccountKeys(None)
+    authentication = Authentication(options, keys=keys, clock=clock, loopback_token="t")
+    store = MemoryStore(clock=clock)
+    return Resources(options, store, clock=clock, authorizer=Chain([AlwaysAllow()]), authentication=authentication)
 
 
 async def test_services_get_their_allocator():

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from steersman.controlplane.json_web_keys import from_pem, new_rsa_key
+from steersman.apiserver.authn.keys import new_private_key
 from steersman.controlplane.options import OptionError
 from steersman.controlplane.service_account_keys import ServiceAccountKeys
 
@@ -12,29 +12,32 @@ from steersman.controlplane.service_account_keys import ServiceAccountKeys
 async def test_a_key_is_made_once_and_kept(tmp_path):
     own = tmp_path / "sa.key"
     keys = ServiceAccountKeys(own)
-    first, second = await asyncio.gather(keys.signing_key(), keys.signing_key())
-    assert first == second == own.read_bytes() == await ServiceAccountKeys(own).signing_key()
+    first, second = await asyncio.gather(keys.signing(), keys.signing())
+    assert first is second
+    assert (await ServiceAccountKeys(own).signing()).kid == first.kid
     assert own.stat().st_mode & 0o777 == 0o600
-    assert await keys.public_keys() == [from_pem(first)]
+    assert [key["kid"] for key in await keys.public_keys()] == [first.kid]
 
 
 async def test_without_a_place_it_is_kept_in_memory():
     keys = ServiceAccountKeys(None)
-    assert await keys.signing_key() == await keys.signing_key()
+    assert await keys.signing() is await keys.signing()
+    assert list(await keys.verifying()) == [(await keys.signing()).kid]
 
 
 async def test_files_of_the_user_go_first(tmp_path):
-    for name in ("a", "b"):
-        (tmp_path / name).write_bytes(new_rsa_key())
+    made = {name: new_private_key() for name in ("a", "b")}
+    for name, key in made.items():
+        (tmp_path / name).write_bytes(key.pem())
     keys = ServiceAccountKeys(tmp_path / "own", signing=tmp_path / "a", checking=[tmp_path / "a", tmp_path / "b"])
-    assert await keys.signing_key() == (tmp_path / "a").read_bytes()
-    assert await keys.public_keys() == [from_pem((tmp_path / name).read_bytes()) for name in ("a", "b")]
+    assert (await keys.signing()).kid == made["a"].kid
+    assert list(await keys.verifying()) == [made["a"].kid, made["b"].kid]
     assert not (tmp_path / "own").exists()
 
 
 async def test_files_that_cannot_be_used_are_told(tmp_path):
-    with pytest.raises(OptionError, match="cannot read"):
-        await ServiceAccountKeys(tmp_path / "own", signing=tmp_path / "none").signing_key()
+    with pytest.raises(OptionError, match="no such file"):
+        ServiceAccountKeys(tmp_path / "own", signing=tmp_path / "none")
     (tmp_path / "bad").write_text("nonsense")
-    with pytest.raises(OptionError, match="service account key"):
+    with pytest.raises(OptionError, match="cannot read the service account key"):
         await ServiceAccountKeys(tmp_path / "own", checking=[tmp_path / "bad"]).public_keys()

@@ -6,7 +6,7 @@ import base64
 import binascii
 from typing import TYPE_CHECKING
 
-from steersman.apiserver.authn.interface import InvalidCredentials
+from steersman.apiserver.authn.interface import InvalidCredentials, Reviewed, with_authenticated_group
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,6 +23,17 @@ async def _ask(token: str, authenticators: Sequence[TokenAuthenticator]) -> User
         user = await authenticator.authenticate_token(token)
         if user is not None:
             return user
+    raise InvalidCredentials("invalid bearer token")
+
+
+async def review_token(
+    token: str, audiences: Sequence[str], authenticators: Sequence[TokenAuthenticator]
+) -> Reviewed:
+    """Whose a token is that must be meant for one of ``audiences``. Raises ``InvalidCredentials``."""
+    for authenticator in authenticators:
+        reviewed = await authenticator.review(token, audiences)
+        if reviewed is not None:
+            return Reviewed(with_authenticated_group(reviewed.user), reviewed.audiences)
     raise InvalidCredentials("invalid bearer token")
 
 

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Protocol
 
+import msgspec
+
 from steersman.apiserver.request import UserInfo
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from steersman.apiserver.http import Request
 
 ANONYMOUS: Final = "system:anonymous"
@@ -29,11 +33,21 @@ class RequestAuthenticator(Protocol):
         """The caller; None without credentials of this kind. Raises ``InvalidCredentials``."""
 
 
+class Reviewed(msgspec.Struct, frozen=True):
+    """Whose a token is, and for which of the audiences asked about."""
+
+    user: UserInfo
+    audiences: tuple[str, ...]
+
+
 class TokenAuthenticator(Protocol):
     """Knows bearer tokens of one kind."""
 
     async def authenticate_token(self, token: str) -> UserInfo | None:
         """The token's bearer; None for a token of another kind. Raises ``InvalidCredentials``."""
+
+    async def review(self, token: str, audiences: Sequence[str]) -> Reviewed | None:
+        """As ``authenticate_token``, of a token that must be meant for one of these audiences."""
 
 
 def with_authenticated_group(user: UserInfo) -> UserInfo:

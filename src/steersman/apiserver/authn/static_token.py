@@ -7,10 +7,11 @@ import hashlib
 import logging
 from typing import TYPE_CHECKING
 
+from steersman.apiserver.authn.interface import Reviewed
 from steersman.apiserver.request import UserInfo
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
 _log = logging.getLogger(__name__)
@@ -23,12 +24,20 @@ class TokenFileError(ValueError):
 class StaticTokens:
     """Tokens fixed at start. Looked up by hash, so how long a look-up takes tells nothing about a token."""
 
-    def __init__(self, tokens: Mapping[str, UserInfo]) -> None:
+    def __init__(self, tokens: Mapping[str, UserInfo], *, audiences: Sequence[str] = ()) -> None:
+        """``audiences``: what this server is called; these tokens are for it."""
         self._users = {_digest(token): user for token, user in tokens.items()}
+        self._audiences = tuple(audiences)
 
     async def authenticate_token(self, token: str) -> UserInfo | None:
         """The token's bearer, or None."""
         return self._users.get(_digest(token))
+
+    async def review(self, token: str, audiences: Sequence[str]) -> Reviewed | None:
+        """The token's bearer, or None; also when other audiences than this server are asked about."""
+        user = self._users.get(_digest(token))
+        common = tuple(audience for audience in self._audiences if audience in audiences)
+        return Reviewed(user, common) if user is not None and common else None
 
 
 def _digest(token: str) -> bytes:

@@ -65,6 +65,16 @@ class _Custom:
         self.versions = versions
 
 
+class _Bell:
+    """Wakes the loop when a definition has changed (a ``Sleeper``)."""
+
+    def __init__(self) -> None:
+        self.rung = asyncio.Event()
+
+    def wake(self) -> None:
+        self.rung.set()
+
+
 class CustomResources:
     """The served custom resources. ``run`` it as a task; ``synced`` is set after the first look at all definitions."""
 
@@ -92,17 +102,19 @@ class CustomResources:
         """Follow the definitions until cancelled."""
         cache = self._definitions.cache
         await cache.ready()
-        while True:
-            woken = cache.wakeups.wait(cache.prefix)
-            settled = await self._sync()
-            self.synced.set()
-            try:
+        bell = _Bell()
+        cache.wakeups.add(cache.prefix, bell)
+        try:
+            while True:
+                bell.rung.clear()
+                settled = await self._sync()
+                self.synced.set()
                 if settled:
-                    await woken
+                    await bell.rung.wait()
                 else:
                     await self._clock.sleep(_RETRY_SECONDS)
-            finally:
-                cache.wakeups.forget(cache.prefix, woken)
+        finally:
+            cache.wakeups.remove(cache.prefix, bell)
 
     async def _sync(self) -> bool:
         """Look at every definition that is new or changed; False when something has to be tried again."""

@@ -1,0 +1,172 @@
+"""Tokens of service accounts that this server has signed (or whoever else has the key).
+
+A signature is verified once; that the token has not expired, and that its account and what it is bound to are still
+there, is looked at with every request, so a token ends with them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Final, Protocol
+
+import msgspec
+
+from steersman.apiserver.authn import jws
+from steersman.apiserver.authn.account_claims import AccountClaims, Ref, read_claims
+from steersman.apiserver.authn.interface import InvalidCredentials, Reviewed
+from steersman.apiserver.request import UserInfo
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from steersman.asynckit.clock import Clock
+
+#: How far clocks may differ, and how long an object may be on its way out before tokens bound to it are refused.
+_LEEWAY_SECONDS: Final = 60.0
+#: Bound of the table of verified tokens; it is emptied when full.
+_VERIFIED_MAX: Final = 4096
+_EXTRA: Final = "authentication.kubernetes.io/"
+
+
+class Found(msgspec.Struct, frozen=True):
+    """An object that a token is bound to, as it is now."""
+
+    uid: str
+    #: Seconds since 1970; None while nobody has deleted it.
+    deleted_seconds: float | None = None
+
+
+class BoundObjects(Protocol):
+    """Looks up what tokens are bound to."""
+
+    async def find(self, kind: str, name: str, *, namespace: str) -> Found | None:
+        """The object of a kind (``ServiceAccount``, ``Pod``, ``Secret``, ``Node``); None when there is none."""
+
+
+class KeyRing(Protocol):
+    """The keys that tokens may be signed with."""
+
+    async def verifying(self) -> Mapping[str, jws.VerifyingKey]:
+        """All public keys, by id."""
+
+
+class _Verified(msgspec.Struct, frozen=True):
+    claims: AccountClaims
+    user: UserInfo
+
+
+class ServiceAccountTokens:
+    """A ``TokenAuthenticator``."""
+
+    def __init__(
+        self,
+        keys: KeyRing,
+        objects: BoundObjects,
+        *,
+        issuers: Sequence[str],
+        audiences: Sequence[str],
+        clock: Clock,
+    ) -> None:
+        """``audiences``: what this server is called by tokens that are meant for it."""
+        self._keys = keys
+        self._objects = objects
+        self._issuers = frozenset(issuers)
+        self._audiences = tuple(audiences)
+        self._clock = clock
+        #: By digest, so that the tokens themselves are not kept.
+        self._verified: dict[bytes, _Verified] = {}
+
+    async def authenticate_token(self, token: str) -> UserInfo | None:
+        """The account; None for tokens of other issuers. Raises ``InvalidCredentials``."""
+        reviewed = await self.review(token, self._audiences)
+        return None if reviewed is None else reviewed.user
+
+    async def review(self, token: str, audiences: Sequence[str]) -> Reviewed | None:
+        """As ``authenticate_token``, for one of these audiences; with those that the token is for."""
+        if not jws.looks_signed(token):
+            return None
+        digest = hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()
+        verified = self._verified.get(digest)
+        if verified is None:
+            verified = await self._verify(token)
+            if verified is None:
+                return None
+            if len(self._verified) >= _VERIFIED_MAX:
+                self._verified.clear()
+            self._verified[digest] = verified
+        claims = verified.claims
+        meant_for = claims.audiences or self._audiences
+        common = tuple(audience for audience in meant_for if audience in audiences)
+        if not common:
+            raise InvalidCredentials(
+                f"token audiences {_listed(meant_for)} is invalid for the target audiences {_listed(audiences)}"
+            )
+        self._check_times(claims)
+        await self._check_objects(claims)
+        return Reviewed(verified.user, common)
+
+    async def _verify(self, text: str) -> _Verified | None:
+        """The token's claims when its signature is right; None when another issuer says to have made it."""
+        try:
+            token = jws.parse(text)
+            if token.claims.get("iss") not in self._issuers:
+                return None
+            claims = read_claims(token.claims)
+        except (jws.MalformedTokenError, msgspec.ValidationError, TypeError):
+            return None
+        keys = await self._keys.verifying()
+        named = keys.get(token.header.kid)
+        candidates = [named] if named is not None else list(keys.values())
+        if not any(jws.is_signed_by(token, key) for key in candidates):
+            raise InvalidCredentials("invalid signature")
+        bound = claims.bound
+        if not bound.namespace or not bound.serviceaccount.name:
+            raise InvalidCredentials("the token names no service account")
+        if claims.sub != f"system:serviceaccount:{bound.namespace}:{bound.serviceaccount.name}":
+            raise InvalidCredentials("the token's subject is another than its service account")
+        return _Verified(claims, _user(claims))
+
+    def _check_times(self, claims: AccountClaims) -> None:
+        now = self._clock.now().timestamp()
+        if claims.exp is not None and now - _LEEWAY_SECONDS > claims.exp:
+            raise InvalidCredentials("service account token has expired")
+        if claims.nbf is not None and now + _LEEWAY_SECONDS < claims.nbf:
+            raise InvalidCredentials("service account token is not valid yet")
+        if claims.iat is not None and now + _LEEWAY_SECONDS < claims.iat:
+            raise InvalidCredentials("service account token is issued in the future")
+
+    async def _check_objects(self, claims: AccountClaims) -> None:
+        bound = claims.bound
+        await self._check_object("ServiceAccount", bound.serviceaccount, bound.namespace)
+        if bound.secret is not None:
+            await self._check_object("Secret", bound.secret, bound.namespace)
+        if bound.pod is not None:
+            await self._check_object("Pod", bound.pod, bound.namespace)
+        elif bound.node is not None:  # of a pod's node only the name is told
+            await self._check_object("Node", bound.node, "")
+
+    async def _check_object(self, kind: str, ref: Ref, namespace: str) -> None:
+        found = await self._objects.find(kind, ref.name, namespace=namespace)
+        if found is None or found.uid != ref.uid:
+            raise InvalidCredentials(f"the {kind} that the token is bound to is not there any more")
+        deleted = found.deleted_seconds
+        if deleted is not None and deleted < self._clock.now().timestamp() - _LEEWAY_SECONDS:
+            raise InvalidCredentials(f"the {kind} that the token is bound to has been deleted")
+
+
+def _user(claims: AccountClaims) -> UserInfo:
+    bound = claims.bound
+    extra: dict[str, tuple[str, ...]] = {}
+    if claims.jti:
+        extra[f"{_EXTRA}credential-id"] = (f"JTI={claims.jti}",)
+    for kind, ref in (("pod", bound.pod), ("node", bound.node)):
+        if ref is not None:
+            extra[f"{_EXTRA}{kind}-name"] = (ref.name,)
+            if ref.uid:
+                extra[f"{_EXTRA}{kind}-uid"] = (ref.uid,)
+    groups = ("system:serviceaccounts", f"system:serviceaccounts:{bound.namespace}")
+    return UserInfo(claims.sub, groups, bound.serviceaccount.uid, extra)
+
+
+def _listed(words: Sequence[str]) -> str:
+    return "[" + " ".join(f'"{word}"' for word in words) + "]"

@@ -1,0 +1,198 @@
+"""SubjectAccessReview and its kin: may somebody do something?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.apimachinery import field
+from steersman.apimachinery.errors import StatusError, invalid
+from steersman.apimachinery.selectors import SelectorError, parse_field_selector, parse_label_selector
+from steersman.apiserver.authz.interface import Verdict
+from steersman.apiserver.request import RequestInfo, UserInfo
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from steersman.apimachinery.field import FieldError
+    from steersman.apiserver.authz.interface import Authorizer, Decision
+    from steersman.apiserver.endpoints.posting import Posted
+    from steersman.apiserver.http import Request
+
+    Tree = dict[str, Any]
+
+#: Upstream's refusals name no kind here.
+_GROUP_KIND: Final = ".authorization.k8s.io"
+_VALUES: Final = "must be specified when `operator` is 'In' or 'NotIn'"
+_NO_VALUES: Final = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+_OPERATORS: Final = ("In", "NotIn", "Exists", "DoesNotExist")
+
+
+class AccessReviews:
+    """Answers the four of them."""
+
+    def __init__(self, authorizer: Authorizer) -> None:
+        self._authorizer = authorizer
+
+    async def of_subject(self, request: Request, posted: Posted, check: Callable[[], Awaitable[None]]) -> None:
+        """SubjectAccessReview: of anybody, anywhere."""
+        del request
+        tree = posted.tree
+        _refuse([*_spec_errors(_spec(tree)), *_subject_errors(_spec(tree)), *_metadata_errors(tree, "must be empty")])
+        await check()
+        self._answer(tree, _subject(_spec(tree)))
+
+    async def of_local_subject(self, request: Request, posted: Posted, check: Callable[[], Awaitable[None]]) -> None:
+        """LocalSubjectAccessReview: of anybody, in the namespace that it is posted to."""
+        del request
+        tree = posted.tree
+        spec, metadata = _spec(tree), tree["metadata"]
+        others = {key: value for key, value in metadata.items() if key != "namespace"}
+        errors = [*_spec_errors(spec), *_subject_errors(spec)]
+        errors += _metadata_errors({"metadata": others}, "must be empty except for namespace")
+        resource, path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
+        if resource is not None and (resource.get("namespace") or "") != metadata.get("namespace"):
+            said = resource.get("namespace") or ""
+            errors.append(field.invalid("spec.resourceAttributes.namespace", said, "must match metadata.namespace"))
+        if path is not None:
+            why = "disallowed on this kind of request"
+            errors.append(field.invalid("spec.nonResourceAttributes", _shown(path), why))
+        _refuse(errors)
+        await check()
+        self._answer(tree, _subject(spec))
+
+    async def of_self(self, request: Request, posted: Posted, check: Callable[[], Awaitable[None]]) -> None:
+        """SelfSubjectAccessReview: of who asks."""
+        tree = posted.tree
+        _refuse([*_spec_errors(_spec(tree)), *_metadata_errors(tree, "must be empty")])
+        await check()
+        self._answer(tree, request.user)
+
+    def _answer(self, tree: Tree, user: UserInfo) -> None:
+        spec = _spec(tree)
+        decision = self._authorizer.authorize(user, wanted(spec))
+        tree["status"] = _status(decision, _selector_complaints(spec.get("resourceAttributes") or {}))
+
+
+def _spec(tree: Tree) -> Tree:
+    spec: Tree = tree.setdefault("spec", {})
+    return spec
+
+
+def _subject(spec: Tree) -> UserInfo:
+    extra = {key: tuple(values or ()) for key, values in (spec.get("extra") or {}).items()}
+    return UserInfo(spec.get("user") or "", tuple(spec.get("groups") or ()), spec.get("uid") or "", extra)
+
+
+def wanted(spec: Tree) -> RequestInfo:
+    """What a review asks about, as a request for it would say it."""
+    path = spec.get("nonResourceAttributes")
+    if path is not None:
+        return RequestInfo(path.get("verb") or "", path.get("path") or "")
+    resource = spec.get("resourceAttributes") or {}
+    text = {key: value for key, value in resource.items() if isinstance(value, str)}
+    return RequestInfo(
+        text.get("verb", ""),
+        "",
+        True,
+        text.get("group", ""),
+        text.get("version", ""),
+        text.get("namespace", ""),
+        text.get("resource", ""),
+        text.get("name", ""),
+        text.get("subresource", ""),
+    )
+
+
+def _status(decision: Decision, complaints: Sequence[str]) -> Tree:
+    status: Tree = {"allowed": decision.allowed}
+    if decision.verdict is Verdict.DENY:
+        status["denied"] = True
+    if decision.reason:
+        status["reason"] = decision.reason
+    if complaints:
+        status["evaluationError"] = complaints[0] if len(complaints) == 1 else f"[{', '.join(complaints)}]"
+    return status
+
+
+# -- what is wrong with a question -------------------------------------------------------------------------------------
+
+
+def _refuse(errors: Sequence[FieldError]) -> None:
+    if errors:
+        raise invalid(_GROUP_KIND, "", errors)
+
+
+def _spec_errors(spec: Tree) -> list[FieldError]:
+    resource, path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
+    errors = []
+    if resource is not None and path is not None:
+        why = "cannot be specified in combination with resourceAttributes"
+        errors.append(field.invalid("spec.nonResourceAttributes", _shown(path), why))
+    if resource is None and path is None:
+        why = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
+        errors.append(field.invalid("spec.resourceAttributes", None, why))
+    for name in ("fieldSelector", "labelSelector"):
+        selector = (resource or {}).get(name)
+        if selector is not None:
+            errors += _selector_errors(selector, f"spec.resourceAttributes.{name}", name)
+    return errors
+
+
+def _subject_errors(spec: Tree) -> list[FieldError]:
+    if spec.get("user") or spec.get("groups"):
+        return []
+    return [field.invalid("spec.user", "", "at least one of user or group must be specified")]
+
+
+def _metadata_errors(tree: Tree, why: str) -> list[FieldError]:
+    metadata = tree["metadata"]
+    if metadata.keys() <= {"managedFields"}:
+        return []
+    return [field.invalid("metadata", metadata, why)]
+
+
+def _shown(path: Tree) -> Tree:
+    """Attributes of a path as upstream's refusals show them."""
+    return {"Path": path.get("path") or "", "Verb": path.get("verb") or ""}
+
+
+def _selector_errors(selector: Tree, path: str, name: str) -> list[FieldError]:
+    raw, requirements = selector.get("rawSelector"), selector.get("requirements")
+    if raw and requirements:
+        return [field.invalid(f"{path}.rawSelector", raw, "may not specified at the same time as requirements")]
+    if not raw and not requirements:
+        why = f"when {path} is specified, requirements or rawSelector is required"
+        return [field.required(f"{path}.requirements", why)]
+    errors = []
+    for position, requirement in enumerate(requirements or ()):
+        errors += _requirement_errors(requirement, f"{path}.requirements[{position}]", name)
+    return errors
+
+
+def _requirement_errors(requirement: Tree, path: str, name: str) -> list[FieldError]:
+    errors = []
+    if not requirement.get("key"):
+        errors.append(field.required(f"{path}.key", "must be specified"))
+    operator, values = requirement.get("operator", ""), requirement.get("values")
+    if operator in ("In", "NotIn"):
+        if not values:
+            errors.append(field.required(f"{path}.values", _VALUES))
+    elif operator in _OPERATORS:
+        if values:
+            errors.append(field.forbidden(f"{path}.values", _NO_VALUES))
+    elif name == "labelSelector":  # of field selectors more operators may come to be known
+        errors.append(field.invalid(f"{path}.operator", operator, "not a valid selector operator"))
+    return errors
+
+
+def _selector_complaints(resource: Tree) -> list[str]:
+    """What of the selectors cannot be read and is therefore not looked at."""
+    complaints = []
+    for name, parse in (("fieldSelector", parse_field_selector), ("labelSelector", parse_label_selector)):
+        raw = (resource.get(name) or {}).get("rawSelector")
+        if raw:
+            try:
+                parse(raw)
+            except (SelectorError, StatusError):
+                complaints.append(f"spec.resourceAttributes.{name} ignored due to parse error")
+    return complaints

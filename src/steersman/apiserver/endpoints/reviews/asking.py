@@ -1,0 +1,63 @@
+"""What all reviews have in common: a body is read and admitted as for an object that would be kept, and answered."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
+
+from steersman.apiserver.endpoints.posting import PostTarget
+from steersman.apiserver.endpoints.representation import render_tree
+from steersman.apiserver.registry.served import ServedResource
+from steersman.apiserver.registry.strategy import Strategy
+from steersman.schema.loader import struct
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from steersman.apiserver.admission.chain import AdmissionChain
+    from steersman.apiserver.authz.interface import Authorizer
+    from steersman.apiserver.endpoints.posting import Posted
+    from steersman.apiserver.http import Request, Response
+    from steersman.asynckit.clock import Clock
+    from steersman.schema.resources import Resource
+
+    #: Fills in the status of what was posted. ``check`` is validating admission's word, to be asked for after one's own.
+    Answer = Callable[[Request, Posted, Callable[[], Awaitable[None]]], Awaitable[None]]
+
+
+class _Nowhere:
+    """In the place of a cache: nothing is kept, but requests have a time."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.clock = clock
+
+
+def review_endpoints(
+    resource: Resource, answer: Answer, *, clock: Clock, admission: AdmissionChain, authorizer: Authorizer
+) -> Mapping[str, Callable[[Request], Awaitable[Response]]]:
+    """By verb, of a resource whose objects are questions."""
+    served = ServedResource(
+        resource,
+        storage=None,
+        cache=cast("Any", _Nowhere(clock)),
+        strategy=Strategy(),
+        struct=struct(resource.definition),
+    )
+    target = PostTarget(
+        served,
+        admission=admission,
+        authorizer=authorizer,
+        subresource="",
+        kind=resource.kind,
+        group_version=(resource.group, resource.version),
+    )
+    return {"create": partial(_ask, target, answer)}
+
+
+async def _ask(target: PostTarget, answer: Answer, request: Request) -> Response:
+    """201 and the question with its answer. Raises what reading a body and ``answer`` raise."""
+    posted = await target.read(request)
+    posted.tree.pop("status", None)
+    target.own(posted.ctx, posted.tree, None)
+    await answer(request, posted, partial(target.check, posted))
+    return await render_tree(request, posted.tree, form=posted.form, code=201)

@@ -1,0 +1,68 @@
+"""SelfSubjectReview and TokenReview: who am I, and whose is this token?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from steersman.apimachinery.errors import bad_request
+from steersman.apiserver.authn.bearer import review_token
+from steersman.apiserver.authn.interface import InvalidCredentials
+from steersman.apiserver.registry.writing import time_text
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from steersman.apiserver.authn.interface import TokenAuthenticator
+    from steersman.apiserver.endpoints.posting import Posted
+    from steersman.apiserver.http import Request
+    from steersman.apiserver.request import UserInfo
+
+    Tree = dict[str, Any]
+
+
+async def who_am_i(request: Request, posted: Posted, check: Callable[[], Awaitable[None]]) -> None:
+    """SelfSubjectReview: the caller, after impersonation."""
+    await check()
+    metadata = {"creationTimestamp": time_text(posted.ctx.now)}
+    posted.tree.update(metadata=metadata, status={"userInfo": user_tree(request.user)})
+
+
+class TokenReviews:
+    """Answers TokenReviews."""
+
+    def __init__(self, authenticators: Sequence[TokenAuthenticator], *, audiences: Sequence[str]) -> None:
+        """``audiences``: what this server is called; asked about unless the review names others."""
+        self._authenticators = authenticators
+        self._audiences = tuple(audiences)
+
+    async def of_token(self, request: Request, posted: Posted, check: Callable[[], Awaitable[None]]) -> None:
+        """Whose the token is. Raises 400 without one."""
+        del request
+        spec = posted.tree.get("spec") or {}
+        token = spec.get("token")
+        if not token:
+            raise bad_request("token is required for TokenReview in authentication")
+        await check()
+        try:
+            reviewed = await review_token(token, spec.get("audiences") or self._audiences, self._authenticators)
+        except InvalidCredentials as error:
+            posted.tree["status"] = {"user": {}, "error": str(error)}
+            return
+        status: Tree = {"authenticated": True, "user": user_tree(reviewed.user)}
+        if reviewed.audiences:
+            status["audiences"] = list(reviewed.audiences)
+        posted.tree["status"] = status
+
+
+def user_tree(user: UserInfo) -> Tree:
+    """A user as ``UserInfo`` of ``authentication.k8s.io`` says it."""
+    tree: Tree = {}
+    if user.name:
+        tree["username"] = user.name
+    if user.uid:
+        tree["uid"] = user.uid
+    if user.groups:
+        tree["groups"] = list(user.groups)
+    if user.extra:
+        tree["extra"] = {key: list(values) for key, values in user.extra.items()}
+    return tree

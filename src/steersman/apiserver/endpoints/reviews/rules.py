@@ -1,0 +1,58 @@
+"""SelfSubjectRulesReview: what may I do in a namespace? (``kubectl auth can-i --list``)"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from steersman.apimachinery.errors import bad_request
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from steersman.apiserver.authz.interface import RuleResolver
+    from steersman.apiserver.authz.policy import PolicyRule
+    from steersman.apiserver.endpoints.posting import Posted
+    from steersman.apiserver.http import Request
+
+    Tree = dict[str, Any]
+
+
+class RulesReviews:
+    """Answers them."""
+
+    def __init__(self, resolver: RuleResolver) -> None:
+        self._resolver = resolver
+
+    async def of_self(self, request: Request, posted: Posted, check: Callable[[], Awaitable[None]]) -> None:
+        """All rules of who asks. Raises 400 without a namespace."""
+        tree = posted.tree
+        namespace = (tree.get("spec") or {}).get("namespace")
+        if not namespace:
+            raise bad_request("no namespace on request")
+        await check()
+        held = self._resolver.rules_for(request.user, namespace)
+        status: Tree = {
+            "resourceRules": [_resource_rule(rule) for rule in held.rules if rule.resources],
+            "nonResourceRules": [
+                {"verbs": list(rule.verbs), "nonResourceURLs": list(rule.non_resource_urls)}
+                for rule in held.rules
+                if rule.non_resource_urls
+            ],
+            "incomplete": held.incomplete,
+        }
+        if held.error:
+            status["evaluationError"] = held.error
+        # the question is not repeated
+        tree.update(metadata={}, spec={}, status=status)
+
+
+def _resource_rule(rule: PolicyRule) -> Tree:
+    tree: Tree = {"verbs": list(rule.verbs)}
+    for name, values in (
+        ("apiGroups", rule.api_groups),
+        ("resources", rule.resources),
+        ("resourceNames", rule.resource_names),
+    ):
+        if values:
+            tree[name] = list(values)
+    return tree

@@ -1,0 +1,184 @@
+"""``serviceaccounts/token``: a token for an account, for a while, and only as long as what it is bound to exists."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.apimachinery import field
+from steersman.apimachinery.errors import bad_request, conflict, invalid, not_found
+from steersman.apiserver.authn.account_claims import Bound, Ref
+from steersman.apiserver.endpoints.posting import PostTarget
+from steersman.apiserver.endpoints.representation import render_tree
+from steersman.apiserver.registry.writing import time_text
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from steersman.apiserver.admission.chain import AdmissionChain
+    from steersman.apiserver.authn.issuing import TokenIssuer
+    from steersman.apiserver.authz.interface import Authorizer
+    from steersman.apiserver.endpoints.posting import Posted
+    from steersman.apiserver.http import Request, Response
+    from steersman.apiserver.registry.registry import Registry
+    from steersman.apiserver.registry.served import ServedResource
+
+    Tree = dict[str, Any]
+
+_GROUP_KIND: Final = "TokenRequest.authentication.k8s.io"
+_DEFAULT_SECONDS: Final = 3600
+_SECONDS_MIN: Final = 600
+_SECONDS_MAX: Final = 1 << 32
+#: What the ServiceAccount admission plugin asks for in pods; such a token lives a year, and warns after this time.
+_WARN_ONLY_SECONDS: Final = 3607
+_EXTENDED_SECONDS: Final = 365 * 24 * 3600
+#: Kinds that a token can be bound to, and where they are.
+_BINDABLE: Final = {"Pod": "pods", "Node": "nodes", "Secret": "secrets"}
+
+
+class TokenRequests:
+    """What the endpoint needs beside the account."""
+
+    def __init__(
+        self, registry: Registry, issuer: TokenIssuer, *, life_seconds_max: int = 0, extends: bool = True
+    ) -> None:
+        """``life_seconds_max``: longer lives are cut, 0 for none. ``extends``: tokens of pods live longer than told."""
+        self._registry: Final = registry
+        self.issuer: Final = issuer
+        self._life_seconds_max: Final = life_seconds_max
+        self._extends: Final = extends
+
+    def endpoints(
+        self, accounts: ServedResource, *, admission: AdmissionChain, authorizer: Authorizer
+    ) -> Mapping[str, Callable[[Request], Awaitable[Response]]]:
+        """By verb."""
+        target = PostTarget(
+            accounts,
+            admission=admission,
+            authorizer=authorizer,
+            subresource="token",
+            kind="TokenRequest",
+            group_version=("authentication.k8s.io", "v1"),
+        )
+        return {"create": partial(self.create, target)}
+
+    async def create(self, target: PostTarget, request: Request) -> Response:
+        """201 and a token, also of a dry run, as upstream. Raises 400, 404, 409, 422."""
+        posted = await target.read(request)
+        tree, ctx = posted.tree, posted.ctx
+        spec = tree.setdefault("spec", {})
+        if spec.get("expirationSeconds") is None:
+            spec["expirationSeconds"] = _DEFAULT_SECONDS
+        target.own(ctx, tree, None)
+        _check_names(posted)
+        account = await self._get("serviceaccounts", posted.name, ctx.namespace)
+        _complete(posted, account, self.issuer.audiences)
+        _check_life(spec["expirationSeconds"])
+        await target.check(posted)
+        bound = await self._bound(spec.get("boundObjectRef"), account)
+        life_seconds, bound = self._life(posted, bound)
+        token = await self.issuer.issue(bound, audiences=spec["audiences"], now=ctx.now, life_seconds=life_seconds)
+        expires = ctx.now + timedelta(seconds=spec["expirationSeconds"])
+        tree["status"] = {"token": token, "expirationTimestamp": time_text(expires)}
+        return await render_tree(request, tree, form=posted.form, code=201)
+
+    async def _get(self, plural: str, name: str, namespace: str) -> Tree:
+        """An object. Raises 404."""
+        cache = self._registry.stored(plural).cache
+        await cache.wait_fresh()
+        entry = cache.get(cache.key(namespace, name))
+        if entry is None:
+            raise not_found(plural, name)
+        return entry.tree()
+
+    async def _bound(self, ref: Tree | None, account: Tree) -> Bound:
+        """Whose the token is, and what it goes with. Raises 400, 404, 409."""
+        metadata = account["metadata"]
+        namespace = metadata["namespace"]
+        owner = Ref(metadata["name"], metadata["uid"])
+        if ref is None:
+            return Bound(namespace, owner)
+        kind, version, name = ref.get("kind", ""), ref.get("apiVersion", ""), ref.get("name", "")
+        plural = _BINDABLE.get(kind)
+        if plural is None or "/" in version:
+            group, _, version = version.rpartition("/")
+            raise bad_request(f"cannot bind token to object of type {group}/{version}, Kind={kind}")
+        found = await self._get(plural, name, namespace)
+        uid = found["metadata"]["uid"]
+        if kind == "Pod" and (found["spec"].get("serviceAccountName") or "") != owner.name:
+            raise bad_request(
+                f'cannot bind token for serviceaccount "{owner.name}" to pod running with different serviceaccount name.'
+            )
+        if ref.get("uid") and ref["uid"] != uid:
+            raise conflict(
+                kind,
+                name,
+                f"the UID in the bound object reference ({ref['uid']}) does not match the UID in record."
+                " The object might have been deleted and then recreated",
+            )
+        if kind == "Pod":
+            return Bound(namespace, owner, pod=Ref(name, uid), node=await self._node_of(found))
+        if kind == "Node":
+            return Bound(namespace, owner, node=Ref(name, uid))
+        return Bound(namespace, owner, secret=Ref(name, uid))
+
+    async def _node_of(self, pod: Tree) -> Ref | None:
+        """The node of a pod; of one that is not there the name alone."""
+        name = pod["spec"].get("nodeName")
+        if not name:
+            return None
+        cache = self._registry.stored("nodes").cache
+        await cache.ready()
+        entry = cache.get(cache.key("", name))
+        return Ref(name) if entry is None else Ref(name, entry.tree()["metadata"]["uid"])
+
+    def _life(self, posted: Posted, bound: Bound) -> tuple[int, Bound]:
+        """How long the token lives, and from when on its use is worth a warning."""
+        spec = posted.tree["spec"]
+        asked = spec["expirationSeconds"]
+        longest = self._life_seconds_max
+        if longest and asked > longest:
+            posted.ctx.warn(f"requested expiration of {asked} seconds shortened to {longest} seconds")
+            asked = spec["expirationSeconds"] = longest
+        for_server = all(audience in self.issuer.audiences for audience in spec["audiences"])
+        if not (self._extends and bound.pod is not None and asked == _WARN_ONLY_SECONDS and for_server):
+            return asked, bound
+        after = int(posted.ctx.now.timestamp()) + asked
+        extended = Bound(bound.namespace, bound.serviceaccount, bound.pod, bound.secret, bound.node, warnafter=after)
+        return _EXTENDED_SECONDS, extended
+
+
+def _check_names(posted: Posted) -> None:
+    """Raises 422 when the body names another account than the path."""
+    name = posted.tree["metadata"].get("name")
+    if name and name != posted.name:
+        why = field.invalid("metadata.name", name, "must match the service account name if specified")
+        raise invalid(_GROUP_KIND, posted.name, [why])
+
+
+def _complete(posted: Posted, account: Tree, audiences: tuple[str, ...]) -> None:
+    """Fill in what the client left out, and what only the server knows."""
+    tree = posted.tree
+    found = account["metadata"]
+    tree["metadata"] |= {
+        "name": found["name"],
+        "namespace": found["namespace"],
+        "uid": found["uid"],
+        "creationTimestamp": time_text(posted.ctx.now),
+    }
+    spec = tree["spec"]
+    if not spec.get("audiences"):
+        spec["audiences"] = list(audiences)
+    spec.setdefault("boundObjectRef", None)
+
+
+def _check_life(seconds: int) -> None:
+    """Raises 422."""
+    why = ""
+    if seconds < _SECONDS_MIN:
+        why = "may not specify a duration less than 10 minutes"
+    elif seconds > _SECONDS_MAX:
+        why = "may not specify a duration larger than 2^32 seconds"
+    if why:
+        raise invalid(_GROUP_KIND, "", [field.invalid("spec.expirationSeconds", seconds, why)])

@@ -1,0 +1,37 @@
+"""What tokens are bound to, as the watch caches have it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.apiserver.admission.lookups import Lookup
+from steersman.apiserver.authn.service_account import Found
+
+if TYPE_CHECKING:
+    from steersman.apiserver.registry.registry import Registry
+
+_PLURALS: Final = {"ServiceAccount": "serviceaccounts", "Pod": "pods", "Secret": "secrets", "Node": "nodes"}
+
+
+class StoredObjects:
+    """``BoundObjects`` over a registry; nothing is found before ``follow``."""
+
+    def __init__(self) -> None:
+        self._lookups: Final[dict[str, Lookup[Found]]] = {}
+
+    def follow(self, registry: Registry) -> None:
+        """Look things up there from now on."""
+        for kind, plural in _PLURALS.items():
+            self._lookups[kind] = Lookup(registry.stored(plural).cache, _found)
+
+    async def find(self, kind: str, name: str, *, namespace: str) -> Found | None:
+        """The object of a kind; None when there is none."""
+        lookup = self._lookups.get(kind)
+        return None if lookup is None else await lookup.get(name, namespace=namespace)
+
+
+def _found(tree: dict[str, Any]) -> Found:
+    metadata = tree["metadata"]
+    deleted = metadata.get("deletionTimestamp")
+    return Found(metadata.get("uid") or "", datetime.fromisoformat(deleted).timestamp() if deleted else None)

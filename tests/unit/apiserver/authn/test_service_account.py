@@ -1,0 +1,167 @@
+"""Tokens of service accounts, and when they end."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from steersman.apiserver.authn import jws
+from steersman.apiserver.authn.account_claims import Bound, Ref
+from steersman.apiserver.authn.interface import InvalidCredentials
+from steersman.apiserver.authn.issuing import TokenIssuer
+from steersman.apiserver.authn.service_account import Found, ServiceAccountTokens
+from steersman.asynckit.clock import FakeClock
+
+from .test_jws import Secret
+
+ROBOT = Bound("ns", Ref("robot", "u1"))
+USER = "system:serviceaccount:ns:robot"
+
+
+class Ring:
+    def __init__(self) -> None:
+        self.key = Secret()
+        self.asked = 0
+
+    async def signing(self):
+        return self.key
+
+    async def verifying(self):
+        self.asked += 1
+        return {self.key.kid: self.key}
+
+
+class Objects:
+    """What there is, by kind and name."""
+
+    def __init__(self) -> None:
+        self.found = {("ServiceAccount", "ns", "robot"): Found("u1")}
+
+    async def find(self, kind, name, *, namespace):
+        return self.found.get((kind, namespace, name))
+
+
+class World:
+    def __init__(self) -> None:
+        self.clock = FakeClock(datetime(2030, 1, 1, tzinfo=UTC))
+        self.ring, self.objects = Ring(), Objects()
+        self.tokens = ServiceAccountTokens(
+            self.ring, self.objects, issuers=("iss", "old"), audiences=("api",), clock=self.clock
+        )
+
+    async def issue(self, bound=ROBOT, *, issuer="iss", audiences=("api",), life_seconds=600) -> str:
+        made = TokenIssuer(self.ring, issuer=issuer, audiences=("api",), randomness=bytes)
+        return await made.issue(bound, audiences=audiences, now=self.clock.now(), life_seconds=life_seconds)
+
+    async def refusal(self, token: str, audiences=("api",)) -> str:
+        with pytest.raises(InvalidCredentials) as refused:
+            await self.tokens.review(token, audiences)
+        return str(refused.value)
+
+
+@pytest.fixture
+def world():
+    return World()
+
+
+async def test_a_token_names_its_account_and_its_groups(world):
+    user = await world.tokens.authenticate_token(await world.issue())
+    assert (user.name, user.uid) == (USER, "u1")
+    assert user.groups == ("system:serviceaccounts", "system:serviceaccounts:ns")
+    assert user.extra == {"authentication.kubernetes.io/credential-id": ("JTI=00000000-0000-4000-8000-000000000000",)}
+
+
+async def test_a_signature_is_verified_once_and_the_user_stays_the_same_object(world):
+    token = await world.issue()
+    first = await world.tokens.authenticate_token(token)
+    assert await world.tokens.authenticate_token(token) is first
+    assert world.ring.asked == 1
+
+
+async def test_older_issuers_are_believed_and_others_are_none_of_ours(world):
+    assert await world.tokens.authenticate_token(await world.issue(issuer="old")) is not None
+    assert await world.tokens.authenticate_token(await world.issue(issuer="other")) is None
+    for text in ("opaque", "a.b.c"):
+        assert await world.tokens.authenticate_token(text) is None
+
+
+async def test_a_forged_token_is_refused(world):
+    token = await world.issue()
+    world.ring.key.sign = lambda signed: b"x" * 32
+    assert await world.refusal(token) == "invalid signature"
+
+
+async def test_a_token_ends_when_it_says_with_a_minute_for_clocks_that_differ(world):
+    token = await world.issue(life_seconds=600)
+    await world.clock.advance(659)
+    assert await world.tokens.authenticate_token(token) is not None
+    await world.clock.advance(2)
+    assert await world.refusal(token) == "service account token has expired"
+
+
+async def test_a_token_from_the_future_is_refused(world):
+    token = await world.issue()
+    behind = FakeClock(world.clock.now() - timedelta(seconds=61))
+    tokens = ServiceAccountTokens(world.ring, world.objects, issuers=("iss",), audiences=("api",), clock=behind)
+    with pytest.raises(InvalidCredentials, match="not valid yet"):
+        await tokens.authenticate_token(token)
+
+
+async def test_a_token_is_for_its_audiences_only(world):
+    token = await world.issue(audiences=("vault", "backup"))
+    assert await world.refusal(token) == (
+        'token audiences ["vault" "backup"] is invalid for the target audiences ["api"]'
+    )
+    reviewed = await world.tokens.review(token, ("other", "backup"))
+    assert reviewed.audiences == ("backup",)
+
+
+@pytest.mark.parametrize("now", [None, Found("u9")], ids=["gone", "made again"])
+@pytest.mark.parametrize(
+    ("bound", "key"),
+    [
+        (ROBOT, ("ServiceAccount", "ns", "robot")),
+        (Bound("ns", ROBOT.serviceaccount, pod=Ref("p", "u2")), ("Pod", "ns", "p")),
+        (Bound("ns", ROBOT.serviceaccount, secret=Ref("s", "u2")), ("Secret", "ns", "s")),
+        (Bound("ns", ROBOT.serviceaccount, node=Ref("n", "u2")), ("Node", "", "n")),
+    ],
+    ids=["account", "pod", "secret", "node"],
+)
+async def test_a_token_ends_with_its_account_and_with_what_it_is_bound_to(world, bound, key, now):
+    world.objects.found.setdefault(key, Found("u2"))
+    token = await world.issue(bound)
+    assert await world.tokens.authenticate_token(token) is not None
+    world.objects.found[key] = now
+    assert "is not there any more" in await world.refusal(token)
+
+
+async def test_an_object_on_its_way_out_counts_for_a_minute(world):
+    token = await world.issue()
+    deleted = world.clock.now().timestamp()
+    world.objects.found["ServiceAccount", "ns", "robot"] = Found("u1", deleted)
+    await world.clock.advance(59)
+    assert await world.tokens.authenticate_token(token) is not None
+    await world.clock.advance(2)
+    assert "has been deleted" in await world.refusal(token)
+
+
+async def test_pod_and_node_are_told_and_a_pods_node_need_not_exist(world):
+    world.objects.found["Pod", "ns", "p"] = Found("u2")
+    bound = Bound("ns", ROBOT.serviceaccount, pod=Ref("p", "u2"), node=Ref("n"))
+    user = await world.tokens.authenticate_token(await world.issue(bound))
+    extra = {key.removeprefix("authentication.kubernetes.io/"): value for key, value in user.extra.items()}
+    del extra["credential-id"]
+    assert extra == {"pod-name": ("p",), "pod-uid": ("u2",), "node-name": ("n",)}
+
+
+@pytest.mark.parametrize(
+    "claims",
+    [
+        {"kubernetes.io": {"namespace": "ns"}},
+        {
+            "sub": "system:serviceaccount:ns:other",
+            "kubernetes.io": {"namespace": "ns", "serviceaccount": {"name": "a"}},
+        },
+    ],
+)
+async def test_a_token_has_to_name_its_account_alike_everywhere(world, claims):
+    assert "service account" in await world.refusal(jws.make({"iss": "iss", "aud": "api", **claims}, world.ring.key))

@@ -1,0 +1,23 @@
+"""What tokens are bound to."""
+
+import json
+
+from steersman.apiserver.authn.service_account import Found
+from steersman.controlplane.bound_objects import StoredObjects, _found
+from steersman.testing import InProcessAPIServer
+
+
+async def test_objects_are_found_as_they_are_stored():
+    objects = StoredObjects()
+    assert await objects.find("Secret", "s", namespace="default") is None
+    async with InProcessAPIServer() as server:
+        objects.follow(server.core.resources.registry)
+        body = json.dumps({"metadata": {"name": "s"}}).encode()
+        made = (await server.request("POST", "/api/v1/namespaces/default/secrets", body=body)).json()
+        assert await objects.find("Secret", "s", namespace="default") == Found(made["metadata"]["uid"])
+        assert await objects.find("Secret", "t", namespace="default") is None
+
+
+def test_an_object_on_its_way_out_tells_since_when():
+    tree = {"metadata": {"uid": "u", "deletionTimestamp": "1970-01-01T00:01:00Z"}}
+    assert _found(tree) == Found("u", 60.0)
