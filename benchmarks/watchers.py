@@ -10,6 +10,7 @@ from typing import cast
 from benchmarks.client import Target
 
 _STAMP = re.compile(rb'"t":"(\d+)"')
+_BODY = b'{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"%s-%d"},"data":{"t":"%s"}}'
 
 
 class _Watcher(asyncio.Protocol):
@@ -32,8 +33,13 @@ class _Watcher(asyncio.Protocol):
             self._latencies.append((now - int(stamp)) / 1e9)
 
 
-async def fan_out(target: Target, *, watchers: int, changes_per_second: int, seconds: float) -> tuple[list[float], int]:
-    """Latencies of all deliveries, and how many there should have been."""
+async def fan_out(
+    target: Target, *, watchers: int, changes_per_second: int, seconds: float, writers: int = 16
+) -> tuple[list[float], int]:
+    """Latencies of all deliveries, and how many there should have been.
+
+    The changes come over several connections, as one connection's requests are answered one after the other.
+    """
     loop = asyncio.get_running_loop()
     context = target.context()
     latencies: list[float] = []
@@ -45,21 +51,26 @@ async def fan_out(target: Target, *, watchers: int, changes_per_second: int, sec
             lambda: _Watcher(watch, latencies), target.host, target.port, ssl=context
         )
         transports.append(transport)
-    reader, writer = await asyncio.open_connection(target.host, target.port, ssl=context)
+    connections = [await asyncio.open_connection(target.host, target.port, ssl=context) for _ in range(writers)]
+    drains = [asyncio.create_task(_drain(reader)) for reader, _ in connections]
+    for number, (_, writer) in enumerate(connections):  # the first requests of a server load what they need
+        writer.write(target.request("POST", path, _BODY % (b"first", number, b"")))
+    await asyncio.sleep(1)
     changes = int(changes_per_second * seconds)
-    drain = asyncio.create_task(_drain(reader))
     start = time.perf_counter()
     for number in range(changes):
         delay = start + number / changes_per_second - time.perf_counter()
         if delay > 0:
             await asyncio.sleep(delay)
-        body = b'{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"w%d"},"data":{"t":"%d"}}'
-        writer.write(target.request("POST", path, body % (number, time.perf_counter_ns())))
+        writer = connections[number % writers][1]
+        writer.write(target.request("POST", path, _BODY % (b"w", number, b"%d" % time.perf_counter_ns())))
     deadline = time.perf_counter() + 10
     while len(latencies) < changes * watchers and time.perf_counter() < deadline:
         await asyncio.sleep(0.05)
-    drain.cancel()
-    writer.close()
+    for drain in drains:
+        drain.cancel()
+    for _, writer in connections:
+        writer.close()
     for transport in transports:
         transport.close()
     return latencies, changes * watchers
