@@ -40,7 +40,15 @@ def main() -> int:
         wheel = Path(directory) / name
         with urllib.request.urlopen(urllib.parse.urljoin(page, links.found[name]), timeout=60) as answer:
             wheel.write_bytes(answer.read())
-        command = [sys.executable, f"{wheel}/pip", "install", "--quiet", "--disable-pip-version-check", "--no-index", str(wheel)]
+        command = [
+            sys.executable,
+            f"{wheel}/pip",
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+            "--no-index",
+            str(wheel),
+        ]
         return subprocess.run(command, check=False).returncode
 
 

@@ -26,9 +26,7 @@ async def _ask(token: str, authenticators: Sequence[TokenAuthenticator]) -> User
     raise InvalidCredentials("invalid bearer token")
 
 
-async def review_token(
-    token: str, audiences: Sequence[str], authenticators: Sequence[TokenAuthenticator]
-) -> Reviewed:
+async def review_token(token: str, audiences: Sequence[str], authenticators: Sequence[TokenAuthenticator]) -> Reviewed:
     """Whose a token is that must be meant for one of ``audiences``. Raises ``InvalidCredentials``."""
     for authenticator in authenticators:
         reviewed = await authenticator.review(token, audiences)

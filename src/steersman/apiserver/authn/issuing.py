@@ -28,7 +28,12 @@ class TokenIssuer:
     """Signs tokens as one issuer."""
 
     def __init__(
-        self, keys: SigningKeys, *, issuer: str, audiences: Sequence[str], randomness: Callable[[int], bytes] = os.urandom
+        self,
+        keys: SigningKeys,
+        *,
+        issuer: str,
+        audiences: Sequence[str],
+        randomness: Callable[[int], bytes] = os.urandom,
     ) -> None:
         self._keys: Final = keys
         self._issuer: Final = issuer
