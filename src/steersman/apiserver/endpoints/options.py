@@ -39,7 +39,6 @@ FIELD_MANAGER_BYTES_MAX: Final = 128
 _NO_OPTIONS: Final = WriteOptions()
 _NO_DELETE_OPTIONS: Final = DeleteOptions()
 _INTEGER: Final = re.compile(r"[+-]?[0-9]+")
-_INT64_MAX: Final = 2**63 - 1
 _POLICIES: Final = (FOREGROUND, BACKGROUND, ORPHAN)
 
 
@@ -92,7 +91,7 @@ async def read_delete_options(request: Request) -> DeleteOptions:
     if "dryRun" in query:
         tree["dryRun"] = query["dryRun"]
     if "gracePeriodSeconds" in query:
-        tree["gracePeriodSeconds"] = _integer(query["gracePeriodSeconds"][0])
+        tree["gracePeriodSeconds"] = integer(query["gracePeriodSeconds"][0])
     if "propagationPolicy" in query:
         tree["propagationPolicy"] = query["propagationPolicy"][0]
     tree["orphanDependents"] = _boolean(query, "orphanDependents")
@@ -192,11 +191,13 @@ def _boolean(query: Mapping[str, Sequence[str]], name: str) -> bool | None:
     return values[0].lower() not in ("false", "0")
 
 
-def _integer(text: str) -> int:
+def integer(text: str, *, bits: int = 64) -> int:
+    """A whole number of a query. Raises 400, in Go's words."""
     if not _INTEGER.fullmatch(text):
         raise bad_request(f"strconv.ParseInt: parsing {quote(text)}: invalid syntax")
-    number = int(text) if len(text) < 30 else _INT64_MAX + 1
-    if not -_INT64_MAX - 1 <= number <= _INT64_MAX:
+    end = 1 << (bits - 1)
+    number = int(text) if len(text) < 30 else end
+    if not -end <= number < end:
         raise bad_request(f"strconv.ParseInt: parsing {quote(text)}: value out of range")
     return number
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from steersman.apiserver.endpoints.binding import binding_endpoints
+from steersman.apiserver.endpoints.connecting import Connecting
 from steersman.apiserver.endpoints.eviction import eviction_endpoints
+from steersman.apiserver.endpoints.pod_streams import log_endpoints, stream_endpoints
+from steersman.apiserver.endpoints.proxy import locate_node, locate_pod, locate_service, proxy_endpoints
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -32,6 +36,10 @@ def subresources(
             raise KeyError(name)
         return served
 
+    def connecting(resource: Resource, subresource: str) -> Connecting:
+        kind = next(known.kind for known in resource.subresources if known.name == subresource)
+        return Connecting(kept(resource.name), admission=admission, subresource=subresource, kind=kind)
+
     def bindings(resource: Resource, _: ServedResource | None) -> Endpoints:
         return binding_endpoints(kept("pods"), resource, admission=admission, authorizer=authorizer)
 
@@ -39,4 +47,31 @@ def subresources(
         budgets = kept("poddisruptionbudgets", "policy")
         return eviction_endpoints(kept("pods"), budgets, admission=admission, authorizer=authorizer)
 
-    return {("pods", "binding"): bindings, ("bindings", ""): bindings, ("pods", "eviction"): evictions}
+    def logs(_: Resource, __: ServedResource | None) -> Endpoints:
+        return log_endpoints(kept("pods"), kept("nodes"))
+
+    def streams(subresource: str, resource: Resource, _: ServedResource | None) -> Endpoints:
+        return stream_endpoints(connecting(resource, subresource), kept("nodes"))
+
+    def pod_proxies(resource: Resource, _: ServedResource | None) -> Endpoints:
+        return proxy_endpoints(connecting(resource, "proxy"), locate_pod)
+
+    def service_proxies(resource: Resource, _: ServedResource | None) -> Endpoints:
+        locate = partial(locate_service, kept("pods"), kept("endpoints"))
+        return proxy_endpoints(connecting(resource, "proxy"), locate)
+
+    def node_proxies(resource: Resource, _: ServedResource | None) -> Endpoints:
+        return proxy_endpoints(connecting(resource, "proxy"), partial(locate_node, kept("nodes")))
+
+    return {
+        ("bindings", ""): bindings,
+        ("pods", "binding"): bindings,
+        ("pods", "eviction"): evictions,
+        ("pods", "log"): logs,
+        ("pods", "exec"): partial(streams, "exec"),
+        ("pods", "attach"): partial(streams, "attach"),
+        ("pods", "portforward"): partial(streams, "portforward"),
+        ("pods", "proxy"): pod_proxies,
+        ("services", "proxy"): service_proxies,
+        ("nodes", "proxy"): node_proxies,
+    }

@@ -1,0 +1,59 @@
+"""CONNECT as admission sees it: requests that would be handed on to a pod, a service or a node."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.apiserver.admission.interface import Attributes, Operation
+from steersman.apiserver.endpoints.query_objects import read_query_object
+from steersman.apiserver.request import RequestContext
+
+if TYPE_CHECKING:
+    from steersman.apiserver.admission.chain import AdmissionChain, Steps
+    from steersman.apiserver.http import Request
+    from steersman.apiserver.registry.served import ServedResource
+
+    Tree = dict[str, Any]
+
+
+class Connecting:
+    """One such subresource: what its options are called, and who is asked before it is opened."""
+
+    __slots__ = ("_kind", "_steps", "_subresource", "served")
+
+    def __init__(self, served: ServedResource, *, admission: AdmissionChain, subresource: str, kind: str) -> None:
+        self.served: Final = served
+        self._subresource: Final = subresource
+        self._kind: Final = kind
+        self._steps: Final[Steps] = admission.steps(served, subresource, Operation.CONNECT)
+
+    async def admit(self, request: Request) -> Tree:
+        """The options of a request that admission lets pass. Raises 400 and what admission refuses with."""
+        info = request.info
+        query = {**request.query, "path": ["/" + "/".join(info.parts)]} if info.parts else request.query
+        options = read_query_object(self._kind, query)
+        if self._steps.admit or self._steps.validate:
+            attributes = Attributes(
+                Operation.CONNECT,
+                self.served,
+                self._context(request),
+                name=info.name,
+                obj=options,
+                subresource=self._subresource,
+            )
+            await self._steps.mutate(attributes)
+            await self._steps.check(attributes)
+        return options
+
+    def _context(self, request: Request) -> RequestContext:
+        resource = self.served.resource
+        return RequestContext(
+            request.user,
+            self.served.clock.now(),
+            namespace=request.info.namespace if resource.namespaced else "",
+            version=resource.version,
+            subresource=self._subresource,
+            audit_id=request.audit_id,
+            warnings=request.warnings,
+            group_resource=resource.group_resource,
+        )

@@ -1,0 +1,113 @@
+"""``pods/log``, ``exec``, ``attach`` and ``portforward``: all that can be said without asking the pod's node."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.apimachinery import field
+from steersman.apimachinery.errors import bad_request, invalid, not_found
+from steersman.apiserver.endpoints.kubelet import no_answer, no_stream, node_location
+from steersman.apiserver.endpoints.negotiation import negotiate
+from steersman.apiserver.endpoints.query_objects import read_query_object
+from steersman.apiserver.http import Response
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterator, Mapping
+
+    from steersman.apimachinery.field import FieldError
+    from steersman.apiserver.endpoints.connecting import Connecting
+    from steersman.apiserver.http import Request
+    from steersman.apiserver.registry.served import ServedResource
+
+    Tree = dict[str, Any]
+    Endpoint = Callable[[Request], Awaitable[Response]]
+
+_NOT_NEGATIVE: Final = "must be greater than or equal to 0"
+_POSITIVE: Final = "must be greater than 0"
+
+
+def log_endpoints(pods: ServedResource, nodes: ServedResource) -> Mapping[str, Endpoint]:
+    """Logs can only be read."""
+    return {"get": partial(read_log, pods, nodes)}
+
+
+def stream_endpoints(connecting: Connecting, nodes: ServedResource) -> Mapping[str, Endpoint]:
+    """A stream is opened by GET and POST alike."""
+    endpoint = partial(open_stream, connecting, nodes)
+    return {"get": endpoint, "create": endpoint}
+
+
+async def read_log(pods: ServedResource, nodes: ServedResource, request: Request) -> Response:
+    """204 for a pod without a node. Raises 400, 404, 406, 422, and 500 as the node cannot be asked."""
+    negotiate(request)
+    name = request.info.name
+    options = read_query_object("PodLogOptions", request.query)
+    errors = list(validate_log_options(options))
+    if errors:
+        raise invalid("PodLogOptions", name, errors)
+    pod = await find_pod(pods, request.info.namespace, name)
+    container = container_of(pod, options.get("container") or "")
+    node = (pod.get("spec") or {}).get("nodeName")
+    if not node:
+        return Response(204, content_type=b"")
+    await nodes.cache.wait_fresh()
+    path = f"/containerLogs/{request.info.namespace}/{name}/{container}"
+    raise no_answer(node_location(nodes, node, path))
+
+
+async def open_stream(connecting: Connecting, nodes: ServedResource, request: Request) -> Response:
+    """Raises 400, 404, and 500 as the node cannot be asked."""
+    info = request.info
+    options = await connecting.admit(request)
+    pod = await find_pod(connecting.served, info.namespace, info.name)
+    path = f"/{info.subresource}/{info.namespace}/{info.name}"
+    if info.subresource == "portforward":
+        path = f"/portForward/{info.namespace}/{info.name}"
+    else:
+        path = f"{path}/{container_of(pod, options.get('container') or '')}"
+    node = (pod.get("spec") or {}).get("nodeName")
+    if not node:
+        raise bad_request(f"pod {info.name} does not have a host assigned")
+    await nodes.cache.wait_fresh()
+    raise no_stream(node_location(nodes, node, path), request)
+
+
+async def find_pod(pods: ServedResource, namespace: str, name: str) -> Tree:
+    """Raises 404."""
+    await pods.cache.wait_fresh()
+    entry = pods.cache.get(pods.cache.key(namespace, name))
+    if entry is None:
+        raise not_found("pods", name)
+    return entry.tree()
+
+
+def container_of(pod: Tree, wanted: str) -> str:
+    """The container that is meant. Raises 400 when it is not said and there are several, or there is none of the name."""
+    name, spec = pod["metadata"]["name"], pod.get("spec") or {}
+    kinds = ("initContainers", "containers", "ephemeralContainers")
+    known = [container["name"] for kind in kinds for container in spec.get(kind) or []]
+    if wanted:
+        if wanted not in known:
+            raise bad_request(f"container {wanted} is not valid for pod {name}")
+        return wanted
+    containers = spec.get("containers") or []
+    if len(containers) == 1:
+        return str(containers[0]["name"])
+    choice = f", choose one of: [{' '.join(known)}]" if containers else ""
+    raise bad_request(f"a container name must be specified for pod {name}{choice}")
+
+
+def validate_log_options(options: Tree) -> Iterator[FieldError]:
+    """What is wrong with how much of a log is asked for."""
+    lines, size, seconds = (options.get(name) for name in ("tailLines", "limitBytes", "sinceSeconds"))
+    if lines is not None and lines < 0:
+        yield field.invalid("tailLines", lines, _NOT_NEGATIVE)
+    if size is not None and size < 1:
+        yield field.invalid("limitBytes", size, _POSITIVE)
+    if seconds is not None and options.get("sinceTime"):
+        yield field.forbidden("[]", "at most one of `sinceTime` or `sinceSeconds` may be specified")
+    elif seconds is not None and seconds < 1:
+        yield field.invalid("sinceSeconds", seconds, _POSITIVE)
+    if options.get("stream"):
+        yield field.forbidden("stream", "may not be specified")

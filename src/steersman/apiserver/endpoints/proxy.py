@@ -1,0 +1,147 @@
+"""``pods/proxy``, ``services/proxy`` and ``nodes/proxy``: whom a request would be handed on to."""
+
+from __future__ import annotations
+
+from functools import partial
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from steersman.apimachinery.errors import bad_request, not_found, service_unavailable
+from steersman.apimachinery.gotext import quote
+from steersman.apiserver.endpoints.kubelet import Location, no_proxy, node_location
+from steersman.apiserver.endpoints.pod_streams import find_pod
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterator, Mapping
+
+    from steersman.apiserver.endpoints.connecting import Connecting
+    from steersman.apiserver.http import Request, Response
+    from steersman.apiserver.registry.served import ServedResource
+
+    Tree = dict[str, Any]
+    Endpoint = Callable[[Request], Awaitable[Response]]
+    Locate = Callable[[Connecting, Request], Awaitable[Location]]
+
+VERBS: Final = ("get", "create", "update", "patch", "delete")
+_SCHEMES: Final = ("", "http", "https")
+
+
+class Destination(msgspec.Struct, frozen=True):
+    """What the name in the path of a proxy says: ``name``, ``name:port`` or ``scheme:name:port``."""
+
+    name: str
+    port: str = ""
+    scheme: str = ""
+
+
+def destination_of(text: str, what: str) -> Destination:
+    """Raises 400."""
+    parts = text.split(":")
+    scheme = parts[0] if len(parts) == 3 else ""
+    name, port = [*parts, ""][:2] if len(parts) < 3 else parts[1:3]
+    if len(parts) > 3 or not name or scheme not in _SCHEMES:
+        raise bad_request(f"invalid {what} request {quote(text)}")
+    return Destination(name, port, scheme)
+
+
+def proxy_endpoints(connecting: Connecting, locate: Locate) -> Mapping[str, Endpoint]:
+    """A proxy takes every verb."""
+    return dict.fromkeys(VERBS, partial(hand_on, connecting, locate))
+
+
+async def hand_on(connecting: Connecting, locate: Locate, request: Request) -> Response:
+    """Raises what ``locate`` raises, and 503 as nobody can be reached."""
+    await connecting.admit(request)
+    raise no_proxy(await locate(connecting, request))
+
+
+async def locate_pod(connecting: Connecting, request: Request) -> Location:
+    """The pod's first address, and port. Raises 400 when it has none that others could reach, 404."""
+    wanted = destination_of(request.info.name, "pod")
+    pod = await find_pod(connecting.served, request.info.namespace, wanted.name)
+    port = wanted.port or _first_port(pod)
+    addresses = (pod.get("status") or {}).get("podIPs") or [{}]
+    address = addresses[0].get("ip") or ""
+    if not _is_global(address):
+        raise bad_request("address not allowed")
+    return Location(address, port, scheme=wanted.scheme)
+
+
+def _first_port(pod: Tree) -> str:
+    for container in (pod.get("spec") or {}).get("containers") or ():
+        if container.get("ports"):
+            return str(container["ports"][0]["containerPort"])
+    return ""
+
+
+def _is_global(text: str) -> bool:
+    """Whether an address belongs to one machine, and not to this one alone (Go's ``IsGlobalUnicast``)."""
+    try:
+        address = ip_address(text)
+    except ValueError:
+        return False
+    is_broadcast = address.version == 4 and int(address) == 2**32 - 1
+    local = address.is_unspecified or address.is_loopback or address.is_multicast or address.is_link_local
+    return not (local or is_broadcast)
+
+
+async def locate_node(nodes: ServedResource, connecting: Connecting, request: Request) -> Location:
+    """The node's kubelet, or another port of its host. Raises 400, 404, 500."""
+    del connecting
+    wanted = destination_of(request.info.name, "node")
+    await nodes.cache.wait_fresh()
+    kubelet = node_location(nodes, wanted.name)
+    if wanted.port in ("", kubelet.port):
+        return kubelet
+    return Location(kubelet.host, wanted.port, scheme=wanted.scheme)
+
+
+async def locate_service(
+    pods: ServedResource, endpoints: ServedResource, connecting: Connecting, request: Request
+) -> Location:
+    """A ready endpoint of the service's port. Raises 400, 404 when there are no Endpoints, 503 when none is ready."""
+    info, services = request.info, connecting.served
+    wanted = destination_of(info.name, "service")
+    for served in (services, endpoints, pods):
+        await served.cache.wait_fresh()
+    port = wanted.port
+    if port.isascii() and port.isdigit():
+        port = _port_name(services, info.namespace, wanted.name, int(port))
+    entry = endpoints.cache.get(endpoints.cache.key(info.namespace, wanted.name))
+    if entry is None:
+        raise not_found("services", wanted.name)
+    found = next(_ready(entry.tree(), port, info.namespace, pods), None)
+    if found is None:
+        raise service_unavailable(f"no endpoints available for service {quote(info.name)}")
+    return Location(found[0], str(found[1]), scheme=wanted.scheme)
+
+
+def _port_name(services: ServedResource, namespace: str, name: str, number: int) -> str:
+    """What a service calls its port of that number."""
+    entry = services.cache.get(services.cache.key(namespace, name))
+    if entry is None:
+        raise not_found("services", name)
+    for port in (entry.tree().get("spec") or {}).get("ports") or ():
+        if port.get("port") == number:
+            return port.get("name") or ""
+    raise service_unavailable(f"no service port {number} found for service {quote(name)}")
+
+
+def _ready(endpoints: Tree, port_name: str, namespace: str, pods: ServedResource) -> Iterator[tuple[str, int]]:
+    """Addresses and ports of ready pods: an address that no pod of the namespace has is not trusted."""
+    for subset in endpoints.get("subsets") or ():
+        ports = [port["port"] for port in subset.get("ports") or () if (port.get("name") or "") == port_name]
+        for address in subset.get("addresses") or ():
+            if ports and _is_of_a_pod(address, namespace, pods):
+                yield address["ip"], ports[0]
+
+
+def _is_of_a_pod(address: Tree, namespace: str, pods: ServedResource) -> bool:
+    target = address.get("targetRef") or {}
+    if target.get("namespace") != namespace:
+        return False
+    entry = pods.cache.get(pods.cache.key(namespace, target.get("name") or ""))
+    ips = () if entry is None else (entry.tree().get("status") or {}).get("podIPs") or ()
+    return any(ip.get("ip") == address.get("ip") for ip in ips)
