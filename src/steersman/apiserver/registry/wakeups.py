@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Final, Protocol
 if TYPE_CHECKING:
     from steersman.asynckit.clock import Clock, Timer
 
-#: From one round's start to the next one's: at least this, and at least twice what the round took, so that fan-out never
-#: takes more than half of the loop's time; but never longer than the other.
+#: From one round's start to the next one's: at least this, and at least half as long again as the round took, so that
+#: fan-out leaves a third of the loop's time to others (and within a round they get their turn after every slice); but
+#: never longer than the other.
 ROUND_SECONDS_MIN: Final = 0.004
-ROUND_SECONDS_MAX: Final = 0.05
+ROUND_SECONDS_MAX: Final = 0.03
+_ROUND_SHARE: Final = 2 / 3
 #: Sleepers that are woken before the loop turns to other things: about half a millisecond of work.
 _SLICE: Final = 32
 
@@ -105,8 +107,8 @@ class Wakeups:
         asyncio.get_running_loop().call_soon(self._go_on if sleepers else self._finish)
 
     def _finish(self) -> None:
-        """The round is over: the next one comes when as much time has passed again."""
+        """The round is over: the next one comes when others have had their share of the time."""
         self._round = None
         took = self._clock.monotonic() - self._round_began
-        self._next_round = self._round_began + min(max(2 * took, ROUND_SECONDS_MIN), ROUND_SECONDS_MAX)
+        self._next_round = self._round_began + min(max(took / _ROUND_SHARE, ROUND_SECONDS_MIN), ROUND_SECONDS_MAX)
         self.wake()

@@ -70,7 +70,7 @@ async def test_a_round_that_took_long_puts_off_the_next():
     room = Room()
     sleeper = room.sleeper(takes_seconds=0.01)
     await room.change("ns/a", after_seconds=0.01)
-    await room.change("ns/b", after_seconds=0.009)
+    await room.change("ns/b", after_seconds=0.004)
     assert sleeper.woken == 1
     await room.clock.advance(0.002)
     assert sleeper.woken == 2
