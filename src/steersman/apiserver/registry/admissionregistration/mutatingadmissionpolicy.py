@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from steersman.apiserver.registry import columns
 from steersman.apiserver.registry.admissionregistration.policies import PolicyStrategy
+from steersman.apiserver.registry.admissionregistration.policy_validation import validate_mutating_policy
 from steersman.apiserver.registry.strategy import Column
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from steersman.apimachinery.field import FieldError
+    from steersman.apiserver.registry.strategy import Tree
+    from steersman.apiserver.request import RequestContext
 
 
 class MutatingAdmissionPolicyStrategy(PolicyStrategy):
@@ -18,3 +28,9 @@ class MutatingAdmissionPolicyStrategy(PolicyStrategy):
         Column("ParamKind"),
         columns.AGE_COLUMN,
     )
+
+    def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
+        return list(validate_mutating_policy(obj))
+
+    def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
+        return list(validate_mutating_policy(obj))

@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from steersman.apiserver.registry import columns
 from steersman.apiserver.registry.admissionregistration.webhooks import default_rules, default_selectors
+from steersman.apiserver.registry.status_writes import keep_metadata
 from steersman.apiserver.registry.strategy import Column, Strategy, Tree
 
 if TYPE_CHECKING:
     from datetime import datetime
+
+    from steersman.apiserver.request import RequestContext
 
 
 def default_match(match: Tree | None) -> None:
@@ -33,6 +36,8 @@ class PolicyStrategy(Strategy):
     """A policy: what it matches and what it does, in CEL."""
 
     has_generation = True
+    metadata_checks_on_update = (0, 1)
+    reset_fields = {"": (("status",),), "status": (("metadata",), ("spec",))}
     #: Where its rules lie, which the Table counts.
     rules_field: ClassVar[str]
 
@@ -41,6 +46,10 @@ class PolicyStrategy(Strategy):
         if spec.get("failurePolicy") is None:
             spec["failurePolicy"] = "Fail"
         default_match(spec.get("matchConstraints"))
+
+    def prepare_for_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
+        super().prepare_for_status_update(ctx, obj, old)
+        keep_metadata(obj, old)
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         spec = obj.get("spec") or {}
@@ -53,6 +62,7 @@ class PolicyBindingStrategy(Strategy):
     """A binding: where a policy applies, with which parameters."""
 
     has_generation = True
+    metadata_checks_on_update = (0, 1)
     columns = (columns.NAME_COLUMN, Column("PolicyName"), Column("ParamRef"), columns.AGE_COLUMN)
 
     def default(self, obj: Tree, version: str) -> None:

@@ -5,10 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from steersman.apiserver.registry import columns
+from steersman.apiserver.registry.admissionregistration.webhook_validation import validate_webhooks
 from steersman.apiserver.registry.strategy import Column, Strategy, Tree
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
+
+    from steersman.apimachinery.field import FieldError
+    from steersman.apiserver.request import RequestContext
 
 
 def default_rules(rules: Any) -> None:
@@ -29,6 +34,7 @@ class WebhookConfigurationStrategy(Strategy):
     """A list of webhooks; they count for the generation, labels do not."""
 
     has_generation = True
+    metadata_checks_on_update = (0, 1)
     columns = (columns.NAME_COLUMN, Column("Webhooks", type="integer"), columns.AGE_COLUMN)
     reset_fields = {}
 
@@ -52,6 +58,12 @@ class WebhookConfigurationStrategy(Strategy):
 
     def generation_view(self, obj: Tree) -> Any:
         return obj.get("webhooks") or None
+
+    def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
+        return list(validate_webhooks(obj))
+
+    def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
+        return list(validate_webhooks(obj, old))
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         return [columns.name_of(obj), len(obj.get("webhooks") or ()), columns.age(obj, now)]

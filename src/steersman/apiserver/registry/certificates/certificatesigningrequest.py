@@ -25,7 +25,13 @@ class CertificateSigningRequestStrategy(Strategy):
 
     group_resource = "certificatesigningrequests.certificates.k8s.io"
     namespace_field_label = False
+    keeps_owners = False
     metadata_checks_on_update = (1, 1)
+    reset_fields = {
+        "": (("spec",), ("status",)),
+        "status": (("spec",), ("status", "conditions")),
+        "approval": (("spec",), ("status", "certificate")),
+    }
     columns = (
         columns.NAME_COLUMN,
         columns.AGE_COLUMN,

@@ -5,10 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from steersman.apiserver.registry import columns
+from steersman.apiserver.registry.flowcontrol.flowschema_validation import validate_flow_conditions
+from steersman.apiserver.registry.flowcontrol.prioritylevel_validation import validate_priority_level
+from steersman.apiserver.registry.status_writes import keep_metadata
 from steersman.apiserver.registry.strategy import Column, Strategy, Tree
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
+
+    from steersman.apimachinery.field import FieldError
+    from steersman.apiserver.request import RequestContext
 
 
 class PriorityLevelConfigurationStrategy(Strategy):
@@ -16,6 +23,8 @@ class PriorityLevelConfigurationStrategy(Strategy):
 
     group_resource = "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io"
     has_generation = True
+    metadata_checks_on_update = (0, 1)
+    reset_fields = {"": (("status",),), "status": (("metadata",), ("spec",))}
     columns = (
         columns.NAME_COLUMN,
         Column("Type"),
@@ -42,6 +51,19 @@ class PriorityLevelConfigurationStrategy(Strategy):
             for name, value in (("queues", 64), ("handSize", 8), ("queueLengthLimit", 50)):
                 if not queuing.get(name):
                     queuing[name] = value
+
+    def prepare_for_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
+        super().prepare_for_status_update(ctx, obj, old)
+        keep_metadata(obj, old)
+
+    def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
+        return list(validate_priority_level(obj))
+
+    def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
+        return list(validate_priority_level(obj))
+
+    def validate_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
+        return list(validate_flow_conditions(obj))
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         spec = obj.get("spec") or {}

@@ -1,0 +1,236 @@
+"""What is refused of admission policies and their bindings. Expressions are compiled elsewhere."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from steersman.apimachinery import field, names
+from steersman.apiserver.registry.admissionregistration.matching import (
+    FAILURE_POLICIES,
+    REINVOCATION_POLICIES,
+    check_known,
+    validate_conditions,
+    validate_match,
+)
+from steersman.apiserver.registry.validation import check_all, validate_label_selector
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from steersman.apimachinery.field import FieldError, Path
+    from steersman.apiserver.registry.strategy import Tree
+
+_SPEC: Final = field.Path("spec")
+_REASONS: Final = ("Forbidden", "Invalid", "RequestEntityTooLarge")
+_ACTIONS: Final = ("Audit", "Deny", "Warn")
+_PATCH_TYPES: Final = ("ApplyConfiguration", "JSONPatch")
+_ANNOTATIONS_MAX: Final = 20
+_ANNOTATION_EXPRESSION_MAX_BYTES: Final = 5 * 1024
+_EXCLUSIVE: Final = "name and selector are mutually exclusive"
+_DENY_AND_WARN: Final = (
+    "must not contain both Deny and Warn (repeating the same validation failure information in the API response and "
+    "headers serves no purpose)"
+)
+_IDENTIFIER: Final = re.compile("[_a-zA-Z][_a-zA-Z0-9]*")
+#: Words that CEL keeps for itself.
+_RESERVED: Final = frozenset(
+    [
+        "true",
+        "false",
+        "null",
+        "in",
+        "as",
+        "break",
+        "const",
+        "continue",
+        "else",
+        "for",
+        "function",
+        "if",
+        "import",
+        "let",
+        "loop",
+        "package",
+        "namespace",
+        "return",
+        "var",
+        "void",
+        "while",
+    ]
+)
+
+
+def validate_validating_policy(obj: Tree) -> Iterator[FieldError]:
+    """Everything that is wrong with a ValidatingAdmissionPolicy."""
+    spec = obj.get("spec") or {}
+    yield from _validate_common(spec)
+    validations, annotations = spec.get("validations") or (), spec.get("auditAnnotations") or ()
+    if not validations and not annotations:
+        for name in ("validations", "auditAnnotations"):
+            detail = "validations or auditAnnotations must contain at least one item"
+            yield field.required(_SPEC.child(name), detail)
+    for position, validation in enumerate(validations):
+        yield from _validate_validation(validation, _SPEC.child("validations").index(position))
+    yield from _validate_annotations(annotations, obj["metadata"].get("name") or "", _SPEC.child("auditAnnotations"))
+
+
+def validate_mutating_policy(obj: Tree) -> Iterator[FieldError]:
+    """Everything that is wrong with a MutatingAdmissionPolicy."""
+    spec = obj.get("spec") or {}
+    yield from _validate_common(spec)
+    mutations = spec.get("mutations") or ()
+    if not mutations:
+        yield field.required(_SPEC.child("mutations"), "mutations must contain at least one item")
+    for position, mutation in enumerate(mutations):
+        yield from _validate_mutation(mutation, _SPEC.child("mutations").index(position))
+    policy, path = spec.get("reinvocationPolicy"), _SPEC.child("reinvocationPolicy")
+    if not policy:
+        yield field.required(path)
+    else:
+        yield from check_known(policy, REINVOCATION_POLICIES, path)
+
+
+def validate_binding(obj: Tree, *, with_actions: bool) -> Iterator[FieldError]:
+    """Everything that is wrong with a binding; only those of validating policies say what a failure does."""
+    spec = obj.get("spec") or {}
+    policy = spec.get("policyName") or ""
+    if not policy:
+        yield field.required(_SPEC.child("policyName"))
+    else:
+        yield from check_all(_SPEC.child("policyName"), policy, names.check_dns1123_subdomain(policy))
+    yield from _validate_parameters(spec.get("paramRef"), _SPEC.child("paramRef"))
+    if spec.get("matchResources") is not None:
+        # as upstream spells it
+        yield from validate_match(spec["matchResources"], _SPEC.child("matchResouces"))
+    if with_actions:
+        yield from _validate_actions(spec.get("validationActions") or (), _SPEC.child("validationActions"))
+
+
+def _validate_common(spec: Tree) -> Iterator[FieldError]:
+    policy = spec.get("failurePolicy")
+    if policy is None:
+        yield field.required(_SPEC.child("failurePolicy"))
+    yield from check_known(policy, FAILURE_POLICIES, _SPEC.child("failurePolicy"))
+    if spec.get("paramKind") is not None:
+        yield from _validate_kind(spec["paramKind"], _SPEC.child("paramKind"))
+    constraints, path = spec.get("matchConstraints"), _SPEC.child("matchConstraints")
+    if constraints is None:
+        yield field.required(path)
+    else:
+        yield from validate_match(constraints, path)
+        if not constraints.get("resourceRules"):
+            yield field.required(path.child("resourceRules"))
+    yield from validate_conditions(spec.get("matchConditions") or (), _SPEC.child("matchConditions"))
+    for position, variable in enumerate(spec.get("variables") or ()):
+        here, name = _SPEC.child("variables").index(position), variable.get("name") or ""
+        if not name.strip():
+            yield field.required(here.child("name"), "name is not specified")
+        elif not _IDENTIFIER.fullmatch(name) or name in _RESERVED:
+            yield field.invalid(here.child("name"), name, "must be a valid CEL identifier")
+        if not (variable.get("expression") or "").strip():
+            yield field.required(here.child("expression"), "expression is not specified")
+
+
+def _validate_kind(kind: Tree, path: Path) -> Iterator[FieldError]:
+    api_version, where = kind.get("apiVersion") or "", path.child("apiVersion")
+    group, _, version = api_version.rpartition("/")
+    if not api_version:
+        yield field.required(where)
+    elif api_version.count("/") > 1:
+        yield field.invalid(where, api_version, f"unexpected GroupVersion string: {api_version}")
+    else:
+        if group and (faults := names.check_dns1123_subdomain(group)):
+            yield field.invalid(where, group, ",".join(faults))
+        if not version:
+            yield field.invalid(where, api_version, "version must be specified")
+        elif faults := names.check_dns1035_label(version):
+            yield field.invalid(where, version, ",".join(faults))
+    name = kind.get("kind") or ""
+    if not name:
+        yield field.required(path.child("kind"))
+    elif faults := names.check_dns1035_label(name.lower()):
+        detail = f"may have mixed case, but should otherwise match: {','.join(faults)}"
+        yield field.invalid(path.child("kind"), name, detail)
+
+
+def _validate_validation(validation: Tree, path: Path) -> Iterator[FieldError]:
+    if not (validation.get("expression") or "").strip():
+        yield field.required(path.child("expression"), "expression is not specified")
+    expression = validation.get("messageExpression") or ""
+    if expression and not expression.strip():
+        yield field.invalid(path.child("messageExpression"), expression, "must be non-empty if specified")
+    message = validation.get("message") or ""
+    if message and not message.strip():
+        yield field.invalid(path.child("message"), message, "message must be non-empty if specified")
+    elif "\n" in message.strip() or "\r" in message.strip():
+        yield field.invalid(path.child("message"), message, "message must not contain line breaks")
+    yield from check_known(validation.get("reason"), _REASONS, path.child("reason"))
+
+
+def _validate_annotations(annotations: Sequence[Tree], policy: str, path: Path) -> Iterator[FieldError]:
+    if len(annotations) > _ANNOTATIONS_MAX:
+        yield field.invalid(path, annotations, f"must not have more than {_ANNOTATIONS_MAX} auditAnnotations")
+    seen: set[str] = set()
+    for position, annotation in enumerate(annotations):
+        here, key = path.index(position), annotation.get("key") or ""
+        whole = f"{policy}/{key}" if policy else key
+        yield from check_all(here.child("key"), key, names.check_qualified_name(whole))
+        expression, where = annotation.get("valueExpression") or "", here.child("valueExpression")
+        if not expression.strip():
+            yield field.required(where, "valueExpression is not specified")
+        elif len(expression.strip().encode()) > _ANNOTATION_EXPRESSION_MAX_BYTES:
+            yield field.required(where, f"must not exceed {_ANNOTATION_EXPRESSION_MAX_BYTES} bytes in length")
+        if key in seen:
+            yield field.duplicate(here.child("key"), key)
+        seen.add(key)
+
+
+def _validate_mutation(mutation: Tree, path: Path) -> Iterator[FieldError]:
+    type_ = mutation.get("patchType") or ""
+    if not type_:
+        yield field.required(path.child("patchType"))
+        return
+    if type_ not in _PATCH_TYPES:
+        yield field.not_supported(path.child("patchType"), type_, _PATCH_TYPES)
+        return
+    own, other = ("applyConfiguration", "jsonPatch")[:: 1 if type_ == "ApplyConfiguration" else -1]
+    if mutation.get(own) is None:
+        yield field.required(path.child(own), f"must be specified when patchType is {type_}")
+    elif not (mutation[own].get("expression") or "").strip():
+        yield field.required(path.child(own, "expression"), "expression is not specified")
+    if mutation.get(other) is not None:
+        detail = f"{other} must not be specified when patchType is {type_}"
+        yield field.invalid(path.child(other), "{" + other + "}", detail)
+
+
+def _validate_parameters(reference: Tree | None, path: Path) -> Iterator[FieldError]:
+    if reference is None:
+        return
+    name, selector = reference.get("name") or "", reference.get("selector")
+    if name:
+        yield from check_all(path.child("name"), name, names.check_path_segment(name))
+        if selector is not None:
+            yield field.forbidden(path.child("name"), _EXCLUSIVE)
+    if selector is not None:
+        yield from validate_label_selector(selector, path.child("selector"))
+        if name:
+            yield field.forbidden(path.child("selector"), _EXCLUSIVE)
+    if not name and selector is None:
+        yield field.required(path, "one of name or selector must be specified")
+    action, where = reference.get("parameterNotFoundAction"), path.child("parameterNotFoundAction")
+    if not action:
+        yield field.required(where)
+    else:
+        yield from check_known(action, ("Deny", "Allow"), where)
+
+
+def _validate_actions(actions: Sequence[str], path: Path) -> Iterator[FieldError]:
+    for position, action in enumerate(actions):
+        yield from check_known(action, _ACTIONS, path.index(position))
+        if action in actions[:position]:
+            yield field.duplicate(path.index(position), action)
+    if "Deny" in actions and "Warn" in actions:
+        yield field.invalid(path, actions, _DENY_AND_WARN)
+    if not actions:
+        yield field.required(path, "at least one validation action is required")
