@@ -18,7 +18,7 @@ from steersman.schema.strategic_merge import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from steersman.schema.model import Type
+    from steersman.apimachinery.typemodel import Type
 
     Tree = dict[str, Any]
 

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steersman.schema.model import Field, ListOf, MapOf, Scalar, ScalarKind, Struct
+from steersman.apimachinery.typemodel import Field, ListOf, MapOf, Scalar, ScalarKind, Struct
 from steersman.schema.strategic_diff import create_two_way_merge_patch
 from steersman.schema.strategic_merge import strategic_merge
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from steersman.apimachinery.errors import StatusError
-from steersman.schema.model import Field, ListOf, MapOf, Scalar, ScalarKind, Struct
+from steersman.apimachinery.typemodel import Field, ListOf, MapOf, Scalar, ScalarKind, Struct
 from steersman.schema.strategic_merge import strategic_merge
 
 TEXT = Scalar(ScalarKind.STRING)

@@ -20,11 +20,11 @@ from steersman.apimachinery.envelope import (
 )
 from steersman.apimachinery.errors import bad_request
 from steersman.apimachinery.gotext import quote
+from steersman.apimachinery.typemodel import ListOf, Struct
 from steersman.apiserver.endpoints.media import JSON, PROTOBUF, YAML
 from steersman.schema import protobuf
 from steersman.schema.diagnosis import InexactError
 from steersman.schema.loader import struct_for
-from steersman.schema.model import ListOf, Struct
 from steersman.schema.resources import table
 
 if TYPE_CHECKING:

@@ -1,76 +1,59 @@
-"""Definitions read, and their names accepted."""
+"""Definitions read."""
 
-from steersman.apiserver.crd import naming
-from steersman.apiserver.crd.definition import is_established, served_versions, storage_version
+from steersman.apiserver.crd.definition import condition_is, is_established, served_versions, storage_version
 
-NOW = "2026-01-01T00:00:00Z"
-
-
-def definition(plural: str = "shirts", kind: str = "Shirt", **names: object) -> dict:
-    return {
-        "metadata": {"name": f"{plural}.example.com"},
-        "spec": {
-            "group": "example.com",
-            "scope": "Namespaced",
-            "names": {"plural": plural, "singular": kind.lower(), "kind": kind, "listKind": f"{kind}List", **names},
-            "versions": [
-                {
-                    "name": "v1",
-                    "served": True,
-                    "storage": True,
-                    "subresources": {"status": {}, "scale": {"specReplicasPath": ".spec.n"}},
-                },
-                {"name": "v1beta1", "served": True, "storage": False, "deprecated": True},
-                {"name": "v1alpha1", "served": False, "storage": False},
-            ],
-        },
-        "status": {"acceptedNames": {"plural": "", "kind": ""}, "conditions": None, "storedVersions": ["v1"]},
-    }
+NAMES = {"plural": "shirts", "singular": "shirt", "kind": "Shirt", "listKind": "ShirtList", "shortNames": ["sh"]}
+VERSIONS = [
+    {
+        "name": "v1",
+        "served": True,
+        "storage": True,
+        "subresources": {"status": {}, "scale": {"specReplicasPath": ".spec.n"}},
+    },
+    {"name": "v1beta1", "served": True, "storage": False, "deprecated": True},
+    {"name": "v1alpha1", "served": False, "storage": False},
+]
 
 
-def accepted(tree: dict, others: list[dict] | None = None) -> dict:
-    status = naming.plan_status(tree, others or [], now=NOW)
-    assert status is not None
-    return {**tree, "status": status}
-
-
-def test_free_names_are_accepted_and_the_definition_established():
-    tree = accepted(definition())
-    assert tree["status"]["acceptedNames"] == {
-        "plural": "shirts",
-        "singular": "shirt",
-        "kind": "Shirt",
-        "listKind": "ShirtList",
-    }
-    assert [c["reason"] for c in tree["status"]["conditions"]] == ["NoConflicts", "InitialNamesAccepted"]
-    assert is_established(tree)
-
-
-def test_nothing_is_planned_twice():
-    assert naming.plan_status(accepted(definition()), [], now="2027-01-01T00:00:00Z") is None
-
-
-def test_a_taken_kind_is_not_accepted():
-    first = accepted(definition())
-    second = accepted(definition("blouses", "Shirt", singular="blouse"), [first])
-    assert not is_established(second)
-    assert second["status"]["conditions"][0]["reason"] == "KindConflict"
-
-
-def test_new_short_names_of_an_established_definition_are_accepted():
-    tree = accepted(definition())
-    tree["spec"]["names"]["shortNames"] = ["sh"]
-    assert accepted(tree)["status"]["acceptedNames"]["shortNames"] == ["sh"]
+def definition(**spec: object) -> dict:
+    whole = {"group": "example.com", "scope": "Namespaced", "names": NAMES, "versions": VERSIONS, **spec}
+    return {"metadata": {"name": "shirts.example.com"}, "spec": whole, "status": {"acceptedNames": NAMES}}
 
 
 def test_only_served_versions_become_resources():
-    versions = served_versions(accepted(definition()))
+    versions = served_versions(definition())
     assert [v.resource.version for v in versions] == ["v1", "v1beta1"]
-    assert storage_version(definition()) == "v1"
     assert {v.resource.storage_api_version for v in versions} == {"example.com/v1"}
+    assert storage_version(definition()) == "v1"
 
 
-def test_subresources_and_deprecation_are_read():
-    v1, v1beta1 = served_versions(accepted(definition()))
+def test_subresources_short_names_and_deprecation_are_read():
+    v1, v1beta1 = served_versions(definition())
     assert [s.name for s in v1.resource.subresources] == ["status", "scale"]
-    assert v1beta1.deprecation_warning == "example.com/v1beta1 Shirt is deprecated"
+    assert v1.resource.short_names == ("sh",)
+    assert (v1.deprecation_warning, v1beta1.deprecation_warning) == ("", "example.com/v1beta1 Shirt is deprecated")
+
+
+def test_scope_and_place_in_the_store():
+    (resource, *_) = (v.resource for v in served_versions(definition(scope="Cluster")))
+    assert not resource.namespaced
+    assert resource.key_prefix == "/registry/example.com/shirts"
+
+
+def test_a_version_without_a_schema_keeps_everything():
+    assert served_versions(definition())[0].struct.preserve_unknown
+
+
+def test_preserving_unknown_fields_may_be_said_for_the_whole_definition():
+    schema = {"openAPIV3Schema": {"type": "object", "properties": {"a": {"type": "string", "default": "x"}}}}
+    versions = [{"name": "v1", "served": True, "storage": True, "schema": schema}]
+    (version,) = served_versions(definition(versions=versions, preserveUnknownFields=True))
+    assert version.struct.preserve_unknown
+    assert version.has_defaults
+
+
+def test_conditions_are_read_by_type_and_status():
+    tree = definition()
+    tree["status"]["conditions"] = [{"type": "Established", "status": "True"}]
+    assert is_established(tree)
+    assert not condition_is(tree, "Established", "False")

@@ -1,0 +1,63 @@
+"""Names of definitions accepted."""
+
+from steersman.apiserver.crd import naming
+from steersman.apiserver.crd.definition import is_established
+
+NOW = "2026-01-01T00:00:00Z"
+
+
+def definition(plural: str = "shirts", kind: str = "Shirt", **names: object) -> dict:
+    return {
+        "metadata": {"name": f"{plural}.example.com"},
+        "spec": {
+            "group": "example.com",
+            "scope": "Namespaced",
+            "names": {"plural": plural, "singular": kind.lower(), "kind": kind, "listKind": f"{kind}List", **names},
+            "versions": [
+                {
+                    "name": "v1",
+                    "served": True,
+                    "storage": True,
+                    "subresources": {"status": {}, "scale": {"specReplicasPath": ".spec.n"}},
+                },
+                {"name": "v1beta1", "served": True, "storage": False, "deprecated": True},
+                {"name": "v1alpha1", "served": False, "storage": False},
+            ],
+        },
+        "status": {"acceptedNames": {"plural": "", "kind": ""}, "conditions": None, "storedVersions": ["v1"]},
+    }
+
+
+def accepted(tree: dict, others: list[dict] | None = None) -> dict:
+    status = naming.plan_status(tree, others or [], now=NOW)
+    assert status is not None
+    return {**tree, "status": status}
+
+
+def test_free_names_are_accepted_and_the_definition_established():
+    tree = accepted(definition())
+    assert tree["status"]["acceptedNames"] == {
+        "plural": "shirts",
+        "singular": "shirt",
+        "kind": "Shirt",
+        "listKind": "ShirtList",
+    }
+    assert [c["reason"] for c in tree["status"]["conditions"]] == ["NoConflicts", "InitialNamesAccepted"]
+    assert is_established(tree)
+
+
+def test_nothing_is_planned_twice():
+    assert naming.plan_status(accepted(definition()), [], now="2027-01-01T00:00:00Z") is None
+
+
+def test_a_taken_kind_is_not_accepted():
+    first = accepted(definition())
+    second = accepted(definition("blouses", "Shirt", singular="blouse"), [first])
+    assert not is_established(second)
+    assert second["status"]["conditions"][0]["reason"] == "KindConflict"
+
+
+def test_new_short_names_of_an_established_definition_are_accepted():
+    tree = accepted(definition())
+    tree["spec"]["names"]["shortNames"] = ["sh"]
+    assert accepted(tree)["status"]["acceptedNames"]["shortNames"] == ["sh"]

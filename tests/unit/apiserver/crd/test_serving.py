@@ -1,0 +1,104 @@
+"""Definitions come, change and go on a whole server without sockets."""
+
+import asyncio
+
+import msgspec
+import pytest
+
+from steersman.testing import InProcessAPIServer
+
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+SHIRTS = "/apis/example.com/v1/namespaces/default/shirts"
+
+
+def definition(**version: object) -> bytes:
+    schema = {
+        "type": "object",
+        "properties": {"spec": {"type": "object", "properties": {"size": {"type": "integer", "default": 1}}}},
+    }
+    one = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}, **version}
+    spec = {
+        "group": "example.com",
+        "scope": "Namespaced",
+        "names": {"plural": "shirts", "kind": "Shirt"},
+        "versions": [one],
+    }
+    return msgspec.json.encode({"metadata": {"name": "shirts.example.com"}, "spec": spec})
+
+
+def shirt(**more: object) -> bytes:
+    return msgspec.json.encode({"apiVersion": "example.com/v1", "kind": "Shirt", "metadata": {"name": "a"}, **more})
+
+
+async def until(server: InProcessAPIServer, path: str, code: int):
+    """Ask again, giving the server's loops their turns, until the answer has that code."""
+    async with asyncio.timeout(20):
+        while (answer := await server.request("GET", path)).code != code:  # noqa: ASYNC110
+            await asyncio.sleep(0)  # noqa: TID251 — no time passes, others get their turn
+    return answer
+
+
+@pytest.fixture
+async def server():
+    async with InProcessAPIServer() as started:
+        assert (await started.request("POST", DEFINITIONS, body=definition())).code == 201
+        await until(started, SHIRTS, 200)
+        yield started
+
+
+async def test_objects_are_defaulted_and_pruned_by_their_schema(server):
+    made = (await server.request("POST", SHIRTS, body=shirt(spec={"typo": 1}))).json()
+    assert made["spec"] == {"size": 1}
+
+
+async def test_what_does_not_fit_the_schema_is_refused(server):
+    answer = await server.request("POST", SHIRTS, body=shirt(spec={"size": "large"}))
+    assert answer.code == 422
+    assert answer.json()["details"]["causes"][0]["field"] == "spec.size"
+
+
+async def test_a_new_default_shows_in_objects_that_are_there(server):
+    await server.request("POST", SHIRTS, body=shirt())
+    schema = {"type": "object", "properties": {"color": {"type": "string", "default": "grey"}}}
+    patch = [{"op": "replace", "path": "/spec/versions/0/schema/openAPIV3Schema", "value": schema}]
+    await server.request(
+        "PATCH",
+        f"{DEFINITIONS}/shirts.example.com",
+        body=msgspec.json.encode(patch),
+        headers={"content-type": "application/json-patch+json"},
+    )
+    async with asyncio.timeout(20):
+        while (await server.request("GET", f"{SHIRTS}/a")).json().get("color") != "grey":  # noqa: ASYNC110
+            await asyncio.sleep(0)  # noqa: TID251 — no time passes, others get their turn
+
+
+async def test_a_change_of_short_names_does_not_end_watches_of_objects(server):
+    await server.request("POST", SHIRTS, body=shirt(spec={"size": 3}))
+    assert (await server.request("GET", f"{SHIRTS}/a")).json()["spec"] == {"size": 3}
+
+
+async def test_deleting_a_definition_deletes_its_objects_first(server):
+    await server.request("POST", SHIRTS, body=shirt())
+    await server.request("DELETE", f"{DEFINITIONS}/shirts.example.com")
+    await until(server, f"{DEFINITIONS}/shirts.example.com", 404)
+    await until(server, SHIRTS, 404)
+    assert (await server.request("POST", DEFINITIONS, body=definition())).code == 201
+    listed = await until(server, SHIRTS, 200)
+    assert listed.json()["items"] == []
+
+
+async def test_an_object_that_is_held_holds_its_definition(server):
+    held = shirt()[:-1] + b',"spec":{}}'
+    body = msgspec.json.decode(held)
+    body["metadata"]["finalizers"] = ["example.com/hold"]
+    await server.request("POST", SHIRTS, body=msgspec.json.encode(body))
+    await server.request("DELETE", f"{DEFINITIONS}/shirts.example.com")
+    answer = await server.request("GET", f"{DEFINITIONS}/shirts.example.com")
+    assert answer.json()["metadata"]["finalizers"] == ["customresourcecleanup.apiextensions.k8s.io"]
+
+
+async def test_the_schema_is_published(server):
+    document = (await server.request("GET", "/openapi/v3/apis/example.com/v1")).json()
+    shirts = document["components"]["schemas"]["com.example.v1.Shirt"]
+    assert shirts["properties"]["spec"]["properties"]["size"]["default"] == 1
+    assert shirts["x-kubernetes-group-version-kind"] == [{"group": "example.com", "kind": "Shirt", "version": "v1"}]

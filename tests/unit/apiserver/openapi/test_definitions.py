@@ -1,0 +1,88 @@
+"""Types as JSON Schema."""
+
+import pytest
+
+from steersman.apimachinery.typemodel import Field, ListOf, ListType, MapOf, Scalar, ScalarKind, Struct
+from steersman.apiserver.openapi.definitions import Definitions, Dialect
+
+TEXT = Scalar(ScalarKind.STRING)
+
+
+def describe(definition: str) -> tuple[str, dict[str, str]]:
+    return f"What {definition} is.", {"name": "What it is called."}
+
+
+def defined(struct: Struct, *, v3: bool = False) -> dict:
+    definitions = Definitions(Dialect(v3=v3), describe, kinds={"x.Thing": [("", "v1", "Thing")]})
+    definitions.add(struct)
+    return definitions.found
+
+
+def thing(**fields: object) -> Struct:
+    return Struct("x.Thing", {name: Field(name, type_) for name, type_ in fields.items()})  # type: ignore[arg-type]
+
+
+def test_a_kind_carries_its_name_and_descriptions():
+    found = defined(thing(name=TEXT))["x.Thing"]
+    assert found["description"] == "What x.Thing is."
+    assert found["properties"]["name"] == {"type": "string", "description": "What it is called."}
+    assert found["x-kubernetes-group-version-kind"] == [{"group": "", "kind": "Thing", "version": "v1"}]
+
+
+def test_lists_say_how_they_merge():
+    item = Struct("x.Item", {"key": Field("key", TEXT)})
+    found = defined(thing(items=ListOf(item, list_type=ListType.MAP, keys=("key",))))
+    assert found["x.Thing"]["properties"]["items"] == {
+        "type": "array",
+        "items": {"$ref": "#/definitions/x.Item"},
+        "x-kubernetes-list-type": "map",
+        "x-kubernetes-list-map-keys": ["key"],
+    }
+    assert "x.Item" in found
+
+
+def test_a_type_that_holds_itself_is_defined_once():
+    node = Struct("x.Node", {})
+    node.fields["child"] = Field("child", node)
+    assert set(defined(node)) == {"x.Node"}
+
+
+def test_a_described_reference_of_version_3_is_wrapped():
+    struct = Struct("x.Thing", {"name": Field("name", Struct("x.Name", {}))})
+    name = defined(struct, v3=True)["x.Thing"]["properties"]["name"]
+    assert name["allOf"] == [{"$ref": "#/components/schemas/x.Name"}]
+    assert name["description"] == "What it is called."
+
+
+@pytest.mark.parametrize(
+    ("kind", "schema"),
+    [
+        (ScalarKind.INT32, {"type": "integer", "format": "int32"}),
+        (ScalarKind.BYTES, {"type": "string", "format": "byte"}),
+        (ScalarKind.BOOLEAN, {"type": "boolean"}),
+    ],
+)
+def test_leaves(kind, schema):
+    assert defined(thing(leaf=Scalar(kind)))["x.Thing"]["properties"]["leaf"] == schema
+
+
+def test_quantities_are_defined_by_name_and_may_be_numbers_in_version_3():
+    name = "io.k8s.apimachinery.pkg.api.resource.Quantity"
+    assert defined(thing(q=Scalar(ScalarKind.QUANTITY)))[name]["type"] == "string"
+    assert {"type": "number"} in defined(thing(q=Scalar(ScalarKind.QUANTITY)), v3=True)[name]["oneOf"]
+
+
+def test_maps_and_mandatory_fields():
+    struct = Struct("x.Thing", {"m": Field("m", MapOf(TEXT, atomic=True), mandatory=True)})
+    found = defined(struct)["x.Thing"]
+    assert found["required"] == ["m"]
+    assert found["properties"]["m"]["additionalProperties"] == {"type": "string"}
+    assert found["properties"]["m"]["x-kubernetes-map-type"] == "atomic"
+
+
+def test_lists_of_a_kind_are_made_of_the_kind():
+    definitions = Definitions(Dialect(v3=False), describe, kinds={})
+    definitions.add_list(thing(), ("", "v1", "Thing"), meta=Struct("x.ListMeta", {}))
+    made = definitions.found["x.ThingList"]
+    assert made["properties"]["items"]["items"] == {"$ref": "#/definitions/x.Thing"}
+    assert made["x-kubernetes-group-version-kind"] == [{"group": "", "kind": "ThingList", "version": "v1"}]

@@ -1,0 +1,64 @@
+"""Whole documents of a few calls."""
+
+from steersman.apiserver.openapi.documents import openapi3, swagger
+from steersman.apiserver.openapi.operations import Operation
+
+READ = Operation("GET", "/things/{name}", "readThing", "read", "get", "t", ("", "v1", "Thing"), answer="x.Thing")
+REPLACE = Operation(
+    "PUT",
+    "/things/{name}",
+    "replaceThing",
+    "replace",
+    "put",
+    "t",
+    ("", "v1", "Thing"),
+    ("dryRun",),
+    "x.Thing",
+    answer="x.Thing",
+)
+LIST = Operation(
+    "GET",
+    "/things",
+    "listThing",
+    "list",
+    "list",
+    "t",
+    ("", "v1", "Thing"),
+    ("limit",),
+    answer="x.ThingList",
+    stream=True,
+)
+
+
+def test_path_parameters_are_said_once_for_all_calls():
+    item = swagger([READ, REPLACE], {})["paths"]["/things/{name}"]
+    assert [p["name"] for p in item["parameters"]] == ["name", "pretty"]
+    assert {"get", "put"} <= item.keys()
+
+
+def test_only_a_parameter_that_all_calls_have_is_lifted():
+    item = swagger([READ, REPLACE], {})["paths"]["/things/{name}"]
+    assert [p["name"] for p in item["put"]["parameters"]] == ["body", "dryRun"]
+    assert [p["name"] for p in swagger([LIST], {})["paths"]["/things"]["parameters"]] == ["limit", "pretty"]
+
+
+def test_answers_refer_to_definitions():
+    get = swagger([READ], {})["paths"]["/things/{name}"]["get"]
+    assert get["responses"]["200"]["schema"] == {"$ref": "#/definitions/x.Thing"}
+    assert "schema" not in get["responses"]["401"]
+
+
+def test_version_3_says_bodies_and_answers_by_media_type():
+    put = openapi3([REPLACE], {})["paths"]["/things/{name}"]["put"]
+    assert put["requestBody"]["content"]["*/*"]["schema"] == {"$ref": "#/components/schemas/x.Thing"}
+    assert "application/json" in put["responses"]["200"]["content"]
+
+
+def test_lists_may_be_streams():
+    assert "application/json;stream=watch" in swagger([LIST], {})["paths"]["/things"]["get"]["produces"]
+
+
+def test_calls_name_their_action_and_kind():
+    get = swagger([READ], {})["paths"]["/things/{name}"]["get"]
+    assert get["x-kubernetes-action"] == "get"
+    assert get["x-kubernetes-group-version-kind"] == {"group": "", "kind": "Thing", "version": "v1"}

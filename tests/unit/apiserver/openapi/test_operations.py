@@ -1,0 +1,66 @@
+"""Names and shapes of calls."""
+
+import pytest
+
+from steersman.apiserver.openapi.operations import discovery_operations, prefix_of, resource_operations, tag_of
+from steersman.schema.resources import table
+
+
+def no_definition(_group: str, _version: str, _kind: str) -> str:
+    return ""
+
+
+def operations(group: str, version: str, name: str) -> dict:
+    resource = table().get(group, version, name)
+    assert resource is not None
+    return {o.operation_id: o for o in resource_operations(resource, no_definition)}
+
+
+@pytest.mark.parametrize(
+    ("group", "prefix", "tag"),
+    [
+        ("", "CoreV1", "core_v1"),
+        ("apps", "AppsV1", "apps_v1"),
+        ("rbac.authorization.k8s.io", "RbacAuthorizationV1", "rbacAuthorization_v1"),
+        ("flowcontrol.apiserver.k8s.io", "FlowcontrolApiserverV1", "flowcontrolApiserver_v1"),
+    ],
+)
+def test_groups_have_names_of_their_own(group, prefix, tag):
+    assert (prefix_of(group, "v1"), tag_of(group, "v1")) == (prefix, tag)
+
+
+def test_a_namespaced_resource_is_listed_in_one_namespace_and_in_all():
+    found = operations("apps", "v1", "deployments")
+    assert found["listAppsV1NamespacedDeployment"].path == "/apis/apps/v1/namespaces/{namespace}/deployments"
+    assert found["listAppsV1DeploymentForAllNamespaces"].path == "/apis/apps/v1/deployments"
+
+
+def test_a_cluster_scoped_resource_is_listed_once():
+    assert "listCoreV1Node" in operations("", "v1", "nodes")
+
+
+def test_subresources_of_another_kind_are_about_that_kind():
+    assert operations("apps", "v1", "deployments")["readAppsV1NamespacedDeploymentScale"].gvk == (
+        "autoscaling",
+        "v1",
+        "Scale",
+    )
+
+
+def test_a_proxy_takes_every_method_with_and_without_a_path():
+    found = [i for i in operations("", "v1", "services") if "Proxy" in i]
+    assert len(found) == 14
+
+
+def test_logs_are_text():
+    assert operations("", "v1", "pods")["readCoreV1NamespacedPodLog"].answer == "string"
+
+
+def test_a_review_can_only_be_created():
+    assert list(operations("authentication.k8s.io", "v1", "tokenreviews")) == ["createAuthenticationV1TokenReview"]
+
+
+def test_each_group_and_version_has_its_documents():
+    ids = [o.operation_id for o in discovery_operations([("", "v1"), ("autoscaling", "v2"), ("autoscaling", "v1")])]
+    assert ids.count("getAutoscalingAPIGroup") == 1
+    assert {"getCoreV1APIResources", "getAutoscalingV1APIResources", "getAutoscalingV2APIResources"} <= set(ids)

@@ -1,0 +1,32 @@
+"""The writer of definitions refuses to go on when it is refused."""
+
+import msgspec
+import pytest
+
+from steersman.apimachinery.errors import StatusError
+from steersman.controlplane.definitions import LoopbackDefinitionWriter
+from steersman.testing import InProcessAPIServer
+
+PATH = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+
+
+async def test_a_refused_write_is_told():
+    async with InProcessAPIServer() as server:
+        writer = LoopbackDefinitionWriter(server.core.client)
+        with pytest.raises(StatusError) as refused:
+            await writer.put_status({"metadata": {"name": "none.example.com"}, "spec": {}})
+    assert refused.value.code >= 400
+
+
+async def test_the_status_is_owned_by_the_server():
+    names = {"plural": "shirts", "kind": "Shirt"}
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {"type": "object"}}}
+    spec = {"group": "example.com", "scope": "Cluster", "names": names, "versions": [version]}
+    async with InProcessAPIServer() as server:
+        body = {"metadata": {"name": "shirts.example.com"}, "spec": spec}
+        await server.request("POST", PATH, body=msgspec.json.encode(body))
+        tree = (await server.request("GET", f"{PATH}/shirts.example.com")).json()
+        await LoopbackDefinitionWriter(server.core.client).put_status(tree | {"status": {"storedVersions": ["v1"]}})
+        tree = (await server.request("GET", f"{PATH}/shirts.example.com")).json()
+    owners = {(entry["manager"], entry.get("subresource")) for entry in tree["metadata"]["managedFields"]}
+    assert ("kube-apiserver", "status") in owners
