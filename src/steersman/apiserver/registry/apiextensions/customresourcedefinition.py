@@ -16,6 +16,7 @@ class CustomResourceDefinitionStrategy(Strategy):
     group_resource = "customresourcedefinitions.apiextensions.k8s.io"
     has_generation = True
     allow_unconditional_update = False
+    delete_finalizers = ("customresourcecleanup.apiextensions.k8s.io",)
 
     def default(self, obj: Tree, version: str) -> None:
         spec = obj.setdefault("spec", {})
