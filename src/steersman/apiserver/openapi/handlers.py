@@ -70,7 +70,7 @@ class OpenAPIHandlers:
             return Response(406, content_type=b"")
         return await self._serve(request, "", form)
 
-    async def v3_index(self, request: Request) -> Response:  # noqa: ARG002 — every handler takes the request
+    async def v3_index(self, request: Request) -> Response:
         """``GET /openapi/v3``: the documents with their hashes. It is JSON that says it is text, as upstream's."""
         paths = {
             path: {"serverRelativeURL": f"/openapi/v3/{path}?hash={self._builder.fingerprint(path)}"}
