@@ -44,6 +44,8 @@ class RequestContext(msgspec.Struct):
     #: The server's time at which the request is served; every stamp in one write is this one.
     now: datetime
     namespace: str = ""
+    #: The object's name as the path has it; empty when the path is a collection's.
+    path_name: str = ""
     #: Version that the client speaks (``v1``), of the group of the resource.
     version: str = ""
     subresource: str = ""

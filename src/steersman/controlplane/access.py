@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from steersman.apiserver.authn.bearer import BearerToken, WebSocketToken
@@ -11,7 +12,9 @@ from steersman.apiserver.authn.issuing import TokenIssuer
 from steersman.apiserver.authn.service_account import ServiceAccountTokens
 from steersman.apiserver.authn.static_token import StaticTokens, TokenFileError, read_token_file
 from steersman.apiserver.authn.union import Union
+from steersman.apiserver.authz.escalation import EscalationGuard
 from steersman.apiserver.authz.modes import AlwaysAllow, AlwaysDeny, Chain, PrivilegedGroups
+from steersman.apiserver.authz.policy import GROUP
 from steersman.apiserver.authz.rbac import RBAC
 from steersman.apiserver.authz.rbac_index import RBACIndex
 from steersman.apiserver.registry.rbac.following import follow_rbac
@@ -20,9 +23,12 @@ from steersman.controlplane.bound_objects import StoredObjects
 from steersman.controlplane.options import OptionError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from steersman.apiserver.authn.interface import RequestAuthenticator, TokenAuthenticator
     from steersman.apiserver.authz.interface import Authorizer, RuleResolver
     from steersman.apiserver.registry.registry import Registry
+    from steersman.apiserver.registry.strategy import Strategy
     from steersman.apiserver.registry.watch_cache import WatchCache
     from steersman.asynckit.clock import Clock
     from steersman.controlplane.options import APIServerOptions
@@ -86,7 +92,9 @@ class Authorization:
             )
         self._index: Final = RBACIndex()
         self._caches: Final[list[WatchCache]] = []
-        self.rbac: Final = RBAC(self._index) if "RBAC" in modes else None
+        #: What roles say is asked for even where it does not decide: nobody may grant more than he holds.
+        self.rbac: Final = RBAC(self._index)
+        self.uses_rbac: Final = "RBAC" in modes
         authorizers: list[Authorizer] = [PrivilegedGroups()]
         resolvers: list[RuleResolver] = []
         for mode in modes:
@@ -95,6 +103,7 @@ class Authorization:
                 authorizers.append(made)
                 resolvers.append(made)
         self.authorizer: Final = Chain(authorizers, resolvers=resolvers)
+        self._guard: Final = EscalationGuard(self.authorizer, self.rbac)
 
     def _make(self, mode: str) -> AlwaysAllow | AlwaysDeny | RBAC | None:
         if mode == "AlwaysAllow":
@@ -103,12 +112,33 @@ class Authorization:
             return AlwaysDeny()
         return self.rbac if mode == "RBAC" else None
 
+    def strategies(self) -> dict[str, Callable[[], Strategy]]:
+        """Of roles and bindings, which nobody may use to reach further; by group resource."""
+        return {
+            f"{plural}.{GROUP}": partial(_guarded, plural, self._guard)
+            for plural in ("roles", "clusterroles", "rolebindings", "clusterrolebindings")
+        }
+
     def follow(self, registry: Registry) -> None:
         """Decide by what is stored there, from now on."""
-        if self.rbac is not None:
-            self._caches.extend(follow_rbac(self._index, registry))
+        self._caches.extend(follow_rbac(self._index, registry))
 
     async def ready(self) -> None:
         """Return when all that is stored is known. Raises 429 when that takes too long."""
         for cache in self._caches:
             await cache.ready()
+
+
+def _guarded(plural: str, guard: EscalationGuard) -> Strategy:
+    from steersman.apiserver.registry.rbac.clusterrole import ClusterRoleStrategy  # noqa: PLC0415 — when asked for
+    from steersman.apiserver.registry.rbac.clusterrolebinding import ClusterRoleBindingStrategy  # noqa: PLC0415
+    from steersman.apiserver.registry.rbac.role import RoleStrategy  # noqa: PLC0415
+    from steersman.apiserver.registry.rbac.rolebinding import RoleBindingStrategy  # noqa: PLC0415
+
+    strategies: dict[str, Callable[[EscalationGuard], Strategy]] = {
+        "roles": RoleStrategy,
+        "clusterroles": ClusterRoleStrategy,
+        "rolebindings": RoleBindingStrategy,
+        "clusterrolebindings": ClusterRoleBindingStrategy,
+    }
+    return strategies[plural](guard)

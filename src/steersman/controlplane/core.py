@@ -62,7 +62,9 @@ class ServerCore:
         #: Of service account tokens.
         self.keys = keys or ServiceAccountKeys(None)
         authentication = Authentication(options, keys=self.keys, clock=clock, loopback_token=token)
-        self.resources = Resources(options, store, clock=clock, authorizer=authorizer, authentication=authentication)
+        self.resources = Resources(
+            options, store, clock=clock, authorization=self._authorization, authentication=authentication
+        )
         self._authorization.follow(self.resources.registry)
         authentication.follow(self.resources.registry)
         chain_options = ChainOptions(
@@ -109,7 +111,7 @@ class ServerCore:
 
         async def roles() -> None:
             await self._authorization.ready()
-            if self._authorization.rbac is not None:
+            if self._authorization.uses_rbac:
                 await bootstrap_roles(client)
 
         return [

@@ -19,10 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from steersman.apiserver.admission.interface import Plugin
-    from steersman.apiserver.authz.modes import Chain
     from steersman.apiserver.registry.strategy import Strategy
     from steersman.asynckit.clock import Clock
-    from steersman.controlplane.access import Authentication
+    from steersman.controlplane.access import Authentication, Authorization
     from steersman.controlplane.options import APIServerOptions
     from steersman.storage.store import Store
 
@@ -39,10 +38,11 @@ class Resources:
         store: Store,
         *,
         clock: Clock,
-        authorizer: Chain,
+        authorization: Authorization,
         authentication: Authentication,
     ) -> None:
         """Raises ``OptionError``."""
+        authorizer = authorization.authorizer
         self._tasks = Supervisor("registry")
         dice = Random()  # noqa: S311 — names and choices that others may guess
         self.registry = Registry(
@@ -50,7 +50,7 @@ class Resources:
             clock=clock,
             tasks=self._tasks,
             dice=dice,
-            strategies=_strategies(options, store, dice),
+            strategies={**_strategies(options, store, dice), **authorization.strategies()},
             min_request_timeout_seconds=options.min_request_timeout_seconds,
         )
         self.admission = AdmissionChain(_plugins(options, self.registry, dice))

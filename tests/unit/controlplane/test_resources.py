@@ -2,9 +2,8 @@
 
 import pytest
 
-from steersman.apiserver.authz.modes import AlwaysAllow, Chain
 from steersman.asynckit.clock import RealClock
-from steersman.controlplane.access import Authentication
+from steersman.controlplane.access import Authentication, Authorization
 from steersman.controlplane.options import APIServerOptions, OptionError
 from steersman.controlplane.resources import Resources
 from steersman.controlplane.service_account_keys import ServiceAccountKeys
@@ -16,7 +15,7 @@ def build(options: APIServerOptions) -> Resources:
     keys = ServiceAccountKeys(None)
     authentication = Authentication(options, keys=keys, clock=clock, loopback_token="t")
     store = MemoryStore(clock=clock)
-    return Resources(options, store, clock=clock, authorizer=Chain([AlwaysAllow()]), authentication=authentication)
+    return Resources(options, store, clock=clock, authorization=Authorization(options), authentication=authentication)
 
 
 async def test_services_get_their_allocator():

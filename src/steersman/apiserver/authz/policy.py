@@ -67,7 +67,7 @@ class PolicyRule(msgspec.Struct, frozen=True, rename="camel", dict=True):
 
 
 def _quoted(values: Iterable[str]) -> str:
-    return ", ".join(quote(value) for value in values)
+    return " ".join(quote(value) for value in values)
 
 
 class RoleRef(msgspec.Struct, frozen=True, rename="camel"):

@@ -100,6 +100,7 @@ class Target:
             user=request.user,
             now=self.served.clock.now(),
             namespace=request.info.namespace if self._namespaced else "",
+            path_name=request.info.name,
             version=self._version,
             subresource=self.subresource,
             dry_run=options.dry_run,
@@ -154,6 +155,9 @@ class Target:
     def own(self, ctx: RequestContext, tree: Tree, old: Tree | None) -> None:
         """Say who owns what (``managedFields``) after a write of ``tree``, in the client's version, over ``old``."""
         if self.struct is None:
+            return
+        if not self.served.strategy.keeps_owners:
+            tree["metadata"].pop("managedFields", None)
             return
         own_update(
             None if old is None else self.live(old),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from steersman.apimachinery import field, names
 from steersman.apimachinery.field import Path
 from steersman.apiserver.registry import columns
+from steersman.apiserver.registry.rbac.guarding import check_binding
 from steersman.apiserver.registry.strategy import Column, Strategy, Tree
 from steersman.apiserver.registry.validation import check_all
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from steersman.apimachinery.field import FieldError
+    from steersman.apiserver.authz.escalation import EscalationGuard
     from steersman.apiserver.request import RequestContext
 
 GROUP: Final = "rbac.authorization.k8s.io"
@@ -38,6 +40,18 @@ class BindingStrategy(Strategy):
         Column("Groups", priority=1),
         Column("ServiceAccounts", priority=1),
     )
+
+    def __init__(self, guard: EscalationGuard | None = None) -> None:
+        """``guard`` looks at what a write would grant."""
+        self._guard = guard
+
+    def prepare_for_create(self, ctx: RequestContext, obj: Tree) -> None:
+        if self._guard is not None:
+            check_binding(self._guard, ctx, obj, None)
+
+    def prepare_for_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
+        if self._guard is not None:
+            check_binding(self._guard, ctx, obj, old)
 
     def name_errors(self, name: str, *, prefix: bool = False) -> Sequence[str]:
         return names.name_is_path_segment(name, prefix=prefix)

@@ -1,0 +1,83 @@
+"""What somebody holds against what is to be granted."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from steersman.apiserver.authz.covering import compacted, uncovered
+from steersman.apiserver.authz.policy import PolicyRule
+
+
+def rule(verbs, resources, groups=("",), names=()):
+    return PolicyRule(tuple(verbs.split()), groups, tuple(resources.split()), tuple(names))
+
+
+HELD = [
+    rule("get", "configmaps"),
+    rule("list", "configmaps secrets"),
+    rule("get", "*", ("apps",)),
+    rule("*", "jobs", ("batch",)),
+    rule("update", "*/scale", ("apps",)),
+    rule("delete", "pods", names=("a", "b")),
+    PolicyRule(("get",), non_resource_urls=("/livez/*",)),
+]
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        rule("get list", "configmaps"),
+        rule("get", "configmaps", names=("x",)),
+        rule("get", "deployments/scale", ("apps",)),
+        rule("update", "deployments/scale", ("apps",)),
+        rule("fly *", "jobs", ("batch",)),
+        rule("delete", "pods", names=("a",)),
+        PolicyRule(("get",), non_resource_urls=("/livez/ping", "/livez/*")),
+        rule("get", ""),
+    ],
+)
+def test_rights_add_up_over_rules(wanted):
+    assert uncovered(HELD, [wanted]) == []
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        rule("get", "jobs/status", ("batch",)),
+        rule("get", "jobs", ("*",)),
+        rule("*", "configmaps"),
+        rule("get", "*"),
+        rule("delete", "pods"),
+        rule("delete", "pods", names=("c",)),
+        rule("update", "deployments", ("apps",)),
+        PolicyRule(("get",), non_resource_urls=("/livez",)),
+        PolicyRule(("post",), non_resource_urls=("/livez/x",)),
+    ],
+)
+def test_a_star_is_covered_by_a_star_only_and_all_by_all(wanted):
+    assert uncovered(HELD, [wanted]) == [wanted]
+
+
+def test_only_what_is_missing_is_told():
+    assert uncovered(HELD, [rule("get list", "configmaps secrets")]) == [rule("get", "secrets")]
+
+
+def test_permissions_on_one_thing_are_told_together():
+    single = uncovered(
+        [], [rule("get list", "pods secrets", names=("a",)), PolicyRule(("get",), non_resource_urls=("/x",))]
+    )
+    assert [str(each) for each in compacted(single)] == [
+        '{NonResourceURLs:["/x"], Verbs:["get"]}',
+        '{APIGroups:[""], Resources:["pods"], ResourceNames:["a"], Verbs:["get" "list"]}',
+        '{APIGroups:[""], Resources:["secrets"], ResourceNames:["a"], Verbs:["get" "list"]}',
+    ]
+
+
+WORDS = st.lists(st.sampled_from(["a", "b", "a/s", "*"]), min_size=1, max_size=3, unique=True).map(" ".join)
+RULES = st.lists(st.builds(rule, st.sampled_from(["get", "get list", "*"]), WORDS), max_size=4)
+
+
+@given(RULES, RULES)
+def test_everybody_holds_what_he_holds_and_what_is_missing_covers_the_rest(held, wanted):
+    assert uncovered(held, held) == []
+    assert uncovered([*held, *uncovered(held, wanted)], wanted) == []

@@ -1,0 +1,95 @@
+"""Nobody grants what he does not hold."""
+
+import pytest
+
+from steersman.apimachinery.errors import StatusError
+from steersman.apiserver.authz.escalation import EscalationGuard
+from steersman.apiserver.authz.policy import PolicyRule, RoleRef
+from steersman.apiserver.authz.rbac import RBAC
+from steersman.apiserver.authz.rbac_index import RBACIndex
+from steersman.apiserver.request import UserInfo
+
+from .rules import bind, role, rule, user
+
+ALICE = UserInfo("alice", ("system:authenticated",))
+ADMIN = UserInfo("root", ("system:masters",))
+SECRETS = (PolicyRule(("get",), ("",), ("secrets",)),)
+PODS = (PolicyRule(("get",), ("",), ("pods",)),)
+
+
+@pytest.fixture
+def index():
+    index = RBACIndex()
+    role(index, "r", rule("get", "pods"), namespace="ns")
+    bind(index, "r", user("alice"), namespace="ns")
+    return index
+
+
+@pytest.fixture
+def guard(index):
+    rbac = RBAC(index)
+    return EscalationGuard(rbac, rbac)
+
+
+def write_role(guard, who, rules, *, path_name="", **more):
+    guard.check_role(who, rules, kind="Role", namespace="ns", name="new", path_name=path_name, **more)
+
+
+def test_what_is_held_may_be_granted(guard):
+    write_role(guard, ALICE, PODS)
+    write_role(guard, ADMIN, SECRETS)
+
+
+def test_what_is_not_held_is_told(guard):
+    with pytest.raises(StatusError) as refused:
+        write_role(guard, ALICE, SECRETS)
+    assert refused.value.code == 403
+    assert refused.value.message == (
+        'roles.rbac.authorization.k8s.io "new" is forbidden: user "alice" (groups=["system:authenticated"])'
+        " is attempting to grant RBAC permissions not currently held:\n"
+        '{APIGroups:[""], Resources:["secrets"], Verbs:["get"]}'
+    )
+
+
+def test_bindings_without_their_role_are_told_too(guard, index):
+    bind(index, "x", user("alice"), namespace="ns", to="gone")
+    with pytest.raises(StatusError, match='resolution errors: .*"gone" not found'):
+        write_role(guard, ALICE, SECRETS)
+
+
+def test_who_may_escalate_a_role_by_name_may_not_make_it(guard, index):
+    role(index, "e", rule("escalate", "roles", groups="rbac.authorization.k8s.io", names="new"), namespace="ns")
+    bind(index, "e", user("alice"), namespace="ns")
+    write_role(guard, ALICE, SECRETS, path_name="new")
+    with pytest.raises(StatusError):
+        write_role(guard, ALICE, SECRETS)
+
+
+def test_aggregating_takes_everything(guard, index):
+    with pytest.raises(StatusError, match="must have cluster-admin privileges to use the aggregationRule"):
+        write_role(guard, ALICE, PODS, aggregates=True)
+    role(index, "all", rule("*", "*", groups="*"), {"verbs": ["*"], "nonResourceURLs": ["*"]})
+    bind(index, "all", user("alice"))
+    write_role(guard, ALICE, PODS, aggregates=True)
+
+
+def write_binding(guard, who, ref):
+    guard.check_binding(who, ref, kind="RoleBinding", namespace="ns", name="b")
+
+
+def test_a_role_is_given_by_who_holds_it_or_may_bind_it(guard, index):
+    role(index, "strong", rule("get", "secrets"))
+    ref = RoleRef("ClusterRole", "strong")
+    write_binding(guard, ADMIN, ref)
+    with pytest.raises(StatusError, match='rolebindings.rbac.authorization.k8s.io "b" is forbidden'):
+        write_binding(guard, ALICE, ref)
+    role(index, "b", rule("bind", "clusterroles", groups="rbac.authorization.k8s.io", names="strong"), namespace="ns")
+    bind(index, "b", user("alice"), namespace="ns")
+    write_binding(guard, ALICE, ref)
+    write_binding(guard, ALICE, RoleRef("Role", "r"))
+
+
+def test_a_role_that_is_not_there_cannot_be_given(guard):
+    with pytest.raises(StatusError) as refused:
+        write_binding(guard, ALICE, RoleRef("Role", "none"))
+    assert (refused.value.code, refused.value.message) == (404, 'role.rbac.authorization.k8s.io "none" not found')
