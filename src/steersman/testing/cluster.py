@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import select
 import shutil
@@ -11,7 +12,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Self
+from typing import IO, TYPE_CHECKING, Final, Self
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 _START_SECONDS: Final = 30.0
 _STOP_SECONDS: Final = 15.0
+_READY: Final = re.compile(rb" is ready at (\S+) .*\nexport KUBECONFIG=(.*)\n")
 
 
 class ControlPlaneError(RuntimeError):
@@ -32,31 +34,35 @@ class ControlPlane:
     """
 
     def __init__(self, *, arguments: Sequence[str] = (), ephemeral: bool = True, data_dir: Path | None = None) -> None:
-        """``arguments`` are further flags of ``steersman apiserver``. A given ``data_dir`` is kept afterwards."""
+        """``arguments`` are further flags of ``steersman apiserver``.
+
+        An ``ephemeral`` control plane keeps its objects in memory, another one in ``data_dir``, which stays afterwards,
+        or without one in a temporary folder.
+        """
         self._arguments = list(arguments)
         self._ephemeral = ephemeral
-        self._kept = data_dir
-        self._process: subprocess.Popen[str] | None = None
+        self._data_dir = data_dir
+        self._temporary: Path | None = None
+        self._process: subprocess.Popen[bytes] | None = None
         self._pipe: int | None = None
+        self._log: IO[bytes] | None = None
         #: A bearer token whose user may do everything.
         self.token: str = secrets.token_urlsafe(24)
-        self.directory: Path
         self.url: str
+        #: File with a kubeconfig of the admin, who has a client certificate.
+        self.kubeconfig: Path
 
     @property
     def ca(self) -> Path:
         """File with the CA that signed the server's certificate."""
-        return self.directory / "data" / "pki" / "ca.crt"
-
-    @property
-    def kubeconfig(self) -> Path:
-        """File with a kubeconfig of the admin, who has a client certificate."""
-        return self.directory / "data" / "admin.kubeconfig"
+        return self.kubeconfig.parent / "pki" / "ca.crt"
 
     @property
     def log(self) -> str:
-        """What the process has logged."""
-        return (self.directory / "log").read_text(errors="replace")
+        """What the process has logged so far; empty when it is stopped."""
+        if self._log is None:
+            return ""
+        return os.pread(self._log.fileno(), os.fstat(self._log.fileno()).st_size, 0).decode(errors="replace")
 
     @property
     def pid(self) -> int:
@@ -66,76 +72,98 @@ class ControlPlane:
 
     def start(self) -> Self:
         """Returns when the control plane is ready. Raises ``ControlPlaneError``."""
-        self.directory = self._kept or Path(tempfile.mkdtemp(prefix="steersman-test-"))
-        self.directory.mkdir(parents=True, exist_ok=True)
-        tokens = self.directory / "tokens.csv"
-        tokens.touch(mode=0o600)
-        tokens.write_text(f'{self.token},admin,admin-uid,"system:masters"\n')
-        reader, self._pipe = os.pipe()
+        if self._log is None:
+            # Without a name, so that it goes with whoever has it open.
+            self._log = tempfile.TemporaryFile()  # noqa: SIM115 — open until ``stop``
+        parent_pipe, self._pipe = os.pipe()
+        tokens = self._token_pipe()
         command = [
             *(sys.executable, "-m", "steersman", "apiserver", "--port=0"),
-            f"--data-dir={self.directory / 'data'}",
-            f"--token-auth-file={tokens}",
-            f"--parent-pipe={reader}",
-            *(["--ephemeral"] if self._ephemeral else []),
+            *self._storage_flags(),
+            f"--token-auth-file=/dev/fd/{tokens}",
+            f"--parent-pipe={parent_pipe}",
             *self._arguments,
         ]
         try:
-            with (self.directory / "log").open("a") as log:
-                self._process = subprocess.Popen(  # noqa: S603 — ourselves
-                    command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, text=True, pass_fds=[reader]
-                )
+            self._process = subprocess.Popen(  # noqa: S603 — ourselves
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=self._log,
+                pass_fds=[parent_pipe, tokens],
+            )
         finally:
-            os.close(reader)
+            os.close(parent_pipe)
+            os.close(tokens)
         try:
-            self.url = self._wait_until_ready()
+            self._wait_until_ready()
         except BaseException:
             self.stop()
             raise
         return self
 
-    def _wait_until_ready(self) -> str:
-        """The URL, which the process tells when it is ready."""
+    def _token_pipe(self) -> int:
+        """A pipe that holds the token file: it leaves nothing behind, and nobody else can read it."""
+        reader, writer = os.pipe()
+        os.write(writer, f'{self.token},admin,admin-uid,"system:masters"\n'.encode())
+        os.close(writer)
+        return reader
+
+    def _storage_flags(self) -> list[str]:
+        if self._ephemeral and self._data_dir is None:
+            return ["--ephemeral"]
+        if self._data_dir is None and self._temporary is None:
+            self._temporary = Path(tempfile.mkdtemp(prefix="steersman-test-"))
+        return [f"--data-dir={self._data_dir or self._temporary}", *(["--ephemeral"] if self._ephemeral else [])]
+
+    def _wait_until_ready(self) -> None:
+        """Until the process has told the URL and the kubeconfig, which it does when it is ready."""
         assert self._process is not None
         assert self._process.stdout is not None
+        output = self._process.stdout.fileno()
         deadline = time.monotonic() + _START_SECONDS
-        while (left := deadline - time.monotonic()) > 0:
-            if not select.select([self._process.stdout], [], [], left)[0]:
-                break
-            line = self._process.stdout.readline()
-            if not line:
+        said = b""
+        while (ready := _READY.search(said)) is None:
+            left = deadline - time.monotonic()
+            if left <= 0 or not select.select([output], [], [], left)[0]:
+                raise ControlPlaneError(f"the control plane was not ready within {_START_SECONDS:.0f} s:\n{self.log}")
+            piece = os.read(output, 4096)
+            if not piece:
                 raise ControlPlaneError(f"the control plane ended while it started:\n{self.log}")
-            _, found, rest = line.partition(" is ready at ")
-            if found:
-                return rest.split()[0]
-        raise ControlPlaneError(f"the control plane was not ready within {_START_SECONDS:.0f} s:\n{self.log}")
+            said += piece
+        self.url, self.kubeconfig = ready[1].decode(), Path(os.fsdecode(ready[2]))
 
     def stop(self) -> None:
         """Stop the process and remove its files. Idempotent."""
-        process, self._process = self._process, None
-        if process is not None:
-            process.terminate()
-            try:
-                process.wait(_STOP_SECONDS)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-            if process.stdout is not None:
-                process.stdout.close()
-        if self._pipe is not None:
-            os.close(self._pipe)
-            self._pipe = None
-        if self._kept is None:
-            shutil.rmtree(self.directory, ignore_errors=True)
+        if self._process is not None:
+            self._process.terminate()
+            self._end(_STOP_SECONDS)
+        if self._temporary is not None:
+            shutil.rmtree(self._temporary, ignore_errors=True)
+            self._temporary = None
+        if self._log is not None:
+            self._log.close()
+            self._log = None
 
     def kill(self) -> None:
         """End the process as a crash would, and keep its files; ``start`` may follow."""
         assert self._process is not None
         self._process.kill()
-        self._process.wait()
-        self._kept, kept = self.directory, self._kept
-        self.stop()
-        self._kept = kept
+        self._end(None)
+
+    def _end(self, patience_seconds: float | None) -> None:
+        process, self._process = self._process, None
+        assert process is not None
+        try:
+            process.wait(patience_seconds)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        if process.stdout is not None:
+            process.stdout.close()
+        if self._pipe is not None:
+            os.close(self._pipe)
+            self._pipe = None
 
     def __enter__(self) -> Self:
         return self.start()

@@ -31,8 +31,15 @@ def test_it_is_ready_when_entered_and_gone_when_left():
     with ControlPlane() as cluster:
         assert get(cluster, "/readyz") == b"ok"
         assert cluster.kubeconfig.exists()
-        pid, directory = cluster.pid, cluster.directory
+        pid, directory = cluster.pid, cluster.kubeconfig.parent
     assert gone(pid)
+    assert not directory.exists()
+
+
+def test_objects_on_disk_go_with_it_too():
+    with ControlPlane(ephemeral=False) as cluster:
+        assert (cluster.kubeconfig.parent / "state.db").exists()
+        directory = cluster.kubeconfig.parent
     assert not directory.exists()
 
 
@@ -51,7 +58,8 @@ def test_a_start_that_fails_tells_why():
         ControlPlane(arguments=["--nonsense"]).start()
 
 
-def test_it_ends_with_the_process_that_started_it():
+def test_it_ends_with_the_process_that_started_it_and_leaves_nothing(tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
     code = "from steersman.testing import ControlPlane; import sys; print(ControlPlane().start().pid, flush=True); sys.stdin.read()"
     with subprocess.Popen(
         [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -61,3 +69,4 @@ def test_it_ends_with_the_process_that_started_it():
     ended, _, _ = select.select([child], [], [], 20)
     os.close(child)
     assert ended
+    assert list(tmp_path.iterdir()) == []
