@@ -1,61 +1,23 @@
-"""A resource in one of its versions."""
+"""A resource in one version."""
 
 from __future__ import annotations
 
 import json
-from typing import Any
 
-from tests.unit.apiserver.writing import CONFIG_MAPS, Server
+import pytest
 
-from steersman.apiserver.registry.served import ServedResource
-
-
-async def served_as_it_is_stored(server: Server) -> Any:
-    served = server.registry.get("", "v1", "configmaps")
-    await served.cache.ready()
-    return served
+from tests.unit.apiserver.reading import World
 
 
-async def test_bytes_and_tree_are_the_same_whole_object():
-    async with Server() as server:
-        made = await server.make(CONFIG_MAPS, data={"k": "v"})
-        served = await served_as_it_is_stored(server)
-        entry = served.cache.get(served.cache.key("default", "a"))
-        assert json.loads(served.object_bytes(entry)) == served.tree(entry) == made
+@pytest.mark.parametrize("from_storage", [None, lambda tree: {**tree, "apiVersion": "v2", "data": {"new": "form"}}])
+async def test_bytes_and_trees_are_the_same_object(from_storage):
+    world = World(from_storage=from_storage)
+    await world.put("a", data={"old": "form"})
+    await world.cache.ready()
+    entry = world.cache.snapshot()[0]
+    assert json.loads(world.served.object_bytes(entry)) == world.served.tree(entry)
 
 
-async def test_objects_begin_with_kind_and_version():
-    async with Server() as server:
-        await server.make(CONFIG_MAPS)
-        served = await served_as_it_is_stored(server)
-        entry = served.cache.get(served.cache.key("default", "a"))
-        assert served.object_bytes(entry).startswith(b'{"kind":"ConfigMap","apiVersion":"v1","metadata":{')
-
-
-async def test_another_version_is_made_anew_each_time():
-    async with Server() as server:
-        await server.make(CONFIG_MAPS, data={"k": "v"})
-        stored = await served_as_it_is_stored(server)
-
-        def shout(tree: Any) -> Any:
-            tree["data"]["k"] += "!"
-            return tree
-
-        other = ServedResource(
-            stored.resource,
-            storage=stored.storage,
-            cache=stored.cache,
-            strategy=stored.strategy,
-            struct=None,
-            from_storage=shout,
-        )
-        entry = stored.cache.get(stored.cache.key("default", "a"))
-        assert [json.loads(other.object_bytes(entry))["data"], other.tree(entry)["data"]] == [{"k": "v!"}] * 2
-
-
-async def test_a_list_is_named_after_the_kind_unless_it_says_otherwise():
-    async with Server() as server:
-        stored = await served_as_it_is_stored(server)
-        parts = {"storage": stored.storage, "cache": stored.cache, "strategy": stored.strategy, "struct": None}
-        assert ServedResource(stored.resource, **parts).list_kind == "ConfigMapList"
-        assert ServedResource(stored.resource, list_kind="Maps", **parts).list_kind == "Maps"
+async def test_lists_are_named_after_the_kind_unless_told_otherwise():
+    assert World().served.list_kind == "ConfigMapList"
+    assert World(list_kind="Maps").served.list_kind == "Maps"
