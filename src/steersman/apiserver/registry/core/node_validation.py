@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery import field, names
 from steersman.apimachinery.addresses import check_cidr, check_cidr_loosely, parse_cidr
+from steersman.apiserver.registry.go_form import go_form
 from steersman.apiserver.registry.podspec.validate_placement import TAINT_EFFECTS
 from steersman.apiserver.registry.podspec.validate_resources import check_amount
 from steersman.apiserver.registry.validation import check_all, validate_qualified_name
@@ -32,7 +33,9 @@ def validate_node_update(node: Tree, old: Tree) -> list[FieldError]:
     seen: list[Tree] = []
     for position, address in enumerate((node.get("status") or {}).get("addresses") or ()):
         if address in seen:
-            errors.append(field.duplicate(field.Path("status", "addresses").index(position), address))
+            errors.append(
+                field.duplicate(field.Path("status", "addresses").index(position), go_form("NodeAddress", address))
+            )
         seen.append(address)
     spec, before = node.get("spec") or {}, old.get("spec") or {}
     if before.get("podCIDRs") and spec.get("podCIDRs") != before["podCIDRs"]:
@@ -62,7 +65,7 @@ def _taints(node: Tree) -> Iterator[FieldError]:
             yield field.not_supported(here.child("effect"), effect, TAINT_EFFECTS)
         if (key, effect) in seen:
             detail = "taints must be unique by key and effect pair"
-            yield field.FieldError(field.ErrorType.DUPLICATE, here, value=taint, detail=detail)
+            yield field.FieldError(field.ErrorType.DUPLICATE, here, value=go_form("Taint", taint), detail=detail)
         seen.add((key, effect))
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 from steersman.apimachinery import field
 from steersman.apiserver.registry.core.pod_updates import MIRROR, rules_of, validate_annotation_changes
 from steersman.apiserver.registry.core.pod_validation import validate_pod
+from steersman.apiserver.registry.go_form import go_diff
 from steersman.apiserver.registry.podspec.resources import is_sidecar, qos_class
-from steersman.apiserver.registry.tree_diff import tree_diff
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -68,7 +68,7 @@ def validate_ephemeral_containers_update(pod: Tree, old: Tree) -> list[FieldErro
         if name not in now:
             errors.append(field.forbidden(_EPHEMERAL, f'existing ephemeral containers "{name}" may not be removed\n'))
         elif now[name] != container:
-            diff = tree_diff(container, now[name])
+            diff = go_diff("EphemeralContainer", container, now[name])
             detail = f'existing ephemeral containers "{name}" may not be changed\n{diff}'
             errors.append(field.forbidden(_EPHEMERAL, detail))
     return errors

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery import field, names
 from steersman.apiserver.registry.core.pod_validation import validate_pod
+from steersman.apiserver.registry.go_form import go_diff, go_form
 from steersman.apiserver.registry.podspec.rules import PodRules
 from steersman.apiserver.registry.podspec.validate import validate_pod_annotations
 from steersman.apiserver.registry.podspec.validate_placement import validate_tolerations
-from steersman.apiserver.registry.tree_diff import tree_diff
 from steersman.apiserver.registry.validation import check_all
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def validate_pod_update(pod: Tree, old: Tree) -> list[FieldError]:
     if before.get("schedulingGates"):
         errors += _check_narrowing(masked, before)
     if _without_none(masked) != _without_none(before):
-        detail = f"pod updates may not change fields other than {_MAY_CHANGE}\n{tree_diff(before, masked)}"
+        detail = f"pod updates may not change fields other than {_MAY_CHANGE}\n{go_diff('PodSpec', before, masked)}"
         errors.append(field.forbidden(_SPEC, detail))
     return errors
 
@@ -188,12 +188,12 @@ def _check_affinity(nodes: Tree | None, before: Tree | None) -> Iterator[FieldEr
     path = _SPEC.child("affinity", "nodeAffinity").child(*_TERMS)
     if len(terms) != len(old_terms):
         detail = "no additions/deletions to non-empty NodeSelectorTerms list are allowed"
-        yield field.invalid(path, [_go_term(term) for term in terms] or None, detail)
+        yield field.invalid(path, go_form("NodeSelectorTerm", list(terms)) or None, detail)
         return
     for position, (term, old_term) in enumerate(zip(terms, old_terms, strict=True)):
         if not _only_adds(term, old_term):
             detail = "only additions are allowed (no mutations or deletions)"
-            yield field.invalid(path.index(position), _go_term(term), detail)
+            yield field.invalid(path.index(position), go_form("NodeSelectorTerm", term), detail)
 
 
 def _terms_of(nodes: Tree | None) -> Sequence[Tree]:
@@ -210,15 +210,3 @@ def _only_adds(term: Tree, before: Tree) -> bool:
         for kind in kinds
         if (requirements := before.get(kind))
     )
-
-
-def _go_term(term: Tree) -> Tree:
-    """A term as Go shows it."""
-    shown: Tree = {}
-    for name in ("matchExpressions", "matchFields"):
-        requirements = term.get(name)
-        shown[name[0].upper() + name[1:]] = requirements and [
-            {"Key": one.get("key", ""), "Operator": one.get("operator", ""), "Values": one.get("values")}
-            for one in requirements
-        ]
-    return shown

@@ -67,7 +67,7 @@ def validate_quota_update(obj: Tree, old: Tree) -> list[FieldError]:
     errors = validate_quota(obj)
     new = (obj.get("spec") or {}).get("scopes") or []
     if set(new) != set((old.get("spec") or {}).get("scopes") or []):
-        errors.append(field.invalid(_SPEC.child("scopes"), new, FIELD_IS_IMMUTABLE))
+        errors.append(field.invalid(_SPEC.child("scopes"), new or None, FIELD_IS_IMMUTABLE))
     return errors
 
 

@@ -29,7 +29,7 @@ from steersman.apiserver.registry.entry import Layout
 from steersman.storage.store import Delete, Put
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from steersman.apimachinery.addresses import IPAddress, IPNetwork
     from steersman.apiserver.registry.allocation import Dice
@@ -75,9 +75,10 @@ class ServiceAllocator:
             return ops
         current = await self._store.get(NODE_PORTS_KEY)
         bitmap = PortBitmap.decode(self._ports, current.value if current else None)
-        self._take_node_ports(obj, bitmap)
+        any_port = self._chooser(ctx, bitmap)
+        self._take_node_ports(obj, bitmap, any_port)
         if needs_health_check_port(spec):
-            self._take_health_check_port(spec, bitmap)
+            self._take_health_check_port(spec, bitmap, any_port)
         return ops + _bitmap_ops(bitmap, current)
 
     async def for_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> list[Op]:
@@ -92,8 +93,9 @@ class ServiceAllocator:
             return ops
         current = await self._store.get(NODE_PORTS_KEY)
         bitmap = PortBitmap.decode(self._ports, current.value if current else None)
-        self._change_node_ports(obj, node_ports(before), bitmap)
-        self._change_health_check_port(obj, before, bitmap)
+        any_port = self._chooser(ctx, bitmap)
+        self._change_node_ports(obj, node_ports(before), bitmap, any_port)
+        self._change_health_check_port(obj, before, bitmap, any_port)
         return ops + _bitmap_ops(bitmap, current)
 
     async def for_delete(self, obj: Tree) -> list[Op]:
@@ -125,7 +127,11 @@ class ServiceAllocator:
                     continue
                 ip = await self._requested(obj, ips[position], ranges)
             else:
-                ip = await self._any_free([r for r in ranges if r.family == family])
+                of_family = [addresses for addresses in ranges if addresses.family == family]
+                if ctx.dry_run and of_family:
+                    ips[position:] = [str(of_family[0].network.network_address)]  # nothing is looked for
+                    continue
+                ip = await self._any_free(of_family)
                 ips[position:] = [str(ip)]
             ops.append(Put(f"{ADDRESS_PREFIX}{ip}", self._address_value(ctx, obj, ip), expected=0))
         if ips:
@@ -204,7 +210,11 @@ class ServiceAllocator:
 
     # -- ports ----------------------------------------------------------------------------------------------------------
 
-    def _take_node_ports(self, obj: Tree, bitmap: PortBitmap) -> None:
+    def _chooser(self, ctx: RequestContext, bitmap: PortBitmap) -> Callable[[], int]:
+        """What finds a free port; for a dry run any will do, and nothing is looked for."""
+        return (lambda: self._ports.first) if ctx.dry_run else (lambda: self._any_port(bitmap))
+
+    def _take_node_ports(self, obj: Tree, bitmap: PortBitmap, any_port: Callable[[], int]) -> None:
         """A node port for every port; ports of one number (of other protocols) share theirs."""
         spec = obj["spec"]
         by_port: dict[int, int] = {}
@@ -217,14 +227,14 @@ class ServiceAllocator:
             if shared is None:
                 asked = asked or _asked_for(number, spec["ports"])
                 port["nodePort"] = by_port[number] = (
-                    self._take_port(obj, bitmap, position, asked) if asked else self._any_port(bitmap)
+                    self._take_port(obj, bitmap, position, asked) if asked else any_port()
                 )
             elif not asked:
                 port["nodePort"] = shared
             elif asked != shared:
                 self._take_port(obj, bitmap, position, asked)
 
-    def _change_node_ports(self, obj: Tree, before: set[int], bitmap: PortBitmap) -> None:
+    def _change_node_ports(self, obj: Tree, before: set[int], bitmap: PortBitmap, any_port: Callable[[], int]) -> None:
         """As ``_take_node_ports``; what the service has already it may shift between its ports."""
         spec = obj["spec"]
         if may_have_node_ports(spec):
@@ -235,7 +245,7 @@ class ServiceAllocator:
                 if not asked and not needs_node_ports(spec):
                     continue
                 if not asked:
-                    port["nodePort"] = self._any_port(bitmap)
+                    port["nodePort"] = any_port()
                 elif asked not in own:
                     self._take_port(obj, bitmap, position, asked)
                 own.add(port["nodePort"])
@@ -258,21 +268,21 @@ class ServiceAllocator:
             raise internal_error("failed to allocate a nodePort: range is full")
         return port
 
-    def _take_health_check_port(self, spec: Tree, bitmap: PortBitmap) -> None:
+    def _take_health_check_port(self, spec: Tree, bitmap: PortBitmap, any_port: Callable[[], int]) -> None:
         asked = spec.get("healthCheckNodePort")
         if not asked:
-            spec["healthCheckNodePort"] = self._any_port(bitmap)
+            spec["healthCheckNodePort"] = any_port()
         elif fault := _port_fault(bitmap, asked):
             raise internal_error(f"failed to allocate requested HealthCheck NodePort {asked}: {fault}")
         else:
             bitmap.take(asked)
 
-    def _change_health_check_port(self, obj: Tree, old: Tree, bitmap: PortBitmap) -> None:
+    def _change_health_check_port(self, obj: Tree, old: Tree, bitmap: PortBitmap, any_port: Callable[[], int]) -> None:
         spec = obj["spec"]
         before = old.get("healthCheckNodePort") or 0
         if needs_health_check_port(spec):
             if not needs_health_check_port(old):
-                self._take_health_check_port(spec, bitmap)
+                self._take_health_check_port(spec, bitmap, any_port)
             elif (after := spec.get("healthCheckNodePort") or 0) != before:
                 detail = (
                     "cannot change healthCheckNodePort on loadBalancer service with externalTraffic=Local during update"

@@ -115,7 +115,7 @@ def drop_unneeded(spec: Tree, old: Tree) -> None:
         if cluster_ips(old) == cluster_ips(spec):
             spec.pop("clusterIP", None)
             spec.pop("clusterIPs", None)
-        for name in ("ipFamilies", "ipFamilyPolicy"):
+        for name in ("ipFamilies", "ipFamilyPolicy", "internalTrafficPolicy"):
             _drop_if_same(spec, old, name)
     if may_have_node_ports(old) and not may_have_node_ports(spec) and node_ports(spec) <= node_ports(old):
         for port in spec.get("ports") or ():

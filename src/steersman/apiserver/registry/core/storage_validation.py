@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery import field
 from steersman.apimachinery.quantity import Quantity, parse
+from steersman.apiserver.registry.go_form import go_diff, go_form
 from steersman.apiserver.registry.podspec import validate_sources as sources
 from steersman.apiserver.registry.podspec.validate_claims import (
     VOLUME_MODES,
@@ -216,17 +217,22 @@ def validate_volume_update(obj: Tree, old: Tree) -> list[FieldError]:
     if "csi" in source and before.get("csi") is not None and before["csi"].get("controllerExpandSecretRef") is None:
         source["csi"] = {k: v for k, v in source["csi"].items() if k != "controllerExpandSecretRef"}
     if source != {name: before[name] for name in _SOURCES if before.get(name) is not None}:
-        detail = "spec.persistentvolumesource is immutable after creation"
+        diff = go_diff("PersistentVolumeSource", before, source)
+        detail = f"spec.persistentvolumesource is immutable after creation\n{diff}"
         errors.append(field.forbidden(_SPEC.child("persistentvolumesource"), detail))
     errors += check_unchanged(spec.get("volumeMode"), before.get("volumeMode"), field.Path("volumeMode"))
     affinity = before.get("nodeAffinity")
     if affinity is not None and not _same_affinity(spec.get("nodeAffinity"), affinity):
         detail = f"{FIELD_IS_IMMUTABLE}, except for updating from beta label to GA"
-        errors.append(field.invalid("nodeAffinity", spec.get("nodeAffinity"), detail))
+        errors.append(field.invalid("nodeAffinity", _go_affinity(spec.get("nodeAffinity")), detail))
     if before.get("volumeAttributesClassName") is not None and spec.get("volumeAttributesClassName") is None:
         detail = "update from non-nil value to nil is forbidden"
         errors.append(field.forbidden(_SPEC.child("volumeAttributesClassName"), detail))
     return errors
+
+
+def _go_affinity(affinity: Tree | None) -> Tree | None:
+    return None if affinity is None else go_form("VolumeNodeAffinity", affinity)
 
 
 def _same_affinity(new: Any, old: Any) -> bool:
@@ -284,7 +290,8 @@ def validate_claim_update(obj: Tree, old: Tree) -> list[FieldError]:
             masked["volumeAttributesClassName"] = before.get("volumeAttributesClassName")
     if _without_none(masked) != _without_none(before):
         detail = (
-            "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
+            "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n"
+            f"{go_diff('PersistentVolumeClaimSpec', before, masked)}"
         )
         errors.append(field.forbidden(_SPEC, detail))
     errors += _sizes(spec, old)

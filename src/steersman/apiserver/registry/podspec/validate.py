@@ -8,6 +8,7 @@ from steersman.apimachinery import field, names
 from steersman.apimachinery.addresses import check_ip
 from steersman.apimachinery.metadata_validation import validate_annotations, validate_labels
 from steersman.apimachinery.quantity import Quantity, parse
+from steersman.apiserver.registry.go_form import go_form
 from steersman.apiserver.registry.podspec.profile_annotations import (
     validate_profile_annotations,
     validate_profiles_match,
@@ -156,10 +157,10 @@ def _validate_claims(spec: Tree, path: Path) -> Iterator[FieldError]:
         existing, template = claim.get("resourceClaimName"), claim.get("resourceClaimTemplateName")
         if existing is not None and template is not None:
             detail = "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"
-            yield field.invalid(here, claim, detail)
+            yield field.invalid(here, go_form("PodResourceClaim", claim), detail)
         if existing is None and template is None:
             detail = "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"
-            yield field.invalid(here, claim, detail)
+            yield field.invalid(here, go_form("PodResourceClaim", claim), detail)
         for key in ("resourceClaimName", "resourceClaimTemplateName"):
             if (value := claim.get(key)) is not None:
                 yield from validate_dns_subdomain(value, here.child(key))

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery import field, names
+from steersman.apiserver.registry.go_form import go_form
 from steersman.apiserver.registry.podspec.validate_sources import check_descending_path
 from steersman.apiserver.registry.validation import check_all, validate_dns_subdomain
 
@@ -109,7 +110,7 @@ def _validate_seccomp(profile: Tree | None, path: Path) -> Iterator[FieldError]:
         else:
             yield from check_descending_path(local, where)
     elif local is not None:
-        yield field.invalid(where, profile, "can only be set when seccomp type is Localhost")
+        yield field.invalid(where, go_form("Profile", profile), "can only be set when seccomp type is Localhost")
 
 
 def check_app_armor(profile: Tree | None, path: Path) -> Iterator[FieldError]:
@@ -152,11 +153,11 @@ def validate_container_security(
     if context.get("allowPrivilegeEscalation") is False:
         if privileged:
             detail = "cannot set `allowPrivilegeEscalation` to false and `privileged` to true"
-            yield field.invalid(path, context, detail)
+            yield field.invalid(path, go_form("SecurityContext", context), detail)
         for capability in (context.get("capabilities") or {}).get("add") or ():
             if capability == "CAP_SYS_ADMIN":
                 detail = "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN"
-                yield field.invalid(path, context, detail)
+                yield field.invalid(path, go_form("SecurityContext", context), detail)
     yield from _validate_windows(context.get("windowsOptions"), path.child("windowsOptions"))
     yield from check_app_armor(context.get("appArmorProfile"), path.child("appArmorProfile"))
 
