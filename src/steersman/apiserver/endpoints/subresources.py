@@ -6,10 +6,14 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from steersman.apiserver.endpoints.binding import binding_endpoints
+from steersman.apiserver.endpoints.component_statuses import component_endpoints
 from steersman.apiserver.endpoints.connecting import Connecting
 from steersman.apiserver.endpoints.eviction import eviction_endpoints
 from steersman.apiserver.endpoints.pod_streams import log_endpoints, stream_endpoints
 from steersman.apiserver.endpoints.proxy import locate_node, locate_pod, locate_service, proxy_endpoints
+from steersman.apiserver.registry.core.componentstatus import ComponentStatusStrategy
+from steersman.apiserver.registry.served import ServedResource
+from steersman.schema.loader import struct
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -18,7 +22,7 @@ if TYPE_CHECKING:
     from steersman.apiserver.authz.interface import Authorizer
     from steersman.apiserver.http import Request, Response
     from steersman.apiserver.registry.registry import Registry
-    from steersman.apiserver.registry.served import ServedResource
+    from steersman.apiserver.registry.strategy import Strategy
     from steersman.schema.resources import Resource
 
     Endpoints = Mapping[str, Callable[[Request], Awaitable[Response]]]
@@ -63,8 +67,12 @@ def subresources(
     def node_proxies(resource: Resource, _: ServedResource | None) -> Endpoints:
         return proxy_endpoints(connecting(resource, "proxy"), partial(locate_node, kept("nodes")))
 
+    def components(resource: Resource, _: ServedResource | None) -> Endpoints:
+        return component_endpoints(served_but_not_kept(registry, resource, ComponentStatusStrategy()))
+
     return {
         ("bindings", ""): bindings,
+        ("componentstatuses", ""): components,
         ("pods", "binding"): bindings,
         ("pods", "eviction"): evictions,
         ("pods", "log"): logs,
@@ -75,3 +83,15 @@ def subresources(
         ("services", "proxy"): service_proxies,
         ("nodes", "proxy"): node_proxies,
     }
+
+
+def served_but_not_kept(registry: Registry, resource: Resource, strategy: Strategy) -> ServedResource:
+    """A resource whose objects are made up when they are asked for: its cache stays empty."""
+    kept = registry.keep(resource, strategy)
+    return ServedResource(
+        resource,
+        storage=kept.objects,
+        cache=kept.cache,
+        strategy=kept.strategy,
+        struct=struct(resource.definition),
+    )

@@ -82,6 +82,8 @@ class Strategy:
     #: a change (``ValidateObjectMetaUpdate``) and those of the object (``ValidateObjectMeta``). Each repetition shows
     #: as one more cause.
     metadata_checks_on_update: ClassVar[tuple[int, int]] = (1, 0)
+    #: Who wrote what is told in ``metadata.managedFields`` (upstream cannot tell it of signing requests).
+    keeps_owners: ClassVar[bool] = True
     scale: ClassVar[ScalePaths | None] = None
     columns: ClassVar[tuple[Column, ...]] = (
         Column("Name", format="name"),

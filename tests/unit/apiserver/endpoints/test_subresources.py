@@ -3,14 +3,12 @@ from __future__ import annotations
 from tests.unit.apiserver.writing import Server
 
 from steersman.apiserver.endpoints.subresources import subresources
+from steersman.apiserver.registry.strategy import Strategy
 from steersman.schema.resources import table
-
-#: Every subresource that is no plain object and no Scale, but for a token.
-ELSEWHERE = {("serviceaccounts", "token")}
 
 
 async def test_each_subresource_that_is_no_plain_object_has_endpoints_for_its_verbs():
-    async with Server() as server:
+    async with Server(strategies={"services": Strategy}) as server:
         connect = subresources(server.registry, admission=server.admission, authorizer=None)
         resources = {resource.group_resource: resource for resource in table().resources}
         for (group_resource, subresource), make in connect.items():
@@ -19,3 +17,13 @@ async def test_each_subresource_that_is_no_plain_object_has_endpoints_for_its_ve
             known = {sub.name: sub.verbs for sub in resource.subresources}
             verbs = known[subresource] if subresource else resource.verbs
             assert set(make(resource, served)) == set(verbs)
+
+
+async def test_nothing_that_discovery_lists_of_pods_services_and_nodes_is_left_out():
+    async with Server(strategies={"services": Strategy}) as server:
+        connect = subresources(server.registry, admission=server.admission, authorizer=None)
+        for resource in table().resources:
+            others = {
+                sub.name for sub in resource.subresources if sub.kind not in (resource.kind, "Scale", "TokenRequest")
+            }
+            assert others <= {name for group_resource, name in connect if group_resource == resource.group_resource}

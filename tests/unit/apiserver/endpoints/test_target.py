@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.apiserver.writing import USER, AllowAllBut, Server, deployment
+from tests.unit.apiserver.writing import CONFIG_MAPS, USER, AllowAllBut, Server, deployment
 
 from steersman.apimachinery.errors import StatusError
 from steersman.apimachinery.managedfields.schema import UnknownVersionError
@@ -138,3 +138,11 @@ async def test_lists_that_are_empty_and_left_out_when_written_are_not_stored():
         spec["template"]["spec"]["volumes"] = []
         made = await server.make("/apis/apps/v1/namespaces/default/deployments", spec=spec)
         assert "volumes" not in made["spec"]["template"]["spec"]
+
+
+async def test_of_some_kinds_nobody_owns_fields(monkeypatch):
+    async with Server() as server:
+        monkeypatch.setattr(type(server.registry.get("", "v1", "configmaps").strategy), "keeps_owners", False)
+        made = await server.make(metadata={"managedFields": [{"manager": "x", "operation": "Update"}]}, data={"a": "b"})
+        assert "managedFields" not in made["metadata"]
+        assert "managedFields" not in (await server.merge(f"{CONFIG_MAPS}/a", {"data": {"a": "c"}})).body["metadata"]
