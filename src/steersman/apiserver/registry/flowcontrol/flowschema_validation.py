@@ -84,7 +84,8 @@ def _validate_subject(subject: Tree, path: Path) -> Iterator[FieldError]:
     if kind not in _SUBJECTS:
         yield field.not_supported(path.child("kind"), kind, sorted(_SUBJECTS))
         return
-    for other, place in _SUBJECTS.items():
+    for other in sorted(_SUBJECTS, key=lambda one: one != kind):
+        place = _SUBJECTS[other]
         given, where = subject.get(place), path.child(place)
         if other != kind:
             if given is not None:

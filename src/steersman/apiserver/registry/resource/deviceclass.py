@@ -5,10 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from steersman.apiserver.registry import columns
+from steersman.apiserver.registry.resource.claim_validation import validate_class
 from steersman.apiserver.registry.strategy import Strategy, Tree
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
+
+    from steersman.apimachinery.field import FieldError
+    from steersman.apiserver.request import RequestContext
 
 
 class DeviceClassStrategy(Strategy):
@@ -16,7 +21,14 @@ class DeviceClassStrategy(Strategy):
 
     group_resource = "deviceclasses.resource.k8s.io"
     has_generation = True
+    metadata_checks_on_update = (1, 1)
     columns = (columns.NAME_COLUMN, columns.AGE_COLUMN)
+
+    def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
+        return list(validate_class(obj))
+
+    def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
+        return list(validate_class(obj, old))
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         return [columns.name_of(obj), columns.age(obj, now)]

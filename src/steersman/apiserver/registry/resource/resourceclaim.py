@@ -4,22 +4,46 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from steersman.apimachinery.field import Path
 from steersman.apiserver.registry import columns
+from steersman.apiserver.registry.resource.claim_status_validation import validate_claim_status
+from steersman.apiserver.registry.resource.claim_validation import validate_claim_spec
 from steersman.apiserver.registry.resource.requests import default_claim_spec
+from steersman.apiserver.registry.status_writes import keep_metadata
 from steersman.apiserver.registry.strategy import Column, Strategy, Tree
+from steersman.apiserver.registry.validation import check_unchanged
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
+
+    from steersman.apimachinery.field import FieldError
+    from steersman.apiserver.request import RequestContext
 
 
 class ResourceClaimStrategy(Strategy):
     """A wish for devices, allocated and reserved through its status."""
 
     group_resource = "resourceclaims.resource.k8s.io"
+    metadata_checks_on_update = (1, 1)
+    reset_fields = {"": (("status",),), "status": (("metadata",), ("spec",))}
     columns = (columns.NAME_COLUMN, Column("State"), columns.AGE_COLUMN)
 
     def default(self, obj: Tree, version: str) -> None:
         default_claim_spec(obj.get("spec"))
+
+    def prepare_for_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
+        super().prepare_for_status_update(ctx, obj, old)
+        keep_metadata(obj, old)
+
+    def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
+        return list(validate_claim_spec(obj.get("spec") or {}))
+
+    def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
+        return list(check_unchanged(obj.get("spec"), old.get("spec"), Path("spec")))
+
+    def validate_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
+        return list(validate_claim_status(obj, old))
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         return [columns.name_of(obj), _state(obj), columns.age(obj, now)]

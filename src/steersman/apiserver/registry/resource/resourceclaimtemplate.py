@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from steersman.apimachinery.field import Path
 from steersman.apiserver.registry import columns
+from steersman.apiserver.registry.resource.claim_validation import validate_template
 from steersman.apiserver.registry.resource.requests import default_claim_spec
 from steersman.apiserver.registry.strategy import Strategy, Tree
+from steersman.apiserver.registry.validation import check_unchanged
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
+
+    from steersman.apimachinery.field import FieldError
+    from steersman.apiserver.request import RequestContext
 
 
 class ResourceClaimTemplateStrategy(Strategy):
@@ -20,6 +27,12 @@ class ResourceClaimTemplateStrategy(Strategy):
 
     def default(self, obj: Tree, version: str) -> None:
         default_claim_spec((obj.get("spec") or {}).get("spec"))
+
+    def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
+        return list(validate_template(obj))
+
+    def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
+        return list(check_unchanged(obj.get("spec"), old.get("spec"), Path("spec")))
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         return [columns.name_of(obj), columns.age(obj, now)]

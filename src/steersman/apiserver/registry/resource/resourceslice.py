@@ -5,10 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from steersman.apiserver.registry import columns
+from steersman.apiserver.registry.resource.slice_validation import validate_slice
 from steersman.apiserver.registry.strategy import Column, Strategy, Tree
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
+
+    from steersman.apimachinery.field import FieldError
+    from steersman.apiserver.request import RequestContext
 
 
 class ResourceSliceStrategy(Strategy):
@@ -23,6 +28,12 @@ class ResourceSliceStrategy(Strategy):
         "spec.driver": lambda obj: obj["spec"].get("driver") or "",
     }
     unknown_field_label = "field label not supported for resource.k8s.io/v1, Kind=ResourceSlice: {label}"
+
+    def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
+        return list(validate_slice(obj))
+
+    def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
+        return list(validate_slice(obj, old))
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         spec = obj.get("spec") or {}
