@@ -35,6 +35,8 @@ class RequestInfo(msgspec.Struct, frozen=True):
     subresource: str = ""
     #: What follows the subresource (``proxy/a/b`` → ``("a", "b")``).
     parts: tuple[str, ...] = ()
+    #: Of a collection's request: what its field selector demands, as (field, value, whether it must be equal).
+    fields: tuple[tuple[str, str, bool], ...] = ()
 
 
 class RequestContext(msgspec.Struct):

@@ -14,11 +14,14 @@ from steersman.apiserver.authn.static_token import StaticTokens, TokenFileError,
 from steersman.apiserver.authn.union import Union
 from steersman.apiserver.authz.escalation import EscalationGuard
 from steersman.apiserver.authz.modes import AlwaysAllow, AlwaysDeny, Chain, PrivilegedGroups
+from steersman.apiserver.authz.node import NodeAuthorizer
+from steersman.apiserver.authz.node_graph import NodeGraph
 from steersman.apiserver.authz.policy import GROUP
 from steersman.apiserver.authz.rbac import RBAC
 from steersman.apiserver.authz.rbac_index import RBACIndex
 from steersman.apiserver.registry.rbac.following import follow_rbac
 from steersman.apiserver.request import UserInfo
+from steersman.controlplane.bootstrap_rbac import system_node_rules
 from steersman.controlplane.bound_objects import StoredObjects
 from steersman.controlplane.options import OptionError
 
@@ -91,6 +94,7 @@ class Authorization:
                 f"authorization mode {', '.join(unknown) or '(none)'} is not served, use one of {', '.join(_MODES)}"
             )
         self._index: Final = RBACIndex()
+        self._registry: Registry | None = None
         self._caches: Final[list[WatchCache]] = []
         #: What roles say is asked for even where it does not decide: nobody may grant more than he holds.
         self.rbac: Final = RBAC(self._index)
@@ -99,18 +103,22 @@ class Authorization:
         resolvers: list[RuleResolver] = []
         for mode in modes:
             made = self._make(mode)
-            if made is not None:
-                authorizers.append(made)
-                resolvers.append(made)
+            authorizers.append(made)
+            resolvers.append(made)
         self.authorizer: Final = Chain(authorizers, resolvers=resolvers)
         self._guard: Final = EscalationGuard(self.authorizer, self.rbac)
 
-    def _make(self, mode: str) -> AlwaysAllow | AlwaysDeny | RBAC | None:
+    def _make(self, mode: str) -> AlwaysAllow | AlwaysDeny | RBAC | NodeAuthorizer:
         if mode == "AlwaysAllow":
             return AlwaysAllow()
         if mode == "AlwaysDeny":
             return AlwaysDeny()
-        return self.rbac if mode == "RBAC" else None
+        return self.rbac if mode == "RBAC" else NodeAuthorizer(self._node_graph, system_node_rules)
+
+    def _node_graph(self) -> NodeGraph:
+        from steersman.apiserver.registry.node_following import node_graph  # noqa: PLC0415 — when there is a node
+
+        return NodeGraph() if self._registry is None else node_graph(self._registry)
 
     def strategies(self) -> dict[str, Callable[[], Strategy]]:
         """Of roles and bindings, which nobody may use to reach further; by group resource."""
@@ -121,6 +129,7 @@ class Authorization:
 
     def follow(self, registry: Registry) -> None:
         """Decide by what is stored there, from now on."""
+        self._registry = registry
         self._caches.extend(follow_rbac(self._index, registry))
 
     async def ready(self) -> None:

@@ -9,6 +9,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
+
+from steersman.apiserver.authz.policy import PolicyRule
 from steersman.controlplane.bootstrapping import Wanted, ensure
 
 if TYPE_CHECKING:
@@ -35,6 +38,13 @@ async def bootstrap_roles(client: Loopback) -> None:
     for bindings in (False, True):
         chosen = [tree for tree in objects if ("roleRef" in tree) is bindings]
         await ensure(client, [Wanted(_collection(tree), tree, _mend) for tree in chosen])
+
+
+def system_node_rules() -> list[PolicyRule]:
+    """The rules of the role ``system:node``, which the node authorizer goes by whatever is stored."""
+    objects = read_policy(_TABLE.read_text(encoding="utf-8"))
+    role = next(tree for tree in objects if tree["kind"] == "ClusterRole" and tree["metadata"]["name"] == "system:node")
+    return [msgspec.convert(rule, PolicyRule) for rule in role["rules"]]
 
 
 def _collection(tree: Tree) -> str:

@@ -6,7 +6,7 @@ selector for one name) is worked out every time.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs
 
 import msgspec
@@ -17,6 +17,7 @@ from steersman.apimachinery.selectors import SelectorError, parse_field_selector
 from steersman.apiserver.request import RequestInfo
 
 if TYPE_CHECKING:
+    from steersman.apimachinery.selectors import FieldSelector
     from steersman.apiserver.http import Filter, Handler, Request, Response
 
 #: Bound of the table; it is emptied when full, which costs less than keeping an order of use.
@@ -32,6 +33,8 @@ _VERBS: Final = {
     "PATCH": "patch",
     "DELETE": "delete",
 }
+#: Verbs of collections that a query says more about.
+_REFINED: Final = frozenset({"get", "list", "deletecollection"})
 #: Verbs that stood in the path in olden times: ``/api/v1/watch/namespaces/…``.
 _PATH_VERBS: Final = frozenset({"proxy", "watch"})
 #: ``/namespaces/x/status`` is about the namespace, ``/namespaces/x/pods`` about what lies in it.
@@ -52,7 +55,7 @@ def request_info() -> Filter:
                     if len(kept) >= _KEPT_MAX:
                         kept.clear()
                     kept[key] = info
-            if request.raw_query and info.is_resource and not info.name and info.verb in ("get", "list"):
+            if request.raw_query and info.is_resource and not info.name and info.verb in _REFINED:
                 info = refine(info, request.raw_query)
             request.info = info
             return await handler(request)
@@ -117,12 +120,16 @@ def refine(info: RequestInfo, raw_query: bytes) -> RequestInfo:
         query = parse_qs(raw_query.decode("ascii"), keep_blank_values=True, max_num_fields=1000)
     except ValueError:
         return info  # whoever reads the query will say what is wrong with it
-    changes = {}
-    if "watch" in query and _is_true(query["watch"][0]):
+    changes: dict[str, Any] = {}
+    is_read = info.verb != "deletecollection"
+    if is_read and "watch" in query and _is_true(query["watch"][0]):
         changes["verb"] = "watch"
-    name = _required_name(query.get("fieldSelector", [""])[0])
-    if name:
-        changes["name"] = name
+    fields = _fields(query.get("fieldSelector", [""])[0])
+    if fields is not None:
+        changes["fields"] = tuple((each.field, each.value, each.equal) for each in fields.requirements)
+        name = fields.exact_value("metadata.name")
+        if is_read and name and not name_is_path_segment(name):
+            changes["name"] = name
     return msgspec.structs.replace(info, **changes) if changes else info
 
 
@@ -131,10 +138,9 @@ def _is_true(text: str) -> bool:
     return text.lower() not in ("0", "false")
 
 
-def _required_name(selector: str) -> str:
-    """The name that a field selector asks for exactly; empty when there is none that could be an object's."""
+def _fields(selector: str) -> FieldSelector | None:
+    """The field selector; None when there is none that can be read."""
     try:
-        name = parse_field_selector(selector).exact_value("metadata.name")
+        return parse_field_selector(selector) if selector else None
     except SelectorError:
-        return ""  # whoever lists will say what is wrong with it
-    return name if name and not name_is_path_segment(name) else ""
+        return None  # whoever lists will say what is wrong with it

@@ -117,6 +117,11 @@ class WatchCache:
         """Whether reads can be answered at once."""
         return self._filled
 
+    def start(self) -> None:
+        """Begin to fill, for who will ask later. Idempotent."""
+        if not self._filled:
+            self._start_filling()
+
     async def ready(self) -> None:
         """Return when the cache mirrors the store, starting it if need be. Raises 429 when that takes too long."""
         if self._filled:

@@ -53,7 +53,7 @@ def test_what_is_not_held_is_told(guard):
 
 def test_bindings_without_their_role_are_told_too(guard, index):
     bind(index, "x", user("alice"), namespace="ns", to="gone")
-    with pytest.raises(StatusError, match='resolution errors: .*"gone" not found'):
+    with pytest.raises(StatusError, match=r'resolution errors: .*"gone" not found'):
         write_role(guard, ALICE, SECRETS)
 
 
@@ -81,7 +81,7 @@ def test_a_role_is_given_by_who_holds_it_or_may_bind_it(guard, index):
     role(index, "strong", rule("get", "secrets"))
     ref = RoleRef("ClusterRole", "strong")
     write_binding(guard, ADMIN, ref)
-    with pytest.raises(StatusError, match='rolebindings.rbac.authorization.k8s.io "b" is forbidden'):
+    with pytest.raises(StatusError, match=r'rolebindings\.rbac\.authorization\.k8s\.io "b" is forbidden'):
         write_binding(guard, ALICE, ref)
     role(index, "b", rule("bind", "clusterroles", groups="rbac.authorization.k8s.io", names="strong"), namespace="ns")
     bind(index, "b", user("alice"), namespace="ns")
