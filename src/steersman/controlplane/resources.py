@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from steersman.apiserver.admission.interface import Plugin
+    from steersman.apiserver.authz.interface import Authorizer
     from steersman.apiserver.registry.strategy import Strategy
     from steersman.asynckit.clock import Clock
     from steersman.controlplane.access import Authentication, Authorization
@@ -53,7 +54,7 @@ class Resources:
             strategies={**_strategies(options, store, dice), **authorization.strategies()},
             min_request_timeout_seconds=options.min_request_timeout_seconds,
         )
-        self.admission = AdmissionChain(_plugins(options, self.registry, dice))
+        self.admission = AdmissionChain(_plugins(options, self.registry, authorizer, dice))
         connect = subresources(self.registry, admission=self.admission, authorizer=authorizer)
         connect |= access_endpoints(
             self.registry, options, admission=self.admission, authorizer=authorizer, authentication=authentication
@@ -84,9 +85,11 @@ def _strategies(options: APIServerOptions, store: Store, dice: Random) -> dict[s
     return {"services": services}
 
 
-def _plugins(options: APIServerOptions, registry: Registry, dice: Random) -> list[Plugin]:
+def _plugins(options: APIServerOptions, registry: Registry, authorizer: Authorizer, dice: Random) -> list[Plugin]:
     """The admission plugins that are on."""
-    plugins = default_plugins(lambda group_resource: registry.stored(group_resource).cache, dice=dice)
+    plugins = default_plugins(
+        lambda group_resource: registry.stored(group_resource).cache, authorizer=authorizer, dice=dice
+    )
     there = {plugin.name for plugin in plugins}
     for flag, names in (
         ("enable-admission-plugins", set(options.enable_admission_plugins) - there),

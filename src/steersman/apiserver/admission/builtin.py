@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from steersman.apiserver.admission.certificates import (
+    CertificateApproval,
+    CertificateSigning,
+    CertificateSubjectRestriction,
+)
 from steersman.apiserver.admission.default_storage_class import DefaultStorageClass
 from steersman.apiserver.admission.default_tolerations import DefaultTolerationSeconds
 from steersman.apiserver.admission.namespace_lifecycle import NamespaceLifecycle
@@ -21,10 +26,11 @@ if TYPE_CHECKING:
 
     from steersman.apimachinery.names import Dice
     from steersman.apiserver.admission.interface import Plugin
+    from steersman.apiserver.authz.interface import Authorizer
     from steersman.apiserver.registry.watch_cache import WatchCache
 
 
-def default_plugins(cache_of: Callable[[str], WatchCache], *, dice: Dice) -> tuple[Plugin, ...]:
+def default_plugins(cache_of: Callable[[str], WatchCache], *, authorizer: Authorizer, dice: Dice) -> tuple[Plugin, ...]:
     """New plugins; ``cache_of`` finds a resource's cache by name (``nodes``, ``storageclasses.storage.k8s.io``)."""
     return (
         NamespaceLifecycle(cache_of("namespaces")),
@@ -35,6 +41,9 @@ def default_plugins(cache_of: Callable[[str], WatchCache], *, dice: Dice) -> tup
         DefaultStorageClass(cache_of("storageclasses.storage.k8s.io")),
         StorageObjectInUseProtection(),
         RuntimeClass(cache_of("runtimeclasses.node.k8s.io")),
+        CertificateApproval(authorizer),
+        CertificateSigning(authorizer),
+        CertificateSubjectRestriction(),
         PodTopologyLabels(cache_of("nodes")),
         NodeDeclaredFeatureValidator(cache_of("nodes")),
         PodResizeValidator(cache_of("nodes")),

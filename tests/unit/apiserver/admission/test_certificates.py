@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import base64
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from tests.unit.apiserver.writing import Server
+
+from steersman.apiserver.admission.certificates import (
+    CLIENT_SIGNER,
+    CertificateApproval,
+    CertificateSigning,
+    CertificateSubjectRestriction,
+    may_use_signer,
+    organizations,
+)
+from steersman.apiserver.authz.interface import ALLOW, NO_OPINION
+from steersman.apiserver.request import UserInfo
+
+REQUESTS = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
+APPROVED = {"status": {"conditions": [{"type": "Approved", "status": "True"}]}}
+FAILED = {"status": {"conditions": [{"type": "Failed", "status": "True"}]}}
+
+
+class Rights:
+    """Allows what is listed: verb and signer."""
+
+    def __init__(self, *allowed: tuple[str, str]) -> None:
+        self.allowed = allowed
+
+    def authorize(self, user, info):
+        assert (user.name, info.group, info.resource, info.is_resource) == (
+            "tester",
+            "certificates.k8s.io",
+            "signers",
+            True,
+        )
+        return ALLOW if (info.verb, info.name) in self.allowed else NO_OPINION
+
+
+def pem(*groups: str) -> str:
+    names = [x509.NameAttribute(x509.NameOID.ORGANIZATION_NAME, group) for group in groups]
+    key = ec.generate_private_key(ec.SECP256R1())
+    request = x509.CertificateSigningRequestBuilder().subject_name(x509.Name(names)).sign(key, hashes.SHA256())
+    return base64.b64encode(request.public_bytes(serialization.Encoding.PEM)).decode()
+
+
+def spec(*groups: str, signer: str = "example.com/s") -> dict[str, object]:
+    return {"signerName": signer, "usages": ["client auth"], "request": pem(*groups)}
+
+
+@pytest.mark.parametrize(
+    ("right", "allowed"),
+    [
+        (("approve", "example.com/s"), True),
+        (("approve", "example.com/*"), True),
+        (("sign", "example.com/s"), False),
+        (("approve", "example.com/t"), False),
+    ],
+)
+def test_a_right_is_for_a_signer_or_all_of_its_domain(right, allowed):
+    assert may_use_signer(Rights(right), UserInfo("tester"), "approve", "example.com/s") is allowed
+
+
+async def test_who_approves_needs_a_right_on_the_signer():
+    async with Server(CertificateApproval(Rights())) as server:
+        await server.make(REQUESTS, spec=spec())
+        answer = await server.merge(f"{REQUESTS}/a/approval", APPROVED)
+        why = 'user not permitted to approve requests with signerName "example.com/s"'
+        assert (answer.code, answer.body["message"].partition("forbidden: ")[2]) == (403, why)
+    async with Server(CertificateApproval(Rights(("approve", "example.com/s")))) as server:
+        await server.make(REQUESTS, spec=spec())
+        assert (await server.merge(f"{REQUESTS}/a/approval", APPROVED)).code == 200
+
+
+async def test_who_signs_needs_a_right_on_the_signer():
+    async with Server(CertificateSigning(Rights())) as server:
+        await server.make(REQUESTS, spec=spec())
+        answer = await server.merge(f"{REQUESTS}/a/status", FAILED)
+        why = 'user not permitted to sign requests with signerName "example.com/s"'
+        assert (answer.code, answer.body["message"].partition("forbidden: ")[2]) == (403, why)
+    async with Server(CertificateSigning(Rights(("sign", "example.com/*")))) as server:
+        await server.make(REQUESTS, spec=spec())
+        assert (await server.merge(f"{REQUESTS}/a/status", FAILED)).code == 200
+
+
+async def test_a_status_that_issues_nothing_needs_no_right():
+    async with Server(CertificateSigning(Rights())) as server:
+        await server.make(REQUESTS, spec=spec())
+        assert (await server.merge(f"{REQUESTS}/a/status", {"metadata": {"labels": {"a": "b"}}})).code == 200
+
+
+@pytest.mark.parametrize(
+    ("groups", "signer", "code"),
+    [
+        (["system:masters"], CLIENT_SIGNER, 403),
+        (["devs", "system:masters"], CLIENT_SIGNER, 403),
+        (["devs"], CLIENT_SIGNER, 201),
+        (["system:masters"], "example.com/s", 201),
+    ],
+)
+async def test_nobody_becomes_a_master_by_certificate(groups, signer, code):
+    async with Server(CertificateSubjectRestriction()) as server:
+        answer = await server.call("POST", REQUESTS, {"metadata": {"name": "a"}, "spec": spec(*groups, signer=signer)})
+        assert answer.code == code
+
+
+def test_a_request_that_is_none_has_no_organizations():
+    assert organizations(pem("a", "b")) == ["a", "b"]
+    with pytest.raises(ValueError, match="PEM"):
+        organizations("eA==")
