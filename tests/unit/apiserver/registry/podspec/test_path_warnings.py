@@ -1,0 +1,76 @@
+"""Files of a volume that lie in each other's way."""
+
+from __future__ import annotations
+
+import pytest
+
+from steersman.apiserver.registry.podspec.path_warnings import path_warnings
+
+
+def items(*paths: str) -> list[dict]:
+    return [{"key": "k", "path": path} for path in paths]
+
+
+def volume(**source: object) -> list[dict]:
+    return [{"name": "v", **source}]
+
+
+@pytest.mark.parametrize("paths", [("a", "b"), ("a", "ab"), ("a/b", "a/c"), ("", "")])
+def test_files_side_by_side_are_fine(paths: tuple[str, ...]):
+    assert list(path_warnings(volume(configMap={"name": "m", "items": items(*paths)}))) == []
+
+
+@pytest.mark.parametrize(
+    ("paths", "shown"),
+    [
+        (("a", "a"), '"a" with "a"'),
+        (("a", "a/b"), '"a/b" with "a"'),
+        (("a/b", "a"), '"a" with "a/b"'),
+        (("a/", "a"), '"a" with "a"'),
+    ],
+)
+def test_one_file_cannot_lie_at_or_in_another(paths: tuple[str, ...], shown: str):
+    assert list(path_warnings(volume(configMap={"name": "m", "items": items(*paths)}))) == [
+        f'volume "v" (ConfigMap "m"): overlapping paths: {shown}'
+    ]
+
+
+@pytest.mark.parametrize(
+    ("source", "where"),
+    [
+        ({"secret": {"secretName": "s", "items": items("a", "a")}}, 'volume "v" (Secret "s")'),
+        ({"downwardAPI": {"items": items("a", "a")}}, 'volume "v" (DownwardAPI)'),
+    ],
+)
+def test_other_volumes_of_files_too(source: dict, where: str):
+    assert list(path_warnings(volume(**source))) == [f'{where}: overlapping paths: "a" with "a"']
+
+
+@pytest.mark.parametrize(
+    ("source", "who"),
+    [
+        ({"configMap": {"name": "m", "items": items("a")}}, 'ConfigMap "m"'),
+        ({"secret": {"name": "s", "items": items("a")}}, 'Secret "s"'),
+        ({"downwardAPI": {"items": items("a")}}, "DownwardAPI"),
+        ({"serviceAccountToken": {"path": "a"}}, "ServiceAccountToken"),
+        ({"clusterTrustBundle": {"name": "b", "path": "a"}}, 'ClusterTrustBundle "b"'),
+        ({"clusterTrustBundle": {"signerName": "s", "path": "a"}}, 'ClusterTrustBundle "s"'),
+        ({"podCertificate": {"keyPath": "a"}}, "PodCertificate chain"),
+    ],
+)
+def test_sources_of_a_projection_share_a_directory(source: dict, who: str):
+    sources = [{"secret": {"name": "first", "items": items("a")}}, source]
+    assert list(path_warnings(volume(projected={"sources": sources}))) == [
+        f'volume "v" (Projected): overlapping paths: "a" ({who}) with "a" (Secret "first")'
+    ]
+
+
+def test_a_projection_of_nothing_is_told():
+    assert list(path_warnings(volume(projected={"sources": [{}]}))) == [
+        'volume "v" (Projected) has no sources provided'
+    ]
+
+
+def test_files_that_nobody_knows_yet_are_not_told():
+    sources = [{"secret": {"name": "a"}}, {"secret": {"name": "a"}}]
+    assert list(path_warnings(volume(projected={"sources": sources}))) == []
