@@ -67,7 +67,10 @@ class Protocol(HttpToolsProtocol):
         self._read_timer = self.loop.call_later(IDLE_SECONDS, self._cut_off)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._stop_timers()
+        self._stop_read_timer()
+        if self._write_timer is not None:
+            self._write_timer.cancel()
+            self._write_timer = None
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -80,16 +83,16 @@ class Protocol(HttpToolsProtocol):
                     return
             if self._read_timer is None:
                 self._read_timer = self.loop.call_later(READ_SECONDS, self._cut_off)
-        elif self._read_timer is not None:
-            self._read_timer.cancel()
-            self._read_timer = None
+        elif self.cycle is not None and not self.cycle.response_complete:
+            self._stop_read_timer()
+        elif self._read_timer is None and self.timeout_keep_alive_task is None:
+            # Bytes that begin no request (empty lines) end uvicorn's waiting for one, which must not last forever.
+            self._read_timer = self.loop.call_later(IDLE_SECONDS, self._cut_off)
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
-        if not self._receiving and self._read_timer is not None:
-            # Still that of the fresh connection.
-            self._read_timer.cancel()
-            self._read_timer = None
+        if not self._receiving:
+            self._stop_read_timer()  # that of the idle connection
         self._receiving = True
         self._head_bytes = 0
         self.scope["extensions"] = self._extensions
@@ -131,11 +134,10 @@ class Protocol(HttpToolsProtocol):
         self._read_timer = self._write_timer = None
         self.transport.abort()
 
-    def _stop_timers(self) -> None:
-        for timer in (self._read_timer, self._write_timer):
-            if timer is not None:
-                timer.cancel()
-        self._read_timer = self._write_timer = None
+    def _stop_read_timer(self) -> None:
+        if self._read_timer is not None:
+            self._read_timer.cancel()
+            self._read_timer = None
 
 
 def _tls_extension(transport: asyncio.Transport) -> dict[str, Any]:

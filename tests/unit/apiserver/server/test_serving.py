@@ -2,6 +2,7 @@
 
 import asyncio
 import datetime as dt
+import random
 import ssl
 from contextlib import asynccontextmanager
 
@@ -11,6 +12,7 @@ from steersman.apiserver.filters.errors import errors
 from steersman.apiserver.filters.request_info import request_info
 from steersman.apiserver.http import Request, Response
 from steersman.apiserver.server import protocol
+from steersman.apiserver.server import serving as serving_module
 from steersman.apiserver.server.app import Application
 from steersman.apiserver.server.serving import Serving, TLSFiles, listen, tls_context
 from steersman.asynckit.clock import RealClock
@@ -201,6 +203,7 @@ async def test_an_endless_head_is_refused():
     "raw",
     [
         b"",
+        b"\r\n",
         b"GET / HT",
         b"GET / HTTP/1.1\r\nHost: x\r\n",
         b"POST /body HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nab",
@@ -211,6 +214,17 @@ async def test_a_request_that_does_not_come_whole_is_cut_off(monkeypatch, raw):
     monkeypatch.setattr(protocol, "IDLE_SECONDS", 0.05)
     async with serving() as server:
         assert await server.ask(raw) == b""
+
+
+async def test_empty_lines_do_not_keep_a_connection_open(monkeypatch):
+    monkeypatch.setattr(protocol, "IDLE_SECONDS", 0.1)
+    async with serving() as server:
+        reader, writer = await server.connect()
+        writer.write(request("/"))
+        assert (await asyncio.wait_for(reader.readuntil(b"hello"), 10)).startswith(b"HTTP/1.1 200")
+        writer.write(b"\r\n")
+        assert await asyncio.wait_for(reader.read(), 10) == b""
+        writer.close()
 
 
 async def test_a_request_that_comes_slowly_but_whole_is_answered():
@@ -300,3 +314,30 @@ async def test_stopping_does_not_wait_longer_than_asked():
         await server.until_busy()
         await server.serving.stop(grace_seconds=0.05)
         assert await asking == b""
+
+
+def garbled(dice: random.Random) -> bytes:
+    """A request with some of its bytes changed, missing, twice or new."""
+    raw = bytearray(
+        request("/body?a=b", "Content-Length: 4", "Transfer-Encoding: chunked", CLOSE, method="POST")
+        + b"2\r\nab\r\n0\r\n\r\n"
+    )
+    for _ in range(dice.randrange(1, 6)):
+        at = dice.randrange(len(raw) or 1)
+        raw[at : at + dice.randrange(3)] = dice.choice(
+            [b"", b"\x00", b"\r\n", b":", b" ", b"\xff", dice.randbytes(3), raw[:20]]
+        )
+    return bytes(raw)
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_garbled_requests_get_an_answer_or_an_end_and_harm_nobody(seed, monkeypatch, caplog):
+    monkeypatch.setattr(protocol, "READ_SECONDS", 0.2)
+    monkeypatch.setattr(protocol, "IDLE_SECONDS", 0.2)
+    monkeypatch.setattr(serving_module, "_KEEP_ALIVE_SECONDS", 0.2)
+    dice = random.Random(seed)
+    async with serving() as server:
+        answers = await asyncio.gather(*(server.ask(garbled(dice)) for _ in range(100)))
+        assert b"hello" in await server.ask(request("/", CLOSE))
+    assert {answer[:10] for answer in answers} <= {b"", b"HTTP/1.1 2", b"HTTP/1.1 4"}
+    assert [record for record in caplog.records if record.exc_info] == []
