@@ -11,7 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery.codec import encode
-from steersman.apimachinery.errors import not_found
+from steersman.apimachinery.errors import method_not_supported, not_found
 from steersman.apiserver.endpoints.list_options import read_list_options
 from steersman.apiserver.endpoints.negotiation import negotiate
 from steersman.apiserver.endpoints.representation import render_list, render_object
@@ -38,9 +38,13 @@ _REQUEST: Final = b"GET /healthz HTTP/1.1\r\nHost: %b:%d\r\nConnection: close\r\
 def component_endpoints(
     served: ServedResource, probe: Probe | None = None
 ) -> Mapping[str, Callable[[Request], Awaitable[Response]]]:
-    """They can be listed and read."""
+    """They can be listed and read; a list that asks to be watched is refused in words of its own."""
     probe = probe or probe_loopback
-    return {"get": partial(get_component, served, probe), "list": partial(list_components, served, probe)}
+    return {
+        "get": partial(get_component, served, probe),
+        "list": partial(list_components, served, probe),
+        "watch": partial(refuse_watch, served),
+    }
 
 
 async def list_components(served: ServedResource, probe: Probe, request: Request) -> Response:
@@ -49,6 +53,12 @@ async def list_components(served: ServedResource, probe: Probe, request: Request
     options = read_list_options(served, request)
     entries = await asyncio.gather(*(_entry(served, probe, name) for name in COMPONENTS))
     return await render_list(served, request, options.selection.of(entries), form=form, metadata={})
+
+
+async def refuse_watch(served: ServedResource, request: Request) -> Response:
+    """405."""
+    del request
+    raise method_not_supported(served.resource.group_resource, "watch")
 
 
 async def get_component(served: ServedResource, probe: Probe, request: Request) -> Response:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote as quote_url
 
 import msgspec
 
@@ -12,12 +13,13 @@ from steersman.apimachinery.errors import bad_request, not_found, service_unavai
 from steersman.apimachinery.gotext import quote
 from steersman.apiserver.endpoints.kubelet import Location, no_proxy, node_location
 from steersman.apiserver.endpoints.pod_streams import find_pod
+from steersman.apiserver.http import Response
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping
 
     from steersman.apiserver.endpoints.connecting import Connecting
-    from steersman.apiserver.http import Request, Response
+    from steersman.apiserver.http import Request
     from steersman.apiserver.registry.served import ServedResource
 
     Tree = dict[str, Any]
@@ -52,9 +54,14 @@ def proxy_endpoints(connecting: Connecting, locate: Locate) -> Mapping[str, Endp
 
 
 async def hand_on(connecting: Connecting, locate: Locate, request: Request) -> Response:
-    """Raises what ``locate`` raises, and 503 as nobody can be reached."""
-    await connecting.admit(request)
-    raise no_proxy(await locate(connecting, request))
+    """Raises what ``locate`` raises, and 503 as nobody can be reached; 301 to the root for a page without a path."""
+    options = await connecting.admit(request)
+    location = await locate(connecting, request)
+    has_path = bool(options.get("path")) or request.path.endswith("/")
+    if has_path or request.method not in ("GET", "HEAD"):
+        raise no_proxy(location)
+    query = b"?" + request.raw_query if request.raw_query else b""
+    return Response(301, content_type=b"", headers=[(b"location", quote_url(request.path).encode() + b"/" + query)])
 
 
 async def locate_pod(connecting: Connecting, request: Request) -> Location:

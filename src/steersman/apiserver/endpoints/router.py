@@ -63,7 +63,8 @@ class _Routes:
         """What answers a request. Raises 404, 405, 400."""
         allowed = self._allowed(info)
         endpoint = self.endpoints.get(info.verb) if info.verb in allowed else None
-        if endpoint is not None and method != "HEAD" and (info.verb != "watch" or method == "GET"):
+        fits = method != "HEAD" or self.takes_path
+        if endpoint is not None and fits and (info.verb != "watch" or method == "GET"):
             return endpoint
         if self.endpoints.keys().isdisjoint(allowed) or info.verb == "proxy":
             raise path_not_found()

@@ -72,6 +72,13 @@ async def test_nothing_can_be_written():
         assert (await server.call("DELETE", f"{COMPONENTS}/scheduler")).code == 405
 
 
+async def test_nothing_can_be_watched():
+    async with Server() as server:
+        answer = await server.call("GET", COMPONENTS, query="watch=true")
+        assert (answer.code, answer.body["details"]) == (405, {"kind": "componentstatuses"})
+        assert answer.body["message"] == 'watch is not supported on resources of kind "componentstatuses"'
+
+
 class Peer:
     """What is at a port, in place of a connection."""
 

@@ -48,14 +48,23 @@ async def make_pod(server: Server, ip: str = "10.1.2.3", **container: object) ->
 async def test_a_pod_is_asked_at_its_port(verb, path, authority):
     async with Server() as server:
         await make_pod(server, ports=[{"containerPort": 8080}])
-        answer = await server.call(verb, f"{PODS}/{path}")
+        answer = await server.call(verb, f"{PODS}/{path}", query="path=/")
         assert (answer.code, answer.body["message"]) == (503, REACHED.format(authority))
 
 
 async def test_a_pod_without_ports_is_asked_at_the_usual_one():
     async with Server() as server:
         await make_pod(server, "fd00::1")
-        assert (await server.call("GET", f"{PODS}/a/proxy")).body["message"] == REACHED.format("[fd00::1]")
+        assert (await server.call("GET", f"{PODS}/a/proxy/")).body["message"] == REACHED.format("[fd00::1]")
+
+
+@pytest.mark.parametrize(("query", "location"), [("", f"{PODS}/a/proxy/"), ("a=b", f"{PODS}/a/proxy/?a=b")])
+@pytest.mark.parametrize("verb", ["GET", "HEAD"])
+async def test_a_page_without_a_path_is_the_root(verb, query, location):
+    async with Server() as server:
+        await make_pod(server)
+        response = await server.router(server.request(verb, f"{PODS}/a/proxy", query=query))
+        assert (response.code, response.headers) == (301, [(b"location", location.encode())])
 
 
 async def test_a_pod_without_an_address_is_400():
@@ -76,7 +85,7 @@ async def test_addresses_of_this_machine_and_of_many_are_not_asked(ip):
 async def test_a_node_is_asked_at_its_kubelet_or_another_port():
     async with Server() as server:
         await server.make(NODES, status={"addresses": [{"type": "Hostname", "address": "h"}]})
-        assert (await server.call("GET", f"{NODES}/a/proxy")).body["message"] == REACHED.format("h:10250")
+        assert (await server.call("GET", f"{NODES}/a/proxy/")).body["message"] == REACHED.format("h:10250")
         assert (await server.call("GET", f"{NODES}/a:10250/proxy/")).body["message"] == REACHED.format("h:10250")
         assert (await server.call("GET", f"{NODES}/http:a:81/proxy/")).body["message"] == REACHED.format("h:81")
         assert (await server.call("GET", f"{NODES}/none/proxy")).code == 404

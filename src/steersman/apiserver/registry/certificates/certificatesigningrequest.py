@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from steersman.apimachinery import names
 from steersman.apimachinery.timestamps import format_time
 from steersman.apiserver.registry import columns
-from steersman.apiserver.registry.certificates.csr_validation import validate_request, validate_request_update
+from steersman.apiserver.registry.certificates.csr_validation import APPROVAL, validate_request, validate_request_update
 from steersman.apiserver.registry.strategy import Column, Strategy, Tree
 
 if TYPE_CHECKING:
@@ -62,7 +62,10 @@ class CertificateSigningRequestStrategy(Strategy):
         obj["spec"] = copy.deepcopy(old.get("spec", {}))
 
     def prepare_for_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
+        """A decision stays as it is; adding one, or taking it away, is for validation to refuse."""
         super().prepare_for_status_update(ctx, obj, old)
+        for type_ in APPROVAL:
+            _keep_conditions(obj, old, type_)
         _stamp_conditions(ctx, obj, old)
 
     def prepare_for_approval(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
@@ -101,6 +104,16 @@ class CertificateSigningRequestStrategy(Strategy):
             duration,
             _condition(obj),
         ]
+
+
+def _keep_conditions(obj: Tree, old: Tree, type_: str) -> None:
+    """Conditions of a type are what they were, unless there are more or fewer of them now."""
+    conditions = (obj.get("status") or {}).get("conditions") or []
+    before = [c for c in (old.get("status") or {}).get("conditions") or () if c.get("type") == type_]
+    places = [place for place, c in enumerate(conditions) if c.get("type") == type_]
+    if len(places) == len(before):
+        for place, condition in zip(places, before, strict=True):
+            conditions[place] = dict(condition)
 
 
 def _stamp_conditions(ctx: RequestContext, obj: Tree, old: Tree) -> None:

@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
 
 from steersman.apimachinery import field, names
 from steersman.apimachinery.gotext import quote
@@ -121,9 +122,12 @@ def _check_request(request: str | None, path: Path) -> Iterator[FieldError]:
         yield field.invalid(path, request, "PEM block type must be CERTIFICATE REQUEST")
         return
     try:
-        x509.load_der_x509_csr(base64.b64decode(block["body"]))
-    except ValueError as error:
-        yield field.invalid(path, request, str(error))
+        parsed = x509.load_der_x509_csr(base64.b64decode(block["body"]))
+        fault = "" if parsed.is_signature_valid else "the signature does not fit the key"
+    except (ValueError, UnsupportedAlgorithm) as error:
+        fault = str(error)
+    if fault:
+        yield field.invalid(path, request, fault)
 
 
 def _check_usages(usages: Sequence[str], before: Tree | None, path: Path) -> Iterator[FieldError]:
@@ -171,7 +175,7 @@ def _check_conditions(conditions: Sequence[Tree]) -> Iterator[FieldError]:
         if not status:
             yield field.required(here.child("status"))
         elif status not in allowed:
-            yield field.not_supported(here.child("status"), status, ("True",))
+            yield field.not_supported(here.child("status"), status, allowed)
         if type_ in APPROVAL and seen & set(APPROVAL) - {type_}:
             yield field.invalid(_CONDITIONS, type_, "Approved and Denied conditions are mutually exclusive")
         if type_ in seen:
