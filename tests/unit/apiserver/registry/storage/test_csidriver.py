@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import pytest
+from tests.unit.apiserver.registry.samples import CONTEXT, NOW, defaulted, edited, named
+
+from steersman.apiserver.registry.storage.csidriver import CSIDriverStrategy
+
+STRATEGY = CSIDriverStrategy()
+DRIVER = defaulted(STRATEGY, named(spec={}))
+
+
+def test_what_is_left_out_is_filled_in():
+    assert DRIVER["spec"] == {
+        "attachRequired": True,
+        "podInfoOnMount": False,
+        "storageCapacity": False,
+        "requiresRepublish": False,
+        "seLinuxMount": False,
+        "fsGroupPolicy": "ReadWriteOnceWithFSType",
+        "volumeLifecycleModes": ["Persistent"],
+    }
+
+
+def test_a_driver_that_attaches_nothing_stays_so():
+    assert defaulted(STRATEGY, {"spec": {"attachRequired": False}})["spec"]["attachRequired"] is False
+
+
+def test_a_deleted_driver_is_shown():
+    assert STRATEGY.returns_deleted_object is True
+
+
+@pytest.mark.parametrize(
+    ("before", "edits", "generation"),
+    [
+        ({}, {}, None),
+        ({}, {"spec.storageCapacity": True}, 1),
+        ({"metadata.generation": 1}, {"spec.storageCapacity": True}, 2),
+        ({"metadata.generation": 1}, {"metadata.labels": {"a": "b"}}, 1),
+    ],
+)
+def test_only_changes_of_the_spec_make_generations(before, edits, generation):
+    old = edited(DRIVER, before)
+    new = edited(DRIVER, edits)
+    STRATEGY.prepare_for_update(CONTEXT, new, old)
+    assert new["metadata"].get("generation") == generation
+
+
+@pytest.mark.parametrize(
+    ("edits", "cells"),
+    [
+        ({}, ["a", True, False, False, "<unset>", False, "Persistent", "60s"]),
+        (
+            {
+                "spec.tokenRequests": [{"audience": "x"}, {"audience": "y"}],
+                "spec.volumeLifecycleModes": ["Persistent", "Ephemeral"],
+                "spec.podInfoOnMount": True,
+            },
+            ["a", True, True, False, "x,y", False, "Persistent,Ephemeral", "60s"],
+        ),
+    ],
+)
+def test_the_row_shows_what_the_driver_can(edits, cells):
+    assert STRATEGY.cells(edited(DRIVER, edits), NOW) == cells

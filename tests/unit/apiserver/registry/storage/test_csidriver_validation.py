@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import pytest
+from tests.unit.apiserver.registry.samples import defaulted, edited, named, texts
+
+from steersman.apiserver.registry.storage.csidriver import CSIDriverStrategy
+from steersman.apiserver.registry.storage.csidriver_validation import validate_csi_driver, validate_csi_driver_update
+
+VALID = defaulted(CSIDriverStrategy(), named("driver.example.com", spec={}))
+GROUPS = '"File", "None", "ReadWriteOnceWithFSType"'
+MINUTES = "may not specify a duration less than 10 minutes"
+
+
+@pytest.mark.parametrize(
+    "edits", [{}, {"spec.tokenRequests": [{"audience": "a"}, {"audience": "", "expirationSeconds": 600}]}]
+)
+def test_what_is_valid(edits):
+    assert texts(validate_csi_driver(edited(VALID, edits))) == []
+
+
+@pytest.mark.parametrize(
+    ("edits", "fault"),
+    [
+        ({"spec.attachRequired": None}, "spec.attachedRequired: Required value"),
+        ({"spec.seLinuxMount": None}, "spec.seLinuxMounted: Required value"),
+        ({"spec.fsGroupPolicy": None}, "spec.fsGroupPolicy: Required value"),
+        (
+            {"spec.fsGroupPolicy": "Other"},
+            f'spec.fsGroupPolicy: Unsupported value: "Other": supported values: {GROUPS}',
+        ),
+        (
+            {"spec.volumeLifecycleModes": ["Eternal"]},
+            'spec.volumeLifecycleModes: Unsupported value: "Eternal": supported values: "Ephemeral", "Persistent"',
+        ),
+        (
+            {"spec.tokenRequests": [{"audience": "a"}, {"audience": "a"}]},
+            'spec.tokenRequests[1].audience: Duplicate value: "a"',
+        ),
+        (
+            {"spec.tokenRequests": [{"expirationSeconds": 599}]},
+            f"spec.tokenRequests[0].expirationSeconds: Invalid value: 599: {MINUTES}",
+        ),
+        (
+            {"spec.tokenRequests": [{"expirationSeconds": 2**32 + 1}]},
+            (
+                "spec.tokenRequests[0].expirationSeconds: Invalid value: 4294967297: "
+                "may not specify a duration larger than 2^32 seconds"
+            ),
+        ),
+        (
+            {"spec.nodeAllocatableUpdatePeriodSeconds": 9},
+            "spec.nodeAllocatableUpdatePeriodSeconds: Invalid value: 9: must be greater than or equal to 10 seconds",
+        ),
+        ({"metadata.name": "a" * 64}, "name: Too long: may not be more than 63 bytes"),
+    ],
+)
+def test_what_is_refused(edits, fault):
+    assert texts(validate_csi_driver(edited(VALID, edits))) == [fault]
+
+
+@pytest.mark.parametrize(
+    "edits",
+    [{"spec.podInfoOnMount": True}, {"spec.storageCapacity": True}, {"spec.tokenRequests": [{"audience": "a"}]}],
+)
+def test_what_may_change(edits):
+    assert texts(validate_csi_driver_update(edited(VALID, edits), VALID)) == []
+
+
+@pytest.mark.parametrize(
+    ("edits", "fault"),
+    [
+        ({"spec.attachRequired": False}, "spec.attachedRequired: Invalid value: false: field is immutable"),
+        ({"spec.fsGroupPolicy": "File"}, 'spec.fsGroupPolicy: Invalid value: "File": field is immutable'),
+        (
+            {"spec.volumeLifecycleModes": ["Ephemeral"]},
+            'spec.volumeLifecycleModes: Invalid value: ["Ephemeral"]: field is immutable',
+        ),
+    ],
+)
+def test_what_may_not_change(edits, fault):
+    assert texts(validate_csi_driver_update(edited(VALID, edits), VALID)) == [fault]
