@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from steersman.apiserver.registry.strategy import Tree
 
 _SPEC: Final = field.Path("spec")
+#: Upstream names the object itself ``[]``.
+_WHOLE: Final = field.Path("")
 _EPHEMERAL: Final = _SPEC.child("ephemeralContainers")
 _CPU_AND_MEMORY: Final = frozenset({"cpu", "memory"})
 #: Metadata that only writes of the pod itself may change.
@@ -59,7 +61,7 @@ def keep_all_but_ephemeral_containers(pod: Tree, old: Tree) -> None:
 def validate_ephemeral_containers_update(pod: Tree, old: Tree) -> list[FieldError]:
     """Ephemeral containers come and stay as they are."""
     if MIRROR in (old["metadata"].get("annotations") or {}):
-        return [field.forbidden("", "static pods do not support ephemeral containers")]
+        return [field.forbidden(_WHOLE, "static pods do not support ephemeral containers")]
     errors = list(validate_pod(pod, rules_of(pod)))
     errors += validate_annotation_changes(pod, old)
     now = {container.get("name"): container for container in pod["spec"].get("ephemeralContainers") or ()}
@@ -110,10 +112,10 @@ def _resized(containers: list[Tree], before: list[Tree]) -> list[Tree]:
 def validate_resize(pod: Tree, old: Tree) -> list[FieldError]:
     """Requests and limits of cpu and memory change while the class of service stays."""
     if MIRROR in (old["metadata"].get("annotations") or {}):
-        return [field.forbidden("", "static pods cannot be resized")]
+        return [field.forbidden(_WHOLE, "static pods cannot be resized")]
     spec, before = pod["spec"], old["spec"]
     if (before.get("os") or {}).get("name") == "windows":
-        return [field.forbidden("", "windows pods cannot be resized")]
+        return [field.forbidden(_WHOLE, "windows pods cannot be resized")]
     errors = list(validate_pod(pod, rules_of(pod)))
     quality = (old.get("status") or {}).get("qosClass") or qos_class(before)
     if quality != qos_class(spec):
