@@ -134,6 +134,9 @@ class CustomResources:
             except StatusError as error:
                 _log.info("definition %s: %s", name, error)
                 settled = False
+            except Exception:  # noqa: BLE001 — one that cannot be read must not end the service of all others
+                _log.exception("definition %s cannot be served", name)
+                self._seen[name] = entry.revision
         return settled
 
     async def _look(self, name: str, entry: Entry) -> bool:
