@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from steersman.apiserver.crd import jsonpath, structure, validation
+from steersman.apiserver.crd import jsonpath, structure
 from steersman.apiserver.registry import columns
 from steersman.apiserver.registry.strategy import Column, ScalePaths, Strategy, Tree
+from steersman.schema import openapi_values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -58,13 +59,13 @@ class CustomResourceStrategy(Strategy):
         obj["metadata"] = kept | {key: written[key] for key in _WRITTEN if key in written}
 
     def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
-        return validation.validate(self._stored.schema, obj)
+        return openapi_values.validate(self._stored.schema, obj)
 
     def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
-        return validation.validate(self._stored.schema, obj)
+        return openapi_values.validate(self._stored.schema, obj)
 
     def validate_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
-        return validation.validate(self._stored.schema, obj)
+        return openapi_values.validate(self._stored.schema, obj)
 
     def warnings(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> Sequence[str]:
         version = self._versions.get(ctx.version)

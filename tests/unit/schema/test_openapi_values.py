@@ -2,7 +2,7 @@
 
 import pytest
 
-from steersman.apiserver.crd.validation import validate
+from steersman.schema.openapi_values import validate, validate_value
 
 
 def faults(schema: dict, value: object) -> list[str]:
@@ -70,3 +70,14 @@ def test_logic_tells_which_part_failed():
     assert "anyOf" in faults({"anyOf": [{"type": "string"}, {"type": "boolean"}]}, 1)[0]
     assert "oneOf" in faults({"oneOf": [{"minimum": 0}, {"maximum": 9}]}, 1)[0]
     assert "(not)" in faults({"not": {"type": "integer"}}, 1)[0]
+
+
+def test_a_value_without_a_name_is_told_by_what_lies_below_it():
+    schema = {"type": "object", "properties": {"a": {"type": "array", "items": {"type": "integer"}}}, "required": ["b"]}
+    assert [str(e) for e in validate_value({"type": "integer"}, "x")] == [
+        ': Invalid value: "string":  in body must be of type integer: "string"'
+    ]
+    assert [str(e) for e in validate_value(schema, {"a": ["x"]})] == [
+        "b: Required value",
+        'a[0]: Invalid value: "string": a[0] in body must be of type integer: "string"',
+    ]

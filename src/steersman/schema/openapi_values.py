@@ -1,9 +1,10 @@
-"""Custom objects against their OpenAPI v3 schema, with the texts that kube-openapi's validator gives."""
+"""Custom objects and defaults against their OpenAPI v3 schema, with the texts that kube-openapi's validator gives."""
 
 from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery import field
@@ -11,7 +12,7 @@ from steersman.apimachinery.field import Path
 from steersman.apimachinery.gotext import to_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from steersman.apimachinery.field import FieldError
 
@@ -22,12 +23,14 @@ _ERRORS_MAX: Final = 100
 
 def validate(schema: Tree, obj: Tree) -> list[FieldError]:
     """Everything that is wrong with an object, metadata excepted (that is checked as everybody's is)."""
-    errors: list[FieldError] = []
-    for error in _object(schema, {k: v for k, v in obj.items() if k not in _ENVELOPE}, None):
-        errors.append(error)
-        if len(errors) >= _ERRORS_MAX:  # an answer must not grow with what a client sends
-            break
-    return errors
+    content = {k: v for k, v in obj.items() if k not in _ENVELOPE}
+    # An answer must not grow with what a client sends.
+    return list(islice(_properties(schema, content, None, unasked=_ENVELOPE), _ERRORS_MAX))
+
+
+def validate_value(schema: Tree, value: Any) -> Iterator[FieldError]:
+    """Everything that is wrong with a value without a name: paths begin below it, and are empty for the value itself."""
+    yield from _value(schema, value, None)
 
 
 _ENVELOPE: Final = ("apiVersion", "kind", "metadata")
@@ -37,16 +40,23 @@ def _child(path: Path | None, name: str) -> Path:
     return path.child(name) if path is not None else Path(name)
 
 
-def _value(schema: Tree, value: Any, path: Path) -> Iterator[FieldError]:
+def _index(path: Path | None, position: int) -> Path:
+    return path.index(position) if path is not None else Path(f"[{position}]")
+
+
+def _text(path: Path | None) -> str:
+    return "" if path is None else str(path)
+
+
+def _value(schema: Tree, value: Any, path: Path | None) -> Iterator[FieldError]:
     if value is None:
         if not schema.get("nullable") and schema.get("type"):
             yield _wrong_type(schema, value, path)
         return
     if schema.get("x-kubernetes-int-or-string"):
         if isinstance(value, bool) or not isinstance(value, int | str):
-            yield field.type_invalid(
-                path, json_type(value), f"{path} in body must be of type integer,string: {_shown(value)}"
-            )
+            detail = f"{_text(path)} in body must be of type integer,string: {_shown(value)}"
+            yield field.type_invalid(_text(path), json_type(value), detail)
             return
     elif not _fits(schema.get("type"), value):
         yield _wrong_type(schema, value, path)
@@ -62,9 +72,11 @@ def _value(schema: Tree, value: Any, path: Path) -> Iterator[FieldError]:
         yield from _number(schema, value, path)
 
 
-def _wrong_type(schema: Tree, value: Any, path: Path) -> FieldError:
+def _wrong_type(schema: Tree, value: Any, path: Path | None) -> FieldError:
     kind = json_type(value)
-    return field.type_invalid(path, kind, f'{path} in body must be of type {schema.get("type")}: "{kind}"')
+    return field.type_invalid(
+        _text(path), kind, f'{_text(path)} in body must be of type {schema.get("type")}: "{kind}"'
+    )
 
 
 def json_type(value: Any) -> str:
@@ -98,27 +110,36 @@ def _shown(value: Any) -> str:
     return f'"{json_type(value)}"'
 
 
-def _common(schema: Tree, value: Any, path: Path) -> Iterator[FieldError]:
+def _common(schema: Tree, value: Any, path: Path | None) -> Iterator[FieldError]:
     enum = schema.get("enum")
     if enum is not None and not any(type(value) is type(e) and value == e for e in enum):
-        yield field.not_supported(path, value, [e if isinstance(e, str) else to_json(e) for e in enum])
+        yield field.not_supported(_text(path), value, [e if isinstance(e, str) else to_json(e) for e in enum])
     for part in schema.get("allOf") or ():
         yield from _value(part, value, path)
     any_of = schema.get("anyOf") or ()
     if any_of and not any(next(_value(p, value, path), None) is None for p in any_of):
-        yield field.invalid(path, "", f'"{path}" must validate at least one schema (anyOf)')
+        yield field.invalid(_text(path), "", f'"{_text(path)}" must validate at least one schema (anyOf)')
     one_of = schema.get("oneOf") or ()
     if one_of and sum(next(_value(p, value, path), None) is None for p in one_of) != 1:
-        yield field.invalid(path, "", f'"{path}" must validate one and only one schema (oneOf)')
+        yield field.invalid(_text(path), "", f'"{_text(path)}" must validate one and only one schema (oneOf)')
     negated = schema.get("not")
     if negated and next(_value(negated, value, path), None) is None:
-        yield field.invalid(path, "", f'"{path}" must not validate the schema (not)')
+        yield field.invalid(_text(path), "", f'"{_text(path)}" must not validate the schema (not)')
 
 
 def _object(schema: Tree, value: Tree, path: Path | None) -> Iterator[FieldError]:
+    yield from _properties(schema, value, path)
+    least, most = schema.get("minProperties"), schema.get("maxProperties")
+    if least is not None and len(value) < least:
+        yield field.invalid(_text(path), len(value), f"{_text(path)} in body should have at least {least} properties")
+    if most is not None and len(value) > most:
+        yield field.too_many(_text(path), len(value), max_items=most)
+
+
+def _properties(schema: Tree, value: Tree, path: Path | None, *, unasked: Collection[str] = ()) -> Iterator[FieldError]:
     properties = schema.get("properties") or {}
     for name in schema.get("required") or ():
-        if name not in value and (path is not None or name not in _ENVELOPE):
+        if name not in value and name not in unasked:
             yield field.required(_child(path, name))
     others = schema.get("additionalProperties")
     for name, item in value.items():
@@ -126,29 +147,22 @@ def _object(schema: Tree, value: Tree, path: Path | None) -> Iterator[FieldError
             yield from _value(properties[name], item, _child(path, name))
         elif isinstance(others, dict):
             yield from _value(others, item, _child(path, name))
-    if path is None:
-        return
-    least, most = schema.get("minProperties"), schema.get("maxProperties")
-    if least is not None and len(value) < least:
-        yield field.invalid(path, len(value), f"{path} in body should have at least {least} properties")
-    if most is not None and len(value) > most:
-        yield field.too_many(path, len(value), max_items=most)
 
 
-def _list(schema: Tree, value: list[Any], path: Path) -> Iterator[FieldError]:
+def _list(schema: Tree, value: list[Any], path: Path | None) -> Iterator[FieldError]:
     least, most = schema.get("minItems"), schema.get("maxItems")
     if least is not None and len(value) < least:
-        yield field.invalid(path, len(value), f"{path} in body should have at least {least} items")
+        yield field.invalid(_text(path), len(value), f"{_text(path)} in body should have at least {least} items")
     if most is not None and len(value) > most:
-        yield field.too_many(path, len(value), max_items=most)
+        yield field.too_many(_text(path), len(value), max_items=most)
     items = schema.get("items")
     if isinstance(items, dict):
         for index, item in enumerate(value):
-            yield from _value(items, item, path.index(index))
+            yield from _value(items, item, _index(path, index))
     yield from _unique(schema, value, path)
 
 
-def _unique(schema: Tree, value: list[Any], path: Path) -> Iterator[FieldError]:
+def _unique(schema: Tree, value: list[Any], path: Path | None) -> Iterator[FieldError]:
     """Sets hold nothing twice, maps no key twice (``x-kubernetes-list-type``)."""
     list_type, keys = schema.get("x-kubernetes-list-type"), schema.get("x-kubernetes-list-map-keys") or ()
     if list_type not in ("set", "map"):
@@ -158,20 +172,20 @@ def _unique(schema: Tree, value: list[Any], path: Path) -> Iterator[FieldError]:
         known = {key: item.get(key) for key in keys} if list_type == "map" and isinstance(item, dict) else item
         text = to_json(known)
         if text in seen:
-            yield field.duplicate(path.index(index), known)
+            yield field.duplicate(_index(path, index), known)
         seen.add(text)
 
 
-def _string(schema: Tree, value: str, path: Path) -> Iterator[FieldError]:
+def _string(schema: Tree, value: str, path: Path | None) -> Iterator[FieldError]:
     least, most, pattern = schema.get("minLength"), schema.get("maxLength"), schema.get("pattern")
     if least is not None and len(value) < least:
-        yield field.invalid(path, value, f"{path} in body should be at least {least} chars long")
+        yield field.invalid(_text(path), value, f"{_text(path)} in body should be at least {least} chars long")
     if most is not None and len(value) > most:
-        yield field.too_long(path, max_bytes=most)
+        yield field.too_long(_text(path), max_bytes=most)
     if pattern:
         compiled = _pattern(pattern)
         if compiled is not None and compiled.search(value) is None:
-            yield field.invalid(path, value, f"{path} in body should match '{pattern}'")
+            yield field.invalid(_text(path), value, f"{_text(path)} in body should match '{pattern}'")
 
 
 @lru_cache(maxsize=1024)
@@ -183,13 +197,13 @@ def _pattern(pattern: str) -> re.Pattern[str] | None:
         return None
 
 
-def _number(schema: Tree, value: float, path: Path) -> Iterator[FieldError]:
+def _number(schema: Tree, value: float, path: Path | None) -> Iterator[FieldError]:
     least, most, step = schema.get("minimum"), schema.get("maximum"), schema.get("multipleOf")
     if least is not None and (value < least or (schema.get("exclusiveMinimum") and value == least)):
         word = "greater than" if schema.get("exclusiveMinimum") else "greater than or equal to"
-        yield field.invalid(path, value, f"{path} in body should be {word} {to_json(least)}")
+        yield field.invalid(_text(path), value, f"{_text(path)} in body should be {word} {to_json(least)}")
     if most is not None and (value > most or (schema.get("exclusiveMaximum") and value == most)):
         word = "less than" if schema.get("exclusiveMaximum") else "less than or equal to"
-        yield field.invalid(path, value, f"{path} in body should be {word} {to_json(most)}")
+        yield field.invalid(_text(path), value, f"{_text(path)} in body should be {word} {to_json(most)}")
     if step and value % step:
-        yield field.invalid(path, value, f"{path} in body should be a multiple of {to_json(step)}")
+        yield field.invalid(_text(path), value, f"{_text(path)} in body should be a multiple of {to_json(step)}")
