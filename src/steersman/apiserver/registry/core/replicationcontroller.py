@@ -15,6 +15,7 @@ from steersman.apiserver.registry.columns import (
     labels_text,
     name_of,
 )
+from steersman.apiserver.registry.counts import ABOVE_REPLICAS, check_none_above
 from steersman.apiserver.registry.podspec.defaults import default_pod_template
 from steersman.apiserver.registry.podspec.validate import validate_pod_template
 from steersman.apiserver.registry.strategy import Column, ScalePaths, Strategy
@@ -124,10 +125,7 @@ def _validate_status(obj: Tree) -> Iterator[FieldError]:
     path = field.Path("status")
     for name in ("replicas", *_COUNTS, "observedGeneration"):
         yield from check_not_negative(status.get(name), path.child(name))
-    for name in _COUNTS:
-        if status.get(name, 0) > status.get("replicas", 0):
-            yield field.invalid(path.child(name), status[name], "cannot be greater than status.replicas")
-    if status.get("availableReplicas", 0) > status.get("readyReplicas", 0):
-        yield field.invalid(
-            path.child("availableReplicas"), status["availableReplicas"], "cannot be greater than readyReplicas"
-        )
+    yield from check_none_above(status, _COUNTS, path, limit="replicas", detail=ABOVE_REPLICAS)
+    yield from check_none_above(
+        status, ("availableReplicas",), path, limit="readyReplicas", detail="cannot be greater than readyReplicas"
+    )
