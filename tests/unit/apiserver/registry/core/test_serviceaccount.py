@@ -1,0 +1,34 @@
+"""ServiceAccounts."""
+
+from __future__ import annotations
+
+from tests.unit.apiserver.kinds import NOW, context, tree
+
+from steersman.apiserver.registry.core.serviceaccount import ServiceAccountStrategy
+
+KIND = ServiceAccountStrategy()
+ENFORCE = "kubernetes.io/enforce-mountable-secrets"
+MARKED = tree({"annotations": {ENFORCE: "true"}})
+
+
+def test_the_row_tells_name_and_age():
+    assert [column.name for column in KIND.columns] == ["Name", "Age"]
+    assert KIND.cells(tree(secrets=[{"name": "s"}]), NOW) == ["a", "60s"]
+
+
+def test_who_begins_to_hold_pods_to_listed_secrets_is_warned():
+    warning = (
+        f"metadata.annotations[{ENFORCE}]: deprecated in v1.32+; "
+        "prefer separate namespaces to isolate access to mounted secrets"
+    )
+    assert list(KIND.warnings(context(), MARKED, None)) == [warning]
+    assert list(KIND.warnings(context(), MARKED, tree())) == [warning]
+
+
+def test_who_did_so_before_is_not():
+    assert list(KIND.warnings(context(), MARKED, MARKED)) == []
+    assert list(KIND.warnings(context(), tree(), None)) == []
+
+
+def test_a_delete_answers_with_the_account():
+    assert KIND.returns_deleted_object
