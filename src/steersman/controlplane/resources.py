@@ -87,9 +87,7 @@ def _strategies(options: APIServerOptions, store: Store, dice: Random) -> dict[s
 
 def _plugins(options: APIServerOptions, registry: Registry, authorizer: Authorizer, dice: Random) -> list[Plugin]:
     """The admission plugins that are on."""
-    plugins = default_plugins(
-        lambda group_resource: registry.stored(group_resource).cache, authorizer=authorizer, dice=dice
-    )
+    plugins = default_plugins(registry.stored, authorizer=authorizer, dice=dice)
     there = {plugin.name for plugin in plugins}
     for flag, names in (
         ("enable-admission-plugins", set(options.enable_admission_plugins) - there),

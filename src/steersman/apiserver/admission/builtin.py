@@ -11,10 +11,12 @@ from steersman.apiserver.admission.certificates import (
 )
 from steersman.apiserver.admission.default_storage_class import DefaultStorageClass
 from steersman.apiserver.admission.default_tolerations import DefaultTolerationSeconds
+from steersman.apiserver.admission.limit_ranger import LimitRanger
 from steersman.apiserver.admission.namespace_lifecycle import NamespaceLifecycle
 from steersman.apiserver.admission.node_features import NodeDeclaredFeatureValidator
 from steersman.apiserver.admission.pod_resize import PodResizeValidator
 from steersman.apiserver.admission.priority import Priority
+from steersman.apiserver.admission.resource_quota import ResourceQuota
 from steersman.apiserver.admission.runtime_class import RuntimeClass
 from steersman.apiserver.admission.service_account import ServiceAccount
 from steersman.apiserver.admission.storage_protection import StorageObjectInUseProtection
@@ -27,13 +29,19 @@ if TYPE_CHECKING:
     from steersman.apimachinery.names import Dice
     from steersman.apiserver.admission.interface import Plugin
     from steersman.apiserver.authz.interface import Authorizer
+    from steersman.apiserver.registry.registry import Kept
     from steersman.apiserver.registry.watch_cache import WatchCache
 
 
-def default_plugins(cache_of: Callable[[str], WatchCache], *, authorizer: Authorizer, dice: Dice) -> tuple[Plugin, ...]:
-    """New plugins; ``cache_of`` finds a resource's cache by name (``nodes``, ``storageclasses.storage.k8s.io``)."""
+def default_plugins(stored: Callable[[str], Kept], *, authorizer: Authorizer, dice: Dice) -> tuple[Plugin, ...]:
+    """New plugins; ``stored`` finds what is kept of a resource by name (``nodes``, ``storageclasses.storage.k8s.io``)."""
+
+    def cache_of(group_resource: str) -> WatchCache:
+        return stored(group_resource).cache
+
     return (
         NamespaceLifecycle(cache_of("namespaces")),
+        LimitRanger(cache_of("limitranges")),
         ServiceAccount(cache_of("serviceaccounts"), dice=dice),
         TaintNodesByCondition(),
         Priority(cache_of("priorityclasses.scheduling.k8s.io")),
@@ -47,4 +55,5 @@ def default_plugins(cache_of: Callable[[str], WatchCache], *, authorizer: Author
         PodTopologyLabels(cache_of("nodes")),
         NodeDeclaredFeatureValidator(cache_of("nodes")),
         PodResizeValidator(cache_of("nodes")),
+        ResourceQuota(stored("resourcequotas")),
     )

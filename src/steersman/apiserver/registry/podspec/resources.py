@@ -74,7 +74,7 @@ def is_sidecar(container: Tree) -> bool:
     return container.get("restartPolicy") == "Always"
 
 
-def pod_totals(spec: Tree, key: str) -> dict[str, Quantity]:
+def pod_totals(spec: Tree, key: str, *, with_overhead: bool = True) -> dict[str, Quantity]:
     """What the pod takes of each resource: its own where it says so, else its containers', and the overhead.
 
     ``key`` is ``requests`` or ``limits``; overhead raises only limits that are there.
@@ -82,7 +82,7 @@ def pod_totals(spec: Tree, key: str) -> dict[str, Quantity]:
     totals = container_totals(spec, key)
     for name, amount in ((spec.get("resources") or {}).get(key) or {}).items():
         totals[name] = parse(amount)
-    for name, amount in (spec.get("overhead") or {}).items():
+    for name, amount in ((spec.get("overhead") if with_overhead else None) or {}).items():
         if key == "requests" or totals.get(name):
             totals[name] = totals.get(name, _ZERO) + parse(amount)
     return totals
