@@ -1,0 +1,110 @@
+"""Credentials that are no good: 401, whatever was asked for, and never a word of them in the logs."""
+
+import base64
+import json
+import logging
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric import rsa
+
+from steersman.apiserver.authn import jws
+from steersman.apiserver.authn.keys import PrivateKey
+from steersman.apiserver.server.loopback import Loopback
+from steersman.testing import InProcessAPIServer
+
+ACCOUNTS = "/api/v1/namespaces/default/serviceaccounts"
+
+
+@pytest.fixture
+async def server():
+    async with InProcessAPIServer() as started:
+        assert (await started.request("POST", ACCOUNTS, body=b'{"metadata":{"name":"robot"}}')).code == 201
+        yield started
+
+
+@pytest.fixture
+async def token(server):
+    answer = await server.request("POST", f"{ACCOUNTS}/robot/token", body=b'{"spec":{}}')
+    return answer.json()["status"]["token"]
+
+
+async def code_of(server, token, path="/version"):
+    client = Loopback(server.core.app, headers={"authorization": f"Bearer {token}"})
+    return (await client.request("GET", path)).code
+
+
+def part(tree) -> str:
+    return base64.urlsafe_b64encode(json.dumps(tree).encode()).rstrip(b"=").decode()
+
+
+def claims_of(token):
+    return jws.parse(token).claims
+
+
+async def test_a_good_token_is_believed(server, token):
+    assert await code_of(server, token) == 200
+
+
+async def test_a_token_without_a_signature_is_refused(server, token):
+    body = part(claims_of(token))
+    for algorithm in ("none", "None", "HS256"):
+        assert await code_of(server, f"{part({'alg': algorithm})}.{body}.") == 401
+
+
+async def test_a_public_key_is_no_secret_to_sign_with(server, token):
+    [key] = (await server.core.keys.verifying()).values()
+    signed = f"{part({'alg': 'HS256', 'kid': key.kid})}.{part(claims_of(token))}"
+    assert await code_of(server, f"{signed}.{part(key.jwk())}") == 401
+
+
+async def test_anothers_key_is_refused_whatever_it_calls_itself(server, token):
+    other = PrivateKey(rsa.generate_private_key(public_exponent=65537, key_size=2048))
+    assert await code_of(server, jws.make(claims_of(token), other)) == 401
+    other.kid = jws.parse(token).header.kid
+    assert await code_of(server, jws.make(claims_of(token), other)) == 401
+
+
+async def test_changed_claims_are_refused(server, token):
+    head, _, signature = token.split(".")
+    claims = claims_of(token) | {"exp": 2**40}
+    assert await code_of(server, f"{head}.{part(claims)}.{signature}") == 401
+
+
+async def test_pieces_of_a_token_are_refused(server, token):
+    for text in (token[:-10], token[10:], token.rpartition(".")[0], token + "a" * 8, "a.b.c", "x" * 100_000):
+        assert await code_of(server, text) == 401
+
+
+async def test_our_own_signature_does_not_make_up_for_missing_claims(server, token):
+    key = await server.core.keys.signing()
+    whole = claims_of(token)
+    for name in ("iss", "sub", "kubernetes.io"):
+        claims = {key_: value for key_, value in whole.items() if key_ != name}
+        assert await code_of(server, jws.make(claims, key)) == 401
+    assert await code_of(server, jws.make({**whole, "aud": ["vault"]}, key)) == 401
+    assert await code_of(server, jws.make({**whole, "exp": 1}, key)) == 401
+    assert await code_of(server, jws.make({**whole, "nbf": 2**40}, key)) == 401
+
+
+async def test_credentials_are_never_logged(server, token, caplog):
+    caplog.set_level(logging.DEBUG)
+    bad = token[:-4] + "AAAA"
+    assert await code_of(server, bad) == 401
+    assert await code_of(server, "super-secret") == 401
+    assert "unable to authenticate" in caplog.text
+    for secret in (bad, bad[-40:], "super-secret"):
+        assert secret not in caplog.text
+
+
+async def test_headers_of_a_proxy_mean_nothing(server):
+    headers = {"x-remote-user": "root", "x-remote-group": "system:masters"}
+    answer = await Loopback(server.core.app, headers=headers).request("GET", "/api/v1/nodes")
+    assert (answer.code, '"system:anonymous"' in answer.json()["message"]) == (403, True)
+
+
+async def test_impersonation_takes_a_right(server, token):
+    headers = {"authorization": f"Bearer {token}", "impersonate-user": "system:apiserver"}
+    answer = await Loopback(server.core.app, headers=headers).request("GET", "/version")
+    assert answer.code == 403
+    headers |= {"impersonate-group": "system:masters"}
+    assert (await Loopback(server.core.app, headers=headers).request("GET", "/version")).code == 403

@@ -1,0 +1,55 @@
+"""Every verb on every resource, by who has no rights: 403, before anything else is looked at."""
+
+import pytest
+
+from steersman.apiserver.server.loopback import Loopback
+from steersman.schema.resources import table
+from steersman.testing import InProcessAPIServer
+
+METHODS = {
+    "get": "GET",
+    "list": "GET",
+    "watch": "GET",
+    "create": "POST",
+    "update": "PUT",
+    "patch": "PATCH",
+    "delete": "DELETE",
+    "deletecollection": "DELETE",
+}
+#: What ``system:basic-user`` lets every authenticated user ask about himself.
+ABOUT_ONESELF = {"selfsubjectaccessreviews", "selfsubjectrulesreviews", "selfsubjectreviews"}
+
+
+def requests():
+    """(resource, verb, method, path) of everything that is served."""
+    for resource in table().resources:
+        root = f"/apis/{resource.api_version}" if resource.group else f"/api/{resource.version}"
+        scope = f"{root}/namespaces/default" if resource.namespaced else root
+        collection = f"{scope}/{resource.name}"
+        for verb in resource.verbs:
+            path = collection if verb in ("list", "watch", "create", "deletecollection") else f"{collection}/x"
+            yield resource.name, verb, METHODS[verb], f"{path}?watch=1" if verb == "watch" else path
+        for subresource in resource.subresources:
+            for verb in subresource.verbs:
+                yield resource.name, verb, METHODS[verb], f"{collection}/x/{subresource.name}"
+
+
+@pytest.mark.parametrize("who", ["alice", "system:anonymous", "system:serviceaccount:default:robot"])
+async def test_nothing_is_allowed_without_a_role(who):
+    async with InProcessAPIServer() as server:
+        own = server.core.client._headers
+        client = Loopback(server.core.app, headers={**own, "impersonate-user": who})
+        allowed = []
+        for resource, verb, method, path in requests():
+            answer = await client.request(method, path)
+            if answer.code != 403:
+                allowed.append((resource, verb, answer.code))
+    expected = set() if who == "system:anonymous" else ABOUT_ONESELF
+    assert {resource for resource, _, _ in allowed} == expected
+
+
+async def test_without_credentials_one_is_anonymous():
+    async with InProcessAPIServer() as server:
+        anonymous = server.anonymous()
+        codes = {(await anonymous.request(method, path)).code for _, _, method, path in requests()}
+    assert codes == {403}

@@ -1,0 +1,154 @@
+"""Questions about access and identity, and what is wrong with them."""
+
+import json
+
+import pytest
+
+from steersman.apiserver.server.loopback import Loopback
+from steersman.testing import InProcessAPIServer
+
+AUTHZ = "/apis/authorization.k8s.io/v1"
+AUTHN = "/apis/authentication.k8s.io/v1"
+SAR = f"{AUTHZ}/subjectaccessreviews"
+LOCAL = f"{AUTHZ}/namespaces/default/localsubjectaccessreviews"
+PODS = {"verb": "get", "resource": "pods"}
+PATH = {"verb": "get", "path": "/healthz"}
+
+
+@pytest.fixture
+async def server():
+    async with InProcessAPIServer() as started:
+        yield started
+
+
+async def ask(server, path, tree, client=None):
+    answer = await (client or server).request("POST", path, body=json.dumps(tree).encode())
+    return answer.code, answer.json()
+
+
+def as_alice(server):
+    return Loopback(server.core.app, headers={**server.core.client._headers, "impersonate-user": "alice"})
+
+
+async def test_a_denial_has_no_reason_and_a_grant_names_its_source(server):
+    spec = {"user": "alice", "groups": ["system:authenticated"], "nonResourceAttributes": PATH}
+    code, review = await ask(server, SAR, {"spec": spec})
+    assert code == 201
+    assert review["status"] == {
+        "allowed": True,
+        "reason": 'RBAC: allowed by ClusterRoleBinding "system:discovery" of ClusterRole "system:discovery"'
+        ' to Group "system:authenticated"',
+    }
+    code, review = await ask(server, SAR, {"spec": {"user": "alice", "resourceAttributes": PODS}})
+    assert (code, review["status"]) == (201, {"allowed": False})
+
+
+@pytest.mark.parametrize(
+    ("spec", "fields"),
+    [
+        ({"user": "u"}, ["spec.resourceAttributes"]),
+        ({"user": "u", "resourceAttributes": PODS, "nonResourceAttributes": PATH}, ["spec.nonResourceAttributes"]),
+        ({"resourceAttributes": PODS}, ["spec.user"]),
+        (
+            {"user": "u", "resourceAttributes": {**PODS, "fieldSelector": {}}},
+            ["spec.resourceAttributes.fieldSelector.requirements"],
+        ),
+        (
+            {"user": "u", "resourceAttributes": {**PODS, "labelSelector": {"requirements": [{"operator": "In"}]}}},
+            [
+                "spec.resourceAttributes.labelSelector.requirements[0].key",
+                "spec.resourceAttributes.labelSelector.requirements[0].values",
+            ],
+        ),
+        (
+            {
+                "user": "u",
+                "resourceAttributes": {
+                    **PODS,
+                    "labelSelector": {"rawSelector": "a", "requirements": [{"key": "k", "operator": "Exists"}]},
+                },
+            },
+            ["spec.resourceAttributes.labelSelector.rawSelector"],
+        ),
+        (
+            {
+                "user": "u",
+                "resourceAttributes": {
+                    **PODS,
+                    "labelSelector": {"requirements": [{"key": "k", "operator": "Exists", "values": ["v"]}]},
+                },
+            },
+            ["spec.resourceAttributes.labelSelector.requirements[0].values"],
+        ),
+        (
+            {
+                "user": "u",
+                "resourceAttributes": {**PODS, "labelSelector": {"requirements": [{"key": "k", "operator": "Near"}]}},
+            },
+            ["spec.resourceAttributes.labelSelector.requirements[0].operator"],
+        ),
+    ],
+)
+async def test_a_question_must_make_sense(server, spec, fields):
+    code, refused = await ask(server, SAR, {"spec": spec})
+    assert code == 422
+    assert [cause["field"] for cause in refused["details"]["causes"]] == fields
+
+
+async def test_metadata_is_refused(server):
+    code, refused = await ask(
+        server, SAR, {"metadata": {"name": "x"}, "spec": {"user": "u", "resourceAttributes": PODS}}
+    )
+    assert (code, refused["details"]["causes"][0]["field"]) == (422, "metadata")
+
+
+@pytest.mark.parametrize("name", ["fieldSelector", "labelSelector"])
+async def test_a_selector_that_cannot_be_read_is_told_in_the_answer(server, name):
+    attributes = {**PODS, name: {"rawSelector": "a in (("}}
+    code, review = await ask(server, SAR, {"spec": {"user": "u", "resourceAttributes": attributes}})
+    why = f"spec.resourceAttributes.{name} ignored due to parse error"
+    assert (code, review["status"]) == (201, {"allowed": False, "evaluationError": why})
+
+
+async def test_a_local_question_is_about_its_namespace(server):
+    within = {"user": "u", "resourceAttributes": {**PODS, "namespace": "default"}}
+    assert (await ask(server, LOCAL, {"spec": within}))[0] == 201
+    for spec in ({"user": "u", "resourceAttributes": PODS}, {"user": "u", "nonResourceAttributes": PATH}):
+        assert (await ask(server, LOCAL, {"spec": spec}))[0] == 422
+    code, refused = await ask(server, LOCAL, {"metadata": {"labels": {"a": "b"}}, "spec": within})
+    assert (code, "must be empty except for namespace" in refused["message"]) == (422, True)
+
+
+async def test_everybody_may_ask_about_himself(server):
+    alice = as_alice(server)
+    code, review = await ask(server, f"{AUTHZ}/selfsubjectaccessreviews", {"spec": {"resourceAttributes": PODS}}, alice)
+    assert (code, review["status"]) == (201, {"allowed": False})
+    code, review = await ask(server, f"{AUTHZ}/selfsubjectrulesreviews", {"spec": {"namespace": "default"}}, alice)
+    own = {"verbs": ["create"], "apiGroups": ["authentication.k8s.io"], "resources": ["selfsubjectreviews"]}
+    assert own in review["status"]["resourceRules"]
+    assert review["status"]["nonResourceRules"]
+    assert (review["spec"], review["status"]["incomplete"]) == ({}, False)
+    assert (await ask(server, f"{AUTHZ}/selfsubjectrulesreviews", {"spec": {}}, alice))[0] == 400
+    code, review = await ask(server, f"{AUTHN}/selfsubjectreviews", {}, alice)
+    assert review["status"]["userInfo"] == {"username": "alice", "groups": ["system:authenticated"]}
+    assert (await ask(server, SAR, {"spec": {"user": "u", "resourceAttributes": PODS}}, alice))[0] == 403
+
+
+async def test_an_unknown_token_is_told_in_the_answer_and_none_is_refused(server):
+    code, review = await ask(server, f"{AUTHN}/tokenreviews", {"spec": {"token": "nonsense"}})
+    assert (code, review["status"]) == (201, {"user": {}, "error": "invalid bearer token"})
+    assert (await ask(server, f"{AUTHN}/tokenreviews", {"spec": {}}))[0] == 400
+
+
+async def test_the_servers_own_tokens_are_for_the_server_only(server):
+    token = server.core.client._headers["authorization"].removeprefix("Bearer ")
+    _, review = await ask(server, f"{AUTHN}/tokenreviews", {"spec": {"token": token}})
+    assert review["status"]["user"]["groups"] == ["system:masters", "system:authenticated"]
+    assert review["status"]["audiences"] == ["https://kubernetes.default.svc"]
+    _, review = await ask(server, f"{AUTHN}/tokenreviews", {"spec": {"token": token, "audiences": ["vault"]}})
+    assert "authenticated" not in review["status"]
+
+
+async def test_questions_are_not_kept(server):
+    assert (await server.request("GET", SAR)).code == 405
+    assert (await server.request("GET", f"{SAR}/x")).code == 404
