@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 OLDEST_EMULATION_VERSION: Final = "OldestEmulationVersion"
 
 _SPEC: Final = field.Path("spec")
+_NO_VERSION: Final = "must be a valid semantic version"
 _NUMBER: Final = "(?:0|[1-9][0-9]*)"
 _SEMANTIC_VERSION: Final = re.compile(
     rf"({_NUMBER})\.({_NUMBER})\.({_NUMBER})(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?", re.ASCII
@@ -44,12 +45,12 @@ def validate_lease_candidate(obj: Tree) -> Iterator[FieldError]:
         yield field.required(_SPEC.child("leaseName"))
     binary_text, emulation_text = spec.get("binaryVersion") or "", spec.get("emulationVersion") or ""
     binary, emulation = _parse_version(binary_text), _parse_version(emulation_text)
+    if emulation_text and emulation is None:
+        yield field.invalid(_SPEC.child("emulationVersion"), emulation_text, _NO_VERSION)
     if not binary_text:
         yield field.required(_SPEC.child("binaryVersion"))
     elif binary is None:
-        yield field.invalid(_SPEC.child("binaryVersion"), binary_text, _version_fault(binary_text))
-    if emulation_text and emulation is None:
-        yield field.invalid(_SPEC.child("emulationVersion"), emulation_text, _version_fault(emulation_text))
+        yield field.invalid(_SPEC.child("binaryVersion"), binary_text, _NO_VERSION)
     if binary and emulation and emulation > binary:
         detail = "must be greater than or equal to `emulationVersion`"
         yield field.invalid(_SPEC.child("binaryVersion"), binary_text, detail)
@@ -75,9 +76,3 @@ def _validate_strategy(strategy: str, path: Path) -> Iterator[FieldError]:
 def _parse_version(text: str) -> tuple[int, ...] | None:
     match = _SEMANTIC_VERSION.fullmatch(text)
     return tuple(map(int, match.groups())) if match else None
-
-
-def _version_fault(text: str) -> str:
-    if text.count(".") < 2:
-        return "No Major.Minor.Patch elements found"
-    return "Invalid character(s) found in version"

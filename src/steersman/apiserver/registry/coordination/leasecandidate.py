@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from steersman.apimachinery import names
 from steersman.apimachinery.field import Path
 from steersman.apiserver.registry import columns
 from steersman.apiserver.registry.coordination.lease_validation import validate_lease_candidate
@@ -31,6 +32,10 @@ class LeaseCandidateStrategy(Strategy):
         Column("EmulationVersion"),
         columns.AGE_COLUMN,
     )
+
+    def name_errors(self, name: str, *, prefix: bool = False) -> Sequence[str]:
+        """The names that keys of ConfigMaps may have, which a dash may end too."""
+        return names.check_config_map_key(name)
 
     def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
         return list(validate_lease_candidate(obj))
