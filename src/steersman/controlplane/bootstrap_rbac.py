@@ -154,7 +154,7 @@ def _mend(found: Tree, wanted: Tree) -> Tree | None:
     mended = {**found, "metadata": {**found["metadata"]}}
     for name in ("labels", "annotations"):
         mended["metadata"][name] = {**wanted["metadata"][name], **(found["metadata"].get(name) or {})}
-    if wanted.get("rules"):
+    if wanted.get("rules") and wanted["rules"] != found.get("rules"):
         mended["rules"] = [*(found.get("rules") or ()), *_uncovered(found.get("rules") or (), wanted["rules"])]
     if wanted.get("subjects"):
         mended["subjects"] = _joined(found.get("subjects"), wanted["subjects"])

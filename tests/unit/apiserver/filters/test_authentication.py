@@ -1,0 +1,38 @@
+"""Who asks."""
+
+import pytest
+
+from steersman.apimachinery.errors import StatusError
+from steersman.apiserver.authn.interface import InvalidCredentials
+from steersman.apiserver.filters.authentication import authentication
+from steersman.apiserver.http import Request, Response
+from steersman.apiserver.request import UserInfo
+
+
+class Authenticator:
+    def __init__(self, answer):
+        self.answer = answer
+
+    async def authenticate(self, request):
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+
+async def ask(answer):
+    async def handler(request):
+        return Response(200, request.user.name.encode())
+
+    request = Request({"method": "GET", "path": "/", "query_string": b"", "headers": []}, receive=None)
+    return await authentication(Authenticator(answer))(handler)(request)
+
+
+async def test_the_caller_is_told_to_what_follows():
+    assert (await ask(UserInfo("alice"))).body == b"alice"
+
+
+@pytest.mark.parametrize("answer", [None, InvalidCredentials("no good")])
+async def test_no_caller_and_a_false_one_are_refused_alike(answer):
+    with pytest.raises(StatusError) as refused:
+        await ask(answer)
+    assert (refused.value.code, refused.value.message) == (401, "Unauthorized")

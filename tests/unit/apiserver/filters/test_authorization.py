@@ -1,0 +1,37 @@
+"""May the caller?"""
+
+import pytest
+
+from steersman.apimachinery.errors import StatusError
+from steersman.apiserver.authz.interface import ALLOW, NO_OPINION, Decision, Verdict
+from steersman.apiserver.filters.authorization import authorization
+from steersman.apiserver.http import Request, Response
+from steersman.apiserver.request import RequestInfo, UserInfo
+
+
+class Authorizer:
+    def __init__(self, decision):
+        self.decision = decision
+
+    def authorize(self, user, info):
+        return self.decision
+
+
+async def ask(decision):
+    async def handler(request):
+        return Response(200)
+
+    request = Request({"method": "GET", "path": "/x", "query_string": b"", "headers": []}, receive=None)
+    request.user, request.info = UserInfo("alice"), RequestInfo("get", "/x")
+    return await authorization(Authorizer(decision))(handler)(request)
+
+
+async def test_who_may_goes_on():
+    assert (await ask(ALLOW)).code == 200
+
+
+@pytest.mark.parametrize("decision", [NO_OPINION, Decision(Verdict.DENY)])
+async def test_who_may_not_is_told_so(decision):
+    with pytest.raises(StatusError) as refused:
+        await ask(decision)
+    assert (refused.value.code, refused.value.message) == (403, 'forbidden: User "alice" cannot get path "/x"')
