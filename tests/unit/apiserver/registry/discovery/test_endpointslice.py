@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+import pytest
+from tests.unit.apiserver.registry.samples import NOW, defaulted, edited, named
+
+from steersman.apiserver.registry.discovery.endpointslice import EndpointSliceStrategy
+
+STRATEGY = EndpointSliceStrategy()
+SLICE = defaulted(
+    STRATEGY, named(addressType="IPv4", endpoints=[{"addresses": ["10.0.0.1"]}], ports=[{"name": "http", "port": 80}])
+)
+
+
+def test_ports_have_a_name_and_a_protocol():
+    assert defaulted(STRATEGY, {"ports": [{"port": 1}]})["ports"] == [{"port": 1, "name": "", "protocol": "TCP"}]
+
+
+@pytest.mark.parametrize(
+    "edits", [{"endpoints.0.addresses": ["10.0.0.2"]}, {"ports": []}, {"metadata.labels": {"a": "b"}}]
+)
+def test_content_and_labels_count_for_the_generation(edits):
+    assert STRATEGY.generation_view(edited(SLICE, edits)) != STRATEGY.generation_view(SLICE)
+
+
+@pytest.mark.parametrize("edits", [{"metadata.annotations": {"a": "b"}}, {"metadata.labels": {}}])
+def test_what_else_is_in_the_metadata_does_not_count(edits):
+    assert STRATEGY.generation_view(edited(SLICE, edits)) == STRATEGY.generation_view(SLICE)
+
+
+@pytest.mark.parametrize(
+    ("edits", "cells"),
+    [
+        ({}, ["a", "IPv4", "80", "10.0.0.1", "60s"]),
+        ({"ports": [], "endpoints": []}, ["a", "IPv4", "<unset>", "<unset>", "60s"]),
+        ({"ports": [{"name": "http"}, {"name": ""}]}, ["a", "IPv4", "http,*", "10.0.0.1", "60s"]),
+        (
+            {"endpoints": [{"addresses": [f"10.0.0.{n}"]} for n in range(5)]},
+            ["a", "IPv4", "80", "10.0.0.0,10.0.0.1,10.0.0.2 + 2 more...", "60s"],
+        ),
+    ],
+)
+def test_the_row_shows_ports_and_addresses(edits, cells):
+    assert STRATEGY.cells(edited(SLICE, edits), NOW) == cells
