@@ -64,6 +64,8 @@ class Pipeline:
         self._loop = asyncio.get_running_loop()
         #: Accepted and not settled, oldest first; bounded by the callers, each of which waits for its own.
         self._pending: deque[Write] = deque()
+        #: The newest of them, which the writer gets when the loop has done what it is about to do now.
+        self._gathered: list[Write] = []
         #: How often everything under way had to be refused.
         self.refusals = 0
         #: Writes accepted and settled so far, and who waits for the latter to reach a number.
@@ -114,8 +116,20 @@ class Pipeline:
             HANDOVER.begin()
         self._pending.append(write)
         self._accepted += 1
-        self.writer.put(write)
+        if not self._gathered:
+            self._loop.call_soon(self._hand_over)
+        self._gathered.append(write)
         return write.done
+
+    def _hand_over(self) -> None:
+        """Give the writer all that the last turn of the loop has accepted.
+
+        Each by itself would wake the thread for a batch of one, which then fights for the interpreter with the loop
+        that makes the next: requests that come together are to share a commit.
+        """
+        for write in self._gathered:
+            self.writer.put(write)
+        self._gathered.clear()
 
     def _put(self, op: Put, before: Entry | None, *, row_id: int, revision: int) -> Row:
         key, create_revision, kind, lease_before = op.key, revision, _CREATED, 0
