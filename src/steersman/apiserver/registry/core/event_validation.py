@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 _TEXT_LENGTH_MAX: Final = 128
 _MESSAGE_LENGTH_MAX: Final = 1024
 _UNSET: Final = "needs to be unset"
+#: Upstream misspells this one where it is too long, and clients may know it by that.
+_SHOWN_NAMES: Final = {"reportingInstance": "repotingIntance"}
 #: Fields that never change through ``events.k8s.io``, in upstream's order, where ``reason`` comes twice.
 _IMMUTABLE: Final = (
     "involvedObject",
@@ -78,7 +80,7 @@ def _validate_loosely(event: Tree, *, is_strict: bool) -> Iterator[FieldError]:
         value = event.get(name) or ""
         if not value:
             yield field.required(name)
-        yield from _check_length(name, value, _TEXT_LENGTH_MAX)
+        yield from _check_length(_SHOWN_NAMES.get(name, name), value, _TEXT_LENGTH_MAX)
     yield from _check_length("message", event.get("message") or "", _MESSAGE_LENGTH_MAX)
 
 
