@@ -1,0 +1,115 @@
+"""What is refused of Nodes."""
+
+from __future__ import annotations
+
+import pytest
+from tests.unit.apiserver.kinds import told, tree
+
+from steersman.apiserver.registry.core.node_validation import validate_node, validate_node_update
+
+
+def faults(status: dict | None = None, **spec: object) -> list[str]:
+    return told(validate_node(tree(spec=spec, status=status or {})))
+
+
+def changes(new: dict, old: dict) -> list[str]:
+    return told(validate_node_update(tree(spec=new), tree(spec=old)))
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {},
+        {"podCIDRs": ["10.0.0.0/24"]},
+        {"podCIDRs": ["10.0.0.0/24", "fd00::/64"]},
+        {"taints": [{"key": "a", "effect": "NoSchedule"}, {"key": "a", "effect": "NoExecute"}]},
+    ],
+)
+def test_usual_nodes_are_let_through(spec: dict):
+    assert faults({"capacity": {"cpu": "1"}}, **spec) == []
+
+
+@pytest.mark.parametrize(
+    ("taint", "fault"),
+    [
+        ({"key": "a"}, "metadata.taints[0].effect: Required value"),
+        (
+            {"key": "a", "effect": "X"},
+            (
+                'metadata.taints[0].effect: Unsupported value: "X": '
+                'supported values: "NoSchedule", "PreferNoSchedule", "NoExecute"'
+            ),
+        ),
+    ],
+)
+def test_taints_have_an_effect(taint: dict, fault: str):
+    assert faults(taints=[taint]) == [fault]
+
+
+def test_taints_have_keys_and_values_of_labels():
+    first, second = faults(taints=[{"key": "a/b/c", "value": "not a label", "effect": "NoSchedule"}])
+    assert first.startswith('metadata.taints[0].key: Invalid value: "a/b/c"')
+    assert second.startswith('metadata.taints[0].value: Invalid value: "not a label"')
+
+
+def test_each_taint_has_an_effect_once():
+    (fault,) = faults(taints=[{"key": "a", "effect": "NoSchedule"}] * 2)
+    assert fault.startswith("metadata.taints[1]: Duplicate value: {")
+    assert fault.endswith("taints must be unique by key and effect pair")
+
+
+@pytest.mark.parametrize("part", ["capacity", "allocatable"])
+def test_amounts_are_not_negative(part: str):
+    assert faults({part: {"cpu": "-1"}}) == [
+        f'status.{part}.cpu: Invalid value: "-1": must be greater than or equal to 0'
+    ]
+
+
+def test_networks_are_of_each_family_one():
+    cidrs = ["10.0.0.0/24", "10.0.1.0/24"]
+    assert faults(podCIDRs=cidrs) == [
+        (
+            'spec.podCIDRs: Invalid value: ["10.0.0.0/24","10.0.1.0/24"]: '
+            "may specify no more than one CIDR for each IP family"
+        )
+    ]
+    (fault,) = faults(podCIDRs=["x"])
+    assert fault.startswith('spec.podCIDRs[0]: Invalid value: "x": must be a valid CIDR value')
+
+
+@pytest.mark.parametrize(
+    ("new", "old", "fault"),
+    [
+        (
+            {"podCIDRs": ["10.0.1.0/24"]},
+            {"podCIDRs": ["10.0.0.0/24"]},
+            'spec.podCIDRs: Forbidden: node updates may not change podCIDR except from "" to valid',
+        ),
+        (
+            {},
+            {"podCIDRs": ["10.0.0.0/24"]},
+            'spec.podCIDRs: Forbidden: node updates may not change podCIDR except from "" to valid',
+        ),
+        (
+            {"providerID": "b"},
+            {"providerID": "a"},
+            'spec.providerID: Forbidden: node updates may not change providerID except from "" to valid',
+        ),
+        ({"externalID": "b"}, {"externalID": "a"}, "spec.externalID: Forbidden: may not be updated"),
+    ],
+)
+def test_what_is_set_once_stays(new: dict, old: dict, fault: str):
+    assert changes(new, old) == [fault]
+
+
+@pytest.mark.parametrize("new", [{"podCIDRs": ["10.0.0.0/24"]}, {"providerID": "a"}, {"unschedulable": True}])
+def test_the_rest_may_come_and_change(new: dict):
+    assert changes(new, {}) == []
+
+
+def test_an_address_is_told_once():
+    address = {"type": "InternalIP", "address": "10.0.0.1"}
+    obj = tree(status={"addresses": [address, address]})
+    assert told(validate_node_update(obj, tree())) == [
+        'status.addresses[1]: Duplicate value: {"Type":"InternalIP","Address":"10.0.0.1"}'
+    ]
