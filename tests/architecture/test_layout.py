@@ -49,7 +49,7 @@ def test_every_module_has_its_test():
     missing = []
     for module in MODULES:
         place = TESTS / module.relative_to(SOURCE).parent
-        own = place / f"test_{module.stem.strip('_')}.py"
+        own = place / f"test_{module.stem}.py"
         whole = place.with_name(f"test_{place.name}.py")
         if not own.exists() and not whole.exists():
             missing.append(name_of(module))

@@ -1,0 +1,70 @@
+"""Counts of requests under upstream's names."""
+
+import pytest
+
+from steersman.apiserver.filters.fairness import InFlight
+from steersman.apiserver.filters.request_metrics import RequestMetrics
+from steersman.apiserver.request import RequestInfo
+
+
+def pods(verb: str = "list", **more: str) -> RequestInfo:
+    return RequestInfo(verb, "/", is_resource=True, version="v1", resource="pods", **more)
+
+
+async def samples(metrics: RequestMetrics, name: str) -> list:
+    family = next(f for f in await metrics.collect() if f.name == name)
+    return list(family.samples)
+
+
+@pytest.mark.parametrize(
+    ("info", "scope", "verb"),
+    [
+        (pods(), "cluster", "LIST"),
+        (pods(namespace="a"), "namespace", "LIST"),
+        (pods("get", namespace="a", name="b"), "resource", "GET"),
+        (pods("create", namespace="a"), "resource", "POST"),
+        (pods("update", namespace="a", name="b"), "resource", "PUT"),
+        (RequestInfo("get", "/healthz"), "", "GET"),
+    ],
+)
+async def test_requests_are_counted_by_scope_and_verb(info, scope, verb):
+    metrics = RequestMetrics(InFlight())
+    metrics.count(metrics.series(info, ""), 200, 0.01)
+    ((_, labels, count),) = await samples(metrics, "apiserver_request_total")
+    assert (dict(labels)["scope"], dict(labels)["verb"], dict(labels)["code"], count) == (scope, verb, "200", 1)
+
+
+async def test_durations_fall_into_buckets_that_add_up():
+    metrics = RequestMetrics(InFlight())
+    series = metrics.series(pods(), "")
+    for seconds in (0.001, 0.03, 100):
+        metrics.count(series, 200, seconds)
+    found = {
+        (name, dict(labels).get("le")): value
+        for name, labels, value in await samples(metrics, "apiserver_request_duration_seconds")
+    }
+    assert (found["_bucket", "0.005"], found["_bucket", "0.05"], found["_bucket", "60"], found["_bucket", "+Inf"]) == (
+        1,
+        2,
+        2,
+        3,
+    )
+    assert found["_count", None] == 3
+
+
+async def test_clients_cannot_make_label_sets_without_end():
+    metrics = RequestMetrics(InFlight())
+    for number in range(5000):
+        metrics.count(metrics.series(pods(subresource=str(number)), ""), 404, 0)
+    rows = await samples(metrics, "apiserver_request_total")
+    assert len(rows) <= 4097
+    assert sum(count for _, _, count in rows) == 5000
+
+
+async def test_requests_that_stay_open_are_counted_while_they_do():
+    metrics = RequestMetrics(InFlight())
+    series = metrics.series(pods("watch"), "")
+    series.opened()
+    assert [count for _, _, count in await samples(metrics, "apiserver_longrunning_requests")] == [1]
+    series.closed()
+    assert await samples(metrics, "apiserver_longrunning_requests") == []

@@ -1,0 +1,35 @@
+"""Pieces written to a connection without a task (limits and timers of connections are tested over real sockets)."""
+
+import pytest
+
+from steersman.apiserver.server.protocol import Push
+
+
+class Transport:
+    def __init__(self, *, closing: bool = False) -> None:
+        self.closing = closing
+        self.written = b""
+
+    def is_closing(self) -> bool:
+        return self.closing
+
+    def write(self, data: bytes) -> None:
+        self.written += data
+
+
+class Flow:
+    def __init__(self, *, paused: bool = False) -> None:
+        self.write_paused = paused
+
+
+def test_a_piece_is_a_chunk_of_the_answer():
+    transport = Transport()
+    assert Push(transport, Flow())(b"x" * 20)  # type: ignore[arg-type]
+    assert transport.written == b"14\r\n" + b"x" * 20 + b"\r\n"
+
+
+@pytest.mark.parametrize(("paused", "closing"), [(True, False), (False, True)])
+def test_nothing_is_written_to_a_client_that_does_not_take_it(paused, closing):
+    transport = Transport(closing=closing)
+    assert not Push(transport, Flow(paused=paused))(b"x")  # type: ignore[arg-type]
+    assert transport.written == b""
