@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from steersman.apiserver.registry.apiextensions.customresourcedefinition_validation import (
+    validate_definition,
+    validate_definition_status,
+    validate_definition_update,
+)
+from steersman.apiserver.registry.status_writes import keep_metadata
 from steersman.apiserver.registry.strategy import Strategy, Tree
 
 if TYPE_CHECKING:
+    from steersman.apimachinery.field import FieldError
     from steersman.apiserver.request import RequestContext
 
 
@@ -17,6 +24,7 @@ class CustomResourceDefinitionStrategy(Strategy):
     has_generation = True
     allow_unconditional_update = False
     delete_finalizers = ("customresourcecleanup.apiextensions.k8s.io",)
+    reset_fields = {"": (("status",),), "status": (("metadata",), ("spec",))}
 
     def default(self, obj: Tree, version: str) -> None:
         spec = obj.setdefault("spec", {})
@@ -41,12 +49,24 @@ class CustomResourceDefinitionStrategy(Strategy):
         obj["status"] = {**(old.get("status") or {})}
         _add_stored_version(obj)
 
+    def prepare_for_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
+        super().prepare_for_status_update(ctx, obj, old)
+        keep_metadata(obj, old)
+
+    def validate(self, ctx: RequestContext, obj: Tree) -> list[FieldError]:
+        return list(validate_definition(obj))
+
+    def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> list[FieldError]:
+        return list(validate_definition_update(obj, old))
+
+    def validate_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> list[FieldError]:
+        return list(validate_definition_status(obj))
+
 
 def _add_stored_version(obj: Tree) -> None:
     """Objects may be stored in the storage version from now on."""
+    name = next((v.get("name", "") for v in obj["spec"].get("versions") or () if v.get("storage")), None)
     status = obj.setdefault("status", {})
-    stored = list(status.get("storedVersions") or ())
-    for version in obj["spec"].get("versions") or ():
-        if version.get("storage") and version.get("name") not in stored:
-            stored.append(version["name"])
-    status["storedVersions"] = stored
+    stored = status.get("storedVersions") or []
+    if name is not None and name not in stored:
+        status["storedVersions"] = [*stored, name]
