@@ -15,6 +15,7 @@ from steersman.apiserver.admission.limit_ranger import LimitRanger
 from steersman.apiserver.admission.namespace_lifecycle import NamespaceLifecycle
 from steersman.apiserver.admission.node_features import NodeDeclaredFeatureValidator
 from steersman.apiserver.admission.pod_resize import PodResizeValidator
+from steersman.apiserver.admission.pod_security import PodSecurity
 from steersman.apiserver.admission.priority import Priority
 from steersman.apiserver.admission.resource_quota import ResourceQuota
 from steersman.apiserver.admission.runtime_class import RuntimeClass
@@ -44,6 +45,7 @@ def default_plugins(stored: Callable[[str], Kept], *, authorizer: Authorizer, di
         LimitRanger(cache_of("limitranges")),
         ServiceAccount(cache_of("serviceaccounts"), dice=dice),
         TaintNodesByCondition(),
+        PodSecurity(namespaces=cache_of("namespaces"), pods=cache_of("pods")),
         Priority(cache_of("priorityclasses.scheduling.k8s.io")),
         DefaultTolerationSeconds(),
         DefaultStorageClass(cache_of("storageclasses.storage.k8s.io")),

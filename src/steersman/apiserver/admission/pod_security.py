@@ -1,0 +1,145 @@
+"""``PodSecurity``: pods keep to the standard that the labels of their namespace ask for.
+
+Pods that break the enforced standard are refused. Templates of workloads never are; whoever writes them is warned of what
+their pods would be told. Who makes the enforced standard stricter is told which pods break it already.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from steersman.apimachinery.errors import invalid
+from steersman.apiserver.admission.interface import Attributes, Operation, Plugin
+from steersman.apiserver.admission.lookups import Lookup, whole
+from steersman.apiserver.registry.podsecurity.checks import violations
+from steersman.apiserver.registry.podsecurity.levels import LEVELS, PRIVILEGED, Policy, Standard, policy_of
+
+if TYPE_CHECKING:
+    from steersman.apiserver.registry.watch_cache import WatchCache
+    from steersman.schema.resources import Resource
+
+    Tree = dict[str, Any]
+
+#: Where workloads keep the template of their pods.
+_TEMPLATES: Final = {
+    "podtemplates": ("template",),
+    "replicationcontrollers": ("spec", "template"),
+    "replicasets.apps": ("spec", "template"),
+    "deployments.apps": ("spec", "template"),
+    "statefulsets.apps": ("spec", "template"),
+    "daemonsets.apps": ("spec", "template"),
+    "jobs.batch": ("spec", "template"),
+    "cronjobs.batch": ("spec", "jobTemplate", "spec", "template"),
+}
+_POD_SUBRESOURCES: Final = ("", "ephemeralcontainers", "resize")
+_SECCOMP: Final = "container.seccomp.security.alpha.kubernetes.io/"
+#: Pods looked at when a namespace becomes stricter.
+_PODS_MAX: Final = 3000
+
+
+class PodSecurity(Plugin):
+    """No namespace, user or runtime class is exempt."""
+
+    name: ClassVar[str] = "PodSecurity"
+
+    def __init__(self, *, namespaces: WatchCache, pods: WatchCache) -> None:
+        self._policies: Final = Lookup(namespaces, lambda tree: policy_of(tree["metadata"].get("labels"))[0])
+        self._pods: Final = Lookup(pods, whole)
+
+    def handles(self, resource: Resource, subresource: str, operation: Operation) -> bool:
+        """Creates and updates of namespaces, pods and what makes pods."""
+        if operation not in (Operation.CREATE, Operation.UPDATE):
+            return False
+        if resource.group_resource == "pods":
+            return subresource in _POD_SUBRESOURCES
+        return not subresource and (resource.group_resource == "namespaces" or resource.group_resource in _TEMPLATES)
+
+    async def validate(self, attributes: Attributes) -> None:
+        """Raises 403, and 422 for labels that cannot be read. Warns."""
+        if attributes.object is None:
+            return
+        if attributes.group_resource == "namespaces":
+            await self._validate_namespace(attributes, attributes.object)
+            return
+        policy = await self._policies.get(attributes.namespace) or Policy()
+        if policy.asks_nothing:
+            return
+        if attributes.group_resource == "pods":
+            old = attributes.old_object
+            if old is None or is_significant(attributes.object, old):
+                _judge(attributes, policy, attributes.object, enforces=True)
+            return
+        template: Any = attributes.object
+        for step in _TEMPLATES[attributes.group_resource]:
+            template = (template or {}).get(step)
+        if template:
+            _judge(attributes, policy, template, enforces=False)
+
+    async def _validate_namespace(self, attributes: Attributes, namespace: Tree) -> None:
+        name = namespace["metadata"].get("name", "")
+        policy, errors = policy_of(namespace["metadata"].get("labels"))
+        old = attributes.old_object
+        before, old_errors = policy_of(old["metadata"].get("labels") if old is not None else None)
+        if errors and errors != old_errors:
+            raise invalid("Namespace", name, errors)
+        if old is None or not _is_stricter(policy.enforce, before.enforce):
+            return
+        pods = await self._pods.all(namespace=name)
+        for text in namespace_warnings(name, policy.enforce, pods[:_PODS_MAX]):
+            attributes.ctx.warn(text)
+
+
+def _is_stricter(now: Standard, before: Standard) -> bool:
+    """Whether pods that were allowed may not be any more."""
+    if now.level == PRIVILEGED or now == before:
+        return False
+    return now.version != before.version or LEVELS.index(now.level) > LEVELS.index(before.level)
+
+
+def _judge(attributes: Attributes, policy: Policy, pod: Tree, *, enforces: bool) -> None:
+    metadata, spec = pod.get("metadata") or {}, pod.get("spec") or {}
+    if enforces:
+        broken = violations(policy.enforce, metadata, spec)
+        if broken:
+            raise attributes.forbidden(f'violates PodSecurity "{policy.enforce}": {", ".join(map(str, broken))}')
+    broken = violations(policy.warn, metadata, spec)
+    if broken:
+        attributes.ctx.warn(f'would violate PodSecurity "{policy.warn}": {", ".join(map(str, broken))}')
+
+
+def is_significant(pod: Tree, old: Tree) -> bool:
+    """Whether a change of a pod may make it break a standard; labels and the like may not."""
+    annotations, annotations_before = (one["metadata"].get("annotations") or {} for one in (pod, old))
+    for kind in ("containers", "initContainers", "ephemeralContainers"):
+        before = {container.get("name"): container for container in old["spec"].get(kind) or ()}
+        now = pod["spec"].get(kind) or ()
+        if kind != "ephemeralContainers" and len(now) != len(before):
+            return True
+        for container in now:
+            other = before.get(container.get("name"))
+            name = _SECCOMP + container.get("name", "")
+            if other is None or container.get("image") != other.get("image"):
+                return True
+            if annotations.get(name) != annotations_before.get(name):
+                return True
+    return False
+
+
+def namespace_warnings(name: str, standard: Standard, pods: list[Tree]) -> list[str]:
+    """Which pods of a namespace break a standard, by what they break."""
+    found: dict[str, list[str]] = {}
+    for pod in pods:
+        broken = violations(standard, pod["metadata"], pod["spec"])
+        if broken:
+            reasons = ", ".join(violation.reason for violation in broken)
+            found.setdefault(reasons, []).append(pod["metadata"]["name"])
+    if not found:
+        return []
+    listed = sorted(f"{_some(names)}: {reasons}" for reasons, names in found.items())
+    return [f'existing pods in namespace "{name}" violate the new PodSecurity enforce level "{standard}"', *listed]
+
+
+def _some(names: list[str]) -> str:
+    """The first name, and how many more there are."""
+    more = len(names) - 1
+    return names[0] if not more else f"{names[0]} (and {more} other {'pod' if more == 1 else 'pods'})"
