@@ -28,6 +28,8 @@ _encode_fast: Final = msgspec.json.Encoder().encode
 _EXPLAINED_BYTES: Final = 256 * 1024
 
 _SPACE_BEFORE_COLON: Final = re.compile(rb'"[ \t\r\n]+:')
+_SPACES: Final = tuple((byte, byte + b":") for byte in (b" ", b"\n", b"\t", b"\r"))
+_CONTAINERS: Final = (dict, list)
 
 
 class DecodeError(ValueError):
@@ -143,16 +145,15 @@ def _whole_text(text: str) -> str:
 def measure(tree: Any) -> tuple[int, int]:
     """How many object keys a tree has, and how deep it nests (a scalar: 0)."""
     keys = depth = 0
-    level = [tree] if isinstance(tree, dict | list) else []
+    level = [tree] if tree.__class__ in _CONTAINERS else []
     while level:
         depth += 1
         below: list[Any] = []
         for node in level:
-            if isinstance(node, dict):
+            if node.__class__ is dict:
                 keys += len(node)
-                below += [value for value in node.values() if isinstance(value, dict | list)]
-            else:
-                below += [value for value in node if isinstance(value, dict | list)]
+                node = node.values()
+            below += [value for value in node if value.__class__ in _CONTAINERS]
         level = below
     return keys, depth
 
@@ -184,8 +185,10 @@ def _may_hide_keys(raw: bytes, key_count: int) -> bool:
     if in_text != key_count:
         return True
     # Single bytes are found much quicker than pairs, and compact JSON has none of these.
-    odd = any(byte in raw and byte + b":" in raw for byte in (b" ", b"\n", b"\t", b"\r"))
-    return odd and _SPACE_BEFORE_COLON.search(raw) is not None
+    for byte, pair in _SPACES:
+        if byte in raw and pair in raw:
+            return _SPACE_BEFORE_COLON.search(raw) is not None
+    return False
 
 
 class _Pairs(list[tuple[str, Any]]):

@@ -55,9 +55,9 @@ def type_meta(tree: Any) -> TypeMeta:
         raise _unreadable(f"json: cannot unmarshal {json_type(tree)} into Go value of type {_ENVELOPE}")
     api_version = tree.get("apiVersion") or ""
     kind = tree.get("kind") or ""
-    for name, value in (("apiVersion", api_version), ("kind", kind)):
-        if not isinstance(value, str):
-            raise _unreadable(f"json: cannot unmarshal {json_type(value)} into Go struct field .{name} of type string")
+    if not (isinstance(api_version, str) and isinstance(kind, str)):
+        name, value = ("kind", kind) if isinstance(api_version, str) else ("apiVersion", api_version)
+        raise _unreadable(f"json: cannot unmarshal {json_type(value)} into Go struct field .{name} of type string")
     if api_version.count("/") > 1:
         raise DecodeError(f"unexpected GroupVersion string: {api_version}")
     return TypeMeta(api_version, kind)

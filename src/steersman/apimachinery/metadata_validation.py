@@ -51,26 +51,30 @@ def validate_object_meta(
     if generate_name:
         errors += _invalid(path.child("generateName"), generate_name, name_rule(generate_name, prefix=True))
     name = metadata.get("name")
-    if name:
-        errors += _invalid(path.child("name"), name, name_rule(name))
-    else:
+    if not name:
         errors.append(field.required(path.child("name"), "name or generateName is required"))
-    errors += _validate_namespace(metadata.get("namespace") or "", namespaced=namespaced, path=path.child("namespace"))
+    elif faults := name_rule(name):
+        errors += _invalid(path.child("name"), name, faults)
+    errors += _validate_namespace(metadata.get("namespace") or "", namespaced=namespaced, path=path)
     generation = metadata.get("generation") or 0
     if generation < 0:
         errors.append(field.invalid(path.child("generation"), generation, "must be greater than or equal to 0"))
     errors += _validate_loose_parts(metadata, path)
-    errors += validate_finalizers(metadata.get("finalizers") or [], path.child("finalizers"))
-    errors += validate_managed_fields(metadata.get("managedFields") or [], path.child("managedFields"))
+    if finalizers := metadata.get("finalizers"):
+        errors += validate_finalizers(finalizers, path.child("finalizers"))
+    if managed_fields := metadata.get("managedFields"):
+        errors += validate_managed_fields(managed_fields, path.child("managedFields"))
     return errors
 
 
 def _validate_namespace(namespace: str, *, namespaced: bool, path: Path) -> Errors:
+    """``path`` is that of the metadata."""
     if not namespaced:
-        return [field.forbidden(path, "not allowed on this type")] if namespace else []
+        return [field.forbidden(path.child("namespace"), "not allowed on this type")] if namespace else []
     if not namespace:
-        return [field.required(path)]
-    return _invalid(path, namespace, names.name_is_dns_label(namespace))
+        return [field.required(path.child("namespace"))]
+    faults = names.check_dns1123_label(namespace)
+    return _invalid(path.child("namespace"), namespace, faults) if faults else []
 
 
 def _validate_loose_parts(metadata: Metadata, path: Path) -> Errors:

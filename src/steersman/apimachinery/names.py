@@ -6,7 +6,7 @@ Every ``check_*`` returns the faults it found, an empty tuple when the value is 
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import wraps
 from typing import TYPE_CHECKING, Final, Protocol
 
 if TYPE_CHECKING:
@@ -122,6 +122,30 @@ _PORT_NAME_CHARACTERS: Final = re.compile("[-a-z0-9]+")
 _PRINTABLE_BUT_EQUALS: Final = re.compile("[ -<>-~]+")
 
 
+#: Bounds of what a check remembers: values, which are all forgotten when they are too many, and characters of one.
+_REMEMBERED_MAX: Final = 4096
+_REMEMBERED_LENGTH_MAX: Final = 512
+
+
+def _remembered(check: Callable[[str], Faults]) -> Callable[[str], Faults]:
+    """For values that come again and again: the keys of a workload's objects, namespaces."""
+    known: dict[str, Faults] = {}
+    get = known.get
+
+    @wraps(check)
+    def remembering(value: str) -> Faults:
+        faults = get(value)
+        if faults is None:
+            faults = check(value)
+            if len(value) <= _REMEMBERED_LENGTH_MAX:
+                if len(known) >= _REMEMBERED_MAX:
+                    known.clear()
+                known[value] = faults
+        return faults
+
+    return remembering
+
+
 def _longer(value: str, length: int) -> bool:
     return len(value) > length or (not value.isascii() and len(value.encode("utf-8", "replace")) > length)
 
@@ -131,6 +155,7 @@ def _length(value: str, length: int, unit: str = "characters") -> Faults:
     return (f"must be no more than {length} {unit}",) if _longer(value, length) else ()
 
 
+@_remembered
 def check_dns1123_label(value: str) -> Faults:
     """One part of a DNS name; namespaces and most names that end up in DNS."""
     faults = _length(value, LABEL_MAX_BYTES)
@@ -161,7 +186,7 @@ def check_wildcard_dns1123_subdomain(value: str) -> Faults:
     return _length(value, SUBDOMAIN_MAX_BYTES) + _WILDCARD_SUBDOMAIN(value)
 
 
-@lru_cache(maxsize=4096)
+@_remembered
 def check_qualified_name(value: str) -> Faults:
     """``name`` or ``example.com/name``: keys of labels and annotations, finalizers, taints, resources."""
     prefix, slash, name = value.rpartition("/")
@@ -180,6 +205,7 @@ def check_qualified_name(value: str) -> Faults:
     return (*faults, *_NAME_PART(name))
 
 
+@_remembered
 def check_label_value(value: str) -> Faults:
     """A label's value; may be empty."""
     return _length(value, LABEL_MAX_BYTES, "bytes") + _LABEL_VALUE(value)
@@ -190,6 +216,7 @@ def check_c_identifier(value: str) -> Faults:
     return _C_IDENTIFIER(value)
 
 
+@_remembered
 def check_config_map_key(value: str) -> Faults:
     """A key of a ConfigMap or Secret: also a file name."""
     return _length(value, SUBDOMAIN_MAX_BYTES) + _CONFIG_KEY(value) + _directory_faults(value)

@@ -50,7 +50,8 @@ _UINT64_END: Final = 2**64
 
 def time_text(now: datetime) -> str:
     """A time as objects carry it: UTC, whole seconds."""
-    return f"{now.isoformat()[:19]}Z"
+    parts = (now.year, now.month, now.day, now.hour, now.minute, now.second)
+    return "%04d-%02d-%02dT%02d:%02d:%02dZ" % parts  # noqa: UP031 — half the time of the others, in every write
 
 
 def wipe_system_fields(metadata: Tree) -> None:

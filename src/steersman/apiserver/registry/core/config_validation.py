@@ -35,12 +35,14 @@ def validate_config_map(obj: Tree) -> list[FieldError]:
     errors: list[FieldError] = []
     size = 0
     for key, value in data.items():
-        errors += check_all(_DATA.key(key), key, names.check_config_map_key(key))
+        if faults := names.check_config_map_key(key):
+            errors += check_all(_DATA.key(key), key, faults)
         if key in binary:
             errors.append(field.invalid(_DATA.key(key), key, "duplicate of key present in binaryData"))
         size += len(value) if value.isascii() else len(value.encode("utf-8", "surrogatepass"))
     for key, value in binary.items():
-        errors += check_all(_BINARY.key(key), key, names.check_config_map_key(key))
+        if faults := names.check_config_map_key(key):
+            errors += check_all(_BINARY.key(key), key, faults)
         size += decoded_size(value)
     if size > SIZE_MAX_BYTES:
         errors.append(field.too_long(_WHOLE, max_bytes=SIZE_MAX_BYTES))
