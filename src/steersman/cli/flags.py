@@ -57,6 +57,7 @@ FLAGS: dict[str, tuple[Flag, ...]] = {
         Flag("client-ca-file", _listed, "CA whose client certificates name users, beside our own"),
         Flag("token-auth-file", _listed, 'CSV file of tokens: token,user,uid,"group1,group2"'),
         Flag("anonymous-auth", values.boolean, "whether requests without credentials are system:anonymous"),
+        Flag("enable-bootstrap-token-auth", values.boolean, "whether nodes may join with tokens in kube-system"),
         Flag("authorization-mode", values.names, "who decides, in order: Node, RBAC, AlwaysAllow, AlwaysDeny"),
         Flag("service-account-issuer", values.names, "issuers of service account tokens; the first one signs"),
         Flag("service-account-jwks-uri", str, "where clients find the keys; default: at this server"),

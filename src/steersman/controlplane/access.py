@@ -6,9 +6,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from steersman.apiserver.authn.bearer import BearerToken, WebSocketToken
+from steersman.apiserver.authn.bootstrap_token import BootstrapTokens
 from steersman.apiserver.authn.client_certificate import ClientCertificate
 from steersman.apiserver.authn.interface import MASTERS_GROUP
 from steersman.apiserver.authn.issuing import TokenIssuer
+from steersman.apiserver.authn.legacy_token import LegacyTokens
 from steersman.apiserver.authn.service_account import ServiceAccountTokens
 from steersman.apiserver.authn.static_token import StaticTokens, TokenFileError, read_token_file
 from steersman.apiserver.authn.union import Union
@@ -65,11 +67,14 @@ class Authentication:
                 users |= read_token_file(options.token_auth_file)
             except TokenFileError as error:
                 raise OptionError(str(error)) from error
-        accounts = ServiceAccountTokens(keys, self._objects, issuers=issuers, audiences=self.audiences, clock=clock)
-        self.tokens: Final[tuple[TokenAuthenticator, ...]] = (
+        tokens: list[TokenAuthenticator] = [
             StaticTokens(users, audiences=self.audiences),
-            accounts,
-        )
+            ServiceAccountTokens(keys, self._objects, issuers=issuers, audiences=self.audiences, clock=clock),
+            LegacyTokens(keys, self._objects, self._objects, audiences=self.audiences),
+        ]
+        if options.enable_bootstrap_token_auth:
+            tokens.append(BootstrapTokens(self._objects, audiences=self.audiences, clock=clock))
+        self.tokens: Final = tuple(tokens)
         self.authenticator: Final[RequestAuthenticator] = Union(
             [ClientCertificate(), BearerToken(self.tokens), WebSocketToken(self.tokens)],
             anonymous=options.anonymous_auth,

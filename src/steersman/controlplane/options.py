@@ -35,6 +35,8 @@ class APIServerOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     token_auth_file: Path | None = None
     anonymous_auth: bool = True
+    #: Whether nodes may join with tokens that lie in Secrets of kube-system.
+    enable_bootstrap_token_auth: bool = False
     authorization_mode: tuple[str, ...] = ("Node", "RBAC")
     #: The first signs tokens of service accounts, all are believed.
     service_account_issuer: tuple[str, ...] = ("https://kubernetes.default.svc",)

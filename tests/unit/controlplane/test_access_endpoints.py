@@ -5,6 +5,7 @@ import json
 import pytest
 
 from steersman.apiserver.server.loopback import Loopback
+from steersman.controlplane.options import APIServerOptions
 from steersman.testing import InProcessAPIServer
 
 TOKEN = "/api/v1/namespaces/default/serviceaccounts/robot/token"
@@ -51,3 +52,20 @@ async def test_reviews_tell_who_and_what(server):
     assert (await post(server, local, {"spec": within}))["status"] == {"allowed": False}
     rules = await post(server, f"{authz}/selfsubjectrulesreviews", {"spec": {"namespace": "default"}})
     assert {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]} in rules["status"]["resourceRules"]
+
+
+async def test_a_node_joins_with_a_token_of_kube_system():
+    data = {"token-id": "abcdef", "token-secret": "0123456789abcdef", "usage-bootstrap-authentication": "true"}
+    secret = {
+        "metadata": {"name": "bootstrap-token-abcdef"},
+        "type": "bootstrap.kubernetes.io/token",
+        "stringData": data,
+    }
+    headers = {"authorization": "Bearer abcdef.0123456789abcdef"}
+    codes = []
+    for enabled in (False, True):
+        options = APIServerOptions(ephemeral=True, enable_bootstrap_token_auth=enabled)
+        async with InProcessAPIServer(options=options) as server:
+            await post(server, "/api/v1/namespaces/kube-system/secrets", secret)
+            codes.append((await Loopback(server.core.app, headers=headers).request("GET", "/apis")).code)
+    assert codes == [401, 200]

@@ -16,6 +16,7 @@ async def test_objects_are_found_as_they_are_stored():
         made = (await server.request("POST", "/api/v1/namespaces/default/secrets", body=body)).json()
         assert await objects.find("Secret", "s", namespace="default") == Found(made["metadata"]["uid"])
         assert await objects.find("Secret", "t", namespace="default") is None
+        assert (await objects.secret("default", "s"))["metadata"]["name"] == "s"
 
 
 def test_an_object_on_its_way_out_tells_since_when():

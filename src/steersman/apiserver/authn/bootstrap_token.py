@@ -1,0 +1,87 @@
+"""``--enable-bootstrap-token-auth``: tokens of nodes that join, ``<id>.<secret>``, kept in Secrets of ``kube-system``."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hmac
+import re
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.apiserver.authn.interface import Reviewed
+from steersman.apiserver.request import UserInfo
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from steersman.apiserver.authn.secret_source import SecretSource
+    from steersman.asynckit.clock import Clock
+
+    Tree = dict[str, Any]
+
+_TOKEN: Final = re.compile(r"([a-z0-9]{6})\.([a-z0-9]{16})")
+_GROUP: Final = re.compile(r"system:bootstrappers:[a-z0-9:-]{0,255}[a-z0-9]")
+_NAMESPACE: Final = "kube-system"
+_TYPE: Final = "bootstrap.kubernetes.io/token"
+_BOOTSTRAPPERS: Final = "system:bootstrappers"
+
+
+class BootstrapTokens:
+    """A ``TokenAuthenticator``. Whatever is wrong with a token, it is simply not known."""
+
+    def __init__(self, secrets: SecretSource, *, audiences: Sequence[str], clock: Clock) -> None:
+        self._secrets: Final = secrets
+        self._audiences: Final = tuple(audiences)
+        self._clock: Final = clock
+
+    async def authenticate_token(self, token: str) -> UserInfo | None:
+        """The user ``system:bootstrap:<id>``, or None."""
+        parts = _TOKEN.fullmatch(token)
+        if parts is None:
+            return None
+        name, secret = parts.groups()
+        tree = await self._secrets.secret(_NAMESPACE, f"bootstrap-token-{name}")
+        if tree is None or tree.get("type") != _TYPE or tree["metadata"].get("deletionTimestamp"):
+            return None
+        data = _Data(tree)
+        matches = hmac.compare_digest(data["token-secret"].encode(), secret.encode()) and data["token-id"] == name
+        if not matches or data["usage-bootstrap-authentication"] != "true" or self._is_expired(data["expiration"]):
+            return None
+        groups = _groups(data["auth-extra-groups"])
+        return None if groups is None else UserInfo(f"system:bootstrap:{name}", groups)
+
+    async def review(self, token: str, audiences: Sequence[str]) -> Reviewed | None:
+        """As ``authenticate_token``; these tokens are for this server only."""
+        common = tuple(audience for audience in self._audiences if audience in audiences)
+        user = await self.authenticate_token(token) if common else None
+        return None if user is None else Reviewed(user, common)
+
+    def _is_expired(self, expiration: str) -> bool:
+        if not expiration:
+            return False
+        try:
+            return datetime.fromisoformat(expiration) <= self._clock.now()
+        except (ValueError, TypeError):  # no time, or one without a zone
+            return True
+
+
+class _Data:
+    """A Secret's values as texts; what is missing, or no text, is empty."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._data = tree.get("data") or {}
+
+    def __getitem__(self, name: str) -> str:
+        try:
+            return base64.b64decode(self._data.get(name) or "").decode()
+        except (binascii.Error, ValueError):
+            return ""
+
+
+def _groups(extra: str) -> tuple[str, ...] | None:
+    """All groups, sorted; None when one of them may not be given to a node that joins."""
+    named = extra.split(",") if extra else []
+    if not all(_GROUP.fullmatch(name) for name in named):
+        return None
+    return tuple(sorted({_BOOTSTRAPPERS, *named}))
