@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery import field
+from steersman.apimachinery.errors import forbidden
 from steersman.apimachinery.field import Path
 from steersman.apiserver.registry import columns
 from steersman.apiserver.registry.strategy import Column, Strategy, Tree
@@ -53,6 +54,11 @@ class PriorityClassStrategy(Strategy):
             errors.append(field.forbidden("value", "may not be changed in an update."))
         policy, before = obj.get("preemptionPolicy"), old.get("preemptionPolicy")
         return [*errors, *check_unchanged(policy, before, Path("preemptionPolicy"))]
+
+    def check_graceful_delete(self, ctx: RequestContext, obj: Tree) -> None:
+        name = obj["metadata"]["name"]
+        if name in _SYSTEM_CLASSES:
+            raise forbidden(self.group_resource, name, "this is a system priority class and cannot be deleted")
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         return [

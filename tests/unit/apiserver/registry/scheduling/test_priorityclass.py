@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 from tests.unit.apiserver.registry.samples import CONTEXT, NOW, defaulted, edited, named, texts
 
+from steersman.apimachinery.errors import StatusError
 from steersman.apiserver.registry.scheduling.priorityclass import PriorityClassStrategy
 
 STRATEGY = PriorityClassStrategy()
@@ -76,3 +77,10 @@ def test_its_generation_is_1_for_ever():
 
 def test_the_row_shows_value_and_policy():
     assert STRATEGY.cells(CLASS, NOW) == ["a", 1000, False, "60s", "PreemptLowerPriority"]
+
+
+def test_the_systems_own_classes_stay():
+    STRATEGY.check_graceful_delete(CONTEXT, CLASS)
+    with pytest.raises(StatusError, match="this is a system priority class and cannot be deleted") as refused:
+        STRATEGY.check_graceful_delete(CONTEXT, named("system-node-critical", value=2_000_001_000))
+    assert refused.value.code == 403
