@@ -7,6 +7,7 @@ value, written with the expectation that it is as it was read; who loses the rac
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
@@ -172,7 +173,8 @@ class ServiceAllocator:
                 for text in (cidr.get("spec") or {}).get("cidrs") or ():
                     network = parse_cidr(text)
                     if network is not None and network not in ranges:
-                        ranges[network] = AddressRange(network)
+                        with suppress(ValueError):  # an object may name a network without addresses to give
+                            ranges[network] = AddressRange(network)
         return list(ranges.values())
 
     def _address_value(self, ctx: RequestContext, obj: Tree, ip: IPAddress) -> bytes:
