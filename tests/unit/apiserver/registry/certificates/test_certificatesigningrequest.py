@@ -6,7 +6,11 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
+from tests.unit.apiserver.registry.samples import CONTEXT, NOW, edited, named
 from tests.unit.apiserver.writing import Server, causes
+
+from steersman.apiserver.registry.certificates.certificatesigningrequest import CertificateSigningRequestStrategy
+from steersman.apiserver.request import RequestContext, UserInfo
 
 REQUESTS = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
 STATUS, APPROVAL = f"{REQUESTS}/a/status", f"{REQUESTS}/a/approval"
@@ -89,3 +93,53 @@ async def test_a_request_must_be_signed_with_its_key():
 async def test_nobody_owns_fields_of_a_request():
     async with Server() as server:
         assert "managedFields" not in (await server.make(REQUESTS, spec=spec()))["metadata"]
+
+
+STRATEGY = CertificateSigningRequestStrategy()
+
+
+@pytest.mark.parametrize(
+    ("user", "shown"),
+    [
+        (UserInfo("alice"), {"username": "alice"}),
+        (
+            UserInfo("alice", ("g",), "1", {"k": ("v",)}),
+            {"username": "alice", "uid": "1", "groups": ["g"], "extra": {"k": ["v"]}},
+        ),
+    ],
+)
+def test_who_asks_is_who_makes_it(user, shown):
+    new = named(spec={"username": "mallory", "uid": "0", "groups": ["system:masters"], "extra": {"a": ["b"]}})
+    STRATEGY.prepare_for_create(RequestContext(user, NOW), new)
+    assert new["spec"] == shown
+
+
+def test_neither_spec_nor_status_change_through_the_main_resource():
+    old = named(spec={"username": "alice"}, status={"certificate": "c"})
+    new = edited(old, {"spec.username": "mallory", "status.certificate": "d", "metadata.labels": {"a": "b"}})
+    STRATEGY.prepare_for_update(CONTEXT, new, old)
+    assert new == edited(old, {"metadata.labels": {"a": "b"}})
+
+
+@pytest.mark.parametrize(("signer", "text"), [({"signerName": "a.b/c"}, "a.b/c"), ({}, "")])
+def test_requests_are_selected_by_their_signer(signer, text):
+    assert STRATEGY.field_labels["spec.signerName"](named(spec=signer)) == text
+
+
+@pytest.mark.parametrize(
+    ("edits", "cells"),
+    [
+        ({}, ["a", "60s", "a.b/c", "alice", "<none>", "Pending"]),
+        (
+            {"spec.expirationSeconds": 3600, "status.conditions": [condition()], "status.certificate": "c"},
+            ["a", "60s", "a.b/c", "alice", "60m", "Approved,Issued"],
+        ),
+        (
+            {"status.conditions": [condition("Denied"), condition("Failed")]},
+            ["a", "60s", "a.b/c", "alice", "<none>", "Denied,Failed"],
+        ),
+    ],
+)
+def test_the_row_shows_how_far_a_request_is(edits, cells):
+    asked = named(spec={"signerName": "a.b/c", "username": "alice"})
+    assert STRATEGY.cells(edited(asked, edits), NOW) == cells
