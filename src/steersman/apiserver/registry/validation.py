@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery import field, names
 from steersman.apimachinery.metadata_validation import validate_labels
+from steersman.apiserver.registry.go_form import go_form
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -38,10 +39,12 @@ def check_not_negative(value: int | None, path: Path) -> Iterator[FieldError]:
         yield field.invalid(path, value, IS_NEGATIVE)
 
 
-def check_unchanged(new: Any, old: Any, path: Path, *, detail: str = FIELD_IS_IMMUTABLE) -> Iterator[FieldError]:
-    """A value must be as it was. Absent and empty are the same."""
+def check_unchanged(
+    new: Any, old: Any, path: Path, *, detail: str = FIELD_IS_IMMUTABLE, go_type: str = ""
+) -> Iterator[FieldError]:
+    """A value must be as it was. Absent and empty are the same. ``go_type``: the message shows it as ``go_form`` does."""
     if (new or None) != (old or None) and not (new in (0, False) and old in (0, False)):
-        yield field.invalid(path, new, detail)
+        yield field.invalid(path, go_form(go_type, new) if go_type and new is not None else new, detail)
 
 
 def validate_dns_label(value: str, path: Path) -> Iterator[FieldError]:

@@ -19,6 +19,7 @@ from steersman.apiserver.registry.counts import (
     check_share_is_no_more_than_all,
     is_nothing,
 )
+from steersman.apiserver.registry.go_form import go_form
 from steersman.apiserver.registry.podspec.validate import validate_pod_template
 from steersman.apiserver.registry.validation import validate_label_selector
 
@@ -85,7 +86,7 @@ def _validate_strategy(strategy: Tree, path: Path) -> Iterator[FieldError]:
             else:
                 yield from _validate_rolling_update(rolling, path.child("rollingUpdate"))
         case _:
-            yield field.not_supported(path, strategy, ("RollingUpdate", "OnDelete"))
+            yield field.not_supported(path, go_form("DaemonSetUpdateStrategy", strategy), ("RollingUpdate", "OnDelete"))
 
 
 def _validate_rolling_update(rolling: Tree, path: Path) -> Iterator[FieldError]:

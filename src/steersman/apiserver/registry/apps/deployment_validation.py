@@ -19,6 +19,7 @@ from steersman.apiserver.registry.counts import (
     check_share_is_no_more_than_all,
     is_nothing,
 )
+from steersman.apiserver.registry.go_form import go_form
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -84,7 +85,7 @@ def _validate_strategy(strategy: Tree, path: Path) -> Iterator[FieldError]:
             else:
                 yield from _validate_rolling_update(rolling, path.child("rollingUpdate"))
         case _:
-            yield field.not_supported(path, strategy, ("Recreate", "RollingUpdate"))
+            yield field.not_supported(path, go_form("DeploymentStrategy", strategy), ("Recreate", "RollingUpdate"))
 
 
 def _validate_rolling_update(rolling: Tree, path: Path) -> Iterator[FieldError]:

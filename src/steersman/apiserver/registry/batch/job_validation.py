@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery import field, names
 from steersman.apiserver.registry.apps.selectors import check_labels_match, parse_selector, shown, template_labels
@@ -10,6 +10,7 @@ from steersman.apiserver.registry.batch.job_policies import validate_failure_pol
 from steersman.apiserver.registry.conditions import has_condition
 from steersman.apiserver.registry.counts import check_none_negative
 from steersman.apiserver.registry.domain_paths import check_domain_prefixed_path
+from steersman.apiserver.registry.go_form import go_form
 from steersman.apiserver.registry.podspec.validate import validate_pod_template
 from steersman.apiserver.registry.validation import FIELD_IS_IMMUTABLE, check_unchanged, validate_label_selector
 
@@ -25,6 +26,7 @@ NAME_LABELS: Final = ("job-name", "batch.kubernetes.io/job-name")
 
 _SPEC: Final = field.Path("spec")
 _INDEXED: Final = "Indexed"
+_GO_TYPES: Final = {"podFailurePolicy": "PodFailurePolicy", "successPolicy": "SuccessPolicy"}
 _INDEXED_PARALLELISM_MAX: Final = 100_000
 _FAILED_INDEXES_MAX: Final = 100_000
 #: Above so many completions the failed indexes and the parallelism are held lower.
@@ -69,8 +71,7 @@ def validate_job_update(obj: Tree, old: Tree) -> Iterator[FieldError]:
     yield from check_unchanged(spec.get("selector"), before.get("selector"), _SPEC.child("selector"))
     yield from _check_template_update(spec, old, _SPEC)
     for name in ("completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy"):
-        if spec.get(name) != before.get(name):
-            yield field.invalid(_SPEC.child(name), spec.get(name), FIELD_IS_IMMUTABLE)
+        yield from _check_same(spec.get(name), before.get(name), _SPEC.child(name), go_type=_GO_TYPES.get(name, ""))
 
 
 def validate_job_template(template: Tree, path: Path) -> Iterator[FieldError]:
@@ -130,7 +131,9 @@ def _validate_spec(spec: Tree, path: Path) -> Iterator[FieldError]:
     if spec.get("successPolicy") is not None:
         where = path.child("successPolicy")
         if spec.get("completionMode") != _INDEXED:
-            yield field.invalid(where, spec["successPolicy"], "requires indexed completion mode")
+            yield field.invalid(
+                where, go_form("SuccessPolicy", spec["successPolicy"]), "requires indexed completion mode"
+            )
         elif spec.get("completions") is not None:
             yield from validate_success_policy(spec, where)
     replacement = spec.get("podReplacementPolicy")
@@ -205,12 +208,16 @@ def _check_template_update(spec: Tree, old: Tree, path: Path) -> Iterator[FieldE
     """While a Job is suspended and has nothing running, where its pods go and what they get may change."""
     template, before = spec.get("template") or {}, old["spec"].get("template") or {}
     if not _may_be_reshaped(old):
-        if template != before:
-            yield field.invalid(path.child("template"), template, FIELD_IS_IMMUTABLE)
+        yield from _check_same(template, before, path.child("template"), go_type="PodTemplateSpec")
         return
     pod, old_pod = template.get("spec") or {}, before.get("spec") or {}
     if _fixed_part(pod, pod) != _fixed_part(old_pod, pod):
-        yield field.invalid(path.child("template.spec"), pod, FIELD_IS_IMMUTABLE)
+        yield field.invalid(path.child("template.spec"), go_form("PodSpec", pod), FIELD_IS_IMMUTABLE)
+
+
+def _check_same(new: Any, old: Any, path: Path, *, go_type: str) -> Iterator[FieldError]:
+    if new != old:
+        yield field.invalid(path, go_form(go_type, new) if go_type and new is not None else new, FIELD_IS_IMMUTABLE)
 
 
 def _may_be_reshaped(old: Tree) -> bool:

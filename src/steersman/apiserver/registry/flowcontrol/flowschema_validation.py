@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery import field, names
 from steersman.apiserver.registry.flowcontrol.mandatory import EXEMPT, FLOW_SCHEMAS
+from steersman.apiserver.registry.go_form import go_form
 from steersman.apiserver.registry.validation import check_all
 
 if TYPE_CHECKING:
@@ -35,7 +36,8 @@ def validate_flow_schema(obj: Tree) -> Iterator[FieldError]:
         yield field.invalid(path, 1, f"only the schema named '{EXEMPT}' may have matchingPrecedence 1")
     method = spec.get("distinguisherMethod")
     if method is not None and method.get("type") not in _DISTINGUISHERS:
-        yield field.not_supported(_SPEC.child("distinguisherMethod", "type"), method, _DISTINGUISHERS)
+        shown = go_form("FlowDistinguisherMethod", method)
+        yield field.not_supported(_SPEC.child("distinguisherMethod", "type"), shown, _DISTINGUISHERS)
     level, path = (
         (spec.get("priorityLevelConfiguration") or {}).get("name") or "",
         _SPEC.child("priorityLevelConfiguration", "name"),

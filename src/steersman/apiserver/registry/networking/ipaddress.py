@@ -35,7 +35,7 @@ class IPAddressStrategy(Strategy):
 
     def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
         parent, before = ((tree.get("spec") or {}).get("parentRef") for tree in (obj, old))
-        return list(check_unchanged(parent, before, _PARENT))
+        return list(check_unchanged(parent, before, _PARENT, go_type="ParentReference"))
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         reference: Tree = (obj.get("spec") or {}).get("parentRef") or {}

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from steersman.apimachinery import field
 from steersman.apimachinery.addresses import check_cidr, parse_cidr
 from steersman.apiserver.registry import columns
+from steersman.apiserver.registry.go_form import go_form
 from steersman.apiserver.registry.strategy import Column, Strategy, Tree
 from steersman.apiserver.registry.validation import FIELD_IS_IMMUTABLE, check_all
 
@@ -47,7 +48,7 @@ def _validate(cidrs: list[str]) -> Iterator[FieldError]:
         yield field.required(_CIDRS, "at least one CIDR required")
         return
     if len(cidrs) > 2:
-        yield field.invalid(_CIDRS, cidrs, "may only hold up to 2 values")
+        yield field.invalid(_CIDRS, go_form("ServiceCIDRSpec", {"cidrs": cidrs}), "may only hold up to 2 values")
         return
     networks = [parse_cidr(cidr) for cidr in cidrs]
     if None not in networks and len({network.version for network in networks if network}) < len(cidrs):

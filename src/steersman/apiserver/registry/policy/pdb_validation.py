@@ -11,6 +11,7 @@ from steersman.apiserver.registry.counts import (
     check_none_negative,
     check_share_is_no_more_than_all,
 )
+from steersman.apiserver.registry.go_form import go_form
 from steersman.apiserver.registry.validation import validate_label_selector
 
 if TYPE_CHECKING:
@@ -28,7 +29,9 @@ def validate_budget(obj: Tree, old: Tree | None = None) -> Iterator[FieldError]:
     """Everything that is wrong with a budget. Selectors that were never right may stay so."""
     spec = obj.get("spec") or {}
     if spec.get("minAvailable") is not None and spec.get("maxUnavailable") is not None:
-        yield field.invalid(_SPEC, spec, "minAvailable and maxUnavailable cannot be both set")
+        yield field.invalid(
+            _SPEC, go_form("PodDisruptionBudgetSpec", spec), "minAvailable and maxUnavailable cannot be both set"
+        )
     for name in ("minAvailable", "maxUnavailable"):
         if (limit := spec.get(name)) is not None:
             yield from check_count_or_share(limit, _SPEC.child(name))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from steersman.apimachinery import field, names
 from steersman.apimachinery.field import Path
 from steersman.apiserver.registry import columns
+from steersman.apiserver.registry.go_form import go_form
 from steersman.apiserver.registry.rbac.guarding import check_binding
 from steersman.apiserver.registry.strategy import Column, Strategy, Tree
 from steersman.apiserver.registry.validation import check_all
@@ -70,7 +71,7 @@ class BindingStrategy(Strategy):
     def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
         errors = list(self._faults(obj))
         if obj.get("roleRef") != old.get("roleRef"):
-            errors.append(field.invalid(_ROLE, obj.get("roleRef"), "cannot change roleRef"))
+            errors.append(field.invalid(_ROLE, go_form("RoleRef", obj.get("roleRef") or {}), "cannot change roleRef"))
         return errors
 
     def _faults(self, obj: Tree) -> Iterator[FieldError]:

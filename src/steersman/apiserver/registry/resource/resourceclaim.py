@@ -40,7 +40,7 @@ class ResourceClaimStrategy(Strategy):
         return list(validate_claim_spec(obj.get("spec") or {}))
 
     def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
-        return list(check_unchanged(obj.get("spec"), old.get("spec"), Path("spec")))
+        return list(check_unchanged(obj.get("spec"), old.get("spec"), Path("spec"), go_type="ResourceClaimSpec"))
 
     def validate_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
         return list(validate_claim_status(obj, old))

@@ -32,7 +32,9 @@ class ResourceClaimTemplateStrategy(Strategy):
         return list(validate_template(obj))
 
     def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
-        return list(check_unchanged(obj.get("spec"), old.get("spec"), Path("spec")))
+        return list(
+            check_unchanged(obj.get("spec"), old.get("spec"), Path("spec"), go_type="ResourceClaimTemplateSpec")
+        )
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         return [columns.name_of(obj), columns.age(obj, now)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery import field, names
+from steersman.apiserver.registry.go_form import go_form
 from steersman.apiserver.registry.podspec.validate_sources import check_csi_driver_name
 from steersman.apiserver.registry.validation import FIELD_IS_IMMUTABLE, check_all
 
@@ -34,7 +35,7 @@ def validate_attachment(obj: Tree) -> Iterator[FieldError]:
 def validate_attachment_update(obj: Tree, old: Tree) -> Iterator[FieldError]:
     """What to attach where never changes."""
     if obj.get("spec") != old.get("spec"):
-        yield field.invalid(_SPEC, obj.get("spec"), FIELD_IS_IMMUTABLE)
+        yield field.invalid(_SPEC, go_form("VolumeAttachmentSpec", obj.get("spec") or {}), FIELD_IS_IMMUTABLE)
 
 
 def validate_attachment_status(obj: Tree) -> Iterator[FieldError]:
