@@ -76,6 +76,17 @@ FLAGS: dict[str, tuple[Flag, ...]] = {
             "keys whose tokens are accepted, comma-separated; default: that one",
         ),
     ),
+    "OpenID Connect": (
+        Flag("oidc-issuer-url", str, "provider whose tokens are believed; begins with https://"),
+        Flag("oidc-client-id", str, "whom the provider's tokens are for"),
+        Flag("oidc-ca-file", _listed, "CA of the provider; default: those of the machine"),
+        Flag("oidc-username-claim", str, "claim that names the user"),
+        Flag("oidc-username-prefix", str, "goes before user names; default: the issuer, - for nothing"),
+        Flag("oidc-groups-claim", str, "claim that names the groups"),
+        Flag("oidc-groups-prefix", str, "goes before groups"),
+        Flag("oidc-required-claim", values.pairs, "name=value that a token must say, comma-separated"),
+        Flag("oidc-signing-algs", values.names, "algorithms that tokens may be signed with"),
+    ),
     "API": (
         Flag("service-cluster-ip-range", str, "CIDR of cluster IPs"),
         Flag("service-node-port-range", values.port_range, "ports of NodePort services"),

@@ -60,6 +60,14 @@ def names(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
+def pairs(text: str) -> dict[str, str]:
+    """``name=value,other=value``."""
+    split = [part.partition("=") for part in names(text)]
+    if not all(name and equals for name, equals, _ in split):
+        raise ArgumentTypeError(f"{text!r} is not of the form name=value")
+    return {name.strip(): value.strip() for name, _, value in split}
+
+
 def switches(text: str) -> dict[str, bool]:
     """``name=true,other=false``."""
     pairs = (part.partition("=") for part in names(text))

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from steersman.apiserver.authn.interface import RequestAuthenticator, TokenAuthenticator
+    from steersman.apiserver.authn.oidc import OIDCTokens
     from steersman.apiserver.authz.interface import Authorizer, RuleResolver
     from steersman.apiserver.registry.registry import Registry
     from steersman.apiserver.registry.strategy import Strategy
@@ -74,6 +75,8 @@ class Authentication:
         ]
         if options.enable_bootstrap_token_auth:
             tokens.append(BootstrapTokens(self._objects, audiences=self.audiences, clock=clock))
+        if options.oidc_issuer_url:
+            tokens.append(_oidc(options, self.audiences, clock))
         self.tokens: Final = tuple(tokens)
         self.authenticator: Final[RequestAuthenticator] = Union(
             [ClientCertificate(), BearerToken(self.tokens), WebSocketToken(self.tokens)],
@@ -83,6 +86,30 @@ class Authentication:
     def follow(self, registry: Registry) -> None:
         """Look up there what tokens are bound to."""
         self._objects.follow(registry)
+
+
+def _oidc(options: APIServerOptions, audiences: tuple[str, ...], clock: Clock) -> OIDCTokens:
+    from steersman.apiserver.authn.oidc import ALGORITHMS, OIDCOptions, OIDCTokens  # noqa: PLC0415 — few have a provider
+    from steersman.controlplane.fetching import HTTPSFetcher  # noqa: PLC0415
+
+    if not options.oidc_issuer_url.startswith("https://"):
+        raise OptionError(f"--oidc-issuer-url: {options.oidc_issuer_url!r} does not begin with https://")
+    if not options.oidc_client_id:
+        raise OptionError("--oidc-issuer-url needs --oidc-client-id")
+    if unknown := set(options.oidc_signing_algs) - ALGORITHMS:
+        raise OptionError(f"--oidc-signing-algs: {', '.join(sorted(unknown))} cannot be verified")
+    provider = OIDCOptions(
+        issuer_url=options.oidc_issuer_url,
+        client_id=options.oidc_client_id,
+        username_claim=options.oidc_username_claim,
+        username_prefix=options.oidc_username_prefix,
+        groups_claim=options.oidc_groups_claim,
+        groups_prefix=options.oidc_groups_prefix,
+        required_claims=options.oidc_required_claim,
+        signing_algs=options.oidc_signing_algs,
+    )
+    fetcher = HTTPSFetcher(options.oidc_ca_file)
+    return OIDCTokens(provider, fetcher.fetch, audiences=audiences, clock=clock)
 
 
 class Authorization:

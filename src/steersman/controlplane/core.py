@@ -97,7 +97,13 @@ class ServerCore:
         checks = [Check("etcd", self._check_store), namespaces, definitions, *bootstrap, services]
         add_health(routes, checks=checks, ready_checks=self._ready_checks())
         add_about(routes, collectors=[metrics.collect, StorageMetrics(store, self.resources.registry).collect])
-        add_openid(routes, options.service_account_issuer[0], address=lambda: self.address, keys=self.keys.public_keys)
+        add_openid(
+            routes,
+            options.service_account_issuer[0],
+            address=lambda: self.address,
+            keys=self.keys.public_keys,
+            jwks_uri=options.service_account_jwks_uri,
+        )
         add_discovery(routes, self.catalog, custom=self._custom.schema, server_address=lambda: self.address)
 
     async def start(self) -> None:

@@ -49,6 +49,16 @@ class APIServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     service_account_max_token_expiration_seconds: float = 0.0
     #: Tokens of pods live longer than they say, until old clients have learnt to read them again.
     service_account_extend_token_expiration: bool = True
+    #: Tokens of an OpenID Connect provider are believed, too; see ``authn.oidc`` for these.
+    oidc_issuer_url: str = ""
+    oidc_client_id: str = ""
+    oidc_ca_file: Path | None = None
+    oidc_username_claim: str = "sub"
+    oidc_username_prefix: str = ""
+    oidc_groups_claim: str = ""
+    oidc_groups_prefix: str = ""
+    oidc_required_claim: dict[str, str] = {}
+    oidc_signing_algs: tuple[str, ...] = ("RS256",)
     #: What tokens for this server are meant for; empty: the issuers.
     api_audiences: tuple[str, ...] = ()
 

@@ -46,10 +46,15 @@ def add_about(routes: Routes, *, collectors: Iterable[Callable[[], Awaitable[Ite
 
 
 def add_openid(
-    routes: Routes, issuer: str, *, address: Callable[[], str], keys: Callable[[], Awaitable[list[dict[str, Any]]]]
+    routes: Routes,
+    issuer: str,
+    *,
+    address: Callable[[], str],
+    keys: Callable[[], Awaitable[list[dict[str, Any]]]],
+    jwks_uri: str = "",
 ) -> None:
     """What others need to check our tokens."""
-    openid = OpenID(issuer, address=address, keys=keys)
+    openid = OpenID(issuer, address=address, keys=keys, jwks_uri=jwks_uri)
     routes.add(CONFIGURATION_PATH, openid.configuration)
     routes.add(KEYS_PATH, openid.keys)
 

@@ -26,6 +26,7 @@ def test_booleans(text, value):
 
 def test_lists_and_switches():
     assert values.names("a, b,,c") == ("a", "b", "c")
+    assert values.pairs("a=b=c, d=") == {"a": "b=c", "d": ""}
     assert values.switches("A=true,B=false,C") == {"A": True, "B": False, "C": True}
 
 
@@ -43,6 +44,8 @@ def test_lists_and_switches():
         (values.count, "1.5"),
         (values.boolean, "yes"),
         (values.switches, "A=perhaps"),
+        (values.pairs, "a"),
+        (values.pairs, "=b"),
     ],
 )
 def test_nonsense_is_refused(read, text):

@@ -73,11 +73,11 @@ def parse(text: str) -> Token:
         raise MalformedTokenError("the token is too long")
     try:
         head, body, signature = text.encode("ascii").split(b".")
-        claims = _decode(_unpack(body))
-        header = _decode_header(_unpack(head))
+        claims = _decode(unpack(body))
+        header = _decode_header(unpack(head))
         if not isinstance(claims, dict) or header.crit:
             raise MalformedTokenError("the token's claims are no object, or its header has extensions")
-        return Token(header, claims, head + b"." + body, _unpack(signature))
+        return Token(header, claims, head + b"." + body, unpack(signature))
     except (ValueError, msgspec.MsgspecError):
         raise MalformedTokenError("the token is no signed JWT") from None
 
@@ -99,7 +99,8 @@ def pack(raw: bytes) -> bytes:
     return base64.urlsafe_b64encode(raw).rstrip(b"=")
 
 
-def _unpack(text: bytes) -> bytes:
+def unpack(text: bytes) -> bytes:
+    """Out of base64url without padding. Raises ``MalformedTokenError``."""
     if b"=" in text or b"+" in text or b"/" in text:
         raise MalformedTokenError("the token is no base64url")
     try:

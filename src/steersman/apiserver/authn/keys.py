@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from cryptography.x509 import load_pem_x509_certificate
 
-from steersman.apiserver.authn.jws import pack
+from steersman.apiserver.authn.jws import pack, unpack
 
 _RSA_BITS: Final = 2048
 _RSA_BITS_MIN: Final = 1024
@@ -37,22 +37,36 @@ class KeyFileError(ValueError):
     """A key file cannot be used; the text says why."""
 
 
+#: What RSA keys can sign with: padding and hash.
+_RSA_ALGORITHMS: Final[dict[str, tuple[bool, HashAlgorithm]]] = {
+    "RS256": (False, SHA256()),
+    "RS384": (False, SHA384()),
+    "RS512": (False, SHA512()),
+    "PS256": (True, SHA256()),
+    "PS384": (True, SHA384()),
+    "PS512": (True, SHA512()),
+}
+
+
 class PublicKey:
     """A ``VerifyingKey``."""
 
-    def __init__(self, key: rsa.RSAPublicKey | ec.EllipticCurvePublicKey) -> None:
+    def __init__(
+        self, key: rsa.RSAPublicKey | ec.EllipticCurvePublicKey, *, kid: str = "", algorithm: str = "RS256"
+    ) -> None:
+        """``algorithm`` is of RSA keys; a curve has just one."""
         self._key = key
         der = key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
         #: As upstream names keys: the hash of what the key is.
-        self.kid = pack(hashlib.sha256(der).digest()).decode()
-        self.algorithm = "RS256" if isinstance(key, rsa.RSAPublicKey) else _curve(key)[0]
+        self.kid = kid or pack(hashlib.sha256(der).digest()).decode()
+        self.algorithm = algorithm if isinstance(key, rsa.RSAPublicKey) else _curve(key)[0]
 
     def verifies(self, signed: bytes, signature: bytes) -> bool:
         """Whether the signature is this key's."""
         key = self._key
         try:
             if isinstance(key, rsa.RSAPublicKey):
-                key.verify(signature, signed, padding.PKCS1v15(), SHA256())
+                key.verify(signature, signed, *_padding(self.algorithm))
                 return True
             _, digest, size = _curve(key)
             if len(signature) != 2 * size:
@@ -87,7 +101,7 @@ class PrivateKey(PublicKey):
         """A signature of these bytes."""
         key = self._private
         if isinstance(key, rsa.RSAPrivateKey):
-            return key.sign(signed, padding.PKCS1v15(), SHA256())
+            return key.sign(signed, *_padding(self.algorithm))
         _, digest, size = _curve(key.public_key())
         r, s = decode_dss_signature(key.sign(signed, ec.ECDSA(digest)))
         return r.to_bytes(size) + s.to_bytes(size)
@@ -135,6 +149,39 @@ def read_public_keys(pem: bytes) -> list[PublicKey]:
     if not keys:
         raise KeyFileError("there is no PEM block in it")
     return keys
+
+
+def read_jwk(jwk: dict[str, Any]) -> list[PublicKey]:
+    """A JSON Web Key that verifies signatures, once for every algorithm that it may be used with; empty for others."""
+    kid, said = str(jwk.get("kid") or ""), jwk.get("alg")
+    if jwk.get("use") not in (None, "sig"):
+        return []
+    try:
+        key = _of_jwk(jwk)
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return []
+    if isinstance(key, ec.EllipticCurvePublicKey):
+        return [PublicKey(key, kid=kid)]
+    if key is None or key.key_size < _RSA_BITS_MIN:
+        return []
+    return [PublicKey(key, kid=kid, algorithm=name) for name in _RSA_ALGORITHMS if said in (None, name)]
+
+
+def _of_jwk(jwk: dict[str, Any]) -> rsa.RSAPublicKey | ec.EllipticCurvePublicKey | None:
+    def number(name: str) -> int:
+        return int.from_bytes(unpack(jwk[name].encode()))
+
+    if jwk.get("kty") == "RSA":
+        return rsa.RSAPublicNumbers(number("e"), number("n")).public_key()
+    curve = {"P-256": ec.SECP256R1(), "P-384": ec.SECP384R1(), "P-521": ec.SECP521R1()}.get(jwk.get("crv", ""))
+    if jwk.get("kty") != "EC" or curve is None:
+        return None
+    return ec.EllipticCurvePublicNumbers(number("x"), number("y"), curve).public_key()
+
+
+def _padding(algorithm: str) -> tuple[padding.AsymmetricPadding, HashAlgorithm]:
+    is_pss, digest = _RSA_ALGORITHMS[algorithm]
+    return (padding.PSS(padding.MGF1(digest), padding.PSS.DIGEST_LENGTH) if is_pss else padding.PKCS1v15()), digest
 
 
 def _check(key: rsa.RSAPublicKey | ec.EllipticCurvePublicKey) -> None:

@@ -25,10 +25,19 @@ class OpenID:
     """The two endpoints."""
 
     def __init__(
-        self, issuer: str, *, address: Callable[[], str], keys: Callable[[], Awaitable[list[dict[str, Any]]]]
+        self,
+        issuer: str,
+        *,
+        address: Callable[[], str],
+        keys: Callable[[], Awaitable[list[dict[str, Any]]]],
+        jwks_uri: str = "",
     ) -> None:
-        """``address`` is where clients reach the server, ``keys`` gives the public keys as JSON Web Keys (RFC 7517)."""
+        """``address`` is where clients reach the server, ``keys`` gives the public keys as JSON Web Keys (RFC 7517).
+
+        ``jwks_uri``: where clients find them, when that is not here.
+        """
         self._issuer = issuer
+        self._jwks_uri = jwks_uri
         self._address = address
         self._keys = keys
 
@@ -37,7 +46,7 @@ class OpenID:
         require_accepted(request, "application/json")
         document = {
             "issuer": self._issuer,
-            "jwks_uri": f"https://{self._address()}{KEYS_PATH}",
+            "jwks_uri": self._jwks_uri or f"https://{self._address()}{KEYS_PATH}",
             "response_types_supported": ["id_token"],
             "subject_types_supported": ["public"],
             "id_token_signing_alg_values_supported": sorted({key["alg"] for key in await self._keys()}),

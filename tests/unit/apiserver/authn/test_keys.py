@@ -84,3 +84,37 @@ def test_other_files_are_refused(pem):
         keys.read_private_key(pem)
     with pytest.raises(keys.KeyFileError):
         keys.read_public_keys(pem)
+
+
+@pytest.mark.parametrize("made", [RSA, *map(ec.generate_private_key, CURVES)])
+def test_a_key_is_read_back_from_its_jwk(made):
+    private = keys.read_private_key(private_pem(made))
+    [read] = keys.read_jwk(private.jwk())
+    assert (read.kid, read.algorithm) == (private.kid, private.algorithm)
+    assert read.verifies(b"text", private.sign(b"text"))
+
+
+def test_an_rsa_jwk_without_an_algorithm_serves_for_all():
+    jwk = keys.read_private_key(private_pem(RSA)).jwk()
+    del jwk["alg"]
+    assert {key.algorithm for key in keys.read_jwk(jwk)} == {"RS256", "RS384", "RS512", "PS256", "PS384", "PS512"}
+    signing = keys.PrivateKey(RSA)
+    signing.algorithm = "PS384"
+    signed = signing.sign(b"text")
+    assert [key.algorithm for key in keys.read_jwk(jwk) if key.verifies(b"text", signed)] == ["PS384"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"use": "enc"},
+        {"kty": "oct"},
+        {"n": 7},
+        {"n": "%%"},
+        {"n": "AQAB"},
+        {"kty": "EC", "crv": "P-224"},
+        {"alg": "RS1"},
+    ],
+)
+def test_other_jwks_are_no_keys_for_signatures(change):
+    assert keys.read_jwk({**keys.read_private_key(private_pem(RSA)).jwk(), **change}) == []

@@ -1,0 +1,171 @@
+"""``--oidc-*``: tokens of an OpenID Connect provider (``plugin/pkg/auth/authenticator/token/oidc``).
+
+The provider's keys are asked for when its first token comes, and again when a token names one that is not known, though
+not more often than ``_REFRESH_SECONDS``: a flood of made-up key names must not become a flood of requests.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from steersman.apiserver.authn import jws
+from steersman.apiserver.authn.interface import InvalidCredentials, Reviewed
+from steersman.apiserver.request import UserInfo
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+    from steersman.asynckit.clock import Clock
+
+    Fetch = Callable[[str], Awaitable[bytes]]
+
+_log = logging.getLogger(__name__)
+
+#: What tokens may be signed with.
+ALGORITHMS: Final = frozenset(f"{kind}{bits}" for kind in ("RS", "PS", "ES") for bits in (256, 384, 512))
+_REFRESH_SECONDS: Final = 10.0
+#: How far clocks may differ for a token that is not valid yet, as upstream's library has it.
+_EARLY_SECONDS: Final = 300.0
+_DISCOVERY: Final = "/.well-known/openid-configuration"
+_CREDENTIAL: Final = "authentication.kubernetes.io/credential-id"
+
+
+class OIDCOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """One provider, and how its claims become users."""
+
+    #: Begins with ``https://``.
+    issuer_url: str
+    client_id: str
+    username_claim: str = "sub"
+    #: Before every user name; empty: the issuer (of others than e-mail addresses), ``-``: nothing.
+    username_prefix: str = ""
+    groups_claim: str = ""
+    groups_prefix: str = ""
+    #: Claims that must be there and have this value.
+    required_claims: dict[str, str] = {}
+    signing_algs: tuple[str, ...] = ("RS256",)
+
+    @property
+    def prefix(self) -> str:
+        """What goes before user names."""
+        if self.username_prefix:
+            return "" if self.username_prefix == "-" else self.username_prefix
+        return "" if self.username_claim == "email" else f"{self.issuer_url}#"
+
+
+class OIDCTokens:
+    """A ``TokenAuthenticator``. ``fetch`` gets a document by its URL; it may raise ``OSError``."""
+
+    def __init__(self, options: OIDCOptions, fetch: Fetch, *, audiences: Sequence[str], clock: Clock) -> None:
+        self._options: Final = options
+        self._fetch: Final = fetch
+        self._audiences: Final = tuple(audiences)
+        self._clock: Final = clock
+        self._fetching: Final = asyncio.Lock()
+        self._keys: list[jws.VerifyingKey] = []
+        self._fetched_seconds: float | None = None
+
+    async def authenticate_token(self, token: str) -> UserInfo | None:
+        """The user; None for tokens of other issuers. Raises ``InvalidCredentials``."""
+        if not jws.looks_signed(token):
+            return None
+        try:
+            parsed = jws.parse(token)
+        except jws.MalformedTokenError:
+            return None
+        if parsed.claims.get("iss") != self._options.issuer_url:
+            return None
+        if not await self._is_signed(parsed):
+            raise _invalid("failed to verify signature")
+        self._check(parsed.claims)
+        return self._user(parsed.claims)
+
+    async def review(self, token: str, audiences: Sequence[str]) -> Reviewed | None:
+        """As ``authenticate_token``; these tokens are for this server only."""
+        common = tuple(audience for audience in self._audiences if audience in audiences)
+        user = await self.authenticate_token(token) if common else None
+        return None if user is None else Reviewed(user, common)
+
+    # -- keys ----------------------------------------------------------------------------------------------------------
+
+    async def _is_signed(self, token: jws.Token) -> bool:
+        if token.header.alg not in self._options.signing_algs:
+            return False
+        if self._is_signed_by_known(token):
+            return True
+        return await self._refresh() and self._is_signed_by_known(token)
+
+    def _is_signed_by_known(self, token: jws.Token) -> bool:
+        kid = token.header.kid
+        return any(jws.is_signed_by(token, key) for key in self._keys if not kid or key.kid in ("", kid))
+
+    async def _refresh(self) -> bool:
+        """Ask for the keys, unless that has just been done; whether they are new."""
+        before = self._fetched_seconds
+        async with self._fetching:
+            if self._fetched_seconds != before:
+                return True  # somebody else did, while we waited
+            now = self._clock.monotonic()
+            if before is not None and now - before < _REFRESH_SECONDS:
+                return False
+            self._fetched_seconds = now
+            try:
+                self._keys = await self._read_keys()
+            except (OSError, msgspec.MsgspecError, KeyError, TypeError) as error:
+                _log.warning("cannot get the keys of %s: %s", self._options.issuer_url, error)
+                return False
+            return True
+
+    async def _read_keys(self) -> list[jws.VerifyingKey]:
+        from steersman.apiserver.authn.keys import read_jwk  # noqa: PLC0415 — loads cryptography
+
+        url = self._options.issuer_url
+        document = msgspec.json.decode(await self._fetch(url.rstrip("/") + _DISCOVERY))
+        if document["issuer"] != url:
+            raise OSError(f"the provider calls itself {document['issuer']}")
+        listed = msgspec.json.decode(await self._fetch(document["jwks_uri"]))["keys"]
+        return [key for jwk in listed for key in await asyncio.to_thread(read_jwk, jwk)]
+
+    # -- claims --------------------------------------------------------------------------------------------------------
+
+    def _check(self, claims: Mapping[str, Any]) -> None:
+        """Raises ``InvalidCredentials`` for a token of another time or for somebody else."""
+        audience = claims.get("aud")
+        if self._options.client_id not in (audience if isinstance(audience, list) else [audience]):
+            raise _invalid("the token is not for this client")
+        now = self._clock.now().timestamp()
+        expires, begins = claims.get("exp"), claims.get("nbf")
+        if not isinstance(expires, int | float) or expires < now:
+            raise _invalid("token is expired")
+        if isinstance(begins, int | float) and begins > now + _EARLY_SECONDS:
+            raise _invalid("token is not valid yet")
+        for name, value in self._options.required_claims.items():
+            if claims.get(name) != value:
+                raise _invalid(f"required claim {name} does not have the value that is asked for")
+
+    def _user(self, claims: Mapping[str, Any]) -> UserInfo:
+        options = self._options
+        name = claims.get(options.username_claim)
+        if not isinstance(name, str) or not name:
+            raise _invalid(f"the claim {options.username_claim} names no user")
+        if options.username_claim == "email" and claims.get("email_verified", True) is not True:
+            raise _invalid("email not verified")
+        extra: dict[str, tuple[str, ...]] = {}
+        if isinstance(claims.get("jti"), str):
+            extra[_CREDENTIAL] = (f"JTI={claims['jti']}",)
+        return UserInfo(options.prefix + name, self._groups(claims), extra=extra)
+
+    def _groups(self, claims: Mapping[str, Any]) -> tuple[str, ...]:
+        said = claims.get(self._options.groups_claim) if self._options.groups_claim else None
+        groups = [said] if isinstance(said, str) else said or []
+        if not isinstance(groups, list) or not all(isinstance(group, str) for group in groups):
+            raise _invalid(f"the claim {self._options.groups_claim} names no groups")
+        return tuple(self._options.groups_prefix + group for group in groups)
+
+
+def _invalid(why: str) -> InvalidCredentials:
+    return InvalidCredentials(f"oidc: {why}")

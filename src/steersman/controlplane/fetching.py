@@ -1,0 +1,41 @@
+"""Getting small documents by HTTPS, off the event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+import urllib.request
+from typing import TYPE_CHECKING, Final
+
+from steersman.controlplane.options import OptionError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_TIMEOUT_SECONDS: Final = 10.0
+_BYTES_MAX: Final = 1024 * 1024
+
+
+class HTTPSFetcher:
+    """Trusts one CA, or (None) those of the machine. Raises ``OptionError`` for a file that holds none."""
+
+    def __init__(self, ca_file: Path | None) -> None:
+        try:
+            self._tls: Final = ssl.create_default_context(cafile=ca_file)
+        except OSError as error:  # ssl.SSLError is one
+            raise OptionError(f"cannot use the CA file {ca_file}: {error}") from error
+
+    async def fetch(self, url: str) -> bytes:
+        """The document. Raises ``OSError``, also for other URLs than HTTPS and for more than a megabyte."""
+        return await asyncio.to_thread(self._get, url)
+
+    def _get(self, url: str) -> bytes:
+        if not url.startswith("https://"):
+            raise OSError(f"{url} is no https URL")
+        with urllib.request.urlopen(url, timeout=_TIMEOUT_SECONDS, context=self._tls) as answer:  # noqa: S310 — checked
+            if not answer.geturl().startswith("https://"):
+                raise OSError(f"{url} leads away from https")
+            body: bytes = answer.read(_BYTES_MAX + 1)
+        if len(body) > _BYTES_MAX:
+            raise OSError(f"{url} is too long")
+        return body

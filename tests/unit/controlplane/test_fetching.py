@@ -1,0 +1,32 @@
+"""Documents by HTTPS."""
+
+import pytest
+
+from steersman.controlplane.apiserver import APIServer
+from steersman.controlplane.fetching import HTTPSFetcher
+from steersman.controlplane.options import APIServerOptions, OptionError
+
+
+@pytest.fixture
+async def server(tmp_path):
+    started = await APIServer.start(APIServerOptions(ephemeral=True, data_dir=tmp_path, secure_port=0))
+    yield started
+    await started.stop(grace_seconds=0)
+
+
+async def test_a_document_is_fetched_from_who_is_trusted(server, tmp_path):
+    assert await HTTPSFetcher(tmp_path / "pki" / "ca.crt").fetch(f"{server.url}/healthz") == b"ok"
+    with pytest.raises(OSError, match="CERTIFICATE_VERIFY_FAILED"):
+        await HTTPSFetcher(None).fetch(f"{server.url}/healthz")
+
+
+async def test_refusals_and_other_urls_are_errors(server, tmp_path):
+    fetcher = HTTPSFetcher(tmp_path / "pki" / "ca.crt")
+    for url in (f"{server.url}/api", "http://127.0.0.1/x", "file:///etc/hostname"):
+        with pytest.raises(OSError, match=r"403|no https"):
+            await fetcher.fetch(url)
+
+
+def test_a_file_that_is_no_ca_is_an_error_of_the_options(tmp_path):
+    with pytest.raises(OptionError, match="cannot use the CA file"):
+        HTTPSFetcher(tmp_path / "none")
