@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+import pytest
+from tests.unit.apiserver.registry.samples import CONTEXT, NOW, defaulted, edited, named, texts
+
+from steersman.apiserver.registry.resource.resourceclaim import ResourceClaimStrategy
+
+STRATEGY = ResourceClaimStrategy()
+REQUESTS = [{"name": "gpu", "exactly": {"deviceClassName": "gpus"}}]
+CLAIM = defaulted(STRATEGY, named(spec={"devices": {"requests": REQUESTS}}))
+
+
+def test_what_is_valid():
+    assert texts(STRATEGY.validate(CONTEXT, CLAIM)) == []
+
+
+def test_the_wish_never_changes():
+    [fault] = texts(STRATEGY.validate_update(CONTEXT, edited(CLAIM, {"spec.devices.requests.0.name": "b"}), CLAIM))
+    assert fault.startswith("spec: Invalid value: {")
+    assert fault.endswith(": field is immutable")
+
+
+def test_a_new_claim_is_not_allocated():
+    new = edited(CLAIM, {"status.allocation": {}})
+    STRATEGY.prepare_for_create(CONTEXT, new)
+    assert not new.get("status")
+
+
+def test_a_status_write_keeps_spec_and_metadata():
+    new = edited(CLAIM, {"metadata.labels": {"a": "b"}, "spec.devices": {}, "status.allocation": {}})
+    STRATEGY.prepare_for_status_update(CONTEXT, new, CLAIM)
+    assert new == {**CLAIM, "status": {"allocation": {}}}
+
+
+@pytest.mark.parametrize(
+    ("edits", "state"),
+    [
+        ({}, "pending"),
+        ({"status.allocation": {}}, "allocated"),
+        ({"status": {"allocation": {}, "reservedFor": [{}]}}, "allocated,reserved"),
+        ({"metadata.deletionTimestamp": "2026-01-01T00:00:30Z"}, "deleted"),
+        ({"metadata.deletionTimestamp": "2026-01-01T00:00:30Z", "status.allocation": {}}, "deleted,allocated"),
+    ],
+)
+def test_the_row_shows_how_far_a_claim_is(edits, state):
+    assert STRATEGY.cells(edited(CLAIM, edits), NOW) == ["a", state, "60s"]

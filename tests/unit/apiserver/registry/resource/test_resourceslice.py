@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+import pytest
+from tests.unit.apiserver.registry.samples import NOW, named
+
+from steersman.apiserver.registry.resource.resourceslice import ResourceSliceStrategy
+
+STRATEGY = ResourceSliceStrategy()
+POOL = {"name": "p"}
+
+
+@pytest.mark.parametrize(
+    ("spec", "cells"),
+    [
+        ({"driver": "d.com", "pool": POOL, "nodeName": "n"}, ["a", "n", "d.com", "p", "60s"]),
+        ({"driver": "d.com", "pool": POOL, "allNodes": True}, ["a", "<unset>", "d.com", "p", "60s"]),
+    ],
+)
+def test_the_row_shows_where_the_devices_are(spec, cells):
+    assert STRATEGY.cells(named(spec=spec), NOW) == cells
+
+
+@pytest.mark.parametrize("label", ["spec.nodeName", "spec.driver"])
+def test_slices_are_selected_by_node_and_driver(label):
+    assert STRATEGY.field_labels[label](named(spec={label.partition(".")[2]: "x"})) == "x"
+    assert STRATEGY.field_labels[label](named(spec={})) == ""
+
+
+def test_slices_are_of_no_namespace():
+    assert STRATEGY.namespace_field_label is False
