@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from steersman.apimachinery.gotext import quote
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
@@ -36,8 +34,8 @@ def context_of(holder: Tree) -> Tree:
 
 
 def quoted(texts: Iterable[str]) -> str:
-    """In quotes, as a list."""
-    return ", ".join(map(quote, texts))
+    """In quotes, as a list; upstream's ``joinQuote`` escapes nothing."""
+    return ", ".join(f'"{text}"' for text in texts)
 
 
 def plural(one: str, many: str, count: int) -> str:
