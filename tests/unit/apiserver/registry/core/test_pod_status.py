@@ -1,0 +1,124 @@
+"""What is refused of a pod's status."""
+
+from __future__ import annotations
+
+import pytest
+from tests.unit.apiserver.kinds import pod, told
+
+from steersman.apiserver.registry.core.pod_status import validate_pod_status
+
+
+def faults(status: dict, old: dict | None = None, **spec: object) -> list[str]:
+    whole = pod(**spec)
+    return told(validate_pod_status({**whole, "status": status}, {**whole, "status": old or {}}))
+
+
+@pytest.mark.parametrize(
+    "status",
+    [
+        {},
+        {"conditions": [{"type": "Ready"}, {"type": "example.com/mine", "observedGeneration": 1}]},
+        {"podIPs": [{"ip": "10.0.0.1"}, {"ip": "fd00::1"}]},
+        {"hostIP": "10.0.0.1", "hostIPs": [{"ip": "10.0.0.1"}]},
+        {"nominatedNodeName": "n"},
+    ],
+)
+def test_usual_statuses_are_let_through(status: dict):
+    assert faults(status) == []
+
+
+@pytest.mark.parametrize(
+    ("status", "fault"),
+    [
+        (
+            {"conditions": [{"type": "Ready", "observedGeneration": -1}]},
+            "status.conditions[0].observedGeneration: Invalid value: -1: must be a non-negative integer",
+        ),
+        ({"observedGeneration": -1}, "status.observedGeneration: Invalid value: -1: must be a non-negative integer"),
+        (
+            {"hostIP": "10.0.0.2", "hostIPs": [{"ip": "10.0.0.1"}]},
+            'status.hostIPs[0].ip: Invalid value: "10.0.0.1": must be equal to `hostIP`',
+        ),
+        (
+            {"podIPs": [{"ip": "10.0.0.1"}, {"ip": "10.0.0.2"}]},
+            (
+                'status.podIPs: Invalid value: [{"IP":"10.0.0.1"},{"IP":"10.0.0.2"}]: '
+                "may specify no more than one IP for each IP family"
+            ),
+        ),
+        (
+            {"resourceClaimStatuses": [{"name": "x"}]},
+            (
+                'status.resourceClaimStatuses[0].name: Invalid value: "x": '
+                "must match the name of an entry in `spec.resourceClaims`"
+            ),
+        ),
+    ],
+)
+def test_one_thing_wrong_is_told_once(status: dict, fault: str):
+    assert faults(status) == [fault]
+
+
+@pytest.mark.parametrize(
+    ("status", "start"),
+    [
+        ({"conditions": [{"type": "a/b/c"}]}, 'status.conditions[0].Type: Invalid value: "a/b/c"'),
+        ({"podIPs": [{"ip": "x"}]}, 'status.podIPs[0]: Invalid value: "x": must be a valid IP address'),
+        ({"nominatedNodeName": "A_"}, 'status.nominatedNodeName: Invalid value: "A_"'),
+    ],
+)
+def test_names_and_addresses_have_their_forms(status: dict, start: str):
+    (fault,) = faults(status)
+    assert fault.startswith(start)
+
+
+def test_the_class_of_service_stays():
+    assert faults({"qosClass": "Burstable"}, {"qosClass": "BestEffort"}) == [
+        'status.qosClass: Invalid value: "Burstable": field is immutable'
+    ]
+
+
+# -- what has ended ---------------------------------------------------------------------------------------------------------
+
+
+def ended(code: int) -> dict:
+    return {"name": "c", "state": {"terminated": {"exitCode": code}}}
+
+
+RUNNING = {"name": "c", "state": {"running": {}}}
+FINAL = "status.containerStatuses[0].state: Forbidden: may not be transitioned to non-terminated state"
+
+
+@pytest.mark.parametrize(
+    ("policy", "code", "count"),
+    [("Always", 0, 0), ("Always", 1, 0), ("OnFailure", 1, 0), ("OnFailure", 0, 1), ("Never", 0, 1), ("Never", 1, 1)],
+)
+def test_what_is_not_started_again_has_ended_for_good(policy: str, code: int, count: int):
+    old, new = {"containerStatuses": [ended(code)]}, {"containerStatuses": [RUNNING]}
+    assert faults(new, old, restartPolicy=policy) == [FINAL] * count
+
+
+def test_unless_a_rule_of_its_own_starts_it():
+    rule = {"action": "Restart", "exitCodes": {"operator": "In", "values": [42]}}
+    own = {"name": "c", "image": "i", "restartPolicy": "Never", "restartPolicyRules": [rule]}
+    new = {"containerStatuses": [RUNNING]}
+    assert faults(new, {"containerStatuses": [ended(42)]}, restartPolicy="Never", containers=[own]) == []
+    assert faults(new, {"containerStatuses": [ended(1)]}, restartPolicy="Never", containers=[own]) == [FINAL]
+
+
+def test_it_may_stay_ended():
+    status = {"containerStatuses": [ended(0)]}
+    assert faults(status, status, restartPolicy="Never") == []
+
+
+# -- users ------------------------------------------------------------------------------------------------------------------
+
+
+def test_only_linux_tells_whom_containers_run_as():
+    status = {"containerStatuses": [{"name": "c", "user": {"linux": {"uid": 1, "gid": -1, "supplementalGroups": [1]}}}]}
+    assert faults(status) == [
+        "status.containerStatuses[0].linux.gid: Invalid value: -1: must be between 0 and 2147483647, inclusive"
+    ]
+    assert faults(status, os={"name": "windows"}) == [
+        "status.containerStatuses[0].linux: Forbidden: cannot be set for a windows pod"
+    ]
