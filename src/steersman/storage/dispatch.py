@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
+from steersman.storage.keys import ancestors
 from steersman.storage.store import Batch, Unavailable
 
 if TYPE_CHECKING:
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
     from steersman.storage.store import Event, StoreError
 
 _log = logging.getLogger(__name__)
+
+#: Bound of what is kept of folders (a folder is a namespace of a resource, say).
+_FOLDERS_MAX = 4096
 
 
 class Watcher:
@@ -73,38 +77,47 @@ class Dispatcher:
     def __init__(self) -> None:
         #: No entry is empty; dicts keep the watchers in order of registration.
         self._by_prefix: dict[str, dict[Watcher, None]] = {}
+        #: The watchers of the keys that lie right in a folder; forgotten with every change of the above.
+        self._by_folder: dict[str, tuple[Watcher, ...]] = {}
 
     def __len__(self) -> int:
         return sum(map(len, self._by_prefix.values()))
 
     def add(self, watcher: Watcher) -> None:
         self._by_prefix.setdefault(watcher.prefix, {})[watcher] = None
+        self._by_folder.clear()
 
     def forget(self, watcher: Watcher) -> None:
         watchers = self._by_prefix.get(watcher.prefix)
         if watchers is None or watcher not in watchers:
             return
         del watchers[watcher]
+        self._by_folder.clear()
         if not watchers:
             del self._by_prefix[watcher.prefix]
 
     def deliver(self, events: Sequence[Event], *, revision: int) -> None:
         """Send ``events``, which bring the store to ``revision``, in one batch to each watcher concerned."""
-        by_prefix = self._by_prefix
-        if not by_prefix:
+        if not self._by_prefix:
             return
         concerned: dict[Watcher, list[Event]] = {}
         for event in events:
-            key = event.key
-            end = key.find("/")
-            while end >= 0:  # keys.ancestors, written out: this loop runs for every write
-                watchers = by_prefix.get(key[: end + 1])
-                if watchers is not None:
-                    for watcher in watchers:
-                        concerned.setdefault(watcher, []).append(event)
-                end = key.find("/", end + 1)
+            folder = event.key[: event.key.rfind("/") + 1]
+            watchers = self._by_folder.get(folder)
+            if watchers is None:
+                watchers = self._watchers_of(folder)
+            for watcher in watchers:
+                concerned.setdefault(watcher, []).append(event)
         for watcher, its_events in concerned.items():
             watcher.send(its_events, revision=revision)
+
+    def _watchers_of(self, folder: str) -> tuple[Watcher, ...]:
+        """Those of the folder and of all that it lies in."""
+        if len(self._by_folder) >= _FOLDERS_MAX:
+            self._by_folder.clear()
+        watchers = tuple(watcher for prefix in ancestors(folder) for watcher in self._by_prefix.get(prefix, ()))
+        self._by_folder[folder] = watchers
+        return watchers
 
     def close(self, error: StoreError) -> None:
         """End every watch with ``error``."""
