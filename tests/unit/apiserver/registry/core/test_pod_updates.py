@@ -26,6 +26,10 @@ def image(name: str) -> list[dict]:
     return [{"name": "c", "image": name, "imagePullPolicy": "Always"}]
 
 
+def init(name: str) -> list[dict]:
+    return [{"name": "x", "image": name, "imagePullPolicy": "Always"}]
+
+
 def on(*values: str) -> dict:
     expressions = [{"key": value, "operator": "Exists"} for value in values]
     return {"affinity": {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [{"matchExpressions": expressions}]}}}}
@@ -36,7 +40,7 @@ def on(*values: str) -> dict:
     [
         ({}, {}),
         ({"containers": image("j")}, {"containers": image("i")}),
-        ({"initContainers": image("j")} | {"initContainers": [{**INIT["initContainers"][0], "imagePullPolicy": "Always"}]}, {"initContainers": [{"name": "x", "image": "j", "imagePullPolicy": "Always"}]}),
+        ({"initContainers": init("j")}, {"initContainers": init("i")}),
         ({"activeDeadlineSeconds": 5}, {}),
         ({"activeDeadlineSeconds": 5}, {"activeDeadlineSeconds": 6}),
         ({"tolerations": [{"key": "a"}, {"key": "b"}]}, {"tolerations": [{"key": "a"}]}),
