@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+import pytest
+
+from steersman.apiserver.admission.default_tolerations import TAINTS, DefaultTolerationSeconds, add_default_tolerations
+
+NOT_READY, UNREACHABLE = (
+    {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300} for key in TAINTS
+)
+
+
+@pytest.mark.parametrize(
+    ("given", "added"),
+    [
+        (None, [NOT_READY, UNREACHABLE]),
+        ([{"key": "x"}], [NOT_READY, UNREACHABLE]),
+        ([{"operator": "Exists"}], []),
+        ([{"operator": "Exists", "effect": "NoSchedule"}], [NOT_READY, UNREACHABLE]),
+        ([{"key": TAINTS[0], "effect": "NoExecute"}], [UNREACHABLE]),
+        ([{"key": TAINTS[1]}], [NOT_READY]),
+    ],
+)
+def test_what_is_added(given, added):
+    spec = {} if given is None else {"tolerations": given}
+    add_default_tolerations(spec)
+    assert spec.get("tolerations") == ([*(given or []), *added] or None)
+
+
+def test_adding_twice_adds_once():
+    spec = {}
+    add_default_tolerations(spec)
+    before = list(spec["tolerations"])
+    add_default_tolerations(spec)
+    assert spec["tolerations"] == before
+
+
+async def test_pods_that_are_made_or_changed_have_them():
+    from tests.unit.apiserver.admission.plugged import Plugged
+
+    async with Plugged(lambda _: DefaultTolerationSeconds(seconds=5)) as server:
+        tolerations = (await server.pod()).body["spec"]["tolerations"]
+        assert [one["tolerationSeconds"] for one in tolerations] == [5, 5]
+        change = {"spec": {"tolerations": None}}
+        changed = await server.merge("/api/v1/namespaces/default/pods/a", change)
+        assert changed.body["spec"]["tolerations"] == tolerations

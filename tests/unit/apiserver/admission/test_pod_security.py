@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+import pytest
+from tests.unit.apiserver.admission.plugged import Plugged, refusal
+from tests.unit.apiserver.writing import DEPLOYMENTS, PODS, deployment
+
+from steersman.apiserver.admission.pod_security import PodSecurity, is_significant, namespace_warnings
+from steersman.apiserver.registry.podsecurity.levels import Standard
+
+NAMESPACE = "/api/v1/namespaces/default"
+
+
+def secured():
+    return Plugged(lambda stored: PodSecurity(namespaces=stored("namespaces").cache, pods=stored("pods").cache))
+
+
+async def label(server, **labels):
+    texts = {f"pod-security.kubernetes.io/{key.replace('_', '-')}": value for key, value in labels.items()}
+    return await server.merge(NAMESPACE, {"metadata": {"labels": texts}})
+
+
+async def test_pods_that_break_the_enforced_standard_are_refused():
+    async with secured() as server:
+        await label(server, enforce="baseline")
+        assert refusal(await server.pod(hostPID=True)) == (
+            'violates PodSecurity "baseline:latest": host namespaces (hostPID=true)'
+        )
+        assert (await server.pod(hostPID=True, query="dryRun=All")).code == 403
+        assert (await server.pod()).code == 201
+
+
+async def test_without_labels_all_pass():
+    async with secured() as server:
+        answer = await server.pod(hostPID=True)
+        assert (answer.code, answer.warnings) == (201, [])
+
+
+async def test_workloads_are_warned_about_and_never_refused():
+    async with secured() as server:
+        await label(server, enforce="baseline")
+        template = {
+            "metadata": {"labels": {"x": "y"}},
+            "spec": {"hostIPC": True, "containers": [{"name": "c", "image": "i"}]},
+        }
+        answer = await server.call(
+            "POST", DEPLOYMENTS, {"metadata": {"name": "a"}, "spec": deployment(template=template)}
+        )
+        warning = 'would violate PodSecurity "baseline:latest": host namespaces (hostIPC=true)'
+        assert (answer.code, answer.warnings) == (201, [warning])
+        answer = await server.merge(f"{DEPLOYMENTS}/a", {"metadata": {"labels": {"l": "m"}}})
+        assert answer.warnings == [warning]
+
+
+async def test_a_pod_that_is_refused_is_not_warned_about():
+    async with secured() as server:
+        await label(server, enforce="baseline", warn="restricted")
+        assert (await server.pod(hostPID=True)).warnings == []
+        (warning,) = (await server.pod()).warnings
+        assert warning.startswith('would violate PodSecurity "restricted:latest": allowPrivilegeEscalation != false (')
+
+
+async def test_a_change_of_labels_is_not_judged_again():
+    async with secured() as server:
+        assert (await server.pod(hostPID=True)).code == 201
+        await label(server, enforce="baseline")
+        assert (await server.merge(f"{PODS}/a", {"metadata": {"labels": {"a": "b"}}})).code == 200
+        change = [{"op": "replace", "path": "/spec/containers/0/image", "value": "other"}]
+        answer = await server.call("PATCH", f"{PODS}/a", change, media_type="application/json-patch+json")
+        assert answer.code == 403
+
+
+@pytest.mark.parametrize(
+    ("labels", "fields"),
+    [
+        ({"enforce": "strict"}, ["enforce"]),
+        ({"warn": "x", "audit_version": "y"}, ["audit-version", "warn"]),
+        ({"enforce_version": "1.20"}, ["enforce-version"]),
+        ({"enforce_version": "v1.99"}, []),
+        ({"other": "x"}, []),
+    ],
+)
+async def test_labels_that_cannot_be_read_are_refused(labels, fields):
+    async with secured() as server:
+        answer = await label(server, **labels)
+        assert answer.code == (422 if fields else 200)
+        causes = answer.body.get("details", {}).get("causes", [])
+        assert [one["field"] for one in causes] == [
+            f"metadata.labels[pod-security.kubernetes.io/{name}]" for name in fields
+        ]
+
+
+async def test_who_is_stricter_hears_which_pods_break_it():
+    async with secured() as server:
+        await server.pod(hostPID=True)
+        await server.pod("b", hostPID=True)
+        await server.pod("c", hostPID=True, hostIPC=True)
+        answer = await label(server, enforce="baseline")
+        assert answer.warnings == [
+            'existing pods in namespace "default" violate the new PodSecurity enforce level "baseline:latest"',
+            "a (and 2 other pods): host namespaces",
+        ]
+        assert (await label(server, enforce="privileged")).warnings == []
+
+
+def test_pods_are_told_by_what_they_break():
+    def pod(name, **spec):
+        return {"metadata": {"name": name}, "spec": {"containers": [{"name": "c"}], **spec}}
+
+    pods = [pod("b", hostPID=True), pod("a", volumes=[{"name": "v", "hostPath": {}}]), pod("c", hostIPC=True), pod("d")]
+    assert namespace_warnings("n", Standard("baseline"), pods) == [
+        'existing pods in namespace "n" violate the new PodSecurity enforce level "baseline:latest"',
+        "a: hostPath volumes",
+        "b (and 1 other pod): host namespaces",
+    ]
+    assert namespace_warnings("n", Standard("baseline"), pods[3:]) == []
+
+
+@pytest.mark.parametrize(
+    ("now", "significant"),
+    [
+        ({}, False),
+        ({"image": "j"}, True),
+        ({"name": "d"}, True),
+    ],
+)
+def test_which_changes_matter(now, significant):
+    old = {"metadata": {}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    new = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i", **now}]}}
+    assert is_significant(new, old) is significant
+
+
+def test_a_new_ephemeral_container_matters():
+    old = {"metadata": {}, "spec": {"containers": [], "ephemeralContainers": [{"name": "a", "image": "i"}]}}
+    more = {"metadata": {}, "spec": {"containers": [], "ephemeralContainers": [*old["spec"]["ephemeralContainers"]]}}
+    assert not is_significant(more, old)
+    more["spec"]["ephemeralContainers"].append({"name": "b", "image": "i"})
+    assert is_significant(more, old)
+
+
+def test_an_annotation_about_seccomp_matters():
+    old = {"metadata": {}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    name = "container.seccomp.security.alpha.kubernetes.io/c"
+    assert is_significant({**old, "metadata": {"annotations": {name: "unconfined"}}}, old)

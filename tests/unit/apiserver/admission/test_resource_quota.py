@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from tests.unit.apiserver.admission.plugged import Plugged, refusal
+from tests.unit.apiserver.writing import CONFIG_MAPS
+
+from steersman.apiserver.admission.interface import Operation
+from steersman.apiserver.admission.resource_quota import ResourceQuota
+
+QUOTAS = "/api/v1/namespaces/default/resourcequotas"
+
+
+def quotas():
+    return Plugged(lambda stored: ResourceQuota(stored("resourcequotas")))
+
+
+async def limit(server, name="q", *, used=None, spec=None, **hard):
+    hard = {key.replace("__", "/").replace("_", "."): value for key, value in hard.items()}
+    await server.make(QUOTAS, metadata={"name": name}, spec={"hard": hard, **(spec or {})})
+    taken = {**dict.fromkeys(hard, "0"), **(used or {})}
+    answer = await server.merge(f"{QUOTAS}/{name}/status", {"status": {"hard": hard, "used": taken}})
+    assert answer.code == 200, answer.body
+
+
+async def used(server, name="q"):
+    return (await server.call("GET", f"{QUOTAS}/{name}")).body["status"]["used"]
+
+
+async def make(server, name, path=CONFIG_MAPS, query="", **parts):
+    return await server.call("POST", path, {"metadata": {"name": name}, **parts}, query=query)
+
+
+async def test_what_is_made_is_counted_and_too_much_refused():
+    async with quotas() as server:
+        await limit(server, configmaps="2")
+        assert [(await make(server, name)).code for name in "ab"] == [201, 201]
+        assert await used(server) == {"configmaps": "2"}
+        assert refusal(await make(server, "c")) == (
+            "exceeded quota: q, requested: configmaps=1, used: configmaps=2, limited: configmaps=2"
+        )
+        assert await used(server) == {"configmaps": "2"}
+
+
+async def test_the_server_owns_what_it_counts():
+    async with quotas() as server:
+        await limit(server, configmaps="2", secrets="1")
+        await make(server, "a")
+        owners = (await server.call("GET", f"{QUOTAS}/q")).body["metadata"]["managedFields"]
+        own = [entry for entry in owners if entry["manager"] == "kube-apiserver"]
+        assert [entry["fieldsV1"] for entry in own] == [{"f:status": {"f:used": {"f:configmaps": {}}}}]
+        assert own[0]["subresource"] == "status"
+
+
+async def test_a_dry_run_is_refused_but_not_counted():
+    async with quotas() as server:
+        await limit(server, configmaps="1")
+        assert (await make(server, "a", query="dryRun=All")).code == 201
+        assert await used(server) == {"configmaps": "0"}
+        await make(server, "a")
+        assert (await make(server, "b", query="dryRun=All")).code == 403
+
+
+async def test_the_status_rules_and_not_the_spec():
+    async with quotas() as server:
+        await server.make(QUOTAS, metadata={"name": "q"}, spec={"hard": {"configmaps": "0"}})
+        assert (await make(server, "a")).code == 201
+        await server.merge(f"{QUOTAS}/q/status", {"status": {"hard": {"configmaps": "2"}}})
+        assert refusal(await make(server, "b")) == "status unknown for quota: q, resources: configmaps"
+
+
+async def test_updates_of_what_is_there_take_nothing():
+    async with quotas() as server:
+        await server.make(CONFIG_MAPS)
+        await limit(server, configmaps="0")
+        assert (await server.merge(f"{CONFIG_MAPS}/a", {"data": {"k": "v"}})).code == 200
+
+
+async def test_all_quotas_hold_and_a_refusal_counts_in_none():
+    async with quotas() as server:
+        await limit(server, "wide", configmaps="9")
+        await limit(server, "narrow", configmaps="1")
+        assert (await make(server, "a")).code == 201
+        assert "exceeded quota: narrow" in refusal(await make(server, "b"))
+        assert [await used(server, name) for name in ("wide", "narrow")] == [{"configmaps": "1"}] * 2
+
+
+async def test_any_kind_is_counted_by_name():
+    async with quotas() as server:
+        await limit(server, count__leases_coordination_k8s_io="1")
+        leases = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
+        assert (await make(server, "a", leases)).code == 201
+        assert "count/leases.coordination.k8s.io=1" in refusal(await make(server, "b", leases))
+
+
+async def test_pods_must_say_what_a_quota_names():
+    async with quotas() as server:
+        await limit(server, requests_cpu="1", limits_memory="1Gi")
+        assert refusal(await server.pod()) == (
+            "failed quota: q: must specify limits.memory for: c; requests.cpu for: c"
+        )
+        resources = {"limits": {"cpu": "500m", "memory": "10Mi"}}
+        assert (await server.pod(containers=[{"name": "c", "image": "i", "resources": resources}])).code == 201
+        assert await used(server) == {"requests.cpu": "500m", "limits.memory": "10Mi"}
+
+
+async def test_nobody_gets_more_than_there_is_however_many_ask_at_once():
+    async with quotas() as server:
+        await limit(server, configmaps="5")
+        answers = await asyncio.gather(*(make(server, f"a{i}") for i in range(12)))
+        assert sorted(answer.code for answer in answers) == [201] * 5 + [403] * 7
+        assert await used(server) == {"configmaps": "5"}
+
+
+async def test_a_namespace_without_quotas_is_free():
+    async with quotas() as server:
+        assert (await make(server, "a")).code == 201
+        assert (await server.pod()).code == 201
+
+
+@pytest.mark.parametrize(
+    ("path", "subresource", "operation", "handled"),
+    [
+        (("", "configmaps"), "", Operation.CREATE, True),
+        (("", "configmaps"), "", Operation.UPDATE, False),
+        (("", "configmaps"), "", Operation.DELETE, False),
+        (("", "pods"), "", Operation.UPDATE, False),
+        (("", "pods"), "resize", Operation.UPDATE, True),
+        (("", "pods"), "binding", Operation.CREATE, False),
+        (("", "persistentvolumeclaims"), "", Operation.UPDATE, True),
+        (("", "events"), "", Operation.CREATE, False),
+        (("", "nodes"), "", Operation.CREATE, False),
+    ],
+)
+async def test_what_it_concerns(path, subresource, operation, handled):
+    async with quotas() as server:
+        plugin = ResourceQuota(server.registry.stored("resourcequotas"))
+        group, name = path
+        assert plugin.handles(server.registry.resource(group, "v1", name), subresource, operation) is handled

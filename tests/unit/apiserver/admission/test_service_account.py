@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+import random
+
+import pytest
+from tests.unit.apiserver.admission.plugged import Plugged, refusal
+from tests.unit.apiserver.writing import PODS, STRATEGIC_PATCH
+
+from steersman.apiserver.admission.service_account import (
+    ENFORCE_ANNOTATION,
+    MIRROR_ANNOTATION,
+    TOKEN_PATH,
+    ServiceAccount,
+)
+
+ACCOUNTS = "/api/v1/namespaces/default/serviceaccounts"
+
+
+def with_accounts():
+    return Plugged(lambda stored: ServiceAccount(stored("serviceaccounts").cache, dice=random.Random(1)))
+
+
+async def account(server, name="default", metadata=None, **parts):
+    await server.make(ACCOUNTS, metadata={"name": name, **(metadata or {})}, **parts)
+
+
+async def test_a_pod_runs_as_the_default_account_and_has_its_token():
+    async with with_accounts() as server:
+        await account(server)
+        spec = (await server.pod(initContainers=[{"name": "i", "image": "i"}])).body["spec"]
+        assert (spec["serviceAccountName"], spec["serviceAccount"]) == ("default", "default")
+        (volume,) = spec["volumes"]
+        assert volume["name"].startswith("kube-api-access-")
+        assert len(volume["name"]) == len("kube-api-access-") + 5
+        sources = volume["projected"]["sources"]
+        assert [next(iter(source)) for source in sources] == ["serviceAccountToken", "configMap", "downwardAPI"]
+        assert sources[0] == {"serviceAccountToken": {"expirationSeconds": 3607, "path": "token"}}
+        mount = {"name": volume["name"], "readOnly": True, "mountPath": TOKEN_PATH}
+        assert [c["volumeMounts"] for c in spec["containers"] + spec["initContainers"]] == [[mount], [mount]]
+
+
+async def test_an_account_that_is_missing():
+    async with with_accounts() as server:
+        assert refusal(await server.pod(serviceAccountName="none")) == (
+            'error looking up service account default/none: serviceaccount "none" not found'
+        )
+
+
+@pytest.mark.parametrize(
+    ("of_account", "of_pod", "mounted"),
+    [(None, None, True), (False, None, False), (False, True, True), (True, False, False)],
+)
+async def test_pod_and_account_may_do_without_a_token(of_account, of_pod, mounted):
+    async with with_accounts() as server:
+        await account(server, **({} if of_account is None else {"automountServiceAccountToken": of_account}))
+        said = {} if of_pod is None else {"automountServiceAccountToken": of_pod}
+        assert ("volumes" in (await server.pod(**said)).body["spec"]) is mounted
+
+
+async def test_what_is_mounted_at_its_place_stays():
+    async with with_accounts() as server:
+        await account(server)
+        own = {"name": "c", "image": "i", "volumeMounts": [{"name": "v", "mountPath": TOKEN_PATH}]}
+        spec = (await server.pod(containers=[own], volumes=[{"name": "v", "emptyDir": {}}])).body["spec"]
+        assert [volume["name"] for volume in spec["volumes"]] == ["v"]
+
+
+async def test_pull_secrets_come_from_the_account_unless_the_pod_has_some():
+    async with with_accounts() as server:
+        await account(server, imagePullSecrets=[{"name": "s"}])
+        assert (await server.pod()).body["spec"]["imagePullSecrets"] == [{"name": "s"}]
+        spec = (await server.pod("b", imagePullSecrets=[{"name": "t"}])).body["spec"]
+        assert spec["imagePullSecrets"] == [{"name": "t"}]
+
+
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        ({"serviceAccountName": "default"}, "a mirror pod may not reference service accounts"),
+        (
+            {"volumes": [{"name": "v", "secret": {"secretName": "s"}}]},
+            "a mirror pod may not reference secrets",
+        ),
+        (
+            {"volumes": [{"name": "v", "projected": {"sources": [{"serviceAccountToken": {"path": "t"}}]}}]},
+            "a mirror pod may not use ServiceAccountToken volume projections",
+        ),
+    ],
+)
+async def test_a_mirror_pod_has_nothing_of_the_servers(said, text):
+    async with with_accounts() as server:
+        metadata = {"annotations": {MIRROR_ANNOTATION: "x"}}
+        assert refusal(await server.pod(metadata=metadata, nodeName="n", **said)) == text
+        assert (await server.pod(metadata=metadata, nodeName="n")).code == 201
+
+
+ENDING = "is not allowed because service account default does not reference that"
+
+
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        ({"volumes": [{"name": "v", "secret": {"secretName": "no"}}]}, 'volume with secret.secretName="no" {} secret'),
+        (
+            {
+                "containers": [
+                    {
+                        "name": "c",
+                        "image": "i",
+                        "env": [{"name": "E", "valueFrom": {"secretKeyRef": {"name": "no", "key": "k"}}}],
+                    }
+                ]
+            },
+            'container c with envVar E referencing secret.secretName="no" {} secret',
+        ),
+        (
+            {"initContainers": [{"name": "i", "image": "i", "envFrom": [{"secretRef": {"name": "no"}}]}]},
+            'init container i with envFrom referencing secret.secretName="no" {} secret',
+        ),
+        ({"imagePullSecrets": [{"name": "no"}]}, 'imagePullSecrets[0].name="no" {} imagePullSecret'),
+    ],
+)
+async def test_an_account_may_bound_which_secrets_are_used(said, text):
+    async with with_accounts() as server:
+        await account(server, metadata={"annotations": {ENFORCE_ANNOTATION: "true"}}, secrets=[{"name": "ok"}])
+        assert refusal(await server.pod(**said)) == text.format(ENDING)
+        assert (await server.pod("b", volumes=[{"name": "v", "secret": {"secretName": "ok"}}])).code == 201
+
+
+async def test_ephemeral_containers_are_bound_too():
+    async with with_accounts() as server:
+        await account(server, metadata={"annotations": {ENFORCE_ANNOTATION: "true"}})
+        await server.pod()
+        change = {
+            "spec": {"ephemeralContainers": [{"name": "e", "image": "i", "envFrom": [{"secretRef": {"name": "no"}}]}]}
+        }
+        answer = await server.call("PATCH", f"{PODS}/a/ephemeralcontainers", change, media_type=STRATEGIC_PATCH)
+        assert (
+            refusal(answer) == f'ephemeral container e with envFrom referencing secret.secretName="no" {ENDING} secret'
+        )

@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+import pytest
+from tests.unit.apiserver.admission.plugged import Plugged
+
+from steersman.apiserver.admission.taint_nodes import NOT_READY, TaintNodesByCondition
+
+NODES = "/api/v1/nodes"
+
+
+@pytest.mark.parametrize(
+    ("given", "taints"),
+    [
+        (None, [NOT_READY]),
+        ([{"key": "x", "effect": "NoExecute"}], [{"key": "x", "effect": "NoExecute"}, NOT_READY]),
+        ([NOT_READY], [NOT_READY]),
+        ([{**NOT_READY, "effect": "NoExecute"}], [{**NOT_READY, "effect": "NoExecute"}, NOT_READY]),
+    ],
+)
+async def test_a_new_node_is_tainted(given, taints):
+    async with Plugged(lambda _: TaintNodesByCondition()) as server:
+        made = await server.make(NODES, **({} if given is None else {"spec": {"taints": given}}))
+        assert made["spec"]["taints"] == taints
+
+
+async def test_a_node_that_is_there_loses_it_for_good():
+    async with Plugged(lambda _: TaintNodesByCondition()) as server:
+        await server.make(NODES)
+        assert "taints" not in (await server.merge(f"{NODES}/a", {"spec": {"taints": None}})).body["spec"]
