@@ -3,16 +3,23 @@
 from pathlib import Path
 
 import pytest
+import yaml
 
 from steersman.apiserver.discovery.catalog import Catalog
 from steersman.apiserver.openapi.builder import Builder
-from steersman.schema.resources import table
+from steersman.apiserver.registry.registry import _FIELD_LABELS
+from steersman.apiserver.registry.strategies import strategy_class
+from steersman.schema.resources import Resource, table
 
 FACTS = Path(__file__).parents[3] / "shared" / "facts"
 pytestmark = pytest.mark.skipif(not FACTS.is_dir(), reason="no recorded facts beside this checkout")
 
 #: Parameters that the facts name; others are said by reference there.
 NAMED = {"body", "dryRun", "fieldValidation"}
+#: Labels of events that were not asked for when the facts were recorded.
+NOT_RECORDED = {f"regarding.{name}" for name in ("apiVersion", "fieldPath", "namespace", "resourceVersion", "uid")}
+
+LISTED = {f"{r.api_version} {r.name}": r for r in table().resources if "list" in r.verbs}
 
 
 def test_openapi_operations_are_upstreams():
@@ -34,3 +41,26 @@ def test_openapi_operations_are_upstreams():
                 )
                 served.add(row)
     assert served == recorded
+
+
+def columns_of(resource: Resource) -> list[str]:
+    columns = strategy_class(resource).columns
+    return [f"{c.name.replace(' ', '_')} {c.type} {c.format or '-'} {c.priority}" for c in columns]
+
+
+def labels_of(resource: Resource) -> set[str]:
+    strategy = strategy_class(resource)
+    own = set(_FIELD_LABELS.get((resource.group, resource.name), strategy.field_labels)) - NOT_RECORDED
+    return own | {"metadata.name"} | ({"metadata.namespace"} if strategy.namespace_field_label else set())
+
+
+def test_columns_of_tables_are_upstreams():
+    recorded = yaml.safe_load((FACTS / "table-columns.yaml").read_text())
+    assert {place: columns_of(resource) for place, resource in LISTED.items()} == recorded
+
+
+def test_field_labels_are_upstreams():
+    recorded = yaml.safe_load((FACTS / "field-selectors.yaml").read_text())
+    assert {place: labels_of(resource) for place, resource in LISTED.items()} == {
+        place: set(labels) for place, labels in recorded.items()
+    }
