@@ -36,6 +36,7 @@ class PolicyStrategy(Strategy):
     """A policy: what it matches and what it does, in CEL."""
 
     has_generation = True
+    allow_unconditional_update = False
     metadata_checks_on_update = (0, 1)
     reset_fields = {"": (("status",),), "status": (("metadata",), ("spec",))}
     #: Where its rules lie, which the Table counts.
@@ -62,6 +63,7 @@ class PolicyBindingStrategy(Strategy):
     """A binding: where a policy applies, with which parameters."""
 
     has_generation = True
+    allow_unconditional_update = False
     metadata_checks_on_update = (0, 1)
     columns = (columns.NAME_COLUMN, Column("PolicyName"), Column("ParamRef"), columns.AGE_COLUMN)
 

@@ -34,6 +34,7 @@ class WebhookConfigurationStrategy(Strategy):
     """A list of webhooks; they count for the generation, labels do not."""
 
     has_generation = True
+    allow_unconditional_update = False
     metadata_checks_on_update = (0, 1)
     columns = (columns.NAME_COLUMN, Column("Webhooks", type="integer"), columns.AGE_COLUMN)
     reset_fields = {}

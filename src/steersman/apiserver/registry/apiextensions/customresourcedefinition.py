@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from steersman.apimachinery.gotext import quote
 from steersman.apiserver.registry.apiextensions.customresourcedefinition_validation import (
     validate_definition,
     validate_definition_status,
     validate_definition_update,
 )
-from steersman.apiserver.registry.status_writes import keep_metadata
+from steersman.apiserver.registry.apiextensions.formats import unrecognized_formats
 from steersman.apiserver.registry.strategy import Strategy, Tree
 
 if TYPE_CHECKING:
@@ -49,10 +50,6 @@ class CustomResourceDefinitionStrategy(Strategy):
         obj["status"] = {**(old.get("status") or {})}
         _add_stored_version(obj)
 
-    def prepare_for_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
-        super().prepare_for_status_update(ctx, obj, old)
-        keep_metadata(obj, old)
-
     def validate(self, ctx: RequestContext, obj: Tree) -> list[FieldError]:
         return list(validate_definition(obj))
 
@@ -61,6 +58,11 @@ class CustomResourceDefinitionStrategy(Strategy):
 
     def validate_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> list[FieldError]:
         return list(validate_definition_status(obj))
+
+    def warnings(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> list[str]:
+        known = set(unrecognized_formats(old)) if old is not None else set()
+        found = dict.fromkeys(unrecognized_formats(obj))
+        return [f"unrecognized format {quote(name)}" for name in found if name not in known]
 
 
 def _add_stored_version(obj: Tree) -> None:

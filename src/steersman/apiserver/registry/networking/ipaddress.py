@@ -25,6 +25,7 @@ class IPAddressStrategy(Strategy):
     """Its name is the address in canonical form; its parent is the Service that has it."""
 
     group_resource = "ipaddresses.networking.k8s.io"
+    metadata_checks_on_update = (1, 1)
     columns = (columns.NAME_COLUMN, Column("ParentRef"))
 
     def name_errors(self, name: str, *, prefix: bool = False) -> Sequence[str]:
@@ -35,7 +36,8 @@ class IPAddressStrategy(Strategy):
 
     def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
         parent, before = ((tree.get("spec") or {}).get("parentRef") for tree in (obj, old))
-        return list(check_unchanged(parent, before, _PARENT, go_type="ParentReference"))
+        unchanged = check_unchanged(parent, before, _PARENT, go_type="ParentReference")
+        return [*_validate_parent(parent), *unchanged]
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         reference: Tree = (obj.get("spec") or {}).get("parentRef") or {}

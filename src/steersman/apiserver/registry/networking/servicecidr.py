@@ -8,6 +8,7 @@ from steersman.apimachinery import field
 from steersman.apimachinery.addresses import check_cidr, parse_cidr
 from steersman.apiserver.registry import columns
 from steersman.apiserver.registry.go_form import go_form
+from steersman.apiserver.registry.status_writes import keep_metadata
 from steersman.apiserver.registry.strategy import Column, Strategy, Tree
 from steersman.apiserver.registry.validation import FIELD_IS_IMMUTABLE, check_all
 
@@ -28,6 +29,17 @@ class ServiceCIDRStrategy(Strategy):
 
     group_resource = "servicecidrs.networking.k8s.io"
     columns = (columns.NAME_COLUMN, Column("CIDRs"), columns.AGE_COLUMN)
+    reset_fields = {}
+
+    def prepare_for_create(self, ctx: RequestContext, obj: Tree) -> None:
+        """Upstream leaves the status to whoever writes, and tells it as theirs."""
+
+    def prepare_for_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
+        """As ``prepare_for_create``."""
+
+    def prepare_for_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
+        super().prepare_for_status_update(ctx, obj, old)
+        keep_metadata(obj, old)
 
     def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
         return list(_validate(_ranges(obj)))

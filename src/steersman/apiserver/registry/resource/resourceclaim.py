@@ -25,6 +25,7 @@ class ResourceClaimStrategy(Strategy):
     """A wish for devices, allocated and reserved through its status."""
 
     group_resource = "resourceclaims.resource.k8s.io"
+    returns_deleted_object = True
     metadata_checks_on_update = (1, 1)
     reset_fields = {"": (("status",),), "status": (("metadata",), ("spec",))}
     columns = (columns.NAME_COLUMN, Column("State"), columns.AGE_COLUMN)
@@ -35,6 +36,7 @@ class ResourceClaimStrategy(Strategy):
     def prepare_for_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
         super().prepare_for_status_update(ctx, obj, old)
         keep_metadata(obj, old)
+        _forget_released_devices(obj.get("status") or {}, old.get("status") or {})
 
     def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
         return list(validate_claim_spec(obj.get("spec") or {}))
@@ -47,6 +49,25 @@ class ResourceClaimStrategy(Strategy):
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         return [columns.name_of(obj), _state(obj), columns.age(obj, now)]
+
+
+def _forget_released_devices(status: Tree, before: Tree) -> None:
+    """What drivers said of devices goes with their allocation."""
+    released = _allocated(before) - _allocated(status)
+    devices = [device for device in status.get("devices") or () if _identity(device) not in released]
+    if devices:
+        status["devices"] = devices
+    else:
+        status.pop("devices", None)
+
+
+def _allocated(status: Tree) -> set[tuple[str, ...]]:
+    results = ((status.get("allocation") or {}).get("devices") or {}).get("results") or ()
+    return {_identity(result) for result in results}
+
+
+def _identity(device: Tree) -> tuple[str, ...]:
+    return tuple(device.get(part) or "" for part in ("driver", "pool", "device", "shareID"))
 
 
 def _state(obj: Tree) -> str:

@@ -23,6 +23,7 @@ class ResourceClaimTemplateStrategy(Strategy):
     """What the claims of a pod are made of."""
 
     group_resource = "resourceclaimtemplates.resource.k8s.io"
+    returns_deleted_object = True
     columns = (columns.NAME_COLUMN, columns.AGE_COLUMN)
 
     def default(self, obj: Tree, version: str) -> None:

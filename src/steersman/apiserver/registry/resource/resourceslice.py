@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from steersman.apimachinery.gotext import quote
 from steersman.apiserver.registry import columns
 from steersman.apiserver.registry.resource.slice_validation import validate_slice
 from steersman.apiserver.registry.strategy import Column, Strategy, Tree
@@ -20,6 +21,7 @@ class ResourceSliceStrategy(Strategy):
     """Selected by node and driver."""
 
     group_resource = "resourceslices.resource.k8s.io"
+    returns_deleted_object = True
     has_generation = True
     namespace_field_label = False
     columns = (columns.NAME_COLUMN, Column("Node"), Column("Driver"), Column("Pool"), columns.AGE_COLUMN)
@@ -34,6 +36,12 @@ class ResourceSliceStrategy(Strategy):
 
     def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
         return list(validate_slice(obj, old))
+
+    def warnings(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> Sequence[str]:
+        driver = (obj.get("spec") or {}).get("driver") or ""
+        if driver == driver.lower():
+            return ()
+        return (f"spec.driver: driver names should be lowercase; {quote(driver)} contains uppercase characters",)
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         spec = obj.get("spec") or {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery import names
 from steersman.apiserver.registry import columns
@@ -17,10 +17,17 @@ if TYPE_CHECKING:
     from steersman.apiserver.request import RequestContext
 
 
+_TOKENS_IN_ATTRIBUTES: Final = (
+    "spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent possible logging "
+    "of tokens in volume attributes"
+)
+
+
 class CSIDriverStrategy(Strategy):
     """Has no generation until its spec is first changed."""
 
     group_resource = "csidrivers.storage.k8s.io"
+    allow_unconditional_update = False
     returns_deleted_object = True
     columns = (
         columns.NAME_COLUMN,
@@ -56,6 +63,15 @@ class CSIDriverStrategy(Strategy):
 
     def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
         return list(validate_csi_driver_update(obj, old))
+
+    def warnings(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> Sequence[str]:
+        """Tokens in volume attributes may get logged; told when the audiences are new."""
+        spec = obj.get("spec") or {}
+        requests = spec.get("tokenRequests")
+        known = ((old or {}).get("spec") or {}).get("tokenRequests")
+        if requests and requests != known and spec.get("serviceAccountTokenInSecrets") is None:
+            return (_TOKENS_IN_ATTRIBUTES,)
+        return ()
 
     def name_errors(self, name: str, *, prefix: bool = False) -> Sequence[str]:
         return names.name_is_path_segment(name, prefix=prefix)

@@ -20,6 +20,7 @@ class CSINodeStrategy(Strategy):
     """No defaults."""
 
     group_resource = "csinodes.storage.k8s.io"
+    allow_unconditional_update = False
     returns_deleted_object = True
     metadata_checks_on_update = (0, 2)
     columns = (columns.NAME_COLUMN, Column("Drivers", type="integer"), columns.AGE_COLUMN)

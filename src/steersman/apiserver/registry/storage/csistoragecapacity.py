@@ -27,6 +27,7 @@ class CSIStorageCapacityStrategy(Strategy):
     """No defaults, and no columns of its own. What was asked never changes, only the answer does."""
 
     group_resource = "csistoragecapacities.storage.k8s.io"
+    allow_unconditional_update = False
     metadata_checks_on_update = (1, 1)
 
     def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:

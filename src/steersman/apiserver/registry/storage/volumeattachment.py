@@ -25,6 +25,7 @@ class VolumeAttachmentStrategy(Strategy):
     """No defaults; its status says that it is not attached until its driver says otherwise."""
 
     group_resource = "volumeattachments.storage.k8s.io"
+    allow_unconditional_update = False
     returns_deleted_object = True
     metadata_checks_on_update = (0, 2)
     reset_fields = {"": (("status",),), "status": (("metadata",), ("spec",))}
