@@ -37,7 +37,7 @@ def test_a_set_with_its_defaults_is_valid():
         ({"spec.minReadySeconds": -1}, "spec.minReadySeconds: Invalid value: -1: must be greater than or equal to 0"),
         (
             {"spec.updateStrategy": {"type": "Other"}},
-            'spec.updateStrategy: Unsupported value: {"type":"Other"}: supported values: "RollingUpdate", "OnDelete"',
+            'spec.updateStrategy: Unsupported value: {"Type":"Other","RollingUpdate":null}: supported values: "RollingUpdate", "OnDelete"',
         ),
         ({ROLLING: GONE}, f"{ROLLING}: Required value"),
         (

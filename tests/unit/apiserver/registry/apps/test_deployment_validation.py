@@ -58,7 +58,9 @@ def test_a_deployment_with_its_defaults_is_valid():
         ),
         (
             {"spec.strategy": {"type": "Other"}},
-            ['spec.strategy: Unsupported value: {"type":"Other"}: supported values: "Recreate", "RollingUpdate"'],
+            [
+                'spec.strategy: Unsupported value: {"Type":"Other","RollingUpdate":null}: supported values: "Recreate", "RollingUpdate"'
+            ],
         ),
         (
             {ROLLING: {"maxUnavailable": 0, "maxSurge": "0%"}},

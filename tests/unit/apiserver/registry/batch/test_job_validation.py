@@ -97,7 +97,7 @@ def test_limits_of_indexes_ask_for_an_indexed_job(name):
 def test_a_success_policy_asks_for_an_indexed_job():
     policy = {"rules": [{"succeededCount": 1}]}
     assert texts(validate_job(edited(VALID, {"spec.successPolicy": policy}))) == [
-        'spec.successPolicy: Invalid value: {"rules":[{"succeededCount":1}]}: requires indexed completion mode'
+        'spec.successPolicy: Invalid value: {"Rules":[{"SucceededIndexes":null,"SucceededCount":1}]}: requires indexed completion mode'
     ]
 
 

@@ -49,7 +49,7 @@ def test_what_is_valid(edits):
         ),
         (
             {"spec.distinguisherMethod": {"type": "ByHat"}},
-            'spec.distinguisherMethod.type: Unsupported value: {"type":"ByHat"}: supported values: "ByNamespace", "ByUser"',
+            'spec.distinguisherMethod.type: Unsupported value: {"Type":"ByHat"}: supported values: "ByNamespace", "ByUser"',
         ),
         (
             {"spec.priorityLevelConfiguration": {}},

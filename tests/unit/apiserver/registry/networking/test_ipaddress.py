@@ -34,7 +34,7 @@ def test_what_is_refused(edits, faults):
 def test_an_address_stays_with_its_parent():
     new = edited(ADDRESS, {"spec.parentRef": {"resource": "services", "name": "t"}})
     assert texts(STRATEGY.validate_update(CONTEXT, new, ADDRESS)) == [
-        'spec.parentRef: Invalid value: {"resource":"services","name":"t"}: field is immutable'
+        'spec.parentRef: Invalid value: {"Group":"","Resource":"services","Namespace":"","Name":"t"}: field is immutable'
     ]
 
 

@@ -23,7 +23,7 @@ def test_one_range_a_family(cidrs):
     ("cidrs", "fault"),
     [
         ((), "spec.cidrs: Required value: at least one CIDR required"),
-        ((V4, V6, V4), f'spec.cidrs: Invalid value: ["{V4}","{V6}","{V4}"]: may only hold up to 2 values'),
+        ((V4, V6, V4), f'spec.cidrs: Invalid value: {{"CIDRs":["{V4}","{V6}","{V4}"]}}: may only hold up to 2 values'),
         ((V4, "10.1.0.0/16"), f'spec.cidrs: Invalid value: ["{V4}","10.1.0.0/16"]: {FAMILIES}'),
         (
             ("here",),

@@ -23,7 +23,7 @@ def test_what_is_valid(spec):
         (
             {"minAvailable": 1, "maxUnavailable": 1},
             (
-                'spec: Invalid value: {"minAvailable":1,"maxUnavailable":1}: '
+                'spec: Invalid value: {"MinAvailable":1,"Selector":null,"MaxUnavailable":1,"UnhealthyPodEvictionPolicy":null}: '
                 "minAvailable and maxUnavailable cannot be both set"
             ),
         ),
