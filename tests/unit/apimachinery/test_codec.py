@@ -127,6 +127,16 @@ def test_keys_are_counted_at_every_level() -> None:
     assert codec.count_keys("x") == 0
 
 
+@given(TREES)
+def test_keys_are_counted_as_a_walk_would(tree: Any) -> None:
+    assert codec.count_keys(tree) == codec.measure(tree)[0]
+
+
+def test_texts_that_look_like_keys_are_not_counted() -> None:
+    assert codec.count_keys({'a":': '":', "b": 2**70}) == 2
+    assert codec.count_keys({"a": '":'}) == 1
+
+
 def test_encoding_keeps_the_order_of_keys() -> None:
     assert codec.encode({"b": 1, "a": [True, None, "é"]}) == '{"b":1,"a":[true,null,"é"]}'.encode()
 

@@ -145,6 +145,14 @@ def test_config_map_keys(key: str, faults: tuple[str, ...]) -> None:
     assert names.check_config_map_key(key) == faults
 
 
+def test_a_check_says_the_same_again_however_much_was_checked_between() -> None:
+    wrong = names.check_config_map_key("..a/b")
+    assert wrong
+    assert [names.check_config_map_key(f"key-{n}") for n in range(5000)] == [()] * 5000
+    assert names.check_config_map_key("..a/b") == wrong
+    assert names.check_config_map_key("a" * 600) == names.check_config_map_key("a" * 600) != ()
+
+
 def test_wildcard_names() -> None:
     assert names.check_wildcard_dns1123_subdomain("*.example.com") == ()
     assert names.check_wildcard_dns1123_subdomain("a.*.com")[0].startswith(

@@ -27,6 +27,18 @@ def test_an_event_goes_to_the_watches_of_its_ancestors():
     assert inner[0].revision == 2
 
 
+def test_who_comes_and_goes_later_counts_from_then_on():
+    dispatcher = Dispatcher()
+    first, early, _ = watch(dispatcher, "/a/")
+    dispatcher.deliver([event("/a/b/x", 1)], revision=1)
+    late = watch(dispatcher, "/a/b/", after_revision=1)[1]
+    dispatcher.deliver([event("/a/b/x", 2)], revision=2)
+    first.close()
+    dispatcher.deliver([event("/a/b/x", 3)], revision=3)
+    assert [batch.revision for batch in early] == [1, 2]
+    assert [batch.revision for batch in late] == [2, 3]
+
+
 def test_what_a_watcher_has_seen_is_not_sent_again():
     dispatcher = Dispatcher()
     watcher, batches, _ = watch(dispatcher, "/a/", after_revision=2)

@@ -23,6 +23,20 @@ async def test_writes_that_wait_share_a_commit(open_store, monkeypatch):
     assert max(batches) <= BATCH_WRITES_MAX
 
 
+async def test_the_thread_is_woken_when_all_that_came_together_is_accepted(open_store, monkeypatch):
+    accepted = []
+    put = Writer.put
+
+    def record(self, write):
+        accepted.append(len(store._pipeline._pending))
+        put(self, write)
+
+    monkeypatch.setattr(Writer, "put", record)
+    store = await open_store()
+    await asyncio.gather(*(store.txn([Put(f"/a/{n}", b"1")]) for n in range(16)))
+    assert accepted == [16] * 16
+
+
 async def test_a_commit_that_happened_but_reported_an_error_counts(open_store, monkeypatch):
     commit = Writer._commit
 
