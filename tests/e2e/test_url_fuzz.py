@@ -134,7 +134,11 @@ def made_up_path(dice: random.Random) -> str:
     if dice.random() < 0.1:
         return dice.choice(PATHS)
     root = dice.choice([*RESOURCES, "/api/v1", "/api/v1", "/apis/apps/v1"])
-    parts = [] if dice.random() < 0.15 else ["namespaces", dice.choice(["default", "default", "default", "default", "none"])]
+    parts = (
+        []
+        if dice.random() < 0.15
+        else ["namespaces", dice.choice(["default", "default", "default", "default", "none"])]
+    )
     parts.append(dice.choice(RESOURCES[root]))
     if dice.random() < 0.6:
         parts.append(dice.choice(NAMES))

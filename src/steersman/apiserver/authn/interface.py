@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import msgspec
 
@@ -48,6 +48,13 @@ class TokenAuthenticator(Protocol):
 
     async def review(self, token: str, audiences: Sequence[str]) -> Reviewed | None:
         """As ``authenticate_token``, of a token that must be meant for one of these audiences."""
+
+
+class SecretSource(Protocol):
+    """Where authenticators find Secrets that hold tokens."""
+
+    async def secret(self, namespace: str, name: str) -> dict[str, Any] | None:
+        """The Secret's tree, not to be changed; None when there is none."""
 
 
 def with_authenticated_group(user: UserInfo) -> UserInfo:

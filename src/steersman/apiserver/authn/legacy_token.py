@@ -17,7 +17,7 @@ from steersman.apiserver.request import UserInfo
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from steersman.apiserver.authn.secret_source import SecretSource
+    from steersman.apiserver.authn.interface import SecretSource
     from steersman.apiserver.authn.service_account import BoundObjects, KeyRing
 
 ISSUER: Final = "kubernetes/serviceaccount"

@@ -9,7 +9,10 @@ from steersman.apimachinery.managedfields.validate import faults_of, faults_text
 CASES = {
     "text for a number": ({"replicas": "3"}, ".spec.replicas: expected numeric (int or float), got string"),
     "a boolean is no number": ({"replicas": True}, ".spec.replicas: expected numeric (int or float), got bool"),
-    "a number for text": ({"limits": {"a": 1}}, ".spec.limits.a: expected string, got &value.valueUnstructured{Value:1}"),
+    "a number for text": (
+        {"limits": {"a": 1}},
+        ".spec.limits.a: expected string, got &value.valueUnstructured{Value:1}",
+    ),
     "text for a boolean": ({"enabled": "yes"}, ".spec.enabled: expected boolean, got &{yes}"),
     "a map for a list": ({"parts": {"name": "a"}}, ".spec.parts: expected list, got &{map[name:a]}"),
     "a list for a map": ({"limits": ["a"]}, ".spec.limits: expected map, got &{[a]}"),
@@ -19,7 +22,10 @@ CASES = {
     ),
     "an undeclared field": ({"replicaz": 3}, ".spec.replicaz: field not declared in schema"),
     "an undeclared field in an atomic part": ({"ref": {"nam": "x"}}, ".spec.ref.nam: field not declared in schema"),
-    "a wrong item of an atomic list": ({"args": ["a", 1]}, ".spec.args[1]: expected string, got &value.valueUnstructured{Value:1}"),
+    "a wrong item of an atomic list": (
+        {"args": ["a", 1]},
+        ".spec.args[1]: expected string, got &value.valueUnstructured{Value:1}",
+    ),
     "two items of one key": (
         {"parts": [{"name": "a"}, {"name": "a"}]},
         '.spec.parts: duplicate entries for key [name="a"]',
