@@ -61,3 +61,10 @@ def test_a_status_write_keeps_the_spec():
 
 def test_its_objects_are_removed_before_it_goes():
     assert STRATEGY.delete_finalizers == ("customresourcecleanup.apiextensions.k8s.io",)
+
+
+def test_formats_that_mean_nothing_warn_when_they_come():
+    poem = {"type": "object", "properties": {"a": {"type": "string", "format": "poem"}}}
+    new = edited(definition("v1"), {"spec.versions.0.schema": {"openAPIV3Schema": poem}})
+    assert STRATEGY.warnings(CONTEXT, new, definition("v1")) == ['unrecognized format "poem"']
+    assert STRATEGY.warnings(CONTEXT, new, new) == []

@@ -44,3 +44,14 @@ def test_a_status_write_keeps_spec_and_metadata():
 )
 def test_the_row_shows_how_far_a_claim_is(edits, state):
     assert STRATEGY.cells(edited(CLAIM, edits), NOW) == ["a", state, "60s"]
+
+
+RESULT = {"driver": "d.com", "pool": "p", "device": "dev-0"}
+
+
+@pytest.mark.parametrize(("allocation", "told"), [({"devices": {"results": [RESULT]}}, [RESULT]), (None, None)])
+def test_what_drivers_said_of_devices_goes_with_their_allocation(allocation, told):
+    old = edited(CLAIM, {"status": {"allocation": {"devices": {"results": [RESULT]}}, "devices": [RESULT]}})
+    new = edited(old, {"status.allocation": allocation})
+    STRATEGY.prepare_for_status_update(CONTEXT, new, old)
+    assert new["status"].get("devices") == told

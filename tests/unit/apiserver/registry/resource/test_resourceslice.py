@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.apiserver.registry.samples import NOW, named
+from tests.unit.apiserver.registry.samples import CONTEXT, NOW, named
 
 from steersman.apiserver.registry.resource.resourceslice import ResourceSliceStrategy
 
@@ -28,3 +28,14 @@ def test_slices_are_selected_by_node_and_driver(label):
 
 def test_slices_are_of_no_namespace():
     assert STRATEGY.namespace_field_label is False
+
+
+@pytest.mark.parametrize(
+    ("driver", "warnings"),
+    [
+        ("d.com", []),
+        ("D.com", ['spec.driver: driver names should be lowercase; "D.com" contains uppercase characters']),
+    ],
+)
+def test_drivers_in_upper_case_warn(driver, warnings):
+    assert list(STRATEGY.warnings(CONTEXT, named(spec={"driver": driver}), None)) == warnings

@@ -61,3 +61,24 @@ def test_only_changes_of_the_spec_make_generations(before, edits, generation):
 )
 def test_the_row_shows_what_the_driver_can(edits, cells):
     assert STRATEGY.cells(edited(DRIVER, edits), NOW) == cells
+
+
+TOKENS = [{"audience": "a"}]
+
+
+@pytest.mark.parametrize(
+    ("edits", "old", "count"),
+    [
+        ({"spec.tokenRequests": TOKENS}, None, 1),
+        ({"spec.tokenRequests": TOKENS, "spec.serviceAccountTokenInSecrets": False}, None, 0),
+        ({"spec.tokenRequests": TOKENS}, DRIVER, 1),
+        ({"spec.tokenRequests": TOKENS}, edited(DRIVER, {"spec.tokenRequests": TOKENS}), 0),
+        ({}, None, 0),
+    ],
+)
+def test_new_tokens_in_volume_attributes_warn(edits, old, count):
+    assert len(STRATEGY.warnings(CONTEXT, edited(DRIVER, edits), old)) == count
+
+
+def test_a_change_needs_the_version_it_is_based_on():
+    assert STRATEGY.allow_unconditional_update is False
