@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from steersman.apimachinery.errors import invalid
 from steersman.apiserver.admission.interface import Attributes, Operation, Plugin
-from steersman.apiserver.admission.lookups import Lookup, whole
+from steersman.apiserver.admission.lookups import Lookup
 from steersman.apiserver.registry.podsecurity.checks import violations
 from steersman.apiserver.registry.podsecurity.levels import LEVELS, PRIVILEGED, Policy, Standard, policy_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from steersman.apiserver.registry.watch_cache import WatchCache
     from steersman.schema.resources import Resource
 
@@ -44,7 +46,7 @@ class PodSecurity(Plugin):
 
     def __init__(self, *, namespaces: WatchCache, pods: WatchCache) -> None:
         self._policies: Final = Lookup(namespaces, lambda tree: policy_of(tree["metadata"].get("labels"))[0])
-        self._pods: Final = Lookup(pods, whole)
+        self._pods: Final = pods
 
     def handles(self, resource: Resource, subresource: str, operation: Operation) -> bool:
         """Creates and updates of namespaces, pods and what makes pods."""
@@ -84,8 +86,11 @@ class PodSecurity(Plugin):
             raise invalid("Namespace", name, errors)
         if old is None or not _is_stricter(policy.enforce, before.enforce):
             return
-        pods = await self._pods.all(namespace=name)
-        for text in namespace_warnings(name, policy.enforce, pods[:_PODS_MAX]):
+        cache = self._pods
+        if not cache.is_ready:
+            await cache.ready()
+        entries = cache.snapshot(cache.scope(name))[:_PODS_MAX]
+        for text in namespace_warnings(name, policy.enforce, (entry.tree() for entry in entries)):
             attributes.ctx.warn(text)
 
 
@@ -125,7 +130,7 @@ def is_significant(pod: Tree, old: Tree) -> bool:
     return False
 
 
-def namespace_warnings(name: str, standard: Standard, pods: list[Tree]) -> list[str]:
+def namespace_warnings(name: str, standard: Standard, pods: Iterable[Tree]) -> list[str]:
     """Which pods of a namespace break a standard, by what they break."""
     found: dict[str, list[str]] = {}
     for pod in pods:
