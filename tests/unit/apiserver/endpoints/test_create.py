@@ -179,7 +179,9 @@ _json = st.recursive(
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.dictionaries(
-            st.sampled_from(["name", "labels", "finalizers", "metadata", "spec", "data", "kind", "x"]), inner, max_size=3
+            st.sampled_from(["name", "labels", "finalizers", "metadata", "spec", "data", "kind", "x"]),
+            inner,
+            max_size=3,
         )
     ),
     max_leaves=12,
