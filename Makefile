@@ -6,8 +6,6 @@ BIN := $(VENV)/bin
 # More flags for `make up`, e.g. ARGS="--ephemeral --port 0"; more for pytest, e.g. TESTS="tests/unit -k pods".
 ARGS ?=
 TESTS ?= tests
-# Sources are compiled once, here: compiling them at each start takes longer than the start (and where
-# PYTHONDONTWRITEBYTECODE is set, nothing else would).
 # Tests run in so many processes.
 JOBS ?= 2
 
@@ -60,6 +58,8 @@ clean:
 $(VENV)/bin/python:
 	@bash scripts/make_venv.sh $(VENV)
 
+# Sources are compiled once, here: compiling them at each start takes longer than the start (and where
+# PYTHONDONTWRITEBYTECODE is set, nothing else would).
 $(VENV)/.installed: $(VENV)/bin/python pyproject.toml
 	@echo "installing steersman into $(VENV)"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .

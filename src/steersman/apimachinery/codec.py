@@ -159,14 +159,21 @@ def measure(tree: Any) -> tuple[int, int]:
     return keys, depth
 
 
+#: In compact JSON: a quote in a text, and a text that begins with a colon.
+_KEY_LOOKALIKES: Final = (b'\\"', b'{":', b',":', b'[":', b':":')
+
+
 def count_keys(tree: Any) -> int:
     """How many object keys a tree has; for ``duplicate_fields``."""
     try:
         text = _encode_fast(tree)
     except (OverflowError, UnicodeEncodeError):
         return measure(tree)[0]
-    # Writing it and looking at the text is quicker than a walk; a quote in a text could look like a key's end.
-    return measure(tree)[0] if b'\\"' in text else text.count(b'":')
+    # Writing it and looking at the text is quicker than a walk, unless something else in it looks like a key's end.
+    for lookalike in _KEY_LOOKALIKES:
+        if lookalike in text:
+            return measure(tree)[0]
+    return text.count(b'":')
 
 
 def duplicate_fields(raw: bytes, key_count: int) -> list[str]:

@@ -135,6 +135,7 @@ def test_keys_are_counted_as_a_walk_would(tree: Any) -> None:
 def test_texts_that_look_like_keys_are_not_counted() -> None:
     assert codec.count_keys({'a":': '":', "b": 2**70}) == 2
     assert codec.count_keys({"a": '":'}) == 1
+    assert codec.count_keys({":": [":", ":x", {"a,": ":"}]}) == 2
 
 
 def test_encoding_keeps_the_order_of_keys() -> None:
