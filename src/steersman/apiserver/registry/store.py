@@ -129,9 +129,16 @@ class ObjectStore:
 
     async def current(self, key: str) -> Entry | None:
         """The object as the cache has it (of a local store: as it is)."""
+        await self._followed()
+        return self.cache.get(key)
+
+    async def _followed(self) -> None:
+        """Return when the cache follows the store. Raises 429.
+
+        Writes wait for it too: a watch can then start at any version that one of them was answered with.
+        """
         if not self.cache.is_ready:
             await self.cache.ready()
-        return self.cache.get(key)
 
     async def stored(self, key: str) -> Entry | None:
         """The object as the store has it, whatever the cache says."""
@@ -145,7 +152,8 @@ class ObjectStore:
 
     async def create(self, ctx: RequestContext, tree: Tree, validate: Validate | None = None) -> Entry:
         """Store a new object, which is given its name, uid and time here. Raises 400, 409, 422."""
-        generated = await self._identify(ctx, tree)
+        await self._followed()
+        generated = self._identify(ctx, tree)
         before_create(self.strategy, ctx, tree, group_kind=self.group_kind, namespaced=self.namespaced)
         if validate is not None:
             await validate(tree, None)
@@ -161,7 +169,7 @@ class ObjectStore:
                 raise generate_name_conflict(ctx.group_resource, name, retry_after_seconds=1) from None
             raise self._taken(ctx, name, lost.current) from None
 
-    async def _identify(self, ctx: RequestContext, tree: Tree) -> bool:
+    def _identify(self, ctx: RequestContext, tree: Tree) -> bool:
         """Give a new object its uid, time and, if need be, a name. Whether the name was made up."""
         metadata = tree["metadata"]
         metadata["uid"] = self._identities.uid()
@@ -169,8 +177,6 @@ class ObjectStore:
         prefix = metadata.get("generateName")
         if not prefix or metadata.get("name"):
             return False
-        if not self.cache.is_ready:
-            await self.cache.ready()
         cache = self.cache
         metadata["name"] = self._identities.name(
             prefix, taken=lambda name: cache.get(cache.key(ctx.namespace, name)) is not None
@@ -254,7 +260,7 @@ class ObjectStore:
         new = await change.transform(None)
         resource_version_of(new["metadata"])
         wipe_system_fields(new["metadata"])
-        await self._identify(ctx, new)
+        self._identify(ctx, new)
         before_create(self.strategy, ctx, new, group_kind=self.group_kind, namespaced=self.namespaced)
         if change.validate_create is not None:
             await change.validate_create(new, None)

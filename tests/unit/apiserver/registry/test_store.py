@@ -36,6 +36,13 @@ async def test_values_are_stored_as_an_api_server_writes_them():
         assert b"resourceVersion" not in kv.value
 
 
+async def test_a_watch_can_start_at_the_version_of_the_very_first_write():
+    async with Server() as server:
+        objects = server.registry.stored("configmaps").objects
+        entry = await objects.create(server.context(), _tree())
+        assert objects.cache.ring.floor < entry.revision
+
+
 async def test_an_update_that_lost_a_race_is_made_again_on_what_the_winner_left():
     async with Server() as server:
         objects = server.registry.stored("configmaps").objects
