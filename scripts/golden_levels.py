@@ -32,7 +32,7 @@ def replay(golden: Path, area: str, *, jobs: int, output: Path) -> dict[str, Any
     with ControlPlane() as server, (output / f"{area}.log").open("w") as log:
         command = [
             *(sys.executable, str(golden / "golden.py"), "replay"),
-            *("--server", server.url, "--token", server.token, "--ca", str(server.ca)),
+            *(f"--server={server.url}", f"--token={server.token}", f"--ca={server.ca}"),
             *("--level", "body", "--jobs", str(jobs), "--json", str(report)),
             str(golden / "scenarios" / area),
         ]

@@ -47,7 +47,7 @@ class ControlPlane:
         self._pipe: int | None = None
         self._log: IO[bytes] | None = None
         #: A bearer token whose user may do everything.
-        self.token: str = secrets.token_urlsafe(24)
+        self.token: str = secrets.token_hex(24)  # never begins with a dash, as command lines like it
         self.url: str
         #: File with a kubeconfig of the admin, who has a client certificate.
         self.kubeconfig: Path
