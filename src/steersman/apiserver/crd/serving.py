@@ -155,7 +155,7 @@ class CustomResources:
             definition["status"] = status
             await self._writer.put_status(definition)
         if is_established(definition):
-            await self._serve(name, definition)
+            self._serve(name, definition)
         else:
             self._stop_serving(name)
         return True
@@ -170,7 +170,7 @@ class CustomResources:
         await self._writer.release(definition)
         return True
 
-    async def _serve(self, name: str, definition: Tree) -> None:
+    def _serve(self, name: str, definition: Tree) -> None:
         known = self._custom.get(name)
         source = {"spec": definition["spec"], "names": definition["status"].get("acceptedNames")}
         if known is not None and known.source == source:
@@ -182,12 +182,6 @@ class CustomResources:
         stored = storage_version(definition)
         strategy = CustomResourceStrategy(versions, stored=stored)
         kept = self._registry.keep(versions[0].resource, strategy)
-        # served once its cache follows the store: a watch can then start at any version that a write was answered with
-        try:
-            await kept.cache.ready()
-        except BaseException:
-            kept.cache.close()
-            raise
         if known is not None:
             self._withdraw(known)
         custom = _Custom(source, kept, [], {v.resource.version: v for v in versions})
