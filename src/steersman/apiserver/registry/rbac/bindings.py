@@ -8,8 +8,9 @@ from steersman.apimachinery import field, names
 from steersman.apimachinery.field import Path
 from steersman.apiserver.registry import columns
 from steersman.apiserver.registry.go_form import go_form
+from steersman.apiserver.registry.rbac.granting import GrantingStrategy
 from steersman.apiserver.registry.rbac.guarding import check_binding
-from steersman.apiserver.registry.strategy import Column, Strategy, Tree
+from steersman.apiserver.registry.strategy import Column, Tree
 from steersman.apiserver.registry.validation import check_all
 
 if TYPE_CHECKING:
@@ -17,18 +18,16 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from steersman.apimachinery.field import FieldError
-    from steersman.apiserver.authz.escalation import EscalationGuard
     from steersman.apiserver.request import RequestContext
 
 GROUP: Final = "rbac.authorization.k8s.io"
 _ROLE: Final = Path("roleRef")
 
 
-class BindingStrategy(Strategy):
+class BindingStrategy(GrantingStrategy):
     """Who may do what a role allows. The role it refers to never changes."""
 
-    allow_create_on_update = True
-    metadata_checks_on_update = (1, 1)
+    check_grant = staticmethod(check_binding)
     #: Within a namespace, which service accounts need not name then.
     namespaced: ClassVar[bool]
     #: What kinds of roles may be given.
@@ -41,21 +40,6 @@ class BindingStrategy(Strategy):
         Column("Groups", priority=1),
         Column("ServiceAccounts", priority=1),
     )
-
-    def __init__(self, guard: EscalationGuard | None = None) -> None:
-        """``guard`` looks at what a write would grant."""
-        self._guard = guard
-
-    def prepare_for_create(self, ctx: RequestContext, obj: Tree) -> None:
-        if self._guard is not None:
-            check_binding(self._guard, ctx, obj, None)
-
-    def prepare_for_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
-        if self._guard is not None:
-            check_binding(self._guard, ctx, obj, old)
-
-    def name_errors(self, name: str, *, prefix: bool = False) -> Sequence[str]:
-        return names.name_is_path_segment(name, prefix=prefix)
 
     def default(self, obj: Tree, version: str) -> None:
         reference = obj.setdefault("roleRef", {})
