@@ -9,13 +9,13 @@ import re
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from steersman.apiserver.authn.interface import Reviewed
+from steersman.apiserver.authn.interface import review_for_server
 from steersman.apiserver.request import UserInfo
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from steersman.apiserver.authn.interface import SecretSource
+    from steersman.apiserver.authn.interface import Reviewed, SecretSource
     from steersman.asynckit.clock import Clock
 
     Tree = dict[str, Any]
@@ -53,9 +53,7 @@ class BootstrapTokens:
 
     async def review(self, token: str, audiences: Sequence[str]) -> Reviewed | None:
         """As ``authenticate_token``; these tokens are for this server only."""
-        common = tuple(audience for audience in self._audiences if audience in audiences)
-        user = await self.authenticate_token(token) if common else None
-        return None if user is None else Reviewed(user, common)
+        return await review_for_server(self, token, audiences, own=self._audiences)
 
     def _is_expired(self, expiration: str) -> bool:
         if not expiration:

@@ -50,6 +50,15 @@ class TokenAuthenticator(Protocol):
         """As ``authenticate_token``, of a token that must be meant for one of these audiences."""
 
 
+async def review_for_server(
+    authenticator: TokenAuthenticator, token: str, audiences: Sequence[str], *, own: Sequence[str]
+) -> Reviewed | None:
+    """``TokenAuthenticator.review`` of tokens that name no audience: they are for this server, by its ``own`` ones."""
+    common = tuple(audience for audience in own if audience in audiences)
+    user = await authenticator.authenticate_token(token) if common else None
+    return None if user is None else Reviewed(user, common)
+
+
 class SecretSource(Protocol):
     """Where authenticators find Secrets that hold tokens."""
 

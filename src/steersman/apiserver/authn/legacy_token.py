@@ -11,13 +11,13 @@ import hmac
 from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apiserver.authn import jws
-from steersman.apiserver.authn.interface import InvalidCredentials, Reviewed
+from steersman.apiserver.authn.interface import InvalidCredentials, review_for_server
 from steersman.apiserver.request import UserInfo
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from steersman.apiserver.authn.interface import SecretSource
+    from steersman.apiserver.authn.interface import Reviewed, SecretSource
     from steersman.apiserver.authn.service_account import BoundObjects, KeyRing
 
 ISSUER: Final = "kubernetes/serviceaccount"
@@ -52,9 +52,7 @@ class LegacyTokens:
 
     async def review(self, token: str, audiences: Sequence[str]) -> Reviewed | None:
         """As ``authenticate_token``; these tokens are for this server only."""
-        common = tuple(audience for audience in self._audiences if audience in audiences)
-        user = await self.authenticate_token(token) if common else None
-        return None if user is None else Reviewed(user, common)
+        return await review_for_server(self, token, audiences, own=self._audiences)
 
     async def _check(self, claims: dict[str, Any], token: str) -> UserInfo:
         """Whether account and Secret are still there and hold this token."""

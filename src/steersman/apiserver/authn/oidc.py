@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from steersman.apiserver.authn import jws
-from steersman.apiserver.authn.interface import InvalidCredentials, Reviewed
+from steersman.apiserver.authn.interface import InvalidCredentials, review_for_server
 from steersman.apiserver.request import UserInfo
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
+    from steersman.apiserver.authn.interface import Reviewed
     from steersman.asynckit.clock import Clock
 
     Fetch = Callable[[str], Awaitable[bytes]]
@@ -86,9 +87,7 @@ class OIDCTokens:
 
     async def review(self, token: str, audiences: Sequence[str]) -> Reviewed | None:
         """As ``authenticate_token``; these tokens are for this server only."""
-        common = tuple(audience for audience in self._audiences if audience in audiences)
-        user = await self.authenticate_token(token) if common else None
-        return None if user is None else Reviewed(user, common)
+        return await review_for_server(self, token, audiences, own=self._audiences)
 
     # -- keys ----------------------------------------------------------------------------------------------------------
 

@@ -7,12 +7,14 @@ import hashlib
 import logging
 from typing import TYPE_CHECKING
 
-from steersman.apiserver.authn.interface import Reviewed
+from steersman.apiserver.authn.interface import review_for_server
 from steersman.apiserver.request import UserInfo
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
+
+    from steersman.apiserver.authn.interface import Reviewed
 
 _log = logging.getLogger(__name__)
 
@@ -35,9 +37,7 @@ class StaticTokens:
 
     async def review(self, token: str, audiences: Sequence[str]) -> Reviewed | None:
         """The token's bearer, or None; also when other audiences than this server are asked about."""
-        user = self._users.get(_digest(token))
-        common = tuple(audience for audience in self._audiences if audience in audiences)
-        return Reviewed(user, common) if user is not None and common else None
+        return await review_for_server(self, token, audiences, own=self._audiences)
 
 
 def _digest(token: str) -> bytes:
