@@ -65,7 +65,7 @@ def decode_json(raw: bytes) -> Any:
 
 def check_depth(tree: Any, raw: bytes) -> None:
     """Raises ``DecodeError`` for a tree deeper than ``MAX_DEPTH``; free when ``raw`` has few brackets."""
-    if raw.count(b"{") + raw.count(b"[") > MAX_DEPTH and measure(tree)[1] > MAX_DEPTH:
+    if raw.count(b"{") + raw.count(b"[") > MAX_DEPTH and depth_of(tree) > MAX_DEPTH:
         raise DecodeError("exceeded max depth")
 
 
@@ -142,62 +142,46 @@ def _whole_text(text: str) -> str:
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def measure(tree: Any) -> tuple[int, int]:
-    """How many object keys a tree has, and how deep it nests (a scalar: 0)."""
-    keys = depth = 0
+def depth_of(tree: Any) -> int:
+    """How deep a tree nests; a scalar not at all."""
+    depth = 0
     level: list[Any] = [tree] if tree.__class__ in _CONTAINERS else []
     while level:
         depth += 1
         below: list[Any] = []
         for node in level:
-            values = node
-            if node.__class__ is dict:
-                keys += len(node)
-                values = node.values()
+            values = node.values() if node.__class__ is dict else node
             below += [value for value in values if value.__class__ in _CONTAINERS]
         level = below
-    return keys, depth
+    return depth
 
 
-#: In compact JSON: a quote in a text, and a text that begins with a colon.
-_KEY_LOOKALIKES: Final = (b'\\"', b'{":', b',":', b'[":', b':":')
+#: A quote or a colon that would count as the end of a key if it were written as it is.
+_HIDDEN_MARKS: Final = (rb"\u0022", rb"\u003a", rb"\u003A")
 
 
-def count_keys(tree: Any) -> int:
-    """How many object keys a tree has; for ``duplicate_fields``."""
-    try:
-        text = _encode_fast(tree)
-    except (OverflowError, UnicodeEncodeError):
-        return measure(tree)[0]
-    # Writing it and looking at the text is quicker than a walk, unless something else in it looks like a key's end.
-    for lookalike in _KEY_LOOKALIKES:
-        if lookalike in text:
-            return measure(tree)[0]
-    return text.count(b'":')
+def duplicate_fields(raw: bytes, tree: Any) -> list[str]:
+    """Paths (``data.a``, ``spec.containers[0].name``) of keys given more than once in JSON text that ``tree`` came from.
 
-
-def duplicate_fields(raw: bytes, key_count: int) -> list[str]:
-    """Paths (``data.a``, ``spec.containers[0].name``) of keys given more than once in JSON text that was decoded.
-
-    ``key_count`` is the number of keys in the decoded tree. A key ends in ``":``, and so does nothing else but an
-    escaped quote in a text: equal counts mean that no key was lost, and the text need not be read again.
+    Keys end in ``":``. As many of them in the text as in the tree written anew mean that no key was lost, and the text
+    need not be read again.
     """
-    if not _may_hide_keys(raw, key_count):
+    if not may_hide_keys(raw, tree):
         return []
     found: dict[str, None] = {}
     _collect_duplicates(json.loads(raw.decode(), object_pairs_hook=_Pairs), "", found)
     return list(found)
 
 
-def _may_hide_keys(raw: bytes, key_count: int) -> bool:
-    in_text = raw.count(b'":')
-    if b'\\":' in raw:
-        in_text -= raw.count(b'\\":')
-        if b'\\\\":' in raw:  # a key that ends in a backslash looks the same
-            return True
-    if in_text != key_count:
+def may_hide_keys(raw: bytes, tree: Any) -> bool:
+    """Whether ``duplicate_fields`` has to read the text again. Nearly always the answer is no, and quickly given."""
+    if raw.count(b'":') != encode(tree).count(b'":'):
         return True
-    # Single bytes are found much quicker than pairs, and compact JSON has none of these.
+    # Single bytes are found much quicker than several, and most JSON has no backslash, compact JSON no space.
+    if b"\\" in raw:
+        for mark in _HIDDEN_MARKS:
+            if mark in raw:
+                return True
     for byte, pair in _SPACES:
         if byte in raw and pair in raw:
             return _SPACE_BEFORE_COLON.search(raw) is not None
@@ -222,9 +206,9 @@ def _collect_duplicates(node: Any, path: str, found: dict[str, None]) -> None:
             _collect_duplicates(item, f"{path}[{position}]", found)
 
 
-def duplicate_field_messages(raw: bytes, key_count: int) -> list[str]:
+def duplicate_field_messages(raw: bytes, tree: Any) -> list[str]:
     """As warnings and strict errors tell them: ``duplicate field "data.a"``."""
-    return [f"duplicate field {quote(path)}" for path in duplicate_fields(raw, key_count)]
+    return [f"duplicate field {quote(path)}" for path in duplicate_fields(raw, tree)]
 
 
 def encode(tree: Any) -> bytes:

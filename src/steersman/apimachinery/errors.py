@@ -119,6 +119,10 @@ class StatusError(Exception):
             return self._headers
         return {"Retry-After": str(self.retry_after_seconds), **self._headers}
 
+    def add_headers(self, headers: Iterable[tuple[bytes, bytes]]) -> None:
+        """The answer needs these, too."""
+        self._headers.update((name.decode("latin-1"), value.decode("latin-1")) for name, value in headers)
+
 
 def failure(
     code: int,

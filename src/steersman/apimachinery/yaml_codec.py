@@ -12,7 +12,7 @@ from typing import Any, Final, cast
 
 import yaml
 
-from steersman.apimachinery.codec import MAX_DEPTH, DecodeError, check_depth, count_keys, decode_json, duplicate_fields
+from steersman.apimachinery.codec import MAX_DEPTH, DecodeError, check_depth, decode_json, duplicate_fields
 from steersman.apimachinery.gotext import float_text, quote
 from steersman.apimachinery.yaml_scalars import MERGE, TAG, key_text, needs_quotes, resolve, whole_if_whole
 
@@ -59,7 +59,7 @@ def _decode_as_json(raw: bytes) -> YAMLDocument | None:
         tree = decode_json(raw)
     except DecodeError:
         return None
-    if duplicate_fields(raw, count_keys(tree)):
+    if duplicate_fields(raw, tree):
         return None
     return YAMLDocument(_with_whole_numbers(tree) if _FLOAT_IN_JSON.search(raw) else tree, [])
 

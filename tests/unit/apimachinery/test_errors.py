@@ -191,3 +191,9 @@ def test_an_unknown_reason_is_told_by_its_code() -> None:
 def test_a_cause_is_found_by_its_reason() -> None:
     assert errors.has_cause(errors.too_large_resource_version(9, 3), errors.CAUSE_RESOURCE_VERSION_TOO_LARGE)
     assert not errors.has_cause(errors.bad_request("x"), errors.CAUSE_RESOURCE_VERSION_TOO_LARGE)
+
+
+def test_headers_are_added_to_those_that_are_there():
+    error = errors.too_many_requests("no", retry_after_seconds=3)
+    error.add_headers([(b"x-a", b"1")])
+    assert error.headers == {"Retry-After": "3", "x-a": "1"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from steersman.apimachinery.managedfields import entries
-from steersman.apimachinery.managedfields.compare import compare_objects
+from steersman.apimachinery.managedfields.creating import fields_of_new
 from steersman.apimachinery.managedfields.entries import UPDATE, MalformedError, Managed, Owned, Owner, owner_of
 from steersman.apimachinery.managedfields.fieldset import difference, union
 from steersman.apimachinery.managedfields.listkeys import UnkeyedItemError
@@ -69,17 +69,21 @@ def _owners_before(stored: Any, given: Any, *, is_subresource: bool) -> Managed:
         return entries.read(stored)
 
 
+def _own_all(new: Tree, managed: Managed, schema: Schema, *, owner: Owner, time: str, reset: Filter | None) -> None:
+    """A new object is its creator's. Raises UnkeyedItemError."""
+    fields = fields_of_new(zero_value(schema.struct), new, schema.struct, reset)
+    if fields:
+        managed[owner] = Owned(fields, schema.api_version, time)
+
+
 def take_over(
     live: Tree | None, new: Tree, managed: Managed, *, owner: Owner, schema: Schema, time: str, reset: Filter | None
 ) -> None:
     """Bring ``managed`` up to a write of ``new`` over ``live`` by ``owner``. Raises UnkeyedItemError."""
-    before = zero_value(schema.struct) if live is None else live
-    if not managed:
-        changed = compare_objects(before, new, schema.struct).changed
-        changed = changed if reset is None else reset(changed)
-        if changed:
-            managed[owner] = Owned(changed, schema.api_version, time)
+    if live is None and not managed:
+        _own_all(new, managed, schema, owner=owner, time=time, reset=reset)
         return
+    before = zero_value(schema.struct) if live is None else live
     reconcile_all(managed, schema)
     changed, removed = settle(before, new, managed, schema=schema, reset=reset, own=owner, force=True)
     previous = managed.pop(owner, None)

@@ -36,7 +36,7 @@ class JSONPatch(NamedTuple):
     strict_messages: list[str]
 
 
-class _NotApplicableError(Exception):
+class NotApplicableError(Exception):
     """An operation fails; the rest is not tried."""
 
 
@@ -51,7 +51,7 @@ def parse_json_patch(raw: bytes) -> JSONPatch:
         raise errors.request_entity_too_large(
             f"The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {len(operations)}"
         )
-    messages = codec.duplicate_field_messages(raw, codec.count_keys(tree))
+    messages = codec.duplicate_field_messages(raw, tree)
     for position, operation in enumerate(operations):
         unknown = [name for name in operation if name not in _MEMBERS]
         messages += [f"unknown field {quote(f'[{position}].{name}')}" for name in unknown]
@@ -77,14 +77,22 @@ def _operations(tree: Any) -> list[dict[str, Any]]:
 
 def apply_json_patch(tree: Any, operations: Sequence[dict[str, Any]]) -> Any:
     """The tree that the operations make of ``tree``. Raises 422 when one does not apply."""
+    try:
+        return apply_operations(tree, operations)
+    except NotApplicableError as error:
+        raise _does_not_apply(str(error)) from None
+
+
+def apply_operations(tree: Any, operations: Sequence[dict[str, Any]]) -> Any:
+    """The same, but raises NotApplicableError."""
     document = _Document(copy_tree(tree))
     try:
         for operation in operations:
             document.apply(operation)
-    except (_NotApplicableError, RecursionError) as error:
-        raise _does_not_apply(str(error)) from None
-    if any(map(_may_deepen, operations)) and codec.measure(document.root)[1] > MAX_DEPTH:
-        raise _does_not_apply("the result nests too deeply")
+    except RecursionError as error:
+        raise NotApplicableError(str(error)) from None
+    if any(map(_may_deepen, operations)) and codec.depth_of(document.root) > MAX_DEPTH:
+        raise NotApplicableError("the result nests too deeply")
     return document.root
 
 
@@ -107,7 +115,7 @@ class _Document:
         kind = operation.get("op") or "unknown"
         action = _ACTIONS.get(kind)
         if action is None:
-            raise _NotApplicableError(f"Unexpected kind: {kind}")
+            raise NotApplicableError(f"Unexpected kind: {kind}")
         action(self, operation)
 
     def _add(self, operation: dict[str, Any]) -> None:
@@ -122,7 +130,7 @@ class _Document:
         value = copy_tree(operation.get("value"))
         if operation.get("path") == "":
             if not isinstance(value, dict | list):
-                raise _NotApplicableError("replace operation value must be object or array")
+                raise NotApplicableError("replace operation value must be object or array")
             self.root = value
             return
         container, key = self._place(operation, "path")
@@ -144,7 +152,7 @@ class _Document:
         container, key = self._place(operation, "path")
         self._copied_bytes += len(codec.encode(value))
         if self._copied_bytes > MAX_COPIED_BYTES:
-            raise _NotApplicableError(f"the copied values are larger than {MAX_COPIED_BYTES} bytes")
+            raise NotApplicableError(f"the copied values are larger than {MAX_COPIED_BYTES} bytes")
         _insert(container, key, copy_tree(value))
 
     def _test(self, operation: dict[str, Any]) -> None:
@@ -155,19 +163,19 @@ class _Document:
             container, key = self._place(operation, "path")
             found = _look_up(container, key)
         if not same_tree(found, operation.get("value")):
-            raise _NotApplicableError(f"testing value {path} failed")
+            raise NotApplicableError(f"testing value {path} failed")
 
     def _place(self, operation: dict[str, Any], member: str) -> tuple[Any, str]:
         """The container that a path leads into, and its last step."""
         path = operation.get(member)
         if path is None:
-            raise _NotApplicableError(f"operation missing {member} field")
+            raise NotApplicableError(f"operation missing {member} field")
         steps = [step.replace("~1", "/").replace("~0", "~") for step in path.split("/")]
         container = self.root
         for step in steps[1:-1]:
             container = _look_up(container, step) if isinstance(container, dict | list) else None
         if len(steps) < 2 or not isinstance(container, dict | list):
-            raise _NotApplicableError(
+            raise NotApplicableError(
                 f"{operation.get('op')} operation does not apply: doc is missing path: {quote(path)}"
             )
         return container, steps[-1]
@@ -203,14 +211,14 @@ def _take_out(container: Any, key: str) -> None:
     elif key in container:
         del container[key]
     else:
-        raise _NotApplicableError(f"Unable to remove nonexistent key: {key}")
+        raise NotApplicableError(f"Unable to remove nonexistent key: {key}")
 
 
 def _position(key: str, length: int) -> int:
     """An index from the start; a negative one counts from the end."""
     if not _INDEX.fullmatch(key):
-        raise _NotApplicableError(f"value was not a proper array index: '{key}'")
+        raise NotApplicableError(f"value was not a proper array index: '{key}'")
     index = int(key)
     if not -length <= index < length:
-        raise _NotApplicableError(f"Unable to access invalid index: {index}")
+        raise NotApplicableError(f"Unable to access invalid index: {index}")
     return index + length if index < 0 else index

@@ -1,0 +1,224 @@
+"""Cron schedules: five fields, or a word after ``@``; what is wrong with a text, and when a schedule comes next.
+
+The grammar, its faults and the times are those of the library that Kubernetes uses (robfig/cron, ``ParseStandard``):
+where clocks are set forward a start in the missing hour is left out, where they are set back it comes twice.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, tzinfo
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from zoneinfo import ZoneInfo
+
+from steersman.apimachinery.durations import parse_duration
+from steersman.apimachinery.gotext import quote
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+#: A schedule that does not come within so many years never does.
+_YEARS_MAX: Final = 5
+_MONTHS_OF_YEAR: Final = 12
+
+
+class _Bounds(NamedTuple):
+    low: int
+    high: int
+    names: Mapping[str, int] = {}
+
+
+_MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_DAYS: Final = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
+_FIELDS: Final = (
+    _Bounds(0, 59),
+    _Bounds(0, 23),
+    _Bounds(1, 31),
+    _Bounds(1, 12, {name: number for number, name in enumerate(_MONTHS, 1)}),
+    _Bounds(0, 6, {name: number for number, name in enumerate(_DAYS)}),
+)
+_WORDS: Final = {
+    "@yearly": "0 0 1 1 *",
+    "@annually": "0 0 1 1 *",
+    "@monthly": "0 0 1 * *",
+    "@weekly": "0 0 * * 0",
+    "@daily": "0 0 * * *",
+    "@midnight": "0 0 * * *",
+    "@hourly": "0 * * * *",
+}
+_DURATION: Final = re.compile(r"[-+]?(0|((\d+(\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h))+)", re.ASCII)
+
+
+class ScheduleError(ValueError):
+    """A text is no schedule; says why."""
+
+
+class Schedule(Protocol):
+    """When something is to start."""
+
+    def next(self, after: datetime) -> datetime | None:
+        """The first time after that one, in UTC; None when it never comes (again). ``after`` is aware."""
+
+
+@dataclass(frozen=True, slots=True)
+class Every:
+    """At a fixed distance, of whole seconds and one at least, from the last time."""
+
+    seconds: int
+
+    def next(self, after: datetime) -> datetime | None:
+        """See ``Schedule.next``."""
+        return after.astimezone(UTC).replace(microsecond=0) + timedelta(seconds=self.seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """At certain minutes of certain hours of certain days."""
+
+    minutes: frozenset[int]
+    hours: frozenset[int]
+    days: frozenset[int]
+    months: frozenset[int]
+    #: 0 is Sunday.
+    weekdays: frozenset[int]
+    #: Whether both the day of the month and that of the week have to fit: so where one of them is a star.
+    both_days: bool
+    zone: tzinfo
+
+    def next(self, after: datetime) -> datetime | None:
+        """See ``Schedule.next``."""
+        moment = _later(after.astimezone(self.zone).replace(second=0, microsecond=0), minutes=1)
+        last_year = moment.year + _YEARS_MAX
+        while moment.year <= last_year:
+            if moment.month not in self.months:
+                moment = self._start_of(
+                    moment.year + moment.month // _MONTHS_OF_YEAR, moment.month % _MONTHS_OF_YEAR + 1
+                )
+            elif not self._fits_day(moment):
+                moment = self._next_day(moment)
+            elif moment.hour not in self.hours:
+                moment = _later(moment.replace(minute=0), hours=1)
+            elif moment.minute not in self.minutes:
+                moment = _later(moment, minutes=1)
+            else:
+                return moment.astimezone(UTC)
+        return None
+
+    def _fits_day(self, moment: datetime) -> bool:
+        by_month, by_week = moment.day in self.days, moment.isoweekday() % 7 in self.weekdays
+        return (by_month and by_week) if self.both_days else (by_month or by_week)
+
+    def _start_of(self, year: int, month: int, day: int = 1) -> datetime:
+        """Midnight there; the first moment of a day that has no midnight."""
+        return datetime(year, month, day, tzinfo=self.zone).astimezone(UTC).astimezone(self.zone)
+
+    def _next_day(self, moment: datetime) -> datetime:
+        following = moment.date() + timedelta(days=1)
+        return self._start_of(following.year, following.month, following.day)
+
+
+def _later(moment: datetime, *, hours: int = 0, minutes: int = 0) -> datetime:
+    """So much time later, whatever clocks on walls do meanwhile."""
+    return (moment.astimezone(UTC) + timedelta(hours=hours, minutes=minutes)).astimezone(moment.tzinfo)
+
+
+# Reading
+
+
+def parse_schedule(text: str, *, zone: tzinfo = UTC) -> Schedule:
+    """The schedule, in ``zone`` unless it names one itself. Raises ``ScheduleError`` for what is no schedule."""
+    if not text:
+        raise ScheduleError("empty spec string")
+    rest, own_zone = _without_zone(text)
+    if rest.startswith("@"):
+        if rest not in _WORDS:
+            return _every(rest)
+        rest = _WORDS[rest]
+    fields = rest.split()
+    if len(fields) != len(_FIELDS):
+        raise ScheduleError(f"expected exactly {len(_FIELDS)} fields, found {len(fields)}: [{' '.join(fields)}]")
+    parsed = [_parse_field(field, bounds) for field, bounds in zip(fields, _FIELDS, strict=True)]
+    minutes, hours, days, months, weekdays = (numbers for numbers, _ in parsed)
+    both_days = parsed[2][1] or parsed[4][1]
+    return Times(minutes, hours, days, months, weekdays, both_days, own_zone or zone)
+
+
+def load_zone(name: str) -> ZoneInfo:
+    """A time zone by its name. Raises ``ScheduleError`` for one that nobody knows."""
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError) as error:
+        raise ScheduleError(f"unknown time zone {name}") from error
+
+
+def _without_zone(text: str) -> tuple[str, ZoneInfo | None]:
+    if not text.startswith(("TZ=", "CRON_TZ=")):
+        return text, None
+    word, _, rest = text.partition(" ")
+    name = word.partition("=")[2]
+    if not rest:
+        raise ScheduleError(f"expected exactly {len(_FIELDS)} fields, found 0: []")
+    try:
+        zone = load_zone(name or "UTC")
+    except ScheduleError as error:
+        raise ScheduleError(f"provided bad location {name}: {error}") from error
+    return rest.strip(), zone
+
+
+def _every(word: str) -> Every:
+    if not word.startswith("@every "):
+        raise ScheduleError(f"unrecognized descriptor: {word}")
+    duration = word.removeprefix("@every ")
+    if not _DURATION.fullmatch(duration):
+        raise ScheduleError(f"failed to parse duration {word}: time: invalid duration {quote(duration)}")
+    return Every(max(1, int(parse_duration(duration))))
+
+
+def _parse_field(field: str, bounds: _Bounds) -> tuple[frozenset[int], bool]:
+    """Its numbers, and whether there is a star in it that leaves none out."""
+    parts = [_parse_range(expression, bounds) for expression in field.split(",") if expression]
+    return frozenset(number for numbers, _ in parts for number in numbers), any(star for _, star in parts)
+
+
+def _parse_range(expression: str, bounds: _Bounds) -> tuple[range, bool]:
+    """``*``, ``3``, ``1-5``, ``mon``, each perhaps with ``/step``."""
+    span, *steps = expression.split("/")
+    ends = span.split("-")
+    star = ends[0] in ("*", "?")
+    if star:
+        first, last = bounds.low, bounds.high
+    else:
+        first = _number_or_name(ends[0], bounds)
+        if len(ends) > 2:
+            raise ScheduleError(f"too many hyphens: {expression}")
+        last = _number_or_name(ends[1], bounds) if len(ends) == 2 else first
+    if len(steps) > 1:
+        raise ScheduleError(f"too many slashes: {expression}")
+    step = _number(steps[0]) if steps else 1
+    if steps and len(ends) == 1:
+        last = bounds.high
+    if first < bounds.low:
+        raise ScheduleError(f"beginning of range ({first}) below minimum ({bounds.low}): {expression}")
+    if last > bounds.high:
+        raise ScheduleError(f"end of range ({last}) above maximum ({bounds.high}): {expression}")
+    if first > last:
+        raise ScheduleError(f"beginning of range ({first}) beyond end of range ({last}): {expression}")
+    if step == 0:
+        raise ScheduleError(f"step of range should be a positive number: {expression}")
+    return range(first, last + 1, step), star and step == 1
+
+
+def _number_or_name(text: str, bounds: _Bounds) -> int:
+    named = bounds.names.get(text.lower())
+    return _number(text) if named is None else named
+
+
+def _number(text: str) -> int:
+    digits = text[1:] if text[:1] in ("+", "-") else text
+    if not (digits.isascii() and digits.isdigit()):
+        raise ScheduleError(f"failed to parse int from {text}: strconv.Atoi: parsing {quote(text)}: invalid syntax")
+    number = int(text)
+    if number < 0:
+        raise ScheduleError(f"negative number ({number}) not allowed: {text}")
+    return number

@@ -1,0 +1,69 @@
+"""What creators own is remembered by the form of objects, and is what a comparison finds."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from steersman.apimachinery.managedfields.compare import compare_objects
+from steersman.apimachinery.managedfields.creating import fields_of_new
+from steersman.apimachinery.managedfields.zero import zero_value
+from steersman.schema.loader import struct_for
+
+CONFIG_MAP = struct_for("", "v1", "ConfigMap")
+SERVICE = struct_for("", "v1", "Service")
+
+names = st.sampled_from(["a", "b", "labels", "data", "uid"])
+texts = st.dictionaries(names, st.text(max_size=3), max_size=3)
+metadata = st.fixed_dictionaries(
+    {"name": names},
+    optional={
+        "labels": texts,
+        "annotations": texts,
+        "generateName": names,
+        "finalizers": st.lists(names, max_size=2, unique=True),
+        "ownerReferences": st.just([{"uid": "1", "name": "x"}]),
+    },
+)
+config_maps = st.fixed_dictionaries(
+    {"kind": st.just("ConfigMap"), "metadata": metadata},
+    optional={"data": texts, "binaryData": texts, "immutable": st.booleans(), "labels": texts},
+)
+services = st.fixed_dictionaries(
+    {"metadata": metadata, "spec": st.dictionaries(st.sampled_from(["type", "clusterIP"]), names)},
+    optional={"status": st.sampled_from([{}, {"loadBalancer": {}}, {"loadBalancer": {"ingress": [{"ip": "::"}]}}])},
+)
+
+
+@given(st.lists(config_maps, max_size=4))
+def test_remembered_answers_are_those_of_a_comparison(objects):
+    zero = zero_value(CONFIG_MAP)
+    for new in objects * 2:
+        assert fields_of_new(zero, new, CONFIG_MAP) == compare_objects(zero, new, CONFIG_MAP).changed
+
+
+@given(st.lists(services, max_size=4))
+def test_what_every_object_has_is_owned_as_far_as_it_differs(objects):
+    zero = zero_value(SERVICE)
+    for new in objects * 2:
+        assert fields_of_new(zero, new, SERVICE) == compare_objects(zero, new, SERVICE).changed
+
+
+@pytest.mark.parametrize("wrong", [5, "a", None, ["a"], {"a": {"b": 1}}])
+def test_values_of_a_wrong_type_are_told_apart(wrong):
+    zero = zero_value(CONFIG_MAP)
+    for new in ({"data": {"a": "b"}}, {"data": wrong}, {"metadata": wrong}, {"metadata": {"labels": wrong}}):
+        assert fields_of_new(zero, new, CONFIG_MAP) == compare_objects(zero, new, CONFIG_MAP).changed
+
+
+def test_objects_of_one_form_share_the_answer():
+    zero = zero_value(CONFIG_MAP)
+    first, second = ({"metadata": {"name": name}, "data": {"key": name}} for name in ("a", "b"))
+    assert fields_of_new(zero, first, CONFIG_MAP) is fields_of_new(zero, second, CONFIG_MAP)
+
+
+def test_large_maps_are_not_remembered():
+    zero = zero_value(CONFIG_MAP)
+    large = {"data": {str(number): "" for number in range(100)}}
+    assert fields_of_new(zero, large, CONFIG_MAP) is not fields_of_new(zero, large, CONFIG_MAP)

@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from steersman.apimachinery.schedules import ScheduleError, load_zone, parse_schedule
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "* * * * *",
+        "*/5 0-6/2 1,15 jan-MAR sun",
+        "? ? ? ? ?",
+        "0 0 1 1 6",
+        "@hourly",
+        "@yearly",
+        "@every 1h30m",
+        "TZ=Europe/Berlin 0 0 * * *",
+        "CRON_TZ=UTC @daily",
+        "  0   0 * * *  ",
+    ],
+)
+def test_what_is_a_schedule(text):
+    parse_schedule(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("", "empty spec string"),
+        ("* * * *", "expected exactly 5 fields, found 4: [* * * *]"),
+        ("60 * * * *", "end of range (60) above maximum (59): 60"),
+        ("* 24 * * *", "end of range (24) above maximum (23): 24"),
+        ("* * 0 * *", "beginning of range (0) below minimum (1): 0"),
+        ("* * * 13 *", "end of range (13) above maximum (12): 13"),
+        ("* * * * 7", "end of range (7) above maximum (6): 7"),
+        ("5-1 * * * *", "beginning of range (5) beyond end of range (1): 5-1"),
+        ("*/0 * * * *", "step of range should be a positive number: */0"),
+        ("1-2-3 * * * *", "too many hyphens: 1-2-3"),
+        ("1/2/3 * * * *", "too many slashes: 1/2/3"),
+        ("x * * * *", 'failed to parse int from x: strconv.Atoi: parsing "x": invalid syntax'),
+        ("@monthy", "unrecognized descriptor: @monthy"),
+        ("@every day", 'failed to parse duration @every day: time: invalid duration "day"'),
+        ("TZ=Nowhere/Else * * * * *", "provided bad location Nowhere/Else: unknown time zone Nowhere/Else"),
+    ],
+)
+def test_what_is_none_and_why(text, fault):
+    with pytest.raises(ScheduleError) as caught:
+        parse_schedule(text)
+    assert str(caught.value) == fault
+
+
+def test_a_zone_that_nobody_knows():
+    with pytest.raises(ScheduleError, match=r"^unknown time zone Mars$"):
+        load_zone("Mars")
+
+
+def test_a_zone_is_found_by_its_name():
+    assert load_zone("Asia/Tokyo").key == "Asia/Tokyo"
+
+
+NEW_YORK = load_zone("America/New_York")
+
+
+def at(text):
+    return datetime.fromisoformat(text).replace(tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("text", "after", "following"),
+    [
+        ("* * * * *", "2026-01-01T00:00:30", "2026-01-01T00:01:00"),
+        ("* * * * *", "2026-01-01T00:00:00", "2026-01-01T00:01:00"),
+        ("*/15 * * * *", "2026-01-01T00:50:00", "2026-01-01T01:00:00"),
+        ("10/20 * * * *", "2026-01-01T00:30:00", "2026-01-01T00:50:00"),
+        ("0 0 29 2 *", "2025-01-01T00:00:00", "2028-02-29T00:00:00"),
+        ("0 9 * * mon-fri", "2026-01-02T10:00:00", "2026-01-05T09:00:00"),
+        ("0 0 1 * sun", "2026-01-01T00:00:00", "2026-01-04T00:00:00"),
+        ("0 0 */1 * sun", "2026-01-01T00:00:00", "2026-01-04T00:00:00"),
+        ("0 0 */2 * sun", "2026-01-01T00:00:00", "2026-01-03T00:00:00"),
+        ("@monthly", "2026-12-05T00:00:00", "2027-01-01T00:00:00"),
+        ("@every 1h30m", "2026-01-01T00:00:00", "2026-01-01T01:30:00"),
+        ("@every 10ms", "2026-01-01T00:00:00", "2026-01-01T00:00:01"),
+        ("TZ=Asia/Tokyo 0 0 * * *", "2026-01-01T00:00:00", "2026-01-01T15:00:00"),
+    ],
+)
+def test_when_a_schedule_comes_next(text, after, following):
+    assert parse_schedule(text).next(at(after)) == at(following)
+
+
+def test_what_never_comes():
+    assert parse_schedule("0 0 31 2 *").next(at("2026-01-01T00:00:00")) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "after", "starts"),
+    [
+        # Clocks go from 2 to 3 on 10 March 2024 …
+        ("30 2 * * *", "2024-03-09T12:00:00", ["2024-03-11T06:30:00", "2024-03-12T06:30:00"]),
+        ("0 * * * *", "2024-03-10T06:30:00", ["2024-03-10T07:00:00", "2024-03-10T08:00:00"]),
+        ("0 0 * * *", "2024-03-10T05:00:00", ["2024-03-11T04:00:00", "2024-03-12T04:00:00"]),
+        # … and from 2 back to 1 on 3 November.
+        ("30 1 * * *", "2024-11-02T12:00:00", ["2024-11-03T05:30:00", "2024-11-03T06:30:00"]),
+    ],
+)
+def test_where_clocks_are_set(text, after, starts):
+    schedule = parse_schedule(text, zone=NEW_YORK)
+    first = schedule.next(at(after))
+    assert [first, schedule.next(first)] == [at(start) for start in starts]

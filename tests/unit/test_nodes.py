@@ -1,0 +1,399 @@
+"""Simulated nodes: what pods turn into and when, and how nodes are kept, against a server on the same loop."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import msgspec
+import pytest
+
+from steersman.asynckit.clock import FakeClock
+from steersman.asynckit.tasks import Supervisor
+from steersman.client import Client, tree
+from steersman.client.errors import ApiError
+from steersman.controlplane.loopback_transport import LoopbackTransport
+from steersman.nodes import pod_status
+from steersman.nodes.node_object import NodeTemplate, TemplateError, beaten_conditions, new_node, read_templates
+from steersman.nodes.node_stages import NodeStages
+from steersman.nodes.options import NodesOptions
+from steersman.nodes.pod_addresses import AddressPool, PodAddresses
+from steersman.nodes.pod_stages import STAGE_SETS
+from steersman.nodes.pods import PodKeeper
+from steersman.nodes.references import references
+from steersman.nodes.registration import NodeKeeper
+from steersman.nodes.stages import Delay, Outcome, Stage, Surroundings, choose
+from steersman.runtime.context import ControllerContext
+from steersman.testing.inprocess import InProcessAPIServer
+
+Tree = dict[str, Any]
+NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+AROUND = Surroundings(NOW, "172.16.0.1", "10.1.0.7")
+PODS, NODES = tree("v1", "Pod"), tree("v1", "Node")
+
+
+def pod(**spec: Any) -> Tree:
+    metadata = {"name": "p", "namespace": "default", "uid": "u", "resourceVersion": "1", "generation": 1}
+    metadata.update(spec.pop("metadata", {}))
+    status = spec.pop("status", {"phase": "Pending"})
+    return {"metadata": metadata, "spec": {"containers": [{"name": "c", "image": "i"}], **spec}, "status": status}
+
+
+def lived(made: Tree, *, stages: str = "default", limit: int = 6, now: datetime = NOW) -> list[tuple[str, float]]:
+    """The stages that a pod goes through, with the seconds that each lasts; time passes, patches are applied."""
+    told = []
+    for _ in range(limit):
+        stage = choose(STAGE_SETS[stages], made, dice=Random(1))
+        if stage is None:
+            break
+        wait = stage.delay.length_seconds(made, now=now, dice=Random(1))
+        now += timedelta(seconds=wait)
+        told.append((stage.name, wait))
+        outcome = stage.turns_into(made, AROUND._replace(now=now))
+        if outcome.delete:
+            break
+        merged = {each["type"]: each for each in made["status"].get("conditions", ())}
+        patch = (outcome.patch or {}).get("status", {})
+        merged.update((each["type"], each) for each in patch.get("conditions", ()))
+        made["status"] = {**made["status"], **patch, "conditions": list(merged.values())}
+    return told
+
+
+# Lives of pods
+
+
+def test_a_pod_starts_and_runs_on() -> None:
+    made = pod(initContainers=[{"name": "i", "image": "i"}, {"name": "s", "image": "s", "restartPolicy": "Always"}])
+    assert lived(made) == [("pod-ready", 0.0)]
+    status = made["status"]
+    assert (status["phase"], status["podIP"], status["hostIP"]) == ("Running", "10.1.0.7", "172.16.0.1")
+    assert {each["type"]: each["status"] for each in status["conditions"]} == {
+        "PodReadyToStartContainers": "True",
+        "Initialized": "True",
+        "Ready": "True",
+        "ContainersReady": "True",
+    }
+    assert [next(iter(each["state"])) for each in status["initContainerStatuses"]] == ["terminated", "running"]
+
+
+def test_a_pod_on_its_hosts_network_has_the_hosts_address() -> None:
+    assert pod_status.running(pod(hostNetwork=True), AROUND)["podIP"] == "172.16.0.1"
+
+
+def test_a_jobs_pod_completes() -> None:
+    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "j", "uid": "j", "controller": True}
+    made = pod(metadata={"ownerReferences": [owner]}, restartPolicy="Never")
+    assert [name for name, _ in lived(made)] == ["pod-ready", "pod-complete"]
+    assert made["status"]["phase"] == "Succeeded"
+    assert made["status"]["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 0
+
+
+def test_under_never_end_it_runs_until_its_deadline() -> None:
+    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "j", "uid": "j", "controller": True}
+    made = pod(metadata={"ownerReferences": [owner]}, activeDeadlineSeconds=30, restartPolicy="Never")
+    assert lived(made, stages="never-end") == [("pod-ready", 0.0), ("pod-deadline", 30.0)]
+    assert (made["status"]["phase"], made["status"]["reason"]) == ("Failed", "DeadlineExceeded")
+
+
+@pytest.mark.parametrize(
+    ("policy", "code", "end"),
+    [("Never", "0", "Succeeded"), ("Never", "3", "Failed"), ("OnFailure", "0", "Succeeded"), ("OnFailure", "3", "Running"), ("Always", "0", "Running")],
+)  # fmt: skip
+def test_containers_end_and_are_restarted_as_the_policy_says(policy: str, code: str, end: str) -> None:
+    notes = {pod_status.RUN_SECONDS: "5", pod_status.EXIT_CODE: code}
+    made = pod(metadata={"annotations": notes}, restartPolicy=policy)
+    assert lived(made, limit=2) == [("pod-ready", 0.0), ("pod-run-out", 5.0)]
+    assert made["status"]["phase"] == end
+    container = made["status"]["containerStatuses"][0]
+    assert container["restartCount"] == int(end == "Running")
+
+
+def test_a_readiness_gate_holds_the_pod_back_until_it_is_true() -> None:
+    made = pod(readinessGates=[{"conditionType": "g"}])
+    lived(made)
+    ready = next(each for each in made["status"]["conditions"] if each["type"] == "Ready")
+    assert (ready["status"], ready["reason"]) == ("False", "ReadinessGatesNotReady")
+    made["status"]["conditions"].append({"type": "g", "status": "True"})
+    assert [name for name, _ in lived(made)] == ["pod-readiness-gates"]
+    assert next(each for each in made["status"]["conditions"] if each["type"] == "Ready")["status"] == "True"
+
+
+def test_a_deleted_pod_stops_and_then_goes() -> None:
+    made = pod(metadata={"deletionTimestamp": "2026-01-01T00:00:00Z"}, status={"phase": "Running"})
+    assert [name for name, _ in lived(made)] == ["pod-stop", "pod-delete"]
+
+
+def test_conditions_that_do_not_turn_keep_their_time() -> None:
+    made = pod()
+    lived(made)
+    later = pod_status.running(made, AROUND._replace(now=NOW + timedelta(hours=1)))
+    assert {each["lastTransitionTime"] for each in later["conditions"]} == {"2026-01-02T03:04:05Z"}
+
+
+# Stages
+
+
+def test_stages_are_chosen_by_weight() -> None:
+    def stage(name: str, weight: int) -> Stage:
+        return Stage(name, lambda _: True, lambda *_: Outcome(), weight=weight)
+
+    dice = Random(3)
+    stages = [stage("never", 0), stage("often", 9), stage("seldom", 1)]
+    chosen = [choose(stages, {}, dice=dice) for _ in range(500)]
+    names = [each.name for each in chosen if each is not None]
+    assert names.count("never") == 0
+    assert 420 < names.count("often") < 480
+
+
+def test_delays_lie_between_their_bounds() -> None:
+    dice = Random(1)
+    lengths = [Delay(2.0, 5.0).length_seconds({}, now=NOW, dice=dice) for _ in range(50)]
+    assert all(2.0 <= length <= 5.0 for length in lengths)
+    assert Delay(until=lambda _: NOW - timedelta(days=1)).length_seconds({}, now=NOW, dice=dice) == 0.0
+
+
+# Parts
+
+
+def test_references_that_are_optional_do_not_hold_a_pod_back() -> None:
+    made = pod(
+        volumes=[
+            {"name": "a", "secret": {"secretName": "s"}},
+            {"name": "b", "configMap": {"name": "m", "optional": True}},
+            {"name": "c", "projected": {"sources": [{"configMap": {"name": "n"}}]}},
+        ],
+        containers=[{"name": "c", "env": [{"name": "E", "valueFrom": {"secretKeyRef": {"name": "t", "key": "k"}}}]}],
+    )
+    assert list(references(made)) == [("Secret", "s"), ("ConfigMap", "n"), ("Secret", "t")]
+
+
+def test_addresses_are_not_given_twice_and_come_back_late() -> None:
+    pool = AddressPool("10.0.0.0/29")
+    taken = [pool.take() for _ in range(6)]
+    assert len(set(taken)) == 6
+    assert pool.take() == ""
+    pool.give_back(taken[2])
+    assert pool.take() == taken[2]
+
+
+def test_a_pod_keeps_its_address_over_a_restart() -> None:
+    addresses = PodAddresses()
+    assert addresses.of("a", "10.0.0.0/29", known="10.0.0.1") == "10.0.0.1"
+    assert addresses.of("b", "10.0.0.0/29") == "10.0.0.2"
+    addresses.forget("a")
+    assert addresses.of("b", "10.0.0.0/29") == "10.0.0.2"
+
+
+def test_what_a_user_says_of_a_node_stays() -> None:
+    pressed = [{"type": "MemoryPressure", "status": "True", "reason": "Mine"}, {"type": "Ready", "status": "Unknown"}]
+    found = {each["type"]: each for each in beaten_conditions(pressed, now=NOW)}
+    assert found["MemoryPressure"]["status"] == "True"
+    assert found["Ready"]["status"] == "True"
+
+
+@pytest.mark.parametrize(
+    ("document", "fault"),
+    [
+        ({"capacity": {"cpu": "many"}}, "capacity.cpu"),
+        ({"size": "large"}, "unknown field `size`"),
+        ({"nodes": [{"count": "two"}]}, "Expected `int | null`"),
+    ],
+)
+def test_bad_templates_are_told(document: Tree, fault: str) -> None:
+    with pytest.raises(TemplateError, match=fault.replace("|", r"\|")):
+        read_templates(document)
+
+
+def test_templates_say_how_many_and_how_they_are_called(tmp_path: Any) -> None:
+    file = tmp_path / "nodes.yaml"
+    file.write_text("nodes:\n- {name: 'big-{n}', count: 2, capacity: {cpu: '64'}}\n- {name: small}\n")
+    options = NodesOptions(nodes=1, node_template=file)
+    assert list(options.templates()) == ["big-0", "big-1", "small-0"]
+    made = new_node(options.templates()["big-1"], "big-1", ip="1.2.3.4", now=NOW)
+    assert made["status"]["allocatable"]["cpu"] == "64"
+    with pytest.raises(TemplateError, match="no set of stages 'x'"):
+        msgspec.structs.replace(options, stages="x").pod_stages()
+    file.write_text("nodes: [{name: twin}, {name: twin}]")
+    with pytest.raises(TemplateError, match="would be called 'twin-0'"):
+        options.templates()
+
+
+# Against a server
+
+
+class Cluster:
+    def __init__(self, client: Client, clock: FakeClock) -> None:
+        self.client = client
+        self.clock = clock
+
+    async def settle(self, seconds: float = 0.0) -> None:
+        await self.clock.advance(seconds)
+        for _ in range(20):
+            await self.clock.advance(0.01)
+
+    async def pod(self, name: str, **spec: Any) -> Tree:
+        spec = {"containers": [{"name": "c", "image": "i"}], "nodeName": "node-0", **spec}
+        notes = spec.pop("annotations", {})
+        made = {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": name, "namespace": "default", "annotations": notes},
+            "spec": {"automountServiceAccountToken": False, **spec},
+        }
+        return await self.client.create(made)
+
+    async def phase(self, name: str) -> str:
+        found = await self.client.get(PODS, name, namespace="default")
+        return str(found["status"].get("phase"))
+
+
+@asynccontextmanager
+async def cluster(stages: str = "default", *, has_pods: bool = True) -> AsyncIterator[Cluster]:
+    clock = FakeClock()
+    async with InProcessAPIServer(clock=clock) as server:
+        client = Client(LoopbackTransport(server.core.client), clock=clock)
+        account = {
+            "apiVersion": "v1",
+            "kind": "ServiceAccount",
+            "metadata": {"name": "default", "namespace": "default"},
+        }
+        await client.create(account)
+        context = ControllerContext(client, dice=Random(1))
+        options = NodesOptions(stages=stages)
+        keepers = [
+            NodeKeeper(context, {"node-0": NodeTemplate()}, tells_status=not options.node_stages()),
+            NodeStages(context, options.node_stages()),
+            *([PodKeeper(context, options.pod_stages(), workers=2)] if has_pods else []),
+        ]
+        tasks = Supervisor("nodes")
+        context.informers.start()
+        for keeper in keepers:
+            tasks.start(keeper.name, keeper.run())
+        world = Cluster(client, clock)
+        await world.settle()
+        try:
+            yield world
+        finally:
+            await tasks.close()
+            await context.informers.close()
+
+
+async def test_a_node_is_registered_beats_and_its_pods_run() -> None:
+    async with cluster() as world:
+        node = await world.client.get(NODES, "node-0")
+        assert {each["type"]: each["status"] for each in node["status"]["conditions"]}["Ready"] == "True"
+        leases = tree("coordination.k8s.io/v1", "Lease")
+        first = await world.client.get(leases, "node-0", namespace="kube-node-lease")
+        await world.pod("p")
+        await world.settle(11)
+        assert await world.phase("p") == "Running"
+        second = await world.client.get(leases, "node-0", namespace="kube-node-lease")
+        assert second["spec"]["renewTime"] > first["spec"]["renewTime"]
+
+
+async def test_a_pod_waits_for_its_config_map() -> None:
+    async with cluster() as world:
+        volumes = [{"name": "v", "configMap": {"name": "m"}}]
+        await world.pod("p", volumes=volumes)
+        await world.settle()
+        found = await world.client.get(PODS, "p", namespace="default")
+        assert found["status"]["phase"] == "Pending"
+        waiting = found["status"]["containerStatuses"][0]["state"]["waiting"]
+        assert waiting == {"reason": "CreateContainerConfigError", "message": 'configmap "m" not found'}
+        await world.client.create(
+            {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m", "namespace": "default"}}
+        )
+        await world.settle()
+        assert await world.phase("p") == "Running"
+
+
+async def test_a_container_runs_for_as_long_as_it_says() -> None:
+    async with cluster() as world:
+        await world.pod(
+            "p", annotations={pod_status.RUN_SECONDS: "30", pod_status.EXIT_CODE: "2"}, restartPolicy="Never"
+        )
+        await world.settle(20)
+        assert await world.phase("p") == "Running"
+        await world.settle(15)
+        assert await world.phase("p") == "Failed"
+
+
+async def test_a_deleted_pod_is_gone() -> None:
+    async with cluster() as world:
+        await world.pod("p")
+        await world.settle()
+        await world.client.delete(PODS, "p", namespace="default")
+        await world.settle()
+        with pytest.raises(ApiError, match="not found"):
+            await world.phase("p")
+
+
+async def test_a_stopped_node_does_nothing_until_it_is_back() -> None:
+    async with cluster() as world:
+        note = {"metadata": {"annotations": {"nodes.steersman.dev/stopped": "true"}}}
+        await world.client.patch(NODES, "node-0", note)
+        await world.settle()
+        await world.pod("p")
+        await world.settle(30)
+        assert await world.phase("p") == "Pending"
+        back = {"metadata": {"annotations": {"nodes.steersman.dev/stopped": None}}}
+        await world.client.patch(NODES, "node-0", back)
+        await world.settle()
+        assert await world.phase("p") == "Running"
+
+
+STAGE_FILES = Path(__file__).parent / "nodes" / "stages"
+
+
+async def ready_since(world: Cluster) -> tuple[str, str]:
+    node = await world.client.get(NODES, "node-0")
+    ready = next(each for each in node["status"]["conditions"] if each["type"] == "Ready")
+    return ready["status"], ready["lastHeartbeatTime"]
+
+
+async def test_nodes_and_pods_go_through_the_stages_of_files() -> None:
+    files = f"{STAGE_FILES / 'node.yaml'},{STAGE_FILES / 'pod-general.yaml'}"
+    async with cluster(files) as world:
+        await world.settle()
+        first = await ready_since(world)
+        await world.pod("p")
+        await world.settle()
+        assert await world.phase("p") == "Pending"
+        await world.settle(30)
+        second = await ready_since(world)
+        assert (first[0], second[0]) == ("True", "True")
+        assert second[1] > first[1]
+        await world.settle(30)
+        assert (await ready_since(world))[1] > second[1]
+
+
+async def test_a_pod_of_a_file_lives_and_goes() -> None:
+    async with cluster(str(STAGE_FILES / "pod-fast.yaml")) as world:
+        await world.pod("p")
+        await world.settle()
+        assert await world.phase("p") == "Running"
+        await world.client.delete(PODS, "p", namespace="default")
+        await world.settle()
+        with pytest.raises(ApiError, match="not found"):
+            await world.phase("p")
+
+
+async def test_addresses_of_before_a_restart_are_not_given_again() -> None:
+    async with cluster(has_pods=False) as world:
+        for name, status in (("old", {"phase": "Running", "podIP": "10.128.0.1"}), ("new", {})):
+            await world.pod(name)
+            await world.client.patch(PODS, name, {"status": status}, namespace="default", subresource="status")
+        context = ControllerContext(world.client, dice=Random(1))
+        keeper = PodKeeper(context, STAGE_SETS["default"])
+        tasks = Supervisor("restarted")
+        context.informers.start()
+        tasks.start("keeper", keeper.run())
+        await world.settle()
+        new = await world.client.get(PODS, "new", namespace="default")
+        assert new["status"]["podIP"] == "10.128.0.2"
+        await tasks.close()
+        await context.informers.close()
