@@ -1,6 +1,8 @@
-"""What types and fields mean, for `kubectl explain`: read from the docstrings of the typed models, on demand.
+"""What types and fields mean, for `kubectl explain` and Tables: read from the typed models' docstrings, on demand.
 
-Nothing is imported or parsed before the first question about a group.
+Nothing is read before the first question about a group, and nothing is imported: the source says it in a tenth of the time.
+The docstrings are the published texts wrapped at 78 columns, without empty lines and with their indentation gone; what can
+be told of these is put back.
 """
 
 from __future__ import annotations
@@ -8,13 +10,20 @@ from __future__ import annotations
 import importlib.util
 import re
 from functools import cache
+from itertools import pairwise
+from pathlib import Path
 from typing import Final
 
 from steersman.schema.loader import struct
 
+_CLASS: Final = re.compile(r'^class (\w+)\([^\n]*\):\n    r"""(.*?)"""', re.MULTILINE | re.DOTALL)
 _FIELD: Final = re.compile(r"^ *\* \*\*(\w+)\*\* ``[^`]*`` - ?", re.MULTILINE)
 _MARK: Final = "**parameters**"
-_PARAGRAPHS: Final = re.compile(r"\n\s*\n")
+_WIDTH: Final = 78
+#: How an item of a list begins.
+_ITEM: Final = re.compile(r"[-*] |\d+\. |\S+ - |\"")
+_TWO_SPACES: Final = re.compile(r"\.  [A-Z`']")
+_ONE_SPACE: Final = re.compile(r"\. [A-Z`']")
 
 
 @cache
@@ -37,10 +46,22 @@ def _docstring(definition: str) -> str:
     module, _, name = definition.rpartition(".")
     group, version = module.split(".")[-2:]
     # Modules without a version (`pkg.version`, `pkg.runtime`) are named by their last word alone.
-    for candidate in (f"lightkube.models.{group}_{version}", f"lightkube.models.{version}"):
-        if importlib.util.find_spec(candidate):
-            return getattr(importlib.import_module(candidate), name, None).__doc__ or ""
+    for candidate in (f"{group}_{version}", version):
+        found = _docstrings(candidate).get(name)
+        if found is not None:
+            return found
     return ""
+
+
+@cache
+def _docstrings(module: str) -> dict[str, str]:
+    """The docstrings of a module of the models by class; none when there is no such module."""
+    models = importlib.util.find_spec("lightkube")
+    for place in (models.submodule_search_locations or ()) if models is not None else ():
+        path = Path(place, "models", f"{module}.py")
+        if path.is_file():
+            return dict(_CLASS.findall(path.read_text(encoding="utf-8")))
+    return {}
 
 
 def _python_name(name: str, known: dict[str, str]) -> str:
@@ -50,5 +71,16 @@ def _python_name(name: str, known: dict[str, str]) -> str:
 
 
 def _unwrap(text: str) -> str:
-    """Joins wrapped lines, keeping paragraphs."""
-    return "\n\n".join(" ".join(part.split()) for part in _PARAGRAPHS.split(text.strip()))
+    """Joins lines that were wrapped; where the next word would have fitted, a paragraph or an item ended."""
+    lines = [line for line in map(str.strip, text.split("\n")) if line]
+    wide = len(_TWO_SPACES.findall(text)) > len(_ONE_SPACE.findall(text))
+    joined = lines[:1]
+    in_list = False
+    for before, line in pairwise(lines):
+        if len(before) + 1 + len(line.partition(" ")[0]) > _WIDTH:
+            joined += ("  " if wide and before.endswith(".") else " "), line
+            continue
+        is_item = _ITEM.match(line) is not None
+        joined += ("\n" if is_item and in_list else "\n\n"), line
+        in_list = is_item
+    return "".join(joined)

@@ -217,3 +217,17 @@ def test_decoding_what_was_decoded_changes_nothing(tree):
     once = decoded(POD, outcome(tree))
     assert decode(POD, once) == (once, [])
     assert json.loads(json.dumps(once)) == once
+
+
+def test_a_spec_met_before_is_decoded_to_a_tree_of_its_own() -> None:
+    pod = {"spec": {"containers": [{"name": "c", "resources": {}}]}}
+    first = decode(POD, decode(POD, pod).tree).tree
+    second = decode(POD, first).tree
+    second["spec"]["containers"][0]["name"] = "changed"
+    assert decode(POD, first).tree["spec"]["containers"][0]["name"] == "c"
+
+
+def test_unknown_fields_of_a_spec_are_told_every_time() -> None:
+    pod = {"spec": {"containers": [{"name": "c", "resources": {}, "mistake": 1}]}}
+    told = [decode(POD, pod).unknown for _ in range(2)]
+    assert told == [["spec.containers[0].mistake"]] * 2

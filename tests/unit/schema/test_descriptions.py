@@ -15,6 +15,18 @@ def test_wrapped_lines_are_joined():
     assert "\n" not in fields["annotations"]
 
 
+def test_paragraphs_and_items_of_lists_are_told_apart():
+    _, meta = describe(OBJECT_META)
+    assert "\n\nPopulated by the system. Read-only." in meta["uid"]
+    _, rule = describe("io.k8s.api.batch.v1.PodFailurePolicyRule")
+    assert rule["action"].count("\n- ") == 4
+
+
+def test_two_spaces_after_a_sentence_stay():
+    _, level = describe("io.k8s.api.flowcontrol.v1.QueuingConfiguration")
+    assert "positive.  Setting it to 1" in level["queues"]
+
+
 def test_fields_that_python_cannot_name_are_found():
     _, ingress_rule = describe("io.k8s.api.networking.v1.NetworkPolicyIngressRule")
     _, schema = describe("io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps")
