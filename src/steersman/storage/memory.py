@@ -193,11 +193,13 @@ class MemoryStore:
     # Writing.
 
     def _apply(self, changes: Sequence[Put | Delete]) -> None:
-        """Carry out what was decided as one revision, and tell the watchers."""
+        """Carry out what was decided, and tell the watchers."""
         if not changes:
             return
-        self._revision += 1
-        events = [self._put(op) if type(op) is Put else self._remove(op.key) for op in changes]
+        events = []
+        for op in changes:
+            self._revision += 1
+            events.append(self._put(op) if type(op) is Put else self._remove(op.key))
         self._retire()
         self._dispatcher.deliver(events, revision=self._revision)
 

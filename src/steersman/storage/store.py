@@ -4,11 +4,13 @@ One body per back end (``memory``, ``sqlite``, later ``etcd``); ``tests/conforma
 
 Promises that every body keeps:
 
-* **One revision.** Every committed transaction that changes something takes the next integer; all its writes share it.
-  Revisions are never reused, not even after a crash, as far as anybody was told of them.
+* **One counter.** Every write takes the next integer; those of one transaction take consecutive ones, in its order (in a
+  body that cannot, as etcd's, they share one). Revisions are never reused, not even after a crash, as far as anybody was
+  told of them.
+* **All or nothing.** A transaction is there as a whole or not at all, also after a crash.
 * **Durable before answered.** ``txn`` returns after the writes would survive SIGKILL (and, on SQLite with
   ``synchronous=FULL``, power loss). The memory body promises no more than the process's life.
-* **Order.** Sinks get every event of their prefix once, in revision order, and all events of a revision in one batch.
+* **Order.** Sinks get every event of their prefix once, in revision order; those of a transaction, as it happens, in one batch.
   A body that commits in this process calls the sinks *before* ``txn`` returns to its caller, so what a reader of the
   sink's state sees is never older than an answered write; a remote body cannot, and its callers wait for the revision.
 * **Bounded.** History older than the compaction revision is gone: reading or watching there raises ``Compacted``.
@@ -161,7 +163,7 @@ class Store(Protocol):
         """
 
     async def txn(self, ops: Sequence[Op]) -> int:
-        """Apply all of ``ops`` or none; no key twice. Returns the new revision (the current one if nothing changed).
+        """Apply all of ``ops`` or none; no key twice. Returns the revision of the last (the current one if nothing changed).
 
         Raises ``Conflict`` for the first op that does not hold, ``LeaseNotFound``, ``Unavailable``. Raises ``ValueError``
         for a caller's mistake (a key named twice).

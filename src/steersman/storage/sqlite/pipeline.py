@@ -86,32 +86,31 @@ class Pipeline:
         *,
         on_settled: Callable[[bool], None] | None = None,
     ) -> asyncio.Future[int]:
-        """Queue ``changes``, all of which are known to hold, as one revision, and ``statements`` with them.
+        """Queue ``changes``, all of which are known to hold, as one commit, and ``statements`` with them.
 
-        The future gets the revision when all is durable and applied, ``Unavailable`` when it could not be persisted.
+        The future gets the last one's revision when all is durable and applied, ``Unavailable`` when it could not be persisted.
         ``on_settled`` is called just before that with whether it was kept, even when nobody waits any more.
         """
         if len(changes) > POSITIONS_MAX:
             raise ValueError(f"a transaction writes {POSITIONS_MAX} keys at most")
-        revision = 0
-        if changes:
-            self._assigned = revision = self._assigned + 1
+        revision = self._assigned
+        self._assigned += len(changes)
         write = Write(
             self._loop.create_future(),
             epoch=self.refusals,
-            revision=revision,
+            revision=self._assigned if changes else 0,
             statements=statements,
             on_settled=on_settled,
         )
-        row_id = revision << POSITION_BITS
         for op in changes:
+            revision += 1
+            row_id = revision << POSITION_BITS
             before = self.index.get(op.key)
             write.undo.append((op.key, before))
             if type(op) is Put:
                 write.rows.append(self._put(op, before, row_id=row_id, revision=revision))
             elif before is not None:
                 write.rows.append(self._remove(before, row_id=row_id))
-            row_id += 1
         if not self._pending:
             HANDOVER.begin()
         self._pending.append(write)
@@ -188,8 +187,9 @@ class Pipeline:
         events: list[Event] = []
         for write in writes:
             self._pending.popleft()
-            revision = write.revision
-            events += [Event(key, value, create, revision) for _, _, key, create, _, value in write.rows]
+            events += [
+                Event(key, value, create, row_id >> POSITION_BITS) for _, row_id, key, create, _, value in write.rows
+            ]
         self._settled += len(writes)
         if not self._pending:
             HANDOVER.end()

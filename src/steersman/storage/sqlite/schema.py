@@ -17,7 +17,8 @@ import enum
 
 #: "Strs", in the file's header: this SQLite file is one of ours.
 APPLICATION_ID = 0x53747273
-#: A history row's id is ``revision << POSITION_BITS | position within the transaction``.
+#: A history row's id is ``revision << POSITION_BITS``: in older files writes of a transaction shared their revision, and
+#: the bits told them apart.
 POSITION_BITS = 16
 #: So many keys can one transaction write.
 POSITIONS_MAX = 1 << POSITION_BITS
