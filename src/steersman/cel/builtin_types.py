@@ -1,0 +1,66 @@
+"""The types of built-in kinds as expressions see them, by the type model that the schema tables make."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from steersman.apimachinery import typemodel as m
+from steersman.cel import types as t
+from steersman.cel.openapi import escape
+
+_SCALARS: Final = {
+    m.ScalarKind.STRING: t.STRING,
+    m.ScalarKind.INT32: t.INT,
+    m.ScalarKind.INT64: t.INT,
+    m.ScalarKind.NUMBER: t.DOUBLE,
+    m.ScalarKind.BOOLEAN: t.BOOL,
+    m.ScalarKind.BYTES: t.BYTES,
+    m.ScalarKind.TIME: t.TIMESTAMP,
+    m.ScalarKind.MICRO_TIME: t.TIMESTAMP,
+    m.ScalarKind.DURATION: t.STRING,
+    m.ScalarKind.QUANTITY: t.STRING,
+    m.ScalarKind.INT_OR_STRING: t.DYN,
+}
+
+
+class _Fields(Mapping[str, t.Type]):
+    """The fields of a struct, looked at when they are asked for: types may hold themselves."""
+
+    def __init__(self, struct: m.Struct) -> None:
+        self._struct: Final = struct
+        self._names: Final = {escaped: name for name in struct.fields if (escaped := escape(name))}
+
+    def __getitem__(self, name: str) -> t.Type:
+        declared = _declare(self._struct.fields[self._names[name]].type)
+        if declared is None:
+            raise KeyError(name)
+        return declared
+
+    def __iter__(self) -> Iterator[str]:
+        return (
+            escaped for escaped, name in self._names.items() if _declare(self._struct.fields[name].type) is not None
+        )
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+def declare_struct(struct: m.Struct) -> t.Type:
+    """The type of an object."""
+    keys = {escaped: name for name in struct.fields if (escaped := escape(name)) and escaped != name}
+    return t.object_type(struct.go_name, _Fields(struct), keys)
+
+
+def _declare(type_: m.Type) -> t.Type | None:
+    match type_:
+        case m.Struct():
+            return declare_struct(type_)
+        case m.ListOf():
+            item = _declare(type_.item)
+            return None if item is None else t.list_of(item)
+        case m.MapOf():
+            value = _declare(type_.value)
+            return None if value is None else t.map_of(t.STRING, value)
+        case m.Scalar():
+            return t.object_type("object", {}) if type_.kind is m.ScalarKind.RAW else _SCALARS.get(type_.kind)

@@ -1,0 +1,361 @@
+"""Gives every node its type, with cel-go's rules and the texts of its errors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from steersman.cel import ast
+from steersman.cel import types as t
+from steersman.cel.source import CompileError, Issue, Source
+from steersman.cel.types import Bindings, Type
+from steersman.cel.values import UInt
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from steersman.cel.ast import Node
+    from steersman.cel.environment import Environment
+    from steersman.cel.functions import Function, Overload
+
+_CONSTANTS: Final[dict[type, Type]] = {
+    bool: t.BOOL,
+    int: t.INT,
+    UInt: t.UINT,
+    float: t.DOUBLE,
+    str: t.STRING,
+    bytes: t.BYTES,
+    type(None): t.NULL,
+}
+
+
+def check(tree: Node, source: Source, environment: Environment) -> Type:
+    """The type of the whole expression; every node gets its own. Raises CompileError."""
+    checker = _Checker(environment)
+    checker.check(tree)
+    if checker.issues:
+        raise CompileError(source, checker.issues)
+    return checker.finish(tree)
+
+
+def qualified_name(node: Node) -> str:
+    """``a.b.c`` of names and selections; empty for anything else."""
+    parts: list[str] = []
+    while isinstance(node, ast.Select):
+        if node.test or node.optional:
+            return ""
+        parts.append(node.name)
+        node = node.operand
+    if not isinstance(node, ast.Ident):
+        return ""
+    return ".".join((node.name, *reversed(parts)))
+
+
+class _Checker:
+    def __init__(self, environment: Environment) -> None:
+        self._environment: Final = environment
+        self._scopes: list[dict[str, Type]] = []
+        self._bindings = Bindings()
+        self._free = 0
+        self._handlers: Final[dict[type, Callable[..., Type]]] = {
+            ast.Literal: self._literal,
+            ast.Ident: self._ident,
+            ast.Select: self._select,
+            ast.Call: self._call,
+            ast.ListNode: self._list,
+            ast.MapNode: self._map,
+            ast.ObjectNode: self._object,
+            ast.Comprehension: self._comprehension,
+            ast.OptionalMap: self._optional_map,
+        }
+        self.issues: Final[list[Issue]] = []
+
+    def check(self, node: Node) -> Type:
+        found = self._handlers[type(node)](node)
+        node.type = found
+        return found
+
+    def finish(self, tree: Node) -> Type:
+        """Put in what type parameters turned out to be."""
+        waiting = [tree]
+        while waiting:
+            node = waiting.pop()
+            if node.type is not None:
+                node.type = self._bindings.resolve(node.type, free_is_dyn=True)
+            waiting.extend(node.children())
+        return tree.type or t.DYN
+
+    def _tell(self, position: int, message: str) -> Type:
+        self.issues.append(Issue(position, message))
+        return t.ERROR
+
+    def _undeclared(self, position: int, name: str) -> Type:
+        return self._tell(position, f"undeclared reference to '{name}' (in container '')")
+
+    def _new_param(self) -> Type:
+        self._free += 1
+        return t.param(f"_var{self._free}")
+
+    def _known(self, type_: Type) -> Type:
+        return self._bindings.resolve(type_)
+
+    def _literal(self, node: ast.Literal) -> Type:
+        return _CONSTANTS[type(node.value)]
+
+    def _find(self, name: str) -> Type | None:
+        plain = name.removeprefix(".")
+        if plain == name:
+            for scope in reversed(self._scopes):
+                if name in scope:
+                    return scope[name]
+        declared = self._environment.variables.get(plain)
+        if declared is not None:
+            return declared
+        named = self._environment.type_named(plain)
+        return None if named is None else t.type_of(named)
+
+    def _ident(self, node: ast.Ident) -> Type:
+        return self._find(node.name) or self._undeclared(node.position, node.name)
+
+    def _select(self, node: ast.Select) -> Type:
+        name = qualified_name(node)
+        if name and not self._is_local(name.partition(".")[0]):
+            found = self._find(name)
+            if found is not None:
+                node.qualified = name
+                return found
+        target = self._known(self.check(node.operand))
+        unwrapped = target.params[0] if t.is_optional(target) else target
+        found = self._field(node, unwrapped)
+        if node.test:
+            return t.BOOL
+        return t.optional_of(found) if node.optional or t.is_optional(target) else found
+
+    def _is_local(self, name: str) -> bool:
+        return any(name in scope for scope in self._scopes)
+
+    def _field(self, node: ast.Select, target: Type) -> Type:
+        if target.kind == "map":
+            return target.params[1]
+        if target.kind == "object":
+            found = target.fields.get(node.name)
+            if found is None:
+                return self._tell(node.position, f"undefined field '{node.name}'")
+            node.field = target.keys.get(node.name, node.name)
+            return found
+        if target.kind == "param":
+            self._bindings.assignable(t.DYN, target)
+            return t.DYN
+        if not t.is_dyn_or_error(target):
+            self._tell(node.position, f"type '{target.show()}' does not support field selection")
+        return t.DYN
+
+    def _call(self, node: ast.Call) -> Type:
+        if node.target is not None and node.function == "bind" and self._is_bind(node):
+            return self._bind(node)
+        for arg in node.args:
+            self.check(arg)
+        functions = self._environment.functions
+        if node.target is None:
+            function = functions.get(node.function.removeprefix("."))
+            return self._resolve(node, function, None) if function else self._undeclared(node.position, node.function)
+        prefix = qualified_name(node.target)
+        function = functions.get(f"{prefix}.{node.function}") if prefix else None
+        if function is not None:
+            return self._resolve(node, function, None)
+        self.check(node.target)
+        function = functions.get(node.function)
+        if function is None:
+            return self._undeclared(node.position, node.function)
+        return self._resolve(node, function, node.target)
+
+    def _is_bind(self, node: ast.Call) -> bool:
+        is_cel = isinstance(node.target, ast.Ident) and node.target.name == "cel"
+        return self._environment.bindings and is_cel and len(node.args) == 3
+
+    def _bind(self, node: ast.Call) -> Type:
+        variable, value, body = node.args
+        if not isinstance(variable, ast.Ident):
+            return self._tell(variable.position, "cel.bind() variable names must be simple identifiers")
+        self._scopes.append({variable.name: self.check(value)})
+        found = self.check(body)
+        self._scopes.pop()
+        return found
+
+    def _resolve(self, node: ast.Call, function: Function, target: Node | None) -> Type:
+        operands = [*([target] if target is not None else ()), *node.args]
+        given = [self._known(operand.type or t.DYN) for operand in operands]
+        result, found = self._try_overloads(function, given, is_member=target is not None)
+        if result is None:
+            return self._no_overload(node.position, function.name, given, is_member=target is not None)
+        node.overloads = tuple(found)
+        return result
+
+    def _try_overloads(
+        self, function: Function, given: Sequence[Type], *, is_member: bool
+    ) -> tuple[Type | None, list[str]]:
+        result: Type | None = None
+        found: list[str] = []
+        for overload in function.overloads:
+            if overload.member is not is_member or len(overload.params) != len(given):
+                continue
+            params, own_result = self._fresh(overload)
+            trial = self._bindings.copy()
+            if not all(map(trial.assignable, params, given)):
+                continue
+            self._bindings = trial
+            found.append(overload.id)
+            own = trial.resolve(own_result)
+            if result is None:
+                result = own
+            elif not t.is_dyn(result) and own != result:
+                result = t.DYN
+        return result, found
+
+    def _fresh(self, overload: Overload) -> tuple[list[Type], Type]:
+        """An overload's types with parameters of this call's own."""
+        names: dict[Type, Type] = {}
+
+        def renamed(type_: Type) -> Type:
+            if type_.kind == "param":
+                if type_ not in names:
+                    names[type_] = self._new_param()
+                return names[type_]
+            if not type_.params:
+                return type_
+            return Type(type_.kind, type_.name, [renamed(p) for p in type_.params])
+
+        return [renamed(p) for p in overload.params], renamed(overload.result)
+
+    def _no_overload(self, position: int, name: str, given: Sequence[Type], *, is_member: bool = False) -> Type:
+        shown = [self._bindings.resolve(type_, free_is_dyn=True).show() for type_ in given]
+        applied = f"{shown[0]}.({', '.join(shown[1:])})" if is_member else f"({', '.join(shown)})"
+        return self._tell(position, f"found no matching overload for '{name}' applied to '{applied}'")
+
+    def _operator(self, position: int, name: str, *given: Type) -> Type:
+        """The type of an operator that a macro stands for."""
+        known = [self._known(type_) for type_ in given]
+        result, _ = self._try_overloads(self._environment.functions[name], known, is_member=False)
+        return self._no_overload(position, name, known) if result is None else result
+
+    def _join(self, node: Node, before: Type | None, type_: Type) -> Type:
+        """What the items of a list have in common; all must have one type (``HomogeneousAggregateLiterals``)."""
+        if before is None:
+            return type_
+        trial = self._bindings.copy()
+        if trial.assignable(before, type_):
+            self._bindings = trial
+            return before if t.is_less_specific(before, type_) else type_
+        return self._mismatch(node.position, before, type_)
+
+    def _mismatch(self, position: int, wanted: Type, given: Type) -> Type:
+        shown = [self._bindings.resolve(type_, free_is_dyn=True).show() for type_ in (wanted, given)]
+        return self._tell(position, f"expected type '{shown[0]}' but found '{shown[1]}'")
+
+    def _unwrapped(self, node: Node) -> Type:
+        """The type of an optional item."""
+        type_ = self._known(self.check(node))
+        if t.is_optional(type_):
+            return type_.params[0]
+        if not t.is_dyn(type_):
+            self._mismatch(node.position, t.optional_of(type_), type_)
+        return type_
+
+    def _list(self, node: ast.ListNode) -> Type:
+        joined: Type | None = None
+        for position, item in enumerate(node.items):
+            type_ = self._unwrapped(item) if position in node.optional else self.check(item)
+            joined = self._join(item, joined, self._known(type_))
+        return t.list_of(joined or self._new_param())
+
+    def _map(self, node: ast.MapNode) -> Type:
+        keys: Type | None = None
+        values: Type | None = None
+        for entry in node.entries:
+            keys = self._join(entry.key, keys, self._known(self.check(entry.key)))
+            type_ = self._unwrapped(entry.value) if entry.optional else self.check(entry.value)
+            values = self._join(entry.value, values, self._known(type_))
+        return t.map_of(keys or self._new_param(), values or self._new_param())
+
+    def _object(self, node: ast.ObjectNode) -> Type:
+        type_ = self._environment.type_named(node.name)
+        if type_ is None:
+            for entry in node.entries:
+                self.check(entry.value)
+            return self._undeclared(node.position, node.name)
+        if type_.kind != "object":
+            return self._tell(node.position, f"'{node.name}' is not a message type")
+        for entry in node.entries:
+            given = self._unwrapped(entry.value) if entry.optional else self._known(self.check(entry.value))
+            wanted = type_.fields.get(entry.key)
+            if wanted is None:
+                self._tell(entry.position, f"undefined field '{entry.key}'")
+            elif not self._bindings.copy().assignable(wanted, given):
+                detail = f"is '{wanted.show()}' but provided type is '{given.show()}'"
+                self._tell(entry.position, f"expected type of field '{entry.key}' {detail}")
+        return type_
+
+    def _range(self, node: Node) -> tuple[Type, Type]:
+        """Keys or positions, and values or items, of what is walked over."""
+        type_ = self._known(self.check(node))
+        if type_.kind == "map":
+            return type_.params[0], type_.params[1]
+        if type_.kind == "list":
+            return t.INT, type_.params[0]
+        if t.is_dyn_or_error(type_) or type_.kind == "param":
+            self._bindings.assignable(t.DYN, type_)
+            return t.DYN, t.DYN
+        detail = "cannot be range of a comprehension (must be list, map, or dynamic)"
+        error = self._tell(node.position, f"expression of type '{type_.show()}' {detail}")
+        return error, error
+
+    def _comprehension(self, node: ast.Comprehension) -> Type:
+        key, value = self._range(node.range)
+        if len(node.variables) == 1:
+            is_map = node.range.type is not None and self._known(node.range.type).kind == "map"
+            scope = {node.variables[0]: key if is_map else value}
+        else:
+            scope = dict(zip(node.variables, (key, value), strict=True))
+        self._scopes.append(scope)
+        condition = self.check(node.condition) if node.condition is not None else t.BOOL
+        step = self.check(node.step) if node.step is not None else None
+        self._scopes.pop()
+        return self._result(node, condition, step, key, scope[node.variables[0]])
+
+    def _result(self, node: ast.Comprehension, condition: Type, step: Type | None, key: Type, item: Type) -> Type:
+        at = node.position
+        match node.macro:
+            case "all" | "exists":
+                self._operator(at, "_&&_" if node.macro == "all" else "_||_", t.BOOL, condition)
+                return t.BOOL
+            case "existsOne":
+                self._operator(at, "_?_:_", condition, t.INT, t.INT)
+                return t.BOOL
+            case "transformMap":
+                result = t.map_of(key, step or t.DYN)
+            case "transformMapEntry":
+                entry = self._known(step or t.DYN)
+                if entry.kind != "map" and not t.is_dyn_or_error(entry):
+                    return self._no_overload(at, "cel.@mapInsert", (t.map_of(t.DYN, t.DYN), entry))
+                result = entry if entry.kind == "map" else t.map_of(t.DYN, t.DYN)
+            case _:
+                result = t.list_of(step if step is not None else item)
+        if node.condition is None:
+            return result
+        chosen = self._operator(at, "_?_:_", condition, result, result)
+        # As cel-go: what could not be added to the result leaves its items unknown.
+        return t.list_of(self._new_param()) if chosen is t.ERROR and result.kind == "list" else result
+
+    def _optional_map(self, node: ast.OptionalMap) -> Type:
+        target = self._known(self.check(node.target))
+        if t.is_optional(target):
+            inner = target.params[0]
+        elif t.is_dyn_or_error(target) or target.kind == "param":
+            inner = t.DYN
+        else:
+            return self._no_overload(node.position, "hasValue", (target,), is_member=True)
+        self._scopes.append({node.variable: inner})
+        step = self._known(self.check(node.step))
+        self._scopes.pop()
+        if not node.flat:
+            return t.optional_of(step)
+        return self._operator(node.position, "_?_:_", t.BOOL, step, t.optional_of(self._new_param()))

@@ -1,0 +1,145 @@
+"""``int()``, ``string()``, ``timestamp()`` and the like."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.apimachinery.gotext import float_text, quote
+from steersman.cel import times
+from steersman.cel import values as v
+from steersman.cel.values import NANOS, Duration, EvalError, Timestamp, TypeValue, UInt
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_BOOLS: Final = {
+    **dict.fromkeys(("1", "t", "T", "true", "TRUE", "True"), True),
+    **dict.fromkeys(("0", "f", "F", "false", "FALSE", "False"), False),
+}
+
+
+def to_int(value: Any) -> int:
+    """``int()``."""
+    if isinstance(value, str):
+        return _parse(value, "ParseInt", v.INT_MIN, v.INT_MAX)
+    if isinstance(value, float):
+        return _whole(value, -(2.0**63), 2.0**63, "integer overflow")
+    if isinstance(value, Timestamp):
+        return value.nanos // NANOS
+    if isinstance(value, Duration):
+        return value.nanos
+    if value > v.INT_MAX:
+        raise EvalError("integer overflow")
+    return int(value)
+
+
+def to_uint(value: Any) -> UInt:
+    """``uint()``."""
+    if isinstance(value, str):
+        return UInt(_parse(value, "ParseUint", 0, v.UINT_MAX))
+    if isinstance(value, float):
+        return UInt(_whole(value, -1.0, 2.0**64, "unsigned integer overflow"))
+    if value < 0:
+        raise EvalError("unsigned integer overflow")
+    return UInt(value)
+
+
+def _whole(value: float, low: float, high: float, fault: str) -> int:
+    if math.isnan(value) or not low < value < high:
+        raise EvalError(fault)
+    return int(value)
+
+
+def _parse(text: str, function: str, low: int, high: int) -> int:
+    digits = text[1:] if low < 0 and text[:1] in ("+", "-") else text
+    if not (digits.isascii() and digits.isdigit()):
+        raise EvalError(f"strconv.{function}: parsing {quote(text)}: invalid syntax")
+    value = int(text) if len(text) < 40 else high + 1
+    if not low <= value <= high:
+        raise EvalError(f"strconv.{function}: parsing {quote(text)}: value out of range")
+    return value
+
+
+def to_double(value: Any) -> float:
+    """``double()``."""
+    if not isinstance(value, str):
+        return float(value)
+    try:
+        return float(value if "_" not in value and value == value.strip() else "no number")
+    except ValueError:
+        raise EvalError(f"strconv.ParseFloat: parsing {quote(value)}: invalid syntax") from None
+
+
+def to_bool(value: Any) -> bool:
+    """``bool()``."""
+    if isinstance(value, bool):
+        return value
+    if value not in _BOOLS:
+        raise EvalError(f"strconv.ParseBool: parsing {quote(value)}: invalid syntax")
+    return _BOOLS[value]
+
+
+def to_bytes(value: Any) -> bytes:
+    """``bytes()``."""
+    return value.encode() if isinstance(value, str) else bytes(value)
+
+
+def to_string(value: Any) -> str:
+    """``string()``."""
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case str():
+            return value
+        case int():
+            return str(int(value))
+        case float():
+            return float_text(value)
+        case bytes():
+            try:
+                return value.decode()
+            except UnicodeDecodeError:
+                raise EvalError("invalid UTF-8 in bytes, cannot convert to string") from None
+        case Timestamp():
+            return times.show_timestamp(value)
+        case Duration():
+            return times.show_duration(value)
+    return str(value)
+
+
+def to_timestamp(value: Any) -> Timestamp:
+    """``timestamp()``: of a text, or of seconds."""
+    if isinstance(value, Timestamp):
+        return value
+    return times.parse_timestamp(value) if isinstance(value, str) else Timestamp(value * NANOS)
+
+
+def to_duration(value: Any) -> Duration:
+    """``duration()``: of a text, or of nanoseconds."""
+    if isinstance(value, Duration):
+        return value
+    return times.parse_duration(value) if isinstance(value, str) else Duration(value)
+
+
+def to_type(value: Any) -> TypeValue:
+    """``type()``."""
+    return TypeValue(v.type_name(value))
+
+
+def same(value: Any) -> Any:
+    """``dyn()``."""
+    return value
+
+
+#: By the function's name.
+CONVERSIONS: Final[dict[str, Callable[[Any], Any]]] = {
+    "int": to_int,
+    "uint": to_uint,
+    "double": to_double,
+    "bool": to_bool,
+    "bytes": to_bytes,
+    "string": to_string,
+    "timestamp": to_timestamp,
+    "duration": to_duration,
+}

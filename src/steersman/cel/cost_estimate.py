@@ -1,0 +1,245 @@
+"""What an evaluation may cost at most, by the sizes that types are declared with (cel-go's ``checker.Cost``)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from steersman.cel import ast
+from steersman.cel.values import UINT_MAX
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from steersman.cel.ast import Node
+    from steersman.cel.types import Type
+
+UNBOUNDED: Final = UINT_MAX
+_SCALARS: Final = ("bool", "double", "duration", "int", "timestamp", "uint")
+_LIST_COST: Final = 10
+_MAP_COST: Final = 30
+_OBJECT_COST: Final = 40
+_CHECK_COST: Final = 350_000
+#: Functions that walk once, or twice, over their first operand.
+_WALKS: Final = frozenset(
+    [
+        "url",
+        "isURL",
+        "lowerAscii",
+        "upperAscii",
+        "substring",
+        "trim",
+        "quantity",
+        "isQuantity",
+        "cidr",
+        "isIP",
+        "isCIDR",
+    ]
+)
+_WALKS_TWICE: Final = frozenset(("replace", "split", "ip.isCanonical"))
+_FOLDS: Final = frozenset(["isSorted", "sum", "max", "min", "indexOf", "lastIndexOf"])
+_COMPARISONS: Final = frozenset(["_==_", "_!=_", "_<_", "_<=_", "_>_", "_>=_"])
+
+
+class _Estimate(NamedTuple):
+    """Cost and size, at most."""
+
+    cost: int
+    #: None: of a value whose size nobody knows.
+    size: int | None = None
+    #: The size of its items or values, if it was made by the expression.
+    items: int | None = None
+
+
+def _bound(value: int) -> int:
+    return min(value, UNBOUNDED)
+
+
+def _share(size: int, divisor: int) -> int:
+    """A part of a size, rounded up."""
+    return UNBOUNDED if size >= UNBOUNDED else -(-size // divisor)
+
+
+def estimate_cost(tree: Node) -> int:
+    """The most that an evaluation can cost; ``UNBOUNDED`` if there is no most."""
+    return _Estimator().estimate(tree).cost
+
+
+class _Estimator:
+    def __init__(self) -> None:
+        self._locals: dict[str, int | None] = {}
+        self._handlers: Final[dict[type, Callable[..., _Estimate]]] = {
+            ast.Literal: self._literal,
+            ast.Ident: self._ident,
+            ast.Select: self._select,
+            ast.Call: self._call,
+            ast.ListNode: self._list,
+            ast.MapNode: self._map,
+            ast.ObjectNode: self._object,
+            ast.Comprehension: self._comprehension,
+            ast.OptionalMap: self._optional_map,
+        }
+
+    def estimate(self, node: Node) -> _Estimate:
+        """Of a node and all below it."""
+        found = self._handlers[type(node)](node)
+        size = found.size
+        if size is None and node.type is not None:
+            size = _type_size(node.type)
+        return _Estimate(_bound(found.cost), size, found.items)
+
+    def _literal(self, node: ast.Literal) -> _Estimate:
+        return _Estimate(0, len(node.value) if isinstance(node.value, str | bytes) else 1)
+
+    def _ident(self, node: ast.Ident) -> _Estimate:
+        return _Estimate(1, self._locals.get(node.name))
+
+    def _select(self, node: ast.Select) -> _Estimate:
+        if node.qualified:
+            return _Estimate(1)
+        below = self.estimate(node.operand)
+        if node.test:
+            return _Estimate(below.cost, 1)
+        kind = node.operand.type.kind if node.operand.type is not None else ""
+        cost = below.cost + (kind in ("map", "object", "param") or node.optional)
+        return _Estimate(cost, _entry_size(node.type) if kind == "map" else None)
+
+    def _list(self, node: ast.ListNode) -> _Estimate:
+        found = [self.estimate(item) for item in node.items]
+        return _Estimate(_LIST_COST + sum(e.cost for e in found), len(found), max(map(_size, found), default=0))
+
+    def _map(self, node: ast.MapNode) -> _Estimate:
+        keys = [self.estimate(entry.key) for entry in node.entries]
+        values = [self.estimate(entry.value) for entry in node.entries]
+        cost = _MAP_COST + sum(e.cost for e in (*keys, *values))
+        return _Estimate(cost, len(values), max(map(_size, values), default=0))
+
+    def _object(self, node: ast.ObjectNode) -> _Estimate:
+        return _Estimate(_OBJECT_COST + sum(self.estimate(entry.value).cost for entry in node.entries))
+
+    def _comprehension(self, node: ast.Comprehension) -> _Estimate:
+        range_ = self.estimate(node.range)
+        before = {name: self._locals.get(name) for name in node.variables}
+        for name in node.variables:
+            self._locals[name] = range_.items
+        condition = self.estimate(node.condition).cost if node.condition is not None else 0
+        step = self.estimate(node.step) if node.step is not None else _Estimate(0)
+        self._locals |= before
+        quantifier = node.macro in ("all", "exists")
+        if quantifier:
+            each, fixed = 3 + condition, 1
+        elif node.macro == "existsOne":
+            each, fixed = 3 + condition, 3
+        else:
+            each, fixed = condition + step.cost + _LIST_COST + 2, _LIST_COST + 1
+        count = _size(range_)
+        cost = range_.cost + fixed + _bound(count * each)
+        is_test = quantifier or node.macro == "existsOne"
+        return _Estimate(cost, 1, None) if is_test else _Estimate(cost, count, step.size or range_.items)
+
+    def _optional_map(self, node: ast.OptionalMap) -> _Estimate:
+        target = self.estimate(node.target)
+        step = self.estimate(node.step)
+        return _Estimate(target.cost + step.cost + 4, step.size)
+
+    def _call(self, node: ast.Call) -> _Estimate:
+        operands = [*([node.target] if node.target is not None else ()), *node.args]
+        found = [self.estimate(operand) for operand in operands]
+        given = sum(e.cost for e in found)
+        name = node.function
+        if name in ("_&&_", "_||_"):
+            return _Estimate(given, 1)
+        if name == "_?_:_":
+            branch = max(found[1].cost, found[2].cost)
+            return _Estimate(found[0].cost + branch, max(_size(found[1]), _size(found[2])), found[1].items)
+        if name in ("_[_]", "_[?_]"):
+            return _Estimate(given + 1, found[0].items)
+        own, size = _call_cost(name, operands, found)
+        return _Estimate(given + own, size)
+
+
+def _call_cost(name: str, operands: Sequence[Node], found: Sequence[_Estimate]) -> tuple[int, int | None]:
+    """What a function costs itself, and the size of its result."""
+    if not found:
+        return 1, None
+    first = _size(found[0])
+    second = _size(found[1]) if len(found) > 1 else 0
+    kind = operands[0].type.kind if operands[0].type is not None else ""
+    if name == "check":
+        return _CHECK_COST, None
+    if name in _COMPARISONS:
+        return _share(min(first, second), 10), 1
+    if name == "_+_" and kind in ("string", "bytes", "list", "dyn", "param"):
+        whole = _bound(first + second)
+        return (1 if kind == "list" else _share(whole, 10)), whole
+    if name in ("matches", "find", "findAll"):
+        return _bound(_share(_bound(first + 1), 10) * _share(second, 4)), first
+    if name == "contains":
+        return _bound(_share(first, 10) * _share(second, 10)), 1
+    if name in ("startsWith", "endsWith"):
+        return _share(second, 10), 1
+    if name == "@in":
+        in_list = operands[1].type is not None and operands[1].type.kind != "map"
+        return (second if in_list else 1), 1
+    if name in _FOLDS:
+        return _fold_cost(kind, operands[0], found[0]), 1
+    if name == "join":
+        return _join_cost(operands[0], found)
+    return _walk_cost(name, first, found)
+
+
+def _join_cost(operand: Node, found: Sequence[_Estimate]) -> tuple[int, int]:
+    items, count = _item_size(operand, found[0]), _size(found[0])
+    separators = _bound(_size(found[1]) * max(count - 1, 0)) if len(found) > 1 else 0
+    joined = _bound(_bound(count * items) + separators)
+    return _share(joined, 10), joined
+
+
+def _item_size(operand: Node, found: _Estimate) -> int:
+    """The size of the items of a list."""
+    size = found.items
+    if size is None and operand.type is not None and operand.type.params:
+        size = _type_size(operand.type.params[0])
+    return UNBOUNDED if size is None else size
+
+
+def _walk_cost(name: str, first: int, found: Sequence[_Estimate]) -> tuple[int, int | None]:
+    if name in _WALKS:
+        return _share(first, 10), first
+    if name in _WALKS_TWICE:
+        added = _bound(first * _size(found[2])) if name == "replace" and len(found) > 2 else 0
+        return _share(_bound(first * 2), 10), _bound(first + added)
+    if name in ("string", "bytes", "format"):
+        return _share(first, 10), _bound(first * 4)
+    if name.startswith("sets."):
+        return _bound(first * _size(found[1]) * (2 if name == "sets.equivalent" else 1) + 1), 1
+    return 1, None
+
+
+def _fold_cost(kind: str, operand: Node, found: _Estimate) -> int:
+    if kind != "list":
+        return _share(_size(found), 10)
+    each = 1
+    type_ = operand.type
+    if type_ is not None and type_.params[0].kind in ("string", "bytes"):
+        each += _share(_item_size(operand, found), 10)
+    return _bound(_size(found) * each)
+
+
+def _size(found: _Estimate) -> int:
+    return UNBOUNDED if found.size is None else found.size
+
+
+def _entry_size(type_: Type | None) -> int:
+    """The size of a map's value that was selected by name: upstream knows it of scalars and of devices' attributes only."""
+    if type_ is not None and type_.kind in _SCALARS:
+        return 1
+    if type_ is not None and type_.kind == "any" and type_.max_size is not None:
+        return type_.max_size
+    return UNBOUNDED
+
+
+def _type_size(type_: Type) -> int | None:
+    """The size of a value of the type: as it was declared, 1 for what has no size."""
+    if type_.max_size is None and type_.kind in _SCALARS:
+        return 1
+    return type_.max_size

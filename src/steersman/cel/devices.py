@@ -1,0 +1,98 @@
+"""What the selectors of devices may refer to (KEP-4381): ``device.attributes["driver.example.com"].model``."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.apimachinery import quantity
+from steersman.cel import types as t
+from steersman.cel.environment import Environment, kubernetes
+from steersman.cel.library.quantities import QUANTITY, QuantityValue
+from steersman.cel.library.semver import read
+from steersman.cel.program import Program, compile_expression
+from steersman.cel.source import CompileError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+#: What one evaluation may cost (``CELSelectorExpressionMaxCost``).
+COST_LIMIT: Final = 1_000_000
+
+
+#: What the API allows: lengths of names of drivers and domains, of identifiers, of values, and entries in all.
+_NAME_MAX: Final = 63
+_ID_MAX: Final = 32
+_VALUE_MAX: Final = 64
+_ENTRIES_MAX: Final = 32
+
+
+def _by_domain(value: t.Type) -> t.Type:
+    inner = t.sized(t.map_of(t.sized(t.STRING, _ID_MAX), value), _ENTRIES_MAX)
+    return t.sized(t.map_of(t.sized(t.STRING, _NAME_MAX), inner), _ENTRIES_MAX)
+
+
+@cache
+def _environment() -> Environment:
+    device = t.object_type(
+        "kubernetes.DRADevice",
+        {
+            "driver": t.sized(t.STRING, _NAME_MAX),
+            "attributes": _by_domain(t.sized(t.ANY, _VALUE_MAX)),
+            "capacity": _by_domain(QUANTITY),
+            "allowMultipleAllocations": t.BOOL,
+        },
+    )
+    return kubernetes().extended(variables={"device": device}, bindings=True)
+
+
+class SelectorError(Exception):
+    """A selector cannot be used; the text is what the writer is told."""
+
+
+def compile_selector(expression: str) -> Program:
+    """Raises SelectorError."""
+    try:
+        program = compile_expression(expression, _environment())
+    except CompileError as error:
+        raise SelectorError(f"compilation failed: {error}") from None
+    if program.type not in (t.BOOL, t.ANY):
+        raise SelectorError(f"must evaluate to bool or the unknown type, not {program.type}")
+    return program
+
+
+class _ByDomain(dict[str, dict[str, Any]]):
+    """Values by domain and name; a domain without any is empty rather than missing."""
+
+    def __missing__(self, domain: str) -> dict[str, Any]:
+        return {}
+
+
+def device_value(
+    driver: str, attributes: Mapping[str, Any], capacity: Mapping[str, Any], *, shared: bool
+) -> dict[str, Any]:
+    """The variable ``device``, of trees as in a ResourceSlice. Names without a domain belong to the driver."""
+    read_attributes, read_capacity = _ByDomain(), _ByDomain()
+    for name, attribute in attributes.items():
+        _put(read_attributes, driver, name, _attribute(attribute))
+    for name, entry in capacity.items():
+        _put(read_capacity, driver, name, QuantityValue(quantity.parse(str(entry["value"]))))
+    return {
+        "driver": driver,
+        "attributes": read_attributes,
+        "capacity": read_capacity,
+        "allowMultipleAllocations": shared,
+    }
+
+
+def _put(table: _ByDomain, driver: str, name: str, value: Any) -> None:
+    domain, slash, rest = name.partition("/")
+    table.setdefault(domain if slash else driver, {})[rest if slash else name] = value
+
+
+def _attribute(attribute: Mapping[str, Any]) -> Any:
+    """The one field that is set."""
+    version = attribute.get("version")
+    if version is not None:
+        return read(str(version))
+    return next((value for value in attribute.values() if value is not None), None)

@@ -1,0 +1,118 @@
+"""What an expression may refer to: variables, functions, types."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+from steersman.cel import types as t
+from steersman.cel.functions import Function, merge
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from steersman.cel.types import Type
+
+_BASIC_TYPES: Final = {
+    "bool": t.BOOL,
+    "bytes": t.BYTES,
+    "double": t.DOUBLE,
+    "int": t.INT,
+    "string": t.STRING,
+    "uint": t.UINT,
+    "null_type": t.NULL,
+    "list": t.LIST_DYN,
+    "map": t.MAP_DYN,
+    "type": t.TYPE,
+    "google.protobuf.Timestamp": t.TIMESTAMP,
+    "google.protobuf.Duration": t.DURATION,
+    "optional_type": t.optional_of(t.DYN),
+}
+
+
+class Environment:
+    """Names and their meaning. Immutable; ``extended`` makes another."""
+
+    __slots__ = ("bindings", "functions", "resolve_type", "types", "variables")
+
+    def __init__(
+        self,
+        *,
+        variables: Mapping[str, Type],
+        functions: Mapping[str, Function],
+        types: Mapping[str, Type] | None = None,
+        resolve_type: Callable[[str], Type | None] | None = None,
+        bindings: bool = False,
+    ) -> None:
+        self.variables: Final = variables
+        self.functions: Final = functions
+        self.types: Final = {**_BASIC_TYPES, **(types or {})}
+        #: Types that are made up by their names.
+        self.resolve_type: Final = resolve_type
+        #: Whether there is ``cel.bind``.
+        self.bindings: Final = bindings
+
+    def type_named(self, name: str) -> Type | None:
+        """The type of that name."""
+        known = self.types.get(name)
+        if known is None and self.resolve_type is not None:
+            return self.resolve_type(name)
+        return known
+
+    def extended(
+        self,
+        *,
+        variables: Mapping[str, Type] | None = None,
+        functions: Iterable[Function] = (),
+        types: Mapping[str, Type] | None = None,
+        resolve_type: Callable[[str], Type | None] | None = None,
+        bindings: bool = False,
+    ) -> Environment:
+        """With more in it."""
+        return Environment(
+            variables={**self.variables, **(variables or {})},
+            functions=merge(self.functions.values(), functions),
+            types={**self.types, **(types or {})},
+            resolve_type=resolve_type or self.resolve_type,
+            bindings=bindings or self.bindings,
+        )
+
+
+@cache
+def kubernetes() -> Environment:
+    """The functions that every expression in Kubernetes 1.36 may use (``environment.MustBaseEnvSet``)."""
+    from steersman.cel import regex, standard  # noqa: PLC0415 — tables that are made once, when first needed
+    from steersman.cel.library import (  # noqa: PLC0415
+        authorizer,
+        formats,
+        list_extension,
+        lists,
+        network,
+        optional,
+        quantities,
+        semver,
+        sets,
+        strings,
+        urls,
+    )
+
+    libraries = (
+        standard,
+        regex,
+        urls,
+        lists,
+        list_extension,
+        authorizer,
+        optional,
+        quantities,
+        strings,
+        sets,
+        network,
+        formats,
+        semver,
+    )
+    functions = merge(*(library.functions() for library in libraries))
+    types: dict[str, Type] = {}
+    for library in (urls, authorizer, quantities, network, formats, semver):
+        types |= library.TYPES
+    return Environment(variables={}, functions=functions, types=types)

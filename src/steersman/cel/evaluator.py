@@ -1,0 +1,405 @@
+"""Checked trees become nested closures: an evaluation calls them with what the variables hold.
+
+Every step adds to what the evaluation costs, by cel-go's rules; loops and functions whose work grows with their arguments
+look whether that is still allowed, so that no evaluation takes long.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.cel import ast
+from steersman.cel import values as v
+from steersman.cel.arithmetic import index as index_value
+from steersman.cel.arithmetic import no_overload, optional_index
+from steersman.cel.loops import loop
+from steersman.cel.values import CostError, EvalError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from steersman.cel.ast import Node
+    from steersman.cel.environment import Environment
+    from steersman.cel.functions import Function, Overload
+    from steersman.cel.loops import Step
+
+_LIST_COST: Final = 10
+_MAP_COST: Final = 30
+_OBJECT_COST: Final = 40
+#: Stands for a variable that was given no value.
+_UNSET: Final = object()
+
+
+class State:
+    """One evaluation: the variables' values by their slots, and what was spent."""
+
+    __slots__ = ("cost", "limit", "slots")
+
+    def __init__(self, slots: list[Any], limit: int) -> None:
+        self.slots: Final = slots
+        self.cost = 0
+        self.limit: Final = limit
+
+    def charge(self, cost: int) -> None:
+        """Spend. Raises CostError."""
+        self.cost += cost
+        if self.cost > self.limit:
+            raise CostError
+
+
+class Evaluated:
+    """What an evaluation came to: a value or an error, and its cost."""
+
+    __slots__ = ("cost", "error", "value")
+
+    def __init__(self, value: Any, error: EvalError | None, cost: int) -> None:
+        self.value: Final = value
+        self.error: Final = error
+        self.cost: Final = cost
+
+
+class Evaluator:
+    """Compiles one tree."""
+
+    def __init__(self, tree: Node, environment: Environment) -> None:
+        self._environment: Final = environment
+        self._globals: Final[dict[str, int]] = {}
+        self._scopes: list[dict[str, int]] = []
+        self._count = 0
+        self._handlers: Final[dict[type, Callable[..., Step]]] = {
+            ast.Literal: self._literal,
+            ast.Ident: self._ident,
+            ast.Select: self._select,
+            ast.Call: self._call,
+            ast.ListNode: self._list,
+            ast.MapNode: self._map,
+            ast.ObjectNode: self._object,
+            ast.Comprehension: self._comprehension,
+            ast.OptionalMap: self._optional_map,
+        }
+        self._root: Final = self._compile(tree)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """The variables that the expression uses."""
+        return frozenset(self._globals)
+
+    def evaluate(self, variables: Mapping[str, Any], *, cost_limit: int) -> Evaluated:
+        """Never raises: an error is part of the answer."""
+        slots = [_UNSET] * self._count
+        for name, slot in self._globals.items():
+            slots[slot] = variables.get(name, _UNSET)
+        state = State(slots, cost_limit)
+        try:
+            value = self._root(state)
+            state.charge(0)
+        except EvalError as error:
+            return Evaluated(None, error, state.cost)
+        except RecursionError:
+            return Evaluated(None, EvalError("expression is nested too deeply"), state.cost)
+        return Evaluated(value, None, state.cost)
+
+    def _compile(self, node: Node) -> Step:
+        return self._handlers[type(node)](node)
+
+    def _slot(self) -> int:
+        self._count += 1
+        return self._count - 1
+
+    def _literal(self, node: ast.Literal) -> Step:
+        value = node.value
+        return lambda _: value
+
+    def _ident(self, node: ast.Ident) -> Step:
+        if not node.name.startswith("."):
+            for scope in reversed(self._scopes):
+                if node.name in scope:
+                    return _local(scope[node.name])
+        return self._global(node.name.removeprefix("."))
+
+    def _global(self, name: str) -> Step:
+        if name not in self._environment.variables:
+            type_ = self._environment.type_named(name)
+            known = v.TypeValue(type_.name if type_ is not None else name)
+            return lambda _: known
+        slot = self._globals.get(name)
+        if slot is None:
+            slot = self._globals[name] = self._slot()
+        return _variable(slot, name)
+
+    def _select(self, node: ast.Select) -> Step:
+        if node.qualified:
+            return self._global(node.qualified)
+        operand = self._compile(node.operand)
+        if node.test:
+            return _presence(operand, node.field)
+        if node.optional:
+            return _optional_select(operand, node.field)
+        return _selection(operand, node.field)
+
+    def _call(self, node: ast.Call) -> Step:
+        build = _SPECIAL.get(node.function) if node.target is None else None
+        if build is not None:
+            return build(*map(self._compile, node.args))
+        if not node.overloads and node.function == "bind":
+            return self._bind(node)
+        name = node.function.removeprefix(".")
+        function = self._environment.functions.get(name)
+        operands = [*([node.target] if node.target is not None else ()), *node.args]
+        if function is None or not any(o.id in node.overloads for o in function.overloads):
+            # A function with a qualified name: its prefix was read as a target.
+            function, operands = self._qualified(node), list(node.args)
+        candidates = [o for o in function.overloads if o.id in node.overloads]
+        return _invocation(function, candidates, [self._compile(operand) for operand in operands])
+
+    def _qualified(self, node: ast.Call) -> Function:
+        from steersman.cel.checker import qualified_name  # noqa: PLC0415 — the checker compiles nothing
+
+        prefix = qualified_name(node.target) if node.target is not None else ""
+        return self._environment.functions[f"{prefix}.{node.function}"]
+
+    def _bind(self, node: ast.Call) -> Step:
+        variable, value_node, body_node = node.args
+        value, slot = self._compile(value_node), self._slot()
+        self._scopes.append({getattr(variable, "name", ""): slot})
+        body = self._compile(body_node)
+        self._scopes.pop()
+
+        def bind(state: State) -> Any:
+            state.slots[slot] = value(state)
+            return body(state)
+
+        return bind
+
+    def _list(self, node: ast.ListNode) -> Step:
+        items = [(self._compile(item), place in node.optional) for place, item in enumerate(node.items)]
+
+        def build(state: State) -> list[Any]:
+            state.cost += _LIST_COST
+            found: list[Any] = []
+            for item, optional in items:
+                value = item(state)
+                if not optional:
+                    found.append(value)
+                elif not isinstance(value, v.Optional):
+                    raise no_overload("optional list element")
+                elif value.has_value:
+                    found.append(value.value)
+            return found
+
+        return build
+
+    def _map(self, node: ast.MapNode) -> Step:
+        entries = [(self._compile(e.key), self._compile(e.value), e.optional) for e in node.entries]
+
+        def build(state: State) -> dict[Any, Any]:
+            state.cost += _MAP_COST
+            found: dict[Any, Any] = {}
+            for key_of, value_of, optional in entries:
+                key, value = key_of(state), value_of(state)
+                if not isinstance(key, str | int):
+                    raise EvalError(f"unsupported key type: {v.type_name(key)}")
+                if key in found:
+                    raise EvalError(f"Failed with repeated key: {v.show_key(key)}")
+                if not optional:
+                    found[key] = value
+                elif isinstance(value, v.Optional) and value.has_value:
+                    found[key] = value.value
+            return found
+
+        return build
+
+    def _object(self, node: ast.ObjectNode) -> Step:
+        entries = [(e.key, self._compile(e.value), e.optional) for e in node.entries]
+        name = node.name
+
+        def build(state: State) -> v.ObjectValue:
+            state.cost += _OBJECT_COST
+            found: dict[str, Any] = {}
+            for key, value_of, optional in entries:
+                value = value_of(state)
+                if not optional:
+                    found[key] = value
+                elif isinstance(value, v.Optional) and value.has_value:
+                    found[key] = value.value
+            return v.ObjectValue(found, name)
+
+        return build
+
+    def _comprehension(self, node: ast.Comprehension) -> Step:
+        range_ = self._compile(node.range)
+        slots = [self._slot() for _ in node.variables]
+        self._scopes.append(dict(zip(node.variables, slots, strict=True)))
+        condition = self._compile(node.condition) if node.condition is not None else None
+        step = self._compile(node.step) if node.step is not None else None
+        self._scopes.pop()
+        return loop(node.macro, range_, slots, condition, step)
+
+    def _optional_map(self, node: ast.OptionalMap) -> Step:
+        target, slot, flat = self._compile(node.target), self._slot(), node.flat
+        self._scopes.append({node.variable: slot})
+        step = self._compile(node.step)
+        self._scopes.pop()
+
+        def mapped(state: State) -> v.Optional:
+            state.cost += 1
+            value = target(state)
+            if not isinstance(value, v.Optional):
+                raise no_overload("hasValue")
+            if not value.has_value:
+                return v.NONE
+            state.slots[slot] = value.value
+            result = step(state)
+            if not flat:
+                return v.Optional(result)
+            if not isinstance(result, v.Optional):
+                raise no_overload("optFlatMap")
+            return result
+
+        return mapped
+
+
+def _local(slot: int) -> Step:
+    def load(state: State) -> Any:
+        state.cost += 1
+        return state.slots[slot]
+
+    return load
+
+
+def _variable(slot: int, name: str) -> Step:
+    def load(state: State) -> Any:
+        state.cost += 1
+        value = state.slots[slot]
+        if value is _UNSET:
+            raise EvalError(f"no such attribute(s): {name}")
+        return value
+
+    return load
+
+
+def _selection(operand: Step, field: str) -> Step:
+    def select(state: State) -> Any:
+        state.cost += 1
+        value = operand(state)
+        if isinstance(value, dict):
+            try:
+                return value[field]
+            except KeyError:
+                raise v.missing_key(field) from None
+        if isinstance(value, v.Optional):
+            return optional_index(value, field)
+        if isinstance(value, list):
+            return index_value(value, field)
+        raise v.missing_key(field)
+
+    return select
+
+
+def _optional_select(operand: Step, field: str) -> Step:
+    def select(state: State) -> v.Optional:
+        state.cost += 1
+        return optional_index(operand(state), field)
+
+    return select
+
+
+def _presence(operand: Step, field: str) -> Step:
+    def test(state: State) -> bool:
+        value = operand(state)
+        if isinstance(value, v.Optional):
+            return optional_index(value, field).has_value
+        return isinstance(value, dict) and field in value
+
+    return test
+
+
+def _conditional(condition: Step, yes: Step, no: Step) -> Step:
+    def choose(state: State) -> Any:
+        answer = condition(state)
+        if answer is True:
+            return yes(state)
+        if answer is False:
+            return no(state)
+        raise EvalError("no such overload")
+
+    return choose
+
+
+def _either(decisive: bool) -> Callable[[Step, Step], Step]:  # noqa: FBT001 — the value that decides, not a switch
+    """``&&`` and ``||``: one side that decides makes errors of the other unimportant, whichever comes first."""
+
+    def build(left: Step, right: Step) -> Step:
+        def decide(state: State) -> bool:
+            try:
+                first = left(state)
+            except CostError:
+                raise
+            except EvalError:
+                if right(state) is decisive:
+                    return bool(decisive)
+                raise
+            if first is decisive:
+                return bool(decisive)
+            second = right(state)
+            if second is decisive:
+                return bool(decisive)
+            if not isinstance(first, bool) or not isinstance(second, bool):
+                raise EvalError("no such overload")
+            return not decisive
+
+        return decide
+
+    return build
+
+
+#: What is not computed from values.
+_SPECIAL: Final[dict[str, Callable[..., Step]]] = {
+    "_?_:_": _conditional,
+    "_&&_": _either(False),
+    "_||_": _either(True),
+}
+
+
+def _invocation(function: Function, candidates: Sequence[Overload], operands: Sequence[Step]) -> Step:
+    compute = _dispatch(function, candidates)
+    cost = function.cost
+    if cost is not None:
+
+        def costly(state: State) -> Any:
+            args = [operand(state) for operand in operands]
+            result = compute(*args)
+            state.charge(cost(args, result))
+            return result
+
+        return costly
+    if len(operands) == 2:
+        first, second = operands
+
+        def binary(state: State) -> Any:
+            state.cost += 1
+            return compute(first(state), second(state))
+
+        return binary
+
+    def call(state: State) -> Any:
+        state.cost += 1
+        return compute(*[operand(state) for operand in operands])
+
+    return call
+
+
+def _dispatch(function: Function, candidates: Sequence[Overload]) -> Callable[..., Any]:
+    """What computes a call: told by the values' types unless all ways share their computation."""
+    computes = {overload.compute for overload in candidates}
+    if len(computes) == 1 and function.name.startswith(("_", "@", "-", "!")):
+        return candidates[0].compute
+    name = function.name
+
+    def compute(*args: Any) -> Any:
+        for overload in candidates:
+            if overload.takes(args):
+                return overload.compute(*args)
+        raise EvalError(f"no such overload: {name}({', '.join(map(v.type_name, args))})")
+
+    return compute

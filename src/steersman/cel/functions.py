@@ -1,0 +1,97 @@
+"""How functions are declared: overloads with their types, and what computes them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.cel import values as v
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from steersman.cel.types import Type
+
+    Cost = Callable[[Sequence[Any], Any], int]
+
+
+class Overload:
+    """One way to call a function."""
+
+    __slots__ = ("compute", "guards", "id", "member", "params", "result")
+
+    def __init__(
+        self, id_: str, params: Sequence[Type], result: Type, compute: Callable[..., Any], *, member: bool = False
+    ) -> None:
+        self.id: Final = id_
+        #: The target first, for members.
+        self.params: Final = tuple(params)
+        self.result: Final = result
+        self.compute: Final = compute
+        self.member: Final = member
+        self.guards: Final = tuple(map(_guard, self.params))
+
+    def takes(self, args: Sequence[Any]) -> bool:
+        """Whether values have the right types."""
+        return len(args) == len(self.guards) and all(
+            guard is None or guard(arg) for guard, arg in zip(self.guards, args, strict=True)
+        )
+
+
+class Function:
+    """A function: its overloads, in the order in which they are tried."""
+
+    __slots__ = ("cost", "name", "overloads")
+
+    def __init__(self, name: str, overloads: Iterable[Overload], cost: Cost | None = None) -> None:
+        self.name: Final = name
+        self.overloads: Final = tuple(overloads)
+        #: What a call costs, when it is not 1.
+        self.cost: Final = cost
+
+    def extended(self, other: Function) -> Function:
+        """With the overloads of another of the same name."""
+        return Function(self.name, (*self.overloads, *other.overloads), self.cost or other.cost)
+
+
+def member(id_: str, params: Sequence[Type], result: Type, compute: Callable[..., Any]) -> Overload:
+    """An overload called on a target."""
+    return Overload(id_, params, result, compute, member=True)
+
+
+def merge(*libraries: Iterable[Function]) -> dict[str, Function]:
+    """Functions by name; libraries may add overloads to each other's."""
+    known: dict[str, Function] = {}
+    for library in libraries:
+        for function in library:
+            before = known.get(function.name)
+            known[function.name] = function if before is None else before.extended(function)
+    return known
+
+
+_PYTHON: Final[dict[str, Callable[[Any], bool]]] = {
+    "bool": lambda value: isinstance(value, bool),
+    "int": lambda value: type(value) is int,
+    "uint": lambda value: isinstance(value, v.UInt),
+    "double": lambda value: isinstance(value, float),
+    "string": lambda value: isinstance(value, str),
+    "bytes": lambda value: isinstance(value, bytes),
+    "null": lambda value: value is None,
+    "list": lambda value: isinstance(value, list),
+    "map": lambda value: isinstance(value, dict),
+    "timestamp": lambda value: isinstance(value, v.Timestamp),
+    "duration": lambda value: isinstance(value, v.Duration),
+    "type": lambda value: isinstance(value, v.TypeValue),
+}
+
+
+def _guard(type_: Type) -> Callable[[Any], bool] | None:
+    """How a value of the type is known at run time; None when any value will do."""
+    if type_.kind in ("opaque", "object"):
+        name = type_.name
+        return lambda value: v.type_name(value) == name
+    if type_.kind == "list" and type_.params[0].kind not in ("param", "dyn"):
+        inner = _guard(type_.params[0])
+        if inner is not None:
+            # As cel-go: the first item speaks for all.
+            return lambda value: isinstance(value, list) and (not value or inner(value[0]))
+    return _PYTHON.get(type_.kind)

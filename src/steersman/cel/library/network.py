@@ -1,0 +1,210 @@
+"""Kubernetes' IP address and CIDR libraries."""
+
+from __future__ import annotations
+
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
+
+from steersman.apimachinery.gotext import quote
+from steersman.cel.functions import Function, Overload, member
+from steersman.cel.standard import tenth
+from steersman.cel.types import BOOL, INT, STRING, object_type
+from steersman.cel.values import EvalError, Opaque
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+_Address: TypeAlias = IPv4Address | IPv6Address
+
+IP: Final = object_type("net.IP", {})
+CIDR: Final = object_type("net.CIDR", {})
+TYPES: Final = {IP.name: IP, CIDR.name: CIDR}
+
+
+class IPValue(Opaque):
+    """An address."""
+
+    type_name: ClassVar[str] = IP.name
+    __slots__ = ("address",)
+
+    def __init__(self, address: _Address) -> None:
+        self.address: Final = address
+
+    @property
+    def key(self) -> Any:
+        return self.address
+
+    @property
+    def cost_size(self) -> int:
+        """Bytes."""
+        return len(self.address.packed)
+
+    def __str__(self) -> str:
+        return str(self.address)
+
+
+class CIDRValue(Opaque):
+    """An address with the length of its network's prefix; host bits may be set."""
+
+    type_name: ClassVar[str] = CIDR.name
+    __slots__ = ("address", "bits")
+
+    def __init__(self, address: _Address, bits: int) -> None:
+        self.address: Final = address
+        self.bits: Final = bits
+
+    @property
+    def key(self) -> Any:
+        return (self.address, self.bits)
+
+    @property
+    def cost_size(self) -> int:
+        """Bytes of the prefix, rounded up."""
+        return -(-self.bits // 8)
+
+    def __str__(self) -> str:
+        return f"{self.address}/{self.bits}"
+
+    def holds(self, address: _Address) -> bool:
+        """Whether the address lies in the network."""
+        return address.version == self.address.version and address in ip_network(str(self), strict=False)
+
+
+def _address(text: str) -> _Address:
+    """As Go's ``netip.ParseAddr``, without zones and IPv4 in IPv6. Raises EvalError."""
+    try:
+        found = ip_address(text)
+    except ValueError:
+        raise EvalError(f"IP Address {quote(text)} parse error during conversion from string: {_why(text)}") from None
+    if "%" in text:
+        raise EvalError(f"IP address {quote(text)} with zone value is not allowed")
+    if isinstance(found, IPv6Address) and found.ipv4_mapped is not None:
+        raise EvalError(f"IPv4-mapped IPv6 address {quote(text)} is not allowed")
+    return found
+
+
+def _why(text: str) -> str:
+    if "." in text or ":" in text:
+        return f"ParseAddr({quote(text)}): unexpected character (at {quote(text)})"
+    return f"ParseAddr({quote(text)}): unable to parse IP"
+
+
+def _ip(text: str) -> IPValue:
+    return IPValue(_address(text))
+
+
+def _can(parse: Callable[[str], Any]) -> Callable[[str], bool]:
+    def check(text: str) -> bool:
+        try:
+            parse(text)
+        except EvalError:
+            return False
+        return True
+
+    return check
+
+
+def _is_canonical(text: str) -> bool:
+    return str(_address(text)) == text
+
+
+def _cidr(text: str) -> CIDRValue:
+    address, slash, bits = text.partition("/")
+    fault = EvalError(
+        f"network address parse error during conversion from string: netip.ParsePrefix({quote(text)}): no '/'"
+    )
+    if not slash:
+        raise fault
+    found = _address(address)
+    plain = bits.isascii() and bits.isdigit() and str(int(bits)) == bits
+    if not plain or int(bits) > found.max_prefixlen:
+        detail = f"netip.ParsePrefix({quote(text)}): bad bits after slash: {quote(bits)}"
+        raise EvalError(f"network address parse error during conversion from string: {detail}")
+    return CIDRValue(found, int(bits))
+
+
+def _contains_ip(cidr: CIDRValue, other: Any) -> bool:
+    return cidr.holds(other.address if isinstance(other, IPValue) else _address(other))
+
+
+def _contains_cidr(cidr: CIDRValue, other: Any) -> bool:
+    inner = other if isinstance(other, CIDRValue) else _cidr(other)
+    return inner.bits >= cidr.bits and cidr.holds(inner.address)
+
+
+def _masked(cidr: CIDRValue) -> CIDRValue:
+    return CIDRValue(ip_network(str(cidr), strict=False).network_address, cidr.bits)
+
+
+def _is_global_unicast(value: IPValue) -> bool:
+    address = value.address
+    broadcast = isinstance(address, IPv4Address) and int(address) == 2**32 - 1
+    special = address.is_unspecified or address.is_loopback or address.is_multicast or address.is_link_local
+    return not (broadcast or special)
+
+
+def _is_link_local_multicast(value: IPValue) -> bool:
+    address = value.address
+    if isinstance(address, IPv4Address):
+        return address.packed[:3] == b"\xe0\x00\x00"
+    return address.packed[0] == 0xFF and address.packed[1] & 0x0F == 2
+
+
+def _walk(args: Sequence[Any], _: Any) -> int:
+    return tenth(len(args[0])) if isinstance(args[0], str) else 1
+
+
+def _walk_twice(args: Sequence[Any], _: Any) -> int:
+    return tenth(2 * len(args[0]))
+
+
+def _containing(args: Sequence[Any], _: Any) -> int:
+    parsed = tenth(len(args[1])) if isinstance(args[1], str) else 0
+    return tenth(2 * args[0].cost_size) + parsed
+
+
+def functions() -> Iterator[Function]:
+    """All of them."""
+    yield Function(
+        "ip",
+        [
+            Overload("string_to_ip", (STRING,), IP, _ip),
+            member("cidr_ip", (CIDR,), IP, lambda cidr: IPValue(cidr.address)),
+        ],
+        cost=_walk,
+    )
+    yield Function("isIP", [Overload("is_ip", (STRING,), BOOL, _can(_ip))], cost=_walk)
+    yield Function("ip.isCanonical", [Overload("ip_is_canonical", (STRING,), BOOL, _is_canonical)], cost=_walk_twice)
+    yield Function(
+        "string", [Overload("ip_to_string", (IP,), STRING, str), Overload("cidr_to_string", (CIDR,), STRING, str)]
+    )
+    yield Function("family", [member("ip_family", (IP,), INT, lambda ip: ip.address.version)])
+    tests: dict[str, Callable[[IPValue], bool]] = {
+        "isUnspecified": lambda ip: ip.address.is_unspecified,
+        "isLoopback": lambda ip: ip.address.is_loopback,
+        "isLinkLocalMulticast": _is_link_local_multicast,
+        "isLinkLocalUnicast": lambda ip: ip.address.is_link_local,
+        "isGlobalUnicast": _is_global_unicast,
+    }
+    for name, test in tests.items():
+        yield Function(name, [member(f"ip_{name}", (IP,), BOOL, test)])
+    yield Function("cidr", [Overload("string_to_cidr", (STRING,), CIDR, _cidr)], cost=_walk)
+    yield Function("isCIDR", [Overload("is_cidr", (STRING,), BOOL, _can(_cidr))], cost=_walk)
+    yield Function(
+        "containsIP",
+        [
+            member("cidr_contains_ip_string", (CIDR, STRING), BOOL, _contains_ip),
+            member("cidr_contains_ip_ip", (CIDR, IP), BOOL, _contains_ip),
+        ],
+        cost=_containing,
+    )
+    yield Function(
+        "containsCIDR",
+        [
+            member("cidr_contains_cidr_string", (CIDR, STRING), BOOL, _contains_cidr),
+            member("cidr_contains_cidr", (CIDR, CIDR), BOOL, _contains_cidr),
+        ],
+        cost=_containing,
+    )
+    yield Function("prefixLength", [member("cidr_prefix_length", (CIDR,), INT, lambda cidr: cidr.bits)])
+    yield Function("masked", [member("cidr_masked", (CIDR,), CIDR, _masked)])

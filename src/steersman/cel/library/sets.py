@@ -1,0 +1,43 @@
+"""cel-go's set extension: lists compared as sets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from steersman.cel import values as v
+from steersman.cel.functions import Function, Overload
+from steersman.cel.types import BOOL, list_of, param
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+
+def _contains(items: list[Any], part: list[Any]) -> bool:
+    return all(v.contains(items, item) for item in part)
+
+
+def _equivalent(left: list[Any], right: list[Any]) -> bool:
+    return _contains(left, right) and _contains(right, left)
+
+
+def _intersects(left: list[Any], right: list[Any]) -> bool:
+    return any(v.contains(right, item) for item in left)
+
+
+def _cost(args: Sequence[Any], _: Any) -> int:
+    return 1 + len(args[0]) * len(args[1])
+
+
+def functions() -> Iterator[Function]:
+    """All of them."""
+    items = list_of(param("T"))
+    for name, compute, factor in (
+        ("contains", _contains, 1),
+        ("equivalent", _equivalent, 2),
+        ("intersects", _intersects, 1),
+    ):
+
+        def cost(args: Sequence[Any], result: Any, factor: int = factor) -> int:
+            return factor * _cost(args, result)
+
+        yield Function(f"sets.{name}", [Overload(f"list_sets_{name}_list", (items, items), BOOL, compute)], cost=cost)

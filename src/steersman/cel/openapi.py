@@ -1,0 +1,224 @@
+"""Structural schemas as types, and custom objects as values of them (``SchemaDeclType``, ``UnstructuredToVal`` upstream)."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.cel import times
+from steersman.cel import types as t
+from steersman.cel.values import EvalError, MapList, SetList
+from steersman.cel.words import RESERVED, is_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from steersman.cel.types import Type
+
+    Tree = dict[str, Any]
+    Convert = Callable[[Any], Any]
+
+#: The largest request there can be, in bytes.
+REQUEST_MAX_BYTES: Final = 3 * 1024 * 1024
+
+_INT_OR_STRING: Final = "x-kubernetes-int-or-string"
+_EMBEDDED: Final = "x-kubernetes-embedded-resource"
+_LIST_TYPE: Final = "x-kubernetes-list-type"
+_LIST_KEYS: Final = "x-kubernetes-list-map-keys"
+_METADATA: Final[Tree] = {
+    "type": "object",
+    "properties": {"name": {"type": "string"}, "generateName": {"type": "string"}},
+}
+_ESCAPED: Final = {"__": "__underscores__", ".": "__dot__", "-": "__dash__", "/": "__slash__"}
+_SPECIAL: Final = re.compile(r"__|[.\-/]")
+
+
+def escape(name: str) -> str:
+    """A property's name as expressions write it; empty if they cannot."""
+    if name in RESERVED:
+        return f"__{name}__"
+    escaped = _SPECIAL.sub(lambda match: _ESCAPED[match[0]], name)
+    return escaped if is_name(escaped) else ""
+
+
+def with_metadata(schema: Tree) -> Tree:
+    """The schema of a whole resource: with the fields that all have."""
+    text = {"type": "string"}
+    properties = {**(schema.get("properties") or {}), "apiVersion": text, "kind": text, "metadata": _METADATA}
+    return {**schema, "type": "object", "properties": properties}
+
+
+def declare(schema: Tree, *, is_resource: bool) -> Type | None:
+    """The type of what a schema describes; None if expressions cannot see it.
+
+    Sizes are upstream's: what has no length has none, so that comparing it is free by estimate.
+    """
+    if schema.get(_INT_OR_STRING):
+        return t.sized(t.DYN, _text_size(schema, REQUEST_MAX_BYTES - 2), min_json_size=1)
+    if is_resource:
+        schema = with_metadata(schema)
+    match schema.get("type"):
+        case "array":
+            return _declare_list(schema)
+        case "object":
+            return _declare_map(schema) if isinstance(schema.get("additionalProperties"), dict) else _struct(schema)
+        case "string":
+            return _declare_text(schema)
+        case "boolean":
+            return t.sized(t.BOOL, 0, min_json_size=4)
+        case "number":
+            return t.sized(t.DOUBLE, 0, min_json_size=1)
+        case "integer":
+            return t.sized(t.INT, 0, min_json_size=1)
+    return None
+
+
+def _declare_list(schema: Tree) -> Type | None:
+    items = schema.get("items")
+    if not isinstance(items, dict):
+        return None
+    item = declare(items, is_resource=bool(items.get(_EMBEDDED)))
+    if item is None:
+        return None
+    most = schema.get("maxItems")
+    if most is None:
+        most = (REQUEST_MAX_BYTES - 2) // (item.min_json_size + 1)
+    return t.sized(t.list_of(item), max(most, 0), min_json_size=2)
+
+
+def _declare_map(schema: Tree) -> Type | None:
+    values = schema["additionalProperties"]
+    value = declare(values, is_resource=bool(values.get(_EMBEDDED)))
+    if value is None:
+        return None
+    most = schema.get("maxProperties")
+    if most is None:
+        most = (REQUEST_MAX_BYTES - 2) // (value.min_json_size + 6)
+    return t.sized(t.map_of(t.sized(t.STRING, REQUEST_MAX_BYTES), value), max(most, 0), min_json_size=2)
+
+
+def _struct(schema: Tree) -> Type:
+    fields: dict[str, Type] = {}
+    keys: dict[str, str] = {}
+    smallest = 2
+    required = schema.get("required") or ()
+    for name, below in (schema.get("properties") or {}).items():
+        type_ = declare(below, is_resource=bool(below.get(_EMBEDDED)))
+        if type_ is None:
+            continue
+        escaped = escape(name)
+        if escaped:
+            fields[escaped] = type_
+            keys[escaped] = name
+        if name in required and below.get("default") is None:
+            smallest += len(name) + type_.min_json_size + 4
+    return t.sized(t.object_type("object", fields, keys), 0, min_json_size=smallest)
+
+
+def _text_size(schema: Tree, default: int) -> int:
+    most = schema.get("maxLength")
+    return default if most is None else max(most, 0) * 4
+
+
+def _declare_text(schema: Tree) -> Type:
+    match schema.get("format"):
+        case "byte":
+            most = schema.get("maxLength")
+            return t.sized(t.BYTES, REQUEST_MAX_BYTES - 2 if most is None else max(most, 0), min_json_size=2)
+        case "duration":
+            return t.sized(t.DURATION, 32, min_json_size=3)
+        case "date":
+            return t.sized(t.TIMESTAMP, 12, min_json_size=12)
+        case "date-time":
+            return t.sized(t.TIMESTAMP, 32, min_json_size=21)
+    longest = REQUEST_MAX_BYTES - 2
+    if schema.get("enum"):
+        longest = max((len(value) for value in schema["enum"] if isinstance(value, str)), default=0)
+    return t.sized(t.STRING, _text_size(schema, longest), min_json_size=2)
+
+
+def _bytes(value: Any) -> Any:
+    try:
+        return base64.b64decode(value) if isinstance(value, str) else value
+    except binascii.Error:
+        return value
+
+
+def _duration(value: Any) -> Any:
+    try:
+        return times.parse_duration(value) if isinstance(value, str) else value
+    except EvalError:
+        return value
+
+
+def _date_time(value: Any) -> Any:
+    try:
+        return times.parse_timestamp(value) if isinstance(value, str) else value
+    except EvalError:
+        return value
+
+
+def _date(value: Any) -> Any:
+    return _date_time(f"{value}T00:00:00Z")
+
+
+def _double(value: Any) -> Any:
+    return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+_TEXTS: Final[dict[str, Convert]] = {"byte": _bytes, "duration": _duration, "date": _date, "date-time": _date_time}
+
+
+def converter(schema: Tree) -> Convert | None:
+    """What makes a value of a tree; None when the tree is one already."""
+    if schema.get(_INT_OR_STRING):
+        return None
+    match schema.get("type"):
+        case "string":
+            return _TEXTS.get(schema.get("format") or "")
+        case "number":
+            return _double
+        case "array":
+            return _list_converter(schema)
+        case "object":
+            return _object_converter(schema)
+    return None
+
+
+def _list_converter(schema: Tree) -> Convert | None:
+    items, list_type = schema.get("items"), schema.get(_LIST_TYPE)
+    convert = converter(items) if isinstance(items, dict) else None
+    keys = tuple(schema.get(_LIST_KEYS) or ())
+    if convert is None and list_type not in ("set", "map"):
+        return None
+
+    def make(value: Any) -> Any:
+        if not isinstance(value, list):
+            return value
+        made = value if convert is None else [convert(item) for item in value]
+        if list_type == "set":
+            return SetList(made)
+        return MapList(made, keys) if list_type == "map" else made
+
+    return make
+
+
+def _object_converter(schema: Tree) -> Convert | None:
+    others = schema.get("additionalProperties")
+    if isinstance(others, dict):
+        each = converter(others)
+        if each is None:
+            return None
+        return lambda value: {k: each(v) for k, v in value.items()} if isinstance(value, dict) else value
+    found = {name: convert for name, below in (schema.get("properties") or {}).items() if (convert := converter(below))}
+    if not found:
+        return None
+
+    def make(value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        return {**value, **{name: convert(value[name]) for name, convert in found.items() if name in value}}
+
+    return make

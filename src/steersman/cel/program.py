@@ -1,0 +1,52 @@
+"""An expression, ready to be evaluated."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.cel.checker import check
+from steersman.cel.evaluator import Evaluated, Evaluator
+from steersman.cel.parser import parse
+from steersman.cel.source import CompileError, Issue
+from steersman.cel.validators import validate_literals
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from steersman.cel.ast import Node
+    from steersman.cel.environment import Environment
+    from steersman.cel.types import Type
+
+#: What one evaluation may cost (``celconfig.PerCallLimit``).
+PER_CALL_LIMIT: Final = 1_000_000
+#: What all expressions of one object, or one policy, may cost together (``RuntimeCELCostBudget``).
+RUNTIME_BUDGET: Final = 10_000_000
+
+
+class Program:
+    """A checked expression with its type; immutable, and shared by evaluations."""
+
+    __slots__ = ("_evaluator", "expression", "names", "tree", "type")
+
+    def __init__(self, expression: str, tree: Node, type_: Type, environment: Environment) -> None:
+        self.expression: Final = expression
+        self.tree: Final = tree
+        self.type: Final = type_
+        self._evaluator: Final = Evaluator(tree, environment)
+        #: The variables that it uses.
+        self.names: Final = self._evaluator.names
+
+    def evaluate(self, variables: Mapping[str, Any], *, cost_limit: int = PER_CALL_LIMIT) -> Evaluated:
+        """The value, or the error in its place."""
+        return self._evaluator.evaluate(variables, cost_limit=cost_limit)
+
+
+def compile_expression(expression: str, environment: Environment) -> Program:
+    """Raises CompileError; its text is what cel-go tells of the expression."""
+    tree, source = parse(expression)
+    try:
+        type_ = check(tree, source, environment)
+        validate_literals(tree, source)
+        return Program(expression, tree, type_, environment)
+    except RecursionError:
+        raise CompileError(source, [Issue(-1, "expression is nested too deeply")]) from None

@@ -1,0 +1,53 @@
+"""Values as JSON trees: what mutating policies write into objects."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+from steersman.cel import times
+from steersman.cel.conversions import to_string
+from steersman.cel.values import Duration, EvalError, ObjectValue, Optional, Timestamp, type_name
+
+
+def to_tree(value: Any) -> Any:
+    """A JSON tree. Raises EvalError for what JSON has no form for."""
+    match value:
+        case None | bool() | str() | float():
+            return value
+        case int():
+            return int(value)
+        case bytes():
+            return base64.b64encode(value).decode()
+        case list():
+            return [to_tree(item) for item in value]
+        case dict():
+            return {_key(key): to_tree(item) for key, item in value.items()}
+        case Timestamp():
+            return times.show_timestamp(value)
+        case Duration():
+            return times.show_duration(value)
+        case Optional():
+            return to_tree(value.value) if value.has_value else None
+    raise EvalError(f"unsupported type conversion from '{type_name(value)}' to google.protobuf.Value")
+
+
+def _key(key: Any) -> str:
+    return to_string(key)
+
+
+def misnamed(value: Any, path: tuple[str, ...] = ("Object",)) -> str:
+    """What is wrong with the types of made objects: they must be named by their place; empty if nothing is."""
+    if isinstance(value, ObjectValue):
+        expected = ".".join(path)
+        if value.type_name != expected:
+            return (
+                f'unexpected type name "{value.type_name}", expected "{expected}", which matches field name path from root '
+                "Object type"
+            )
+    if isinstance(value, dict):
+        inner = value.items() if isinstance(value, ObjectValue) else ()
+        return next((fault for name, item in inner if (fault := misnamed(item, (*path, name)))), "")
+    if isinstance(value, list):
+        return next((fault for item in value if (fault := misnamed(item, path))), "")
+    return ""

@@ -1,0 +1,279 @@
+"""What CEL values are in Python, and when they are equal or ordered.
+
+bool, int (int64), float, str, bytes, None, list and dict stand for themselves; the classes below for the rest. Absent
+values are errors (``EvalError``), which are raised: ``&&``, ``||`` and ``?:`` catch those of the sides they may ignore.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Final
+
+from steersman.cel.source import CelError
+
+INT_MIN: Final = -(2**63)
+INT_MAX: Final = 2**63 - 1
+UINT_MAX: Final = 2**64 - 1
+NANOS: Final = 10**9
+
+
+class EvalError(CelError):
+    """An evaluation has no value; the text is cel-go's."""
+
+
+class CostError(EvalError):
+    """An evaluation costs more than it may; not caught by any operator."""
+
+    def __init__(self) -> None:
+        super().__init__("operation cancelled: actual cost limit exceeded")
+
+
+class UInt(int):
+    """A uint64."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"{int(self)}u"
+
+
+class Timestamp:
+    """A moment, in nanoseconds since 1970."""
+
+    __slots__ = ("nanos",)
+
+    #: Year 1 and the end of year 9999.
+    MIN: ClassVar[int] = -62135596800 * NANOS
+    MAX: ClassVar[int] = 253402300799 * NANOS + 999_999_999
+
+    def __init__(self, nanos: int) -> None:
+        if not self.MIN <= nanos <= self.MAX:
+            raise EvalError("timestamp overflow")
+        self.nanos: Final = nanos
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Timestamp) and self.nanos == other.nanos
+
+    def __hash__(self) -> int:
+        return hash(("timestamp", self.nanos))
+
+
+class Duration:
+    """A span, in nanoseconds."""
+
+    __slots__ = ("nanos",)
+
+    def __init__(self, nanos: int) -> None:
+        if not INT_MIN <= nanos <= INT_MAX:
+            raise EvalError("duration overflow")
+        self.nanos: Final = nanos
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Duration) and self.nanos == other.nanos
+
+    def __hash__(self) -> int:
+        return hash(("duration", self.nanos))
+
+
+class Optional:
+    """A value that may not be there (``optional_type``)."""
+
+    __slots__ = ("_value", "has_value")
+
+    def __init__(self, value: Any = None, *, has_value: bool = True) -> None:
+        self._value: Final = value
+        self.has_value: Final = has_value
+
+    @property
+    def value(self) -> Any:
+        """The value. Raises EvalError when there is none."""
+        if not self.has_value:
+            raise EvalError("optional.none() dereference")
+        return self._value
+
+
+NONE: Final = Optional(has_value=False)
+
+
+class TypeValue:
+    """A type as a value: ``type(1) == int``."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name: Final = name
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TypeValue) and self.name == other.name
+
+    def __hash__(self) -> int:
+        return hash(("type", self.name))
+
+
+class Opaque:
+    """A value of a library's own type; equal by ``key`` to values of the same type."""
+
+    #: The name of the type.
+    type_name: ClassVar[str]
+
+    __slots__ = ()
+
+    @property
+    def key(self) -> Any:
+        """What makes the value what it is."""
+        return id(self)
+
+
+class SetList(list[Any]):
+    """A list with ``x-kubernetes-list-type: set``: order says nothing, and nothing is held twice."""
+
+    __slots__ = ()
+
+
+class MapList(list[Any]):
+    """A list with ``x-kubernetes-list-type: map``: items are known by their keys."""
+
+    __slots__ = ("keys",)
+
+    def __init__(self, items: list[Any], keys: tuple[str, ...]) -> None:
+        super().__init__(items)
+        self.keys: Final = keys
+
+    def key_of(self, item: Any) -> tuple[Any, ...]:
+        """What an item is known by."""
+        return tuple(freeze(item.get(key)) if isinstance(item, dict) else None for key in self.keys)
+
+
+class ObjectValue(dict[str, Any]):
+    """An object made by an expression (``Object.spec{…}``)."""
+
+    __slots__ = ("type_name",)
+
+    def __init__(self, fields: dict[str, Any], type_name: str) -> None:
+        super().__init__(fields)
+        self.type_name: Final = type_name
+
+
+_NAMES: Final[dict[type, str]] = {
+    bool: "bool",
+    int: "int",
+    UInt: "uint",
+    float: "double",
+    str: "string",
+    bytes: "bytes",
+    type(None): "null_type",
+    list: "list",
+    SetList: "list",
+    MapList: "list",
+    dict: "map",
+    Timestamp: "google.protobuf.Timestamp",
+    Duration: "google.protobuf.Duration",
+    Optional: "optional_type",
+    TypeValue: "type",
+}
+
+
+def type_name(value: Any) -> str:
+    """The name of a value's type at run time."""
+    known = _NAMES.get(type(value))
+    if known is not None:
+        return known
+    return str(getattr(value, "type_name", type(value).__name__))
+
+
+def is_number(value: Any) -> bool:
+    """An int, a uint or a double."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def freeze(value: Any) -> Any:
+    """Something hashable that is equal when the values are."""
+    if isinstance(value, bool) or value is None:
+        return (type(value).__name__, value)
+    if isinstance(value, list):
+        return ("list", tuple(freeze(item) for item in value))
+    if isinstance(value, dict):
+        return ("map", frozenset((freeze(key), freeze(item)) for key, item in value.items()))
+    if isinstance(value, Opaque):
+        return (value.type_name, value.key)
+    return value
+
+
+def equal(left: Any, right: Any) -> bool:
+    """CEL's ``==``: of values of different types, only numbers can be equal."""
+    if isinstance(left, bool) or isinstance(right, bool):
+        return left is right
+    if is_number(left):
+        return is_number(right) and bool(left == right)
+    if isinstance(left, list):
+        return isinstance(right, list) and _equal_lists(left, right)
+    if isinstance(left, dict):
+        return isinstance(right, dict) and _equal_maps(left, right)
+    if isinstance(left, Optional):
+        if not isinstance(right, Optional) or left.has_value != right.has_value:
+            return False
+        return not left.has_value or equal(left.value, right.value)
+    if isinstance(left, Opaque):
+        return isinstance(right, Opaque) and left.type_name == right.type_name and bool(left.key == right.key)
+    return type(left) is type(right) and bool(left == right)
+
+
+def _equal_lists(left: list[Any], right: list[Any]) -> bool:
+    if len(left) != len(right):
+        return False
+    if isinstance(left, SetList):
+        return {freeze(item) for item in left} == {freeze(item) for item in right}
+    if isinstance(left, MapList):
+        others = {left.key_of(item): item for item in right}
+        return all((key := left.key_of(item)) in others and equal(item, others[key]) for item in left)
+    return all(map(equal, left, right))
+
+
+def _equal_maps(left: dict[Any, Any], right: dict[Any, Any]) -> bool:
+    if len(left) != len(right):
+        return False
+    missing = object()
+    return all((other := right.get(key, missing)) is not missing and equal(item, other) for key, item in left.items())
+
+
+def contains(items: list[Any], value: Any) -> bool:
+    """CEL's ``in`` of lists."""
+    if isinstance(value, str):
+        return value in items
+    return any(equal(value, item) for item in items)
+
+
+def lookup(mapping: dict[Any, Any], key: Any) -> Any:
+    """A value of a map. Raises EvalError when there is none."""
+    try:
+        value = mapping[key]
+    except KeyError:
+        raise missing_key(key) from None
+    except TypeError:
+        raise EvalError(f"unsupported key type: {type_name(key)}") from None
+    if isinstance(key, bool) and not any(own is key for own in mapping):
+        raise missing_key(key)  # to Python, true is 1
+    return value
+
+
+def missing_key(key: Any) -> EvalError:
+    """What a key that a map does not have is told as."""
+    return EvalError(f"no such key: {show_key(key)}")
+
+
+def show_key(key: Any) -> str:
+    """A key as Go prints it."""
+    if isinstance(key, bool):
+        return "true" if key else "false"
+    return str(int(key)) if isinstance(key, int) else str(key)
+
+
+def index(items: list[Any], position: Any) -> Any:
+    """An item of a list; whole doubles count. Raises EvalError."""
+    if isinstance(position, bool) or not isinstance(position, int | float):
+        raise EvalError(f"unsupported index type '{type_name(position)}' in list")
+    if isinstance(position, float) and not position.is_integer():
+        raise EvalError(f"unsupported index value {position} in list")
+    place = int(position)
+    if not 0 <= place < len(items):
+        raise EvalError(f"index out of bounds: {place}")
+    return items[place]

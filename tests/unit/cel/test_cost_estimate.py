@@ -1,0 +1,105 @@
+"""Estimates, which are part of the API: a change of them makes definitions valid or invalid. The numbers are upstream's."""
+
+from __future__ import annotations
+
+import pytest
+
+from steersman.cel.openapi import declare
+from steersman.cel.schema_rules import compile_rules
+
+
+def kind(name):
+    """A schema of a type, or of a text in a format."""
+    if name == "int-or-string":
+        return {"x-kubernetes-int-or-string": True}
+    return {"type": "string", "format": name} if name in ("duration", "date", "date-time", "byte") else {"type": name}
+
+
+def bounded(schema, key, most):
+    return schema if most is None else {**schema, key: most}
+
+
+def array(item, most):
+    return bounded({"type": "array", "items": item}, "maxItems", most)
+
+
+def mapping(value, most):
+    return bounded({"type": "object", "additionalProperties": value}, "maxProperties", most)
+
+
+def text(most):
+    return bounded({"type": "string"}, "maxLength", most)
+
+
+def estimate(schema, rule):
+    (found,) = compile_rules([{"rule": rule}], declare(schema, is_resource=False))
+    assert found.error == ""
+    return found.max_cost
+
+
+@pytest.mark.parametrize(
+    ("item", "rule", "most", "cost"),
+    [
+        ("number", "self.all(x, true)", None, 4718591),
+        ("number", "self.all(x, true)", 10, 32),
+        ("string", "self.all(x, true)", None, 3145727),
+        ("boolean", "self.all(x, true)", None, 1887437),
+        ("date-time", "self.all(x, true)", None, 428963),
+        ("duration", "self.all(x, true)", None, 2359295),
+        ("date", "self.all(x, true)", None, 725936),
+        ("number", "self.all(x, x == 0.0)", None, 6291454),
+        ("number", "self.all(x, self.all(y, true))", 10, 352),
+        ("number", "self.all(x, self.all(y, self.all(z, true)))", 10, 3552),
+        ("number", "self[1] == 0.0", None, 2),
+        ("string", "self[1] == self[1]", None, 314577),
+        ("int-or-string", "self[0] == 5", None, 3),
+        ("duration", "self[0].getHours() == 2", None, 4),
+        ("string", "self.join(' ') == 'aa bb'", None, 329853068905),
+        ("string", "self.isSorted() == true", None, 329854432052),
+    ],
+)
+def test_of_lists(item, rule, most, cost):
+    assert estimate(array(kind(item), most), rule) == cost
+
+
+@pytest.mark.parametrize(
+    ("value", "rule", "most", "cost"),
+    [
+        ("number", "self.all(x, true)", None, 1348169),
+        ("number", "self.all(x, true)", 10, 32),
+        ("string", "self.all(x, true)", None, 1179647),
+        ("boolean", "self.all(x, true)", None, 943718),
+        ("date-time", "self.all(x, true)", None, 349526),
+    ],
+)
+def test_of_maps(value, rule, most, cost):
+    assert estimate(mapping(kind(value), most), rule) == cost
+
+
+@pytest.mark.parametrize(
+    ("rule", "most", "cost"),
+    [
+        ("self.contains('test')", None, 314574),
+        ("self.contains('test')", 10, 5),
+        ("self.startsWith('test')", None, 2),
+        ("size(self + 'hello') > size('hello')", None, 314578),
+        ("size(self + 'hello') > size('hello')", 4, 7),
+        ("self.matches('x')", None, 314574),
+        ("self.matches('x')", 50, 22),
+        ("''.matches('(((((((((())))))))))[0-9]')", None, 7),
+        ("self.matches('')", None, 1),
+        ("self == 'x'", 0, 1),
+        ("self.find('[0-9]+') == ''", None, 629147),
+        ("self.find('[0-9]+') == ''", 10, 11),
+    ],
+)
+def test_of_texts(rule, most, cost):
+    assert estimate(text(most), rule) == cost
+
+
+def test_of_what_lies_in_each_other():
+    assert estimate(array(mapping(kind("number"), None), 12), "self.all(x, x.y == 25.2)") == 74
+    assert estimate(array(mapping(kind("number"), None), None), "self[0].x > 2.0") == 4
+    assert estimate(array(array(kind("number"), None), None), "self[0][0] == -1.0") == 3
+    parts = {"type": "object", "properties": {"str": text(None), "before": text(2), "after": text(4)}}
+    assert estimate(parts, "self.str.replace(self.before, self.after) == 'does not matter'") == 629154

@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+import pytest
+from tests.unit.cel.expressions import evaluated
+
+from steersman.cel.values import EvalError, UInt
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "1 + 2 * 3 - 4 / 2 == 5",
+        "-7 / 2 == -3 && -7 % 2 == -1",
+        "7u / 2u == 3u && 7u % 2u == 1u",
+        "0x1F == 31 && 0x1Fu == 31u && -0x1 == -1",
+        "1.5 + 2.5 == 4.0 && 1e3 == 1000.0 && .5 == 0.5",
+        "'a' + \"b\" == '''ab'''",
+        r"'\u00e9\x41\101\n' == 'éAA' + '\n'",
+        r"r'\n' == '\\n' && b'\xff' == b'\377' && b'é' == b'\303\251'",
+        "[1] + [2] == [1, 2] && {'a': 1}['a'] == 1",
+        "1 == dyn(1.0) && dyn(1) == dyn(1u) && !(dyn(1) == dyn('1'))",
+        "1 < 2u && 1.5 > 1 && 'a' < 'b' && b'a' < b'b' && false < true",
+        "2 in [1, 2] && 'a' in {'a': 1} && !(3 in [1])",
+        "true || 1 / 0 == 1",
+        "1 / 0 == 1 || true",
+        "!(1 / 0 == 1 && false)",
+        "[1, 0].exists(x, 1 / x == 1) && ![0, 2].all(x, 1 / x == 1)",
+        "[1, 2, 3].exists_one(x, x > 2) && [1, 2].existsOne(i, x, i == x - 1) == false",
+        "[1, 2, 3].map(x, x > 1, x * 2) == [4, 6]",
+        "{'a': 1}.map(k, k) == ['a'] && {'a': 1}.all(k, v, k == 'a' && v == 1)",
+        "[3, 4].transformList(i, x, i < 1, i + x) == [3]",
+        "{'a': 1}.transformMapEntry(k, v, {string(v): k}) == {'1': 'a'}",
+        "has(self.a) && !has(self.b) && has(self.a.x)",
+        "self.?a.?x.orValue(5) == 1 && self.?b.x.orValue(5) == 5",
+        "self.?a.x.optMap(v, v + 1).value() == 2 && !optional.none().hasValue()",
+        "[?self.?b, ?optional.of(1)] == [1] && {?'k': self.?b} == {}",
+        "self[?'b'].hasValue() == false && [1][?0].value() == 1",
+        "size('äö') == 2 && 'äö'.size() == 2 && size(b'ab') == 2 && size([1]) == 1 && size({}) == 0",
+        "int('12') == 12 && int(2.9) == 2 && uint(3) == 3u && double('1.5') == 1.5 && string(1.0) == '1'",
+        "bool('true') && bytes('a') == b'a' && string(b'a') == 'a' && string(true) == 'true'",
+        "type(1) == int && type('') == string && type([]) == list && type(type(1)) == type && type(null) == null_type",
+        "timestamp('2020-02-03T04:05:06.789Z').getMilliseconds() == 789",
+        "timestamp('2020-02-03T04:05:06Z').getDayOfWeek() == 1 && timestamp('2020-02-03T04:05:06Z').getDate() == 3",
+        "timestamp('2020-01-01T00:00:00Z').getHours('Europe/Berlin') == 1",
+        "timestamp('2020-01-01T00:00:00Z').getHours('-02:30') == 21",
+        "timestamp('2020-01-01T01:00:00+01:00') == timestamp('2020-01-01T00:00:00Z')",
+        "duration('1h30m').getMinutes() == 90 && string(duration('1500ms')) == '1.5s' && duration('-1s') < duration('0')",
+        "timestamp(0) + duration('1s') == timestamp(1) && timestamp(5) - timestamp(3) == duration('2s')",
+        "string(timestamp(0)) == '1970-01-01T00:00:00Z' && int(timestamp(7)) == 7",
+        "!!true && --1 == 1 && -(1) == -1",
+        "(1 > 2 ? 'a' : 'b') == 'b'",
+        "self.a == {'x': 1} && self != null",
+    ],
+)
+def test_what_holds(expression):
+    assert evaluated(expression, self={"a": {"x": 1}}) is True
+
+
+@pytest.mark.parametrize(
+    ("expression", "told"),
+    [
+        ("1 / 0", "division by zero"),
+        ("1 % 0", "modulus by zero"),
+        ("9223372036854775807 + 1", "integer overflow"),
+        ("-9223372036854775808 - 1", "integer overflow"),
+        ("0u - 1u", "unsigned integer overflow"),
+        ("18446744073709551615u * 2u", "unsigned integer overflow"),
+        ("[1][1]", "index out of bounds: 1"),
+        ("{'a': 1}['b']", "no such key: b"),
+        ("self.b", "no such key: b"),
+        ("self.a.x.y", "no such key: y"),
+        ("dyn(1) + dyn('a')", "no such overload"),
+        ("dyn(null) + dyn(1)", "no such overload: _+_"),
+        ("dyn(1) && true", "no such overload"),
+        ("dyn(1).contains('a')", "no such overload: contains(int, string)"),
+        ("[0, 2].all(x, 1 / x == 0)", "division by zero"),
+        ("[0].map(x, 1 / x)", "division by zero"),
+        ("int('a')", 'strconv.ParseInt: parsing "a": invalid syntax'),
+        ("optional.none().value()", "optional.none() dereference"),
+        ("n", "no such attribute(s): n"),
+        ("{'a': 1, 'a': 2}", "Failed with repeated key: a"),
+    ],
+)
+def test_what_has_no_value(expression, told):
+    with pytest.raises(EvalError) as raised:
+        evaluated(expression, self={"a": {"x": 1}})
+    assert str(raised.value) == told
+
+
+def test_values_are_those_of_python():
+    assert evaluated("[dyn(1), dyn(2.5), dyn(null), dyn(true), dyn(b'x'), dyn(1u)]") == [
+        1,
+        2.5,
+        None,
+        True,
+        b"x",
+        UInt(1),
+    ]

@@ -1,0 +1,140 @@
+"""The functions that Kubernetes adds, and cel-go's extensions."""
+
+from __future__ import annotations
+
+import pytest
+from tests.unit.cel.expressions import evaluated, fault
+
+from steersman.cel.environment import kubernetes
+from steersman.cel.library import jsonpatch
+from steersman.cel.library.authorizer import AUTHORIZER, Answer, Query, authorizer
+from steersman.cel.program import compile_expression
+from steersman.cel.values import EvalError
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "'hello'.charAt(1) == 'e' && 'hello'.charAt(5) == ''",
+        "'hello'.indexOf('l') == 2 && 'hello'.indexOf('l', 3) == 3 && 'hello'.lastIndexOf('l') == 3",
+        "'aXb'.lowerAscii() == 'axb' && 'aé'.upperAscii() == 'Aé' && ' a\\t'.trim() == 'a'",
+        "'a-b-c'.replace('-', '.') == 'a.b.c' && 'a-b-c'.replace('-', '', 1) == 'ab-c'",
+        "'a,b,c'.split(',') == ['a', 'b', 'c'] && 'a,b,c'.split(',', 2) == ['a', 'b,c'] && 'ab'.split('') == ['a', 'b']",
+        "'tacocat'.substring(4) == 'cat' && 'tacocat'.substring(0, 4) == 'taco'",
+        "['a', 'b'].join() == 'ab' && ['a', 'b'].join('-') == 'a-b'",
+        "strings.quote('a\"b') == '\"a\\\\\"b\"'",
+        "'%s %d %.2f %x %b %e %%'.format([dyn('a'), dyn(1), dyn(1.5), dyn(255), dyn(5), dyn(1.5)]) == 'a 1 1.50 ff 101 1.500000e+00 %'",
+        "'%s'.format([[1, 2]]) == '[1, 2]' && '%s'.format([{'b': 1}]) == '{b: 1}'",
+        "'abc 123'.matches('[0-9]+$') && !'abc'.matches('^b') && matches('a', 'a|b')",
+        "'abc 123'.find('[0-9]*$') == '123' && '1 2 3'.findAll('[0-9]', 2) == ['1', '2'] && '1 2'.findAll('[0-9]') == ['1', '2']",
+        "[1, 2, 3].sum() == 6 && [1.5].sum() == 1.5 && [duration('1s')].sum() == duration('1s')",
+        "[3, 1].min() == 1 && ['b', 'a'].max() == 'b' && [1, 2].isSorted() && ![2, 1].isSorted()",
+        "[1, 2, 1].indexOf(1) == 0 && [1, 2, 1].lastIndexOf(1) == 2 && [1].indexOf(5) == -1",
+        "[1, 2, 3].slice(1, 2) == [2] && [[1], [2, 3]].flatten() == [1, 2, 3] && [dyn([dyn([1])])].flatten(2) == [1]",
+        "[1, 2, 1].distinct() == [1, 2] && [1, 2].reverse() == [2, 1] && lists.range(3) == [0, 1, 2]",
+        "[3, 1, 2].sort() == [1, 2, 3] && ['b', 'a'].sort() == ['a', 'b']",
+        "[{'n': 'b'}, {'n': 'a'}].sortBy(x, x.n) == [{'n': 'a'}, {'n': 'b'}]",
+        "sets.contains([1, 2], [1]) && sets.equivalent([1, 1], [1]) && sets.intersects([1, 2], [2, 3])",
+        "quantity('1Gi').isGreaterThan(quantity('1G')) && quantity('1.5').add(1) == quantity('2500m')",
+        "quantity('1k').asInteger() == 1000 && !quantity('50m').isInteger() && quantity('-1').sign() == -1",
+        "isQuantity('1Mi') && !isQuantity('x') && quantity('1').compareTo(quantity('2')) == -1",
+        "url('https://u@h.example:8443/a%20b?x=1&x=2').getHost() == 'h.example:8443' && isURL('/path') && !isURL('x y')",
+        "url('https://[::1]:80/p').getHostname() == '::1' && url('https://h/?x=1&x=2').getQuery() == {'x': ['1', '2']}",
+        "ip('10.0.0.1').family() == 4 && ip('::1').isLoopback() && isIP('1.2.3.4') && !isIP('1.2.3')",
+        "ip.isCanonical('::1') && !ip.isCanonical('0:0::1') && string(ip('10.0.0.1')) == '10.0.0.1'",
+        "cidr('10.0.0.0/8').containsIP('10.1.2.3') && cidr('10.0.0.0/8').containsCIDR(cidr('10.1.0.0/16'))",
+        "cidr('10.1.2.3/8').masked() == cidr('10.0.0.0/8') && cidr('10.0.0.0/8').prefixLength() == 8",
+        "!format.dns1123Label().validate('name').hasValue() && format.named('uuid').hasValue()",
+        "semver('1.2.3-rc.1').isLessThan(semver('1.2.3')) && semver('1.2.3').minor() == 2 && isSemver('1.2.3')",
+        "semver('v1.2', true) == semver('1.2.0') && !isSemver('v1.2')",
+        "[optional.of(1), optional.none()].unwrapOpt() == [1] && [1, 2].last().value() == 2",
+        "optional.ofNonZeroValue('').or(optional.of('x')).value() == 'x'",
+    ],
+)
+def test_what_holds(expression):
+    assert evaluated(expression) is True
+
+
+@pytest.mark.parametrize(
+    ("expression", "told"),
+    [
+        ("'a'.charAt(5)", "index out of range: 5"),
+        ("'abc'.substring(2, 1)", "invalid substring range. start: 2, end: 1"),
+        ("dyn([]).min()", "min called on empty list"),
+        ("[1].slice(0, 2)", "cannot slice(0, 2), list is length 1"),
+        ("[1].slice(-1, 2)", "cannot slice(-1, 2), negative indexes not supported"),
+        ("[dyn(1), dyn('a')].sort()", "list elements must have the same type"),
+        (
+            "quantity('x')",
+            "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'",
+        ),
+        ("quantity('1.5').asInteger()", "cannot convert value to integer"),
+        (
+            "'%d'.format(['a'])",
+            "error during formatting: decimal clause can only be used on integers, was given string",
+        ),
+        ("'%s'.format([])", "index 0 out of range"),
+        ("'a'.matches(s)", "error parsing regexp: missing closing ): `(`"),
+    ],
+)
+def test_what_has_no_value(expression, told):
+    with pytest.raises(EvalError) as raised:
+        evaluated(expression, s="(")
+    assert str(raised.value) == told
+
+
+@pytest.mark.parametrize("pattern", [r"(?=a)", r"(?<!a)", r"(a)\\1", "a++", "(?P=x)"])
+def test_patterns_that_re2_does_not_know_are_refused(pattern):
+    assert fault(f"s.matches('{pattern}')") == ["1:11: invalid matches argument"]
+
+
+def test_patterns_that_could_take_for_ever_are_not_tried_on_long_texts():
+    with pytest.raises(EvalError, match="cost limit exceeded"):
+        evaluated("s.matches('^(a+)+$')", s="a" * 300 + "b")
+
+
+def test_a_dollar_is_the_end_of_the_text():
+    assert evaluated("s.matches('^a$')", s="a\n") is False
+
+
+def test_authorizers_are_asked_through_an_interface():
+    asked: list[Query] = []
+
+    def ask(query):
+        asked.append(query)
+        return Answer(query.verb == "get", "because")
+
+    environment = kubernetes().extended(variables={"authorizer": AUTHORIZER})
+    text = (
+        "authorizer.serviceAccount('ns', 'sa').group('apps').resource('deployments').subresource('scale').namespace('n')"
+        ".name('x').check('get').allowed() && authorizer.path('/healthz').check('post').reason() == 'because'"
+    )
+    program = compile_expression(text, environment)
+    assert program.evaluate({"authorizer": authorizer(ask)}).value is True
+    assert asked == [
+        Query(("ns", "sa"), "get", "", "apps", "deployments", "scale", "n", "x"),
+        Query(None, "post", "/healthz"),
+    ]
+
+
+def test_three_checks_of_an_authorizer_are_too_many():
+    environment = kubernetes().extended(variables={"authorizer": AUTHORIZER})
+    one = "authorizer.path('/x').check('get').allowed()"
+    program = compile_expression(f"{one} && {one} && {one}", environment)
+    found = program.evaluate({"authorizer": authorizer(lambda _: Answer(allowed=True))})
+    assert str(found.error) == "operation cancelled: actual cost limit exceeded"
+
+
+def test_objects_and_patches_are_made_by_name():
+    environment = kubernetes().extended(
+        variables={}, functions=jsonpatch.functions(), resolve_type=jsonpatch.resolve_type
+    )
+    made = compile_expression("Object{spec: Object.spec{replicas: 3, ?paused: optional.none()}}", environment)
+    assert made.evaluate({}).value == {"spec": {"replicas": 3}}
+    patch = compile_expression(
+        "[JSONPatch{op: 'add', path: '/a/' + jsonpatch.escapeKey('b/c'), value: 1}]", environment
+    )
+    assert (str(patch.type), patch.evaluate({}).value) == (
+        "list(JSONPatch)",
+        [{"op": "add", "path": "/a/b~1c", "value": 1}],
+    )

@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+from steersman.cel.builtin_types import declare_struct
+from steersman.cel.type_checking import expression_warnings
+from steersman.schema.loader import struct_for
+
+KINDS = [
+    ("apps/v1, Kind=Deployment", declare_struct(struct_for("apps", "v1", "Deployment"))),
+    ("/v1, Kind=Pod", declare_struct(struct_for("", "v1", "Pod"))),
+]
+
+
+def warnings(*expressions, params=None, **spec):
+    spec["validations"] = [{"expression": text} for text in expressions]
+    return expression_warnings(spec, KINDS, params)
+
+
+def test_what_fits_all_kinds_is_not_mentioned():
+    assert warnings("object.metadata.name == 'a' && object.metadata.labels['x'] == 'y'", "oldObject == null") == []
+
+
+def test_what_does_not_fit_a_kind_is_told_with_its_name():
+    told = "ERROR: <input>:1:12: undefined field 'replicas'\n | object.spec.replicas > 1\n | ...........^"
+    assert warnings("true", "object.spec.replicas > 1") == [
+        {"fieldRef": "spec.validations[1].expression", "warning": f"/v1, Kind=Pod: {told}\n"}
+    ]
+
+
+def test_variables_and_parameters_have_types_too():
+    variables = [{"name": "n", "expression": "object.metadata.name"}]
+    config = declare_struct(struct_for("", "v1", "ConfigMap"))
+    assert warnings("variables.n == params.data['x']", variables=variables, params=config) == []
+    (found,) = warnings("variables.n == params.data.size()", variables=variables, params=config)
+    assert "found no matching overload for '_==_' applied to '(string, int)'" in found["warning"]
+
+
+def test_types_that_hold_themselves_end():
+    definition = declare_struct(struct_for("apiextensions.k8s.io", "v1", "CustomResourceDefinition"))
+    expression = "object.spec.versions.all(v, v.schema.openAPIV3Schema.properties.x.properties.y.type == 'z')"
+    spec = {"validations": [{"expression": expression}]}
+    assert expression_warnings(spec, [("", definition)], None) == []
