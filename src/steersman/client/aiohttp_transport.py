@@ -1,0 +1,230 @@
+"""The transport over TCP: aiohttp, imported when the first connection is made.
+
+Measured: twice as many requests a second as httpx, for less than half of the CPU (``docs/toolkit.md``).
+"""
+
+from __future__ import annotations
+
+import os
+import ssl
+import tempfile
+from contextlib import asynccontextmanager
+from ipaddress import ip_address, ip_network
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
+
+from steersman.client.credentials import ConfigError
+from steersman.client.transport import Answer, TransportError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Mapping
+
+    import aiohttp
+
+    from steersman.client.credentials import Identity
+    from steersman.client.kubeconfig import ClusterAccess
+    from steersman.client.transport import Request
+
+#: Connections at a time; a watch has one to itself. Requests beyond it wait for one that is free.
+CONNECTIONS_MAX: Final = 256
+_CONNECT_SECONDS: Final = 30.0
+_PIECE_BYTES: Final = 256 * 1024
+
+
+class AiohttpTransport:
+    """Speaks to one server as one user. Connections are kept and used again."""
+
+    def __init__(self, access: ClusterAccess, *, connections_max: int = CONNECTIONS_MAX) -> None:
+        self._access = access
+        self._connections_max = connections_max
+        parts = urlsplit(access.server)
+        self.host: Final = parts.netloc
+        #: PEM that the server's certificate is checked with; None: the machine's own.
+        self.ca: Final = access.ca
+        self._base = access.server
+        self._proxy = access.proxy_url or proxy_from(os.environ, access.server)
+        self._more_headers = [("accept-encoding", "identity")] if access.disable_compression else []
+        self._session: aiohttp.ClientSession | None = None
+        #: What the session's TLS was made for: another certificate needs another session.
+        self._session_pair: tuple[bytes | None, bytes | None] = (None, None)
+        #: Sessions of earlier certificates, which may have streams open.
+        self._retired: list[aiohttp.ClientSession] = []
+
+    async def request(self, request: Request) -> Answer:
+        """The whole answer; asked once more with new credentials when those at hand are refused."""
+        answer = await self._request_once(request)
+        if answer.status == 401 and self._access.credentials.reject():
+            answer = await self._request_once(request)
+        return answer
+
+    async def _request_once(self, request: Request) -> Answer:
+        async with self._respond(request) as response:
+            try:
+                body = await response.read()
+            except (OSError, _error_class()) as error:
+                raise TransportError(_said(error)) from error
+            return Answer(response.status, _headers(response), body)
+
+    @asynccontextmanager
+    async def open(self, request: Request) -> AsyncIterator[_ResponseStream]:
+        """A streamed answer; asked once more with new credentials when those at hand are refused."""
+        async with self._respond(request) as response:
+            if response.status != 401 or not self._access.credentials.reject():
+                yield _ResponseStream(response)
+                return
+        async with self._respond(request) as response:
+            yield _ResponseStream(response)
+
+    async def close(self) -> None:
+        """Close all connections."""
+        sessions = [*self._retired, *([self._session] if self._session else [])]
+        self._retired, self._session = [], None
+        for session in sessions:
+            await session.close()
+
+    @asynccontextmanager
+    async def _respond(self, request: Request) -> AsyncIterator[aiohttp.ClientResponse]:
+        from aiohttp import ClientConnectorError, ClientError  # noqa: PLC0415 — see the module's docstring
+        from yarl import URL  # noqa: PLC0415 — as above
+
+        identity = await self._access.credentials.identity()
+        session = await self._session_for(identity)
+        try:
+            response = await session.request(
+                request.method,
+                URL(self._base + request.target, encoded=True),
+                data=request.body,
+                headers=[*request.headers.items(), *identity.headers, *self._more_headers],
+                allow_redirects=False,
+                proxy=self._proxy or None,
+                server_hostname=self._access.tls_server_name or None,
+            )
+        except ClientConnectorError as error:
+            raise TransportError(_said(error), before_sending=True) from error
+        except (ClientError, OSError) as error:
+            raise TransportError(_said(error)) from error
+        try:
+            yield response
+        finally:
+            # An answer that was read whole has given its connection back; of another the connection is of no more use.
+            response.close()
+
+    async def _session_for(self, identity: Identity) -> aiohttp.ClientSession:
+        pair = (identity.certificate, identity.key)
+        if self._session is not None and pair == self._session_pair:
+            return self._session
+        import aiohttp  # noqa: PLC0415 — see the module's docstring
+
+        if self._session is not None:
+            self._retired.append(self._session)
+        connector = aiohttp.TCPConnector(limit=self._connections_max, ssl=tls_context(self._access, identity))
+        self._session = aiohttp.ClientSession(
+            connector=connector,
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_SECONDS),
+            read_bufsize=_PIECE_BYTES,
+            # Not ``trust_env``: it reads the environment and ``.netrc`` in a thread for each request.
+            cookie_jar=aiohttp.DummyCookieJar(),
+        )
+        self._session_pair = pair
+        return self._session
+
+
+class _ResponseStream:
+    def __init__(self, response: aiohttp.ClientResponse) -> None:
+        self._response = response
+        self.status: Final = response.status
+        self.headers: Final = _headers(response)
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        try:
+            async for piece in self._response.content.iter_any():
+                yield piece
+        except (OSError, RuntimeError, _error_class()) as error:  # RuntimeError: the transport was closed meanwhile
+            raise TransportError(_said(error)) from error
+
+
+def proxy_from(environment: Mapping[str, str], server: str) -> str:
+    """The proxy that ``HTTPS_PROXY``, ``HTTP_PROXY`` and ``NO_PROXY`` name for a server; empty: none.
+
+    As Go reads them: lower case too, and never for this machine itself.
+    """
+    given = {name.lower(): value for name, value in environment.items() if value and name.lower().endswith("_proxy")}
+    parts = urlsplit(server)
+    host = parts.hostname or ""
+    proxy = given.get(f"{parts.scheme}_proxy", "")
+    if not proxy or _is_this_machine(host):
+        return ""
+    for entry in given.get("no_proxy", "").split(","):
+        if _excepts(entry.strip().lower(), host, parts.port):
+            return ""
+    return proxy if "://" in proxy else f"http://{proxy}"
+
+
+def _is_this_machine(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _excepts(entry: str, host: str, port: int | None) -> bool:
+    """Whether an entry of ``NO_PROXY`` (a name, a domain, an address or a range, maybe with a port) means the host."""
+    name, _, number = entry.rpartition(":") if entry.count(":") == 1 else (entry, "", "")
+    if not name or (number and number != str(port or 443)):
+        return False
+    if name == "*":
+        return True
+    try:
+        return ip_address(host) in ip_network(name, strict=False)
+    except ValueError:
+        domain = name.removeprefix("*").removeprefix(".")
+        return host.endswith(f".{domain}") or (host == domain and not name.startswith("."))
+
+
+def tls_context(access: ClusterAccess, identity: Identity) -> ssl.SSLContext | bool:
+    """How to check the server, and what to show it. Raises ``ConfigError`` for certificates that are none."""
+    if not access.server.startswith("https://"):
+        return True
+    try:
+        context = ssl.create_default_context(cadata=None if access.ca is None else access.ca.decode("ascii"))
+    except (ssl.SSLError, ValueError) as error:
+        raise ConfigError(f"the certificate authority of {access.server} cannot be read: {error}") from error
+    if not access.verify:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    context.set_alpn_protocols(["http/1.1"])
+    if identity.certificate is not None and identity.key is not None:
+        _load_pair(context, identity.certificate, identity.key)
+    return context
+
+
+def _load_pair(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
+    """OpenSSL reads pairs from files only: ours is readable by nobody else, and gone at once."""
+    handle, name = tempfile.mkstemp(prefix="steersman-client-")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(certificate + b"\n" + key)
+        context.load_cert_chain(name)
+    except ssl.SSLError as error:
+        raise ConfigError(f"the client certificate and its key cannot be read: {error}") from error
+    finally:
+        Path(name).unlink()
+
+
+def _headers(response: aiohttp.ClientResponse) -> Mapping[str, str]:
+    headers: dict[str, str] = {}
+    for key, value in response.headers.items():
+        name = key.lower()
+        headers[name] = f"{headers[name]}, {value}" if name in headers else value
+    return headers
+
+
+def _error_class() -> type[Exception]:
+    from aiohttp import ClientError  # noqa: PLC0415 — see the module's docstring
+
+    return ClientError
+
+
+def _said(error: BaseException) -> Any:
+    return str(error) or type(error).__name__

@@ -1,0 +1,95 @@
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from steersman.asynckit.clock import FakeClock
+from steersman.asynckit.ratelimit import TokenBucket
+from steersman.client.events.correlator import SPAM_BURST, SPAM_RATE_PER_SECOND, Correlator
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+class Recording:
+    """Feeds a correlator; time goes on by hand."""
+
+    def __init__(self):
+        self.clock = FakeClock(START)
+        self.correlator = Correlator(
+            make_bucket=lambda: TokenBucket(SPAM_RATE_PER_SECOND, SPAM_BURST, clock=self.clock)
+        )
+        self.number = 0
+
+    def record(self, message="it happened", *, obj="pod", reason="Happened", written=True):
+        self.number += 1
+        stamp = f"{self.clock.now():%Y-%m-%dT%H:%M:%SZ}"
+        event = {
+            "metadata": {"name": f"{obj}.{self.number}", "namespace": "ns"},
+            "involvedObject": {"kind": "Pod", "name": obj, "namespace": "ns", "uid": obj},
+            "source": {"component": "test"}, "type": "Normal", "reason": reason, "message": message,
+            "firstTimestamp": stamp, "lastTimestamp": stamp, "count": 1,
+        }  # fmt: skip
+        found = self.correlator.correlate(event, now=self.clock.now(), elapsed_seconds=self.clock.monotonic())
+        if found is not None and written:
+            stored = {**found.event, "metadata": {**found.event["metadata"], "resourceVersion": str(self.number)}}
+            self.correlator.written(found.key, stored)
+        return found
+
+
+@pytest.fixture
+def recording():
+    return Recording()
+
+
+def test_a_first_event_is_created(recording):
+    found = recording.record()
+    assert found.patch is None
+    assert (found.event["count"], found.event["metadata"]["name"]) == (1, "pod.1")
+
+
+async def test_the_same_event_again_is_counted_in_the_first(recording):
+    recording.record()
+    await recording.clock.advance(5)
+    found = recording.record()
+    assert found.patch == {"count": 2, "lastTimestamp": "2026-01-01T00:00:05Z", "message": "it happened"}
+    assert found.event["metadata"] == {"name": "pod.1", "namespace": "ns", "resourceVersion": "1"}
+    assert found.event["firstTimestamp"] == "2026-01-01T00:00:00Z"
+    assert recording.record().patch["count"] == 3
+
+
+def test_events_that_differ_are_told_apart(recording):
+    recording.record()
+    others = [recording.record("other"), recording.record(reason="Other"), recording.record(obj="other")]
+    assert [found.patch for found in others] == [None, None, None]
+
+
+def test_from_the_tenth_different_message_on_they_are_combined(recording):
+    found = [recording.record(f"message {n}") for n in range(12)]
+    assert [one.event["message"] for one in found[8:10]] == [
+        "message 8",
+        "(combined from similar events): message 9",
+    ]
+    assert found[9].patch is None
+    assert found[10].patch["count"] == 2
+    assert found[11].patch["message"] == "(combined from similar events): message 11"
+
+
+async def test_a_group_that_was_silent_for_ten_minutes_begins_anew(recording):
+    for n in range(10):
+        recording.record(f"message {n}")
+    await recording.clock.advance(601)
+    assert recording.record("message 10").event["message"] == "message 10"
+
+
+async def test_a_noisy_object_is_held_to_a_burst_and_one_in_five_minutes(recording):
+    found = [recording.record() for _ in range(30)]
+    assert [one is not None for one in found] == [True] * 25 + [False] * 5
+    assert recording.record(obj="quiet") is not None
+    await recording.clock.advance(timedelta(minutes=5).total_seconds())
+    assert [recording.record() is not None for _ in range(2)] == [True, False]
+
+
+def test_what_was_held_back_is_still_counted(recording):
+    for _ in range(30):
+        recording.record()
+    recording.correlator._buckets = type(recording.correlator._buckets)(10)
+    assert recording.record().patch["count"] == 31

@@ -1,0 +1,151 @@
+import asyncio
+import random
+
+import pytest
+from lightkube.models.core_v1 import ConfigMap, Node
+from lightkube.models.meta_v1 import ObjectMeta
+
+from steersman.asynckit.clock import FakeClock
+from steersman.client import Client, tree
+from steersman.client.events import EventBroadcaster
+from steersman.controlplane.loopback_transport import LoopbackTransport
+from steersman.testing import InProcessAPIServer
+
+CORE, SERIES = tree("v1", "Event"), tree("events.k8s.io/v1", "Event")
+OBJ = ConfigMap(metadata=ObjectMeta(name="a", namespace="default", uid="u"))
+
+
+@pytest.fixture
+def clock():
+    return FakeClock()
+
+
+@pytest.fixture
+async def client(clock):
+    async with InProcessAPIServer(clock=clock) as server:
+        yield Client(LoopbackTransport(server.core.client), clock=clock)
+
+
+@pytest.fixture
+async def broadcaster(client, clock):
+    made = EventBroadcaster(client, clock=clock, dice=random.Random(1))
+    task = asyncio.create_task(made.run())
+    yield made
+    task.cancel()
+    await asyncio.wait([task])
+
+
+async def written(client, broadcaster, kind=CORE):
+    await broadcaster.flush()
+    return await client.list(kind, namespace="default")
+
+
+async def test_an_event_says_what_happened_to_whom_and_who_says_so(client, broadcaster):
+    broadcaster.recorder("tester", host="here").event(OBJ, "Warning", "Failed", "it failed", field_path="data")
+    (event,) = await written(client, broadcaster)
+    assert event["involvedObject"] == {
+        "apiVersion": "v1", "kind": "ConfigMap", "name": "a", "namespace": "default", "uid": "u", "fieldPath": "data",
+    }  # fmt: skip
+    assert (event["type"], event["reason"], event["message"], event["count"]) == ("Warning", "Failed", "it failed", 1)
+    assert event["source"] == {"component": "tester", "host": "here"}
+    assert (event["reportingComponent"], event["reportingInstance"]) == ("tester", "here")
+    assert event["firstTimestamp"] == event["lastTimestamp"] == "2026-01-01T00:00:00Z"
+    name, _, moment = event["metadata"]["name"].partition(".")
+    assert (name, int(moment, 16) // 10**9) == ("a", 1767225600)
+
+
+async def test_repeated_events_are_one_object(client, broadcaster, clock):
+    recorder = broadcaster.recorder("tester")
+    for _ in range(3):
+        recorder.event(OBJ, "Normal", "Done", "it is done")
+        await broadcaster.flush()
+        await clock.advance(1)
+    (event,) = await written(client, broadcaster)
+    assert (event["count"], event["lastTimestamp"]) == (3, "2026-01-01T00:00:02Z")
+
+
+async def test_repeats_are_counted_though_the_first_is_not_written_yet(client, broadcaster):
+    recorder = broadcaster.recorder("tester")
+    for _ in range(3):
+        recorder.event(OBJ, "Normal", "Done", "it is done")
+    (event,) = await written(client, broadcaster)
+    assert event["count"] == 3
+
+
+async def test_different_events_of_one_moment_are_two_objects(client, broadcaster):
+    recorder = broadcaster.recorder("tester")
+    recorder.event(OBJ, "Normal", "Done", "one")
+    recorder.event(OBJ, "Normal", "Done", "two")
+    assert len(await written(client, broadcaster)) == 2
+
+
+async def test_too_many_events_of_an_object_are_held_back(client, broadcaster):
+    recorder = broadcaster.recorder("tester")
+    for number in range(40):
+        recorder.event(OBJ, "Normal", f"Reason{number}", "a message")
+    assert len(await written(client, broadcaster)) == 25
+
+
+async def test_events_about_cluster_scoped_objects_are_in_default(client, broadcaster):
+    broadcaster.recorder("tester").event(Node(metadata=ObjectMeta(name="n")), "Normal", "Ready", "it is ready")
+    (event,) = await written(client, broadcaster)
+    assert event["involvedObject"]["kind"] == "Node"
+
+
+async def test_a_message_is_cut_to_what_the_api_takes(client, broadcaster):
+    broadcaster.recorder("tester").event(OBJ, "Normal", "Long", "ä" * 2000)
+    (event,) = await written(client, broadcaster)
+    assert event["message"] == "ä" * 512
+
+
+@pytest.mark.parametrize(
+    ("obj", "type_", "message"),
+    [
+        (OBJ, "Error", "unsupported event type 'Error'"),
+        ({"metadata": {}}, "Normal", "could not construct reference"),
+        (ObjectMeta(), "Normal", "could not construct reference"),
+    ],
+)
+async def test_what_cannot_be_an_event_is_logged_and_not_raised(client, broadcaster, caplog, obj, type_, message):
+    broadcaster.recorder("tester").event(obj, type_, "Reason", "a message")
+    assert await written(client, broadcaster) == []
+    assert message in caplog.text
+
+
+async def test_an_event_of_the_newer_api_has_an_action_and_a_second_object(client, broadcaster):
+    recorder = broadcaster.series_recorder("example.com/tester", "tester-1")
+    recorder.event(OBJ, "Normal", "Scheduled", "Binding", "bound", related=Node(metadata=ObjectMeta(name="n")))
+    (event,) = await written(client, broadcaster, SERIES)
+    assert event["eventTime"] == "2026-01-01T00:00:00.000000Z"
+    assert (event["reportingController"], event["reportingInstance"]) == ("example.com/tester", "tester-1")
+    assert (event["action"], event["note"], event["related"]["name"]) == ("Binding", "bound", "n")
+    assert "series" not in event
+
+
+async def test_repeated_events_of_the_newer_api_become_a_series_sent_now_and_then(client, broadcaster, clock):
+    recorder = broadcaster.series_recorder("example.com/tester", "tester-1")
+
+    async def record_and_read():
+        recorder.event(OBJ, "Normal", "Scheduled", "Binding", "bound")
+        (event,) = await written(client, broadcaster, SERIES)
+        return event.get("series", {}).get("count")
+
+    assert [await record_and_read() for _ in range(4)] == [None, 2, 2, 2]
+    await clock.advance(13 * 60)  # nothing happened for more than six minutes: the series has ended
+    (event,) = await written(client, broadcaster, SERIES)
+    assert event["series"]["count"] == 4
+    assert await record_and_read_new(recorder, client, broadcaster) == 2
+
+
+async def record_and_read_new(recorder, client, broadcaster):
+    recorder.event(OBJ, "Normal", "Scheduled", "Binding", "bound")
+    return len(await written(client, broadcaster, SERIES))
+
+
+async def test_a_running_series_is_sent_every_half_hour(client, broadcaster, clock):
+    recorder = broadcaster.series_recorder("example.com/tester", "tester-1")
+    for _ in range(16):
+        recorder.event(OBJ, "Normal", "Scheduled", "Binding", "bound")
+        await clock.advance(120)
+    (event,) = await written(client, broadcaster, SERIES)
+    assert event["series"]["count"] > 10

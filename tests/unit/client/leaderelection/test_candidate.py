@@ -1,0 +1,151 @@
+import asyncio
+import random
+from datetime import UTC, datetime
+
+import pytest
+
+from steersman.asynckit.clock import FakeClock
+from steersman.client import Client
+from steersman.client.errors import NotFound, RequestFailed
+from steersman.client.leaderelection.candidate import CANDIDATES, Candidacy, LeaseCandidate, needs_write
+from steersman.controlplane.loopback_transport import LoopbackTransport
+from steersman.testing import InProcessAPIServer
+
+CANDIDACY = Candidacy("default", "me", "lead", binary_version="1.36.0", emulation_version="1.35.0")
+NOW = datetime(2026, 1, 1, 1, 0, 0, tzinfo=UTC)
+EARLIER = "2026-01-01T00:59:00.000000Z"
+LATER = "2026-01-01T00:59:30.000000Z"
+LONG_AGO = "2026-01-01T00:55:00.000000Z"
+SPEC = CANDIDACY.spec(renewed_at=NOW)
+
+
+@pytest.mark.parametrize(
+    ("spec", "needed"),
+    [
+        (SPEC, False),
+        (SPEC | {"renewTime": EARLIER}, False),
+        (SPEC | {"renewTime": EARLIER, "pingTime": LATER}, True),
+        (SPEC | {"renewTime": LATER, "pingTime": EARLIER}, False),
+        (SPEC | {"renewTime": LONG_AGO}, True),
+        (SPEC | {"renewTime": None}, True),
+        (SPEC | {"emulationVersion": "1.36.0"}, True),
+        (SPEC | {"strategy": "other"}, True),
+        ({}, True),
+    ],
+    ids=["fresh", "renewed", "pinged", "answered", "old", "never", "version", "strategy", "empty"],
+)
+def test_a_candidate_is_written_when_it_must_be(spec, needed):
+    assert needs_write({"spec": spec}, CANDIDACY, now=NOW) is needed
+
+
+def test_a_candidate_that_is_missing_is_written():
+    assert needs_write(None, CANDIDACY, now=NOW)
+
+
+@pytest.fixture
+def clock():
+    return FakeClock(NOW)
+
+
+@pytest.fixture
+async def client(clock):
+    async with InProcessAPIServer(clock=clock) as server:
+        yield Client(LoopbackTransport(server.core.client), clock=clock)
+
+
+@pytest.fixture
+async def task(client, clock):
+    running = asyncio.create_task(LeaseCandidate(client, CANDIDACY, dice=random.Random(1)).run())
+    await clock.advance(0.5)
+    yield running
+    running.cancel()
+    await clock.advance(10)
+
+
+async def found(client):
+    return await client.get(CANDIDATES, "me", namespace="default")
+
+
+async def test_the_object_tells_versions_and_strategy(client, task):
+    assert (await found(client))["spec"] == {
+        "leaseName": "lead",
+        "binaryVersion": "1.36.0",
+        "emulationVersion": "1.35.0",
+        "strategy": "OldestEmulationVersion",
+        "renewTime": "2026-01-01T01:00:00.000000Z",
+    }
+
+
+async def test_a_ping_is_answered_at_once(client, task, clock):
+    await clock.advance(60)
+    ping = {"spec": {"pingTime": "2026-01-01T01:01:00.000000Z"}}
+    await client.patch(CANDIDATES, "me", ping, namespace="default")
+    await clock.advance(0.5)
+    spec = (await found(client))["spec"]
+    assert "pingTime" not in spec
+    assert spec["renewTime"].startswith("2026-01-01T01:01:00.")
+
+
+async def test_it_is_renewed_though_nobody_asks(client, task, clock):
+    await clock.advance(5 * 60)
+    assert (await found(client))["spec"]["renewTime"].startswith("2026-01-01T01:05:0")
+
+
+async def test_it_is_corrected_when_someone_changes_it(client, task, clock):
+    await client.patch(CANDIDATES, "me", {"spec": {"emulationVersion": "1.30.0"}}, namespace="default")
+    await clock.advance(0.5)
+    assert (await found(client))["spec"]["emulationVersion"] == "1.35.0"
+
+
+async def test_it_is_made_anew_when_someone_deletes_it(client, task, clock):
+    await client.delete(CANDIDATES, "me", namespace="default")
+    await clock.advance(0.5)
+    assert (await found(client))["spec"]["leaseName"] == "lead"
+
+
+async def test_it_is_deleted_at_the_end(client, task, clock):
+    task.cancel()
+    await clock.advance(1)
+    assert task.cancelled()
+    with pytest.raises(NotFound):
+        await found(client)
+
+
+async def test_what_is_there_from_before_is_taken_over(client, clock):
+    old = {"apiVersion": "coordination.k8s.io/v1beta1", "kind": "LeaseCandidate"}
+    spec = SPEC | {"binaryVersion": "1.35.0"}
+    await client.create(old | {"metadata": {"name": "me", "namespace": "default"}, "spec": spec})
+    running = asyncio.create_task(LeaseCandidate(client, CANDIDACY, dice=random.Random(1)).run())
+    await clock.advance(1)
+    assert (await found(client))["spec"]["binaryVersion"] == "1.36.0"
+    running.cancel()
+    await clock.advance(1)
+
+
+async def test_a_server_that_is_away_is_tried_again(client, clock, monkeypatch, caplog):
+    get = client.get
+    faults = [RequestFailed("away")] * 3
+
+    async def failing(*args, **options):
+        if faults:
+            raise faults.pop()
+        return await get(*args, **options)
+
+    monkeypatch.setattr(client, "get", failing)
+    running = asyncio.create_task(LeaseCandidate(client, CANDIDACY, dice=random.Random(1)).run())
+    await clock.advance(5)
+    assert (await found(client))["spec"]["leaseName"] == "lead"
+    assert caplog.text.count("could not be kept") == 3
+    running.cancel()
+    await clock.advance(1)
+
+
+async def test_an_end_without_a_server_is_an_end(client, task, clock, monkeypatch, caplog):
+    async def away(*args, **options):
+        await asyncio.get_running_loop().create_future()
+
+    monkeypatch.setattr(client, "delete", away)
+    task.cancel()
+    await clock.advance(6)
+    assert task.cancelled()
+    assert "could not be deleted" in caplog.text

@@ -1,0 +1,226 @@
+"""The transport over real sockets, against a server of a few lines."""
+
+import asyncio
+import json
+import ssl
+import subprocess
+import sys
+from contextlib import asynccontextmanager
+
+import pytest
+
+from steersman.asynckit.clock import RealClock
+from steersman.client.aiohttp_transport import AiohttpTransport, proxy_from, tls_context
+from steersman.client.credentials import ConfigError, Identity, StaticCredentials
+from steersman.client.kubeconfig import ClusterAccess
+from steersman.client.transport import Request, TransportError
+from steersman.controlplane.pki import ensure_pki
+
+OK = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\nwarning: one\r\nwarning: two\r\n\r\n{}"
+REFUSED = b"HTTP/1.1 401 Unauthorized\r\ncontent-length: 2\r\n\r\n{}"
+CHUNKS = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nab\r\n"
+
+
+class Server:
+    """Answers each request with the next of its answers; None hangs up."""
+
+    def __init__(self, *answers):
+        self.answers = list(answers)
+        self.heads = []
+        self.connections = 0
+
+    async def serve(self, reader, writer):
+        self.connections += 1
+        while self.answers:
+            try:
+                head = (await reader.readuntil(b"\r\n\r\n")).decode()
+            except asyncio.IncompleteReadError:
+                break
+            length = [line for line in head.lower().splitlines() if line.startswith("content-length: ")]
+            body = await reader.readexactly(int(length[0][16:]) if length else 0)
+            self.heads.append(head + body.decode())
+            answer = self.answers.pop(0)
+            if answer is None:
+                break
+            writer.write(answer)
+            await writer.drain()
+        writer.close()
+
+
+class Tokens:
+    """Another token after each refusal."""
+
+    def __init__(self):
+        self.count = 1
+
+    async def identity(self):
+        return Identity(
+            (("authorization", f"Bearer {self.count}"), ("impersonate-group", "a"), ("impersonate-group", "b"))
+        )
+
+    def reject(self):
+        self.count += 1
+        return True
+
+
+@asynccontextmanager
+async def talking(*answers, credentials=None):
+    server = Server(*answers)
+    listener = await asyncio.start_server(server.serve, "127.0.0.1", 0)
+    port = listener.sockets[0].getsockname()[1]
+    transport = AiohttpTransport(
+        ClusterAccess(f"http://127.0.0.1:{port}", credentials or StaticCredentials(Identity()))
+    )
+    yield transport, server
+    await transport.close()
+    listener.close()
+    await listener.wait_closed()
+
+
+async def test_a_request_and_its_answer():
+    async with talking(OK) as (transport, server):
+        request = Request("POST", "/a b", (("x", "y z"),), {"content-type": "application/json"}, b"{}")
+        answer = await transport.request(request)
+        assert (answer.status, answer.body, answer.headers["warning"]) == (200, b"{}", "one, two")
+        assert server.heads[0].startswith("POST /a%20b?x=y+z HTTP/1.1\r\n")
+        assert server.heads[0].endswith("{}")
+        assert "content-type: application/json" in server.heads[0].lower()
+
+
+async def test_compression_can_be_declined():
+    server = Server(OK)
+    listener = await asyncio.start_server(server.serve, "127.0.0.1", 0)
+    address = f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}"
+    transport = AiohttpTransport(ClusterAccess(address, StaticCredentials(Identity()), disable_compression=True))
+    await transport.request(Request("GET", "/"))
+    assert "accept-encoding: identity\r\n" in server.heads[0].lower()
+    await transport.close()
+    listener.close()
+    await listener.wait_closed()
+
+
+async def test_connections_are_used_again():
+    async with talking(OK, OK, OK) as (transport, server):
+        for _ in range(3):
+            await transport.request(Request("GET", "/"))
+        assert server.connections == 1
+
+
+async def test_a_stream_comes_in_pieces_and_may_break():
+    async with talking(CHUNKS) as (transport, _), transport.open(Request("GET", "/")) as stream:
+        pieces = aiter(stream)
+        assert (stream.status, await anext(pieces)) == (200, b"ab")
+        with pytest.raises(TransportError):
+            await anext(pieces)
+
+
+async def test_closing_the_transport_breaks_its_streams():
+    async with talking(CHUNKS, None) as (transport, _), transport.open(Request("GET", "/")) as stream:
+        pieces = aiter(stream)
+        await anext(pieces)
+        await transport.close()
+        with pytest.raises(TransportError):
+            await anext(pieces)
+
+
+async def test_leaving_a_stream_hangs_up():
+    async with talking(CHUNKS, OK) as (transport, server):
+        async with transport.open(Request("GET", "/")):
+            pass
+        assert (await transport.request(Request("GET", "/"))).status == 200
+        assert server.connections == 2
+
+
+async def test_a_refused_credential_is_renewed_once():
+    async with talking(REFUSED, OK, REFUSED, REFUSED, credentials=Tokens()) as (transport, server):
+        assert (await transport.request(Request("GET", "/"))).status == 200
+        assert ["Bearer 1" in server.heads[0], "Bearer 2" in server.heads[1]] == [True, True]
+        assert (await transport.request(Request("GET", "/"))).status == 401
+        assert server.heads[0].lower().count("impersonate-group") == 2
+
+
+async def test_a_stream_renews_its_credential_too():
+    async with (
+        talking(REFUSED, CHUNKS, credentials=Tokens()) as (transport, _),
+        transport.open(Request("GET", "/")) as stream,
+    ):
+        assert stream.status == 200
+
+
+async def test_nobody_there_means_nothing_was_sent():
+    transport = AiohttpTransport(ClusterAccess("http://127.0.0.1:1", StaticCredentials(Identity())))
+    with pytest.raises(TransportError) as failed:
+        await transport.request(Request("POST", "/"))
+    assert failed.value.before_sending
+    await transport.close()
+
+
+async def test_hanging_up_without_an_answer_may_have_had_effect():
+    async with talking(None) as (transport, _):
+        with pytest.raises(TransportError) as failed:
+            await transport.request(Request("POST", "/"))
+        assert not failed.value.before_sending
+
+
+async def test_client_and_server_show_each_other_their_certificates(tmp_path):
+    pki = ensure_pki(tmp_path, ["127.0.0.1"], now=RealClock().now())
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=pki.ca.certificate)
+    context.load_cert_chain(pki.server.certificate, pki.server.key)
+    context.verify_mode = ssl.CERT_REQUIRED
+    server = Server(OK)
+    listener = await asyncio.start_server(server.serve, "127.0.0.1", 0, ssl=context)
+    identity = Identity((), pki.admin.certificate.read_bytes(), pki.admin.key.read_bytes())
+    address = f"https://127.0.0.1:{listener.sockets[0].getsockname()[1]}"
+    access = ClusterAccess(address, StaticCredentials(identity), ca=pki.ca.certificate.read_bytes())
+    transport = AiohttpTransport(access)
+    assert (await transport.request(Request("GET", "/"))).status == 200
+    await transport.close()
+    listener.close()
+    await listener.wait_closed()
+
+
+@pytest.mark.parametrize(
+    ("access", "identity", "message"),
+    [
+        ({"ca": b"no pem"}, Identity(), "certificate authority of https://h cannot be read"),
+        ({"ca": "\xe9".encode()}, Identity(), "certificate authority of https://h cannot be read"),
+        ({}, Identity((), b"no", b"pem"), "client certificate and its key cannot be read"),
+    ],
+)
+def test_certificates_that_are_none_are_told(access, identity, message):
+    with pytest.raises(ConfigError, match=message):
+        tls_context(ClusterAccess("https://h", StaticCredentials(identity), **access), identity)
+
+
+def test_the_server_is_checked_unless_told_otherwise():
+    identity = Identity()
+    context = tls_context(ClusterAccess("https://h", StaticCredentials(identity)), identity)
+    assert (context.verify_mode, context.check_hostname) == (ssl.CERT_REQUIRED, True)
+    context = tls_context(ClusterAccess("https://h", StaticCredentials(identity), verify=False), identity)
+    assert (context.verify_mode, context.check_hostname) == (ssl.CERT_NONE, False)
+
+
+def test_http_libraries_come_with_the_first_connection():
+    code = "import sys, steersman.client as c; c.connect; print([m in sys.modules for m in ('aiohttp', 'yaml', 'lightkube')])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    assert json.loads(done.stdout.decode().lower()) == [False, False, False]
+
+
+@pytest.mark.parametrize(
+    ("environment", "server", "proxy"),
+    [
+        ({}, "https://a.example", ""),
+        ({"HTTPS_PROXY": "http://p:3128"}, "https://a.example", "http://p:3128"),
+        ({"https_proxy": "p:3128"}, "https://a.example", "http://p:3128"),
+        ({"HTTP_PROXY": "http://p:3128"}, "https://a.example", ""),
+        ({"HTTPS_PROXY": "http://p:3128"}, "https://127.0.0.1:6443", ""),
+        ({"HTTPS_PROXY": "http://p:3128"}, "https://localhost:6443", ""),
+        ({"HTTPS_PROXY": "http://p:3128", "NO_PROXY": "*"}, "https://a.example", ""),
+        ({"HTTPS_PROXY": "http://p:3128", "NO_PROXY": "b.example, example"}, "https://a.example", ""),
+        ({"HTTPS_PROXY": "http://p:3128", "NO_PROXY": ".example"}, "https://example", "http://p:3128"),
+        ({"HTTPS_PROXY": "http://p:3128", "NO_PROXY": "10.0.0.0/8"}, "https://10.1.2.3:6443", ""),
+        ({"HTTPS_PROXY": "http://p:3128", "NO_PROXY": "10.1.2.3:443"}, "https://10.1.2.3:6443", "http://p:3128"),
+    ],
+)
+def test_the_environment_names_a_proxy_as_it_does_for_go(environment, server, proxy):
+    assert proxy_from(environment, server) == proxy

@@ -1,0 +1,230 @@
+"""The verbs."""
+
+import json
+
+import msgspec
+import pytest
+from lightkube.models.autoscaling_v1 import Scale, ScaleSpec
+from lightkube.models.core_v1 import ConfigMap, Namespace
+from lightkube.models.meta_v1 import ObjectMeta
+from tests.unit.client.scripted import ScriptedTransport, Stream, answer, config_map, event, listing, refusal
+
+from steersman.asynckit.clock import FakeClock
+from steersman.client import Client, PatchType, custom, tree
+from steersman.client.errors import Conflict, Expired, NotFound, UnreadableAnswer
+from steersman.client.partial_metadata import metadata_only
+from steersman.client.transport import Request
+
+HERE = "/api/v1/namespaces/default/configmaps"
+DEPLOYMENT = tree("apps/v1", "Deployment")
+
+
+class Widget(msgspec.Struct):
+    metadata: ObjectMeta
+    size: int = 0
+
+
+custom("example.com/v1", "Widget", plural="widgets", model=Widget)
+
+
+@pytest.fixture
+def transport():
+    return ScriptedTransport()
+
+
+@pytest.fixture
+def client(transport):
+    return Client(transport, clock=FakeClock())
+
+
+def body_of(transport, index=-1):
+    return json.loads(transport.requests[index].body)
+
+
+async def test_get_decodes_the_class(client, transport):
+    transport.add(answer(config_map("a", 5)))
+    found = await client.get(ConfigMap, "a")
+    assert (type(found), found.metadata.resourceVersion) == (ConfigMap, "5")
+    assert transport.targets == [f"GET {HERE}/a"]
+
+
+async def test_get_may_allow_any_version(client, transport):
+    transport.add(answer(config_map("a", 5)))
+    await client.get(ConfigMap, "a", namespace="x", resource_version="0")
+    assert transport.targets == ["GET /api/v1/namespaces/x/configmaps/a?resourceVersion=0"]
+
+
+async def test_a_refusal_is_an_error(client, transport):
+    transport.add(refusal(404, "NotFound", 'configmaps "a" not found'))
+    with pytest.raises(NotFound, match='configmaps "a" not found'):
+        await client.get(ConfigMap, "a")
+
+
+async def test_list_is_for_all_namespaces_unless_told(client, transport):
+    transport.add(listing(version=9), listing(version=9))
+    await client.list(ConfigMap, label_selector={"a": "b"})
+    await client.list(ConfigMap, namespace="x", limit=5)
+    assert transport.targets == [
+        "GET /api/v1/configmaps?labelSelector=a%3Db",
+        "GET /api/v1/namespaces/x/configmaps?limit=5",
+    ]
+
+
+async def test_pages_follow_each_other(client, transport):
+    transport.add(listing(config_map("a", 1), version=9, continue_token="t"), listing(config_map("b", 2), version=9))
+    found = await client.list_all(ConfigMap, page_size=1, resource_version="5", resource_version_match="Exact")
+    assert [item.metadata.name for item in found] == ["a", "b"]
+    assert found.resource_version == "9"
+    assert transport.targets == [
+        "GET /api/v1/configmaps?resourceVersion=5&resourceVersionMatch=Exact&limit=1",
+        "GET /api/v1/configmaps?limit=1&continue=t",
+    ]
+
+
+async def test_when_pages_expire_the_whole_is_listed_at_once(client, transport):
+    transport.add(
+        listing(config_map("a", 1), version=9, continue_token="t"),
+        refusal(410, "Expired"),
+        listing(config_map("b", 2), version=10),
+    )
+    found = await client.list_all(ConfigMap, page_size=1)
+    assert ([item.metadata.name for item in found], found.resource_version) == (["b"], "10")
+
+
+async def test_when_the_first_page_has_expired_that_is_told(client, transport):
+    transport.add(refusal(410, "Expired"))
+    with pytest.raises(Expired):
+        await client.list_all(ConfigMap)
+
+
+async def test_a_watch_streams(client, transport):
+    transport.add(Stream(event("ADDED", config_map("a", 5)), ends=True))
+    async with client.watch(ConfigMap, namespace="default", resource_version="3") as watch:
+        assert [e.object.metadata.name async for e in watch] == ["a"]
+    assert transport.targets == [f"GET {HERE}?resourceVersion=3&watch=true&allowWatchBookmarks=true"]
+
+
+async def test_create_takes_the_namespace_from_argument_object_or_client(client, transport):
+    transport.add(*[answer(config_map("a", 1))] * 3)
+    await client.create(ConfigMap(metadata=ObjectMeta(name="a", namespace="own")), namespace="told")
+    await client.create(ConfigMap(metadata=ObjectMeta(name="a", namespace="own")))
+    await client.create(ConfigMap(metadata=ObjectMeta(name="a")), dry_run=True, field_validation="Strict")
+    assert transport.targets == [
+        "POST /api/v1/namespaces/told/configmaps",
+        "POST /api/v1/namespaces/own/configmaps",
+        f"POST {HERE}?dryRun=All&fieldValidation=Strict",
+    ]
+
+
+async def test_cluster_scoped_objects_have_none(client, transport):
+    transport.add(answer({"metadata": {"name": "n"}}))
+    await client.create(Namespace(metadata=ObjectMeta(name="n")))
+    assert transport.targets == ["POST /api/v1/namespaces"]
+
+
+async def test_update_replaces(client, transport):
+    transport.add(answer(config_map("a", 6)), refusal(409, "Conflict"))
+    obj = ConfigMap(metadata=ObjectMeta(name="a", resourceVersion="5"))
+    assert (await client.update(obj)).metadata.resourceVersion == "6"
+    with pytest.raises(Conflict):
+        await client.update_status(obj, field_manager="me")
+    assert transport.targets == [f"PUT {HERE}/a", f"PUT {HERE}/a/status?fieldManager=me"]
+
+
+@pytest.mark.parametrize("patch_type", [PatchType.JSON, PatchType.MERGE, PatchType.STRATEGIC])
+async def test_patch_says_what_kind_it_is(client, transport, patch_type):
+    transport.add(answer(config_map("a", 6)))
+    await client.patch(ConfigMap, "a", {"data": None}, patch_type=patch_type)
+    assert transport.requests[0].headers["content-type"] == patch_type.value
+    assert (transport.requests[0].method, transport.requests[0].body) == ("PATCH", b'{"data":null}')
+
+
+async def test_apply_says_who_and_what(client, transport):
+    transport.add(answer({"metadata": {"name": "w"}, "size": 2}))
+    applied = await client.apply(Widget(ObjectMeta(name="w"), 2), field_manager="me", force=True)
+    assert applied.size == 2
+    assert transport.targets == ["PATCH /apis/example.com/v1/namespaces/default/widgets/w?fieldManager=me&force=true"]
+    assert transport.requests[0].headers["content-type"] == "application/apply-patch+yaml"
+    assert body_of(transport) == {
+        "apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "w"}, "size": 2,
+    }  # fmt: skip
+
+
+async def test_a_tree_says_what_it_is(client, transport):
+    made = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d", "namespace": "x"}}
+    transport.add(answer(made))
+    assert await client.create(made) == made
+    assert transport.targets == ["POST /apis/apps/v1/namespaces/x/deployments"]
+    with pytest.raises(ValueError, match="must say its apiVersion and kind"):
+        await client.create({"metadata": {"name": "d"}})
+
+
+async def test_a_tree_of_an_unknown_kind_is_discovered(client, transport):
+    resources = [{"name": "things", "kind": "Thing", "namespaced": False, "verbs": []}]
+    made = {"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "t"}}
+    transport.add(answer({"resources": resources}), answer(made))
+    await client.create(made)
+    assert transport.targets == ["GET /apis/example.com/v1", "POST /apis/example.com/v1/things"]
+
+
+async def test_delete_may_have_conditions(client, transport):
+    transport.add(answer({"kind": "Status", "status": "Success"}), answer({"kind": "Status", "status": "Success"}))
+    assert (await client.delete(ConfigMap, "a", uid="u"))["status"] == "Success"
+    await client.delete_object(ConfigMap(metadata=ObjectMeta(name="a", namespace="x")))
+    assert body_of(transport, 0)["preconditions"] == {"uid": "u"}
+    assert transport.targets == [f"DELETE {HERE}/a", "DELETE /api/v1/namespaces/x/configmaps/a"]
+
+
+async def test_a_collection_is_deleted_by_selectors(client, transport):
+    transport.add(answer({"kind": "ConfigMapList"}))
+    await client.delete_collection(
+        ConfigMap, namespace="default", label_selector="a=b", propagation_policy="Background"
+    )
+    assert transport.targets == [f"DELETE {HERE}?labelSelector=a%3Db"]
+    assert body_of(transport)["propagationPolicy"] == "Background"
+
+
+async def test_subresources_of_other_kinds(client, transport):
+    scale = {"metadata": {"name": "d"}, "spec": {"replicas": 3}}
+    transport.add(answer(scale), answer(scale), answer(scale), answer({"kind": "Status"}))
+    assert (await client.get_subresource(DEPLOYMENT, "d", "scale"))["spec"] == {"replicas": 3}
+    typed = await client.get_subresource(DEPLOYMENT, "d", "scale", model=Scale)
+    assert typed.spec.replicas == 3
+    assert isinstance(
+        await client.update_subresource(DEPLOYMENT, "d", "scale", Scale(spec=ScaleSpec(replicas=1))), Scale
+    )
+    await client.create_subresource(tree("v1", "Pod"), "p", "eviction", {"metadata": {"name": "p"}})
+    assert transport.targets[2:] == [
+        "PUT /apis/apps/v1/namespaces/default/deployments/d/scale",
+        "POST /api/v1/namespaces/default/pods/p/eviction",
+    ]
+
+
+async def test_metadata_alone(client, transport):
+    transport.add(answer(config_map("a", 5)), listing(config_map("a", 5), version=9))
+    found = await client.get(metadata_only(ConfigMap), "a")
+    assert (found.kind, found.metadata.name) == ("PartialObjectMetadata", "a")
+    assert len(await client.list(metadata_only(ConfigMap))) == 1
+    kinds = [request.headers["accept"].partition(";g=")[0] for request in transport.requests]
+    assert kinds == ["application/json;as=PartialObjectMetadata", "application/json;as=PartialObjectMetadataList"]
+
+
+async def test_any_request_can_be_sent(client, transport):
+    transport.add(answer({"major": "1"}), refusal(403, "Forbidden"))
+    assert json.loads((await client.raw(Request("GET", "/version"))).body) == {"major": "1"}
+    with pytest.raises(Exception, match="refused"):
+        await client.raw(Request("GET", "/version"))
+
+
+async def test_an_answer_of_another_kind_is_told_as_such(client, transport):
+    transport.add(answer(body=b"<html>"), answer([]))
+    with pytest.raises(UnreadableAnswer):
+        await client.get(ConfigMap, "a")
+    with pytest.raises(UnreadableAnswer):
+        await client.delete(ConfigMap, "a")
+
+
+async def test_leaving_it_closes_the_transport(transport):
+    async with Client(transport, clock=FakeClock()):
+        pass
+    assert transport.closed

@@ -1,0 +1,48 @@
+"""Which cluster is meant."""
+
+import pytest
+
+from steersman.client import connect
+from steersman.client.credentials import ConfigError
+
+CONFIG = """
+current-context: a
+contexts: [{name: a, context: {cluster: c, namespace: n}}, {name: b, context: {cluster: d}}]
+clusters: [{name: c, cluster: {server: "http://c:1"}}, {name: d, cluster: {server: "http://d:1"}}]
+"""
+
+
+@pytest.fixture
+def path(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("KUBECONFIG", "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT"):
+        monkeypatch.delenv(name, raising=False)
+    path = tmp_path / ".kube" / "config"
+    path.parent.mkdir()
+    path.write_text(CONFIG)
+    return path
+
+
+async def test_the_file_in_the_home_is_the_default(path):
+    async with connect() as client:
+        assert (client._transport.host, client.default_namespace) == ("c:1", "n")
+
+
+async def test_context_and_options_can_be_given(path):
+    async with connect(path, context="b", default_namespace="mine") as client:
+        assert (client._transport.host, client.default_namespace) == ("d:1", "mine")
+
+
+async def test_in_a_pod_its_service_account_comes_first(path, monkeypatch):
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "h")
+    monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "1")
+    with pytest.raises(ConfigError, match="in-cluster"):
+        connect()
+    monkeypatch.setenv("KUBECONFIG", str(path))
+    assert connect()._transport.host == "c:1"
+
+
+async def test_without_any_file_it_must_be_a_pod(path):
+    path.unlink()
+    with pytest.raises(ConfigError, match="in-cluster"):
+        connect()

@@ -1,0 +1,257 @@
+"""The cache and those who listen."""
+
+import asyncio
+import random
+from contextlib import asynccontextmanager
+
+import pytest
+from lightkube.models.core_v1 import ConfigMap
+from tests.unit.client.scripted import ScriptedTransport, Stream, bookmark, config_map, event, listing, refusal
+
+from steersman.asynckit.clock import FakeClock
+from steersman.client.changes import Added, Deleted, Updated
+from steersman.client.client import Client
+from steersman.client.informer import Informer, InformerClosed
+from steersman.client.reflector import ReflectorOptions
+from steersman.client.resource_types import tree
+from steersman.client.sharing import drop_managed_fields
+from steersman.client.source import ClientSource
+
+LIST = ReflectorOptions(streaming_list=False)
+TREES = tree("v1", "ConfigMap")
+
+
+def said(obj):
+    """As the informer has it: items of a list say their kind."""
+    return {**obj, "apiVersion": "v1", "kind": "ConfigMap"}
+
+
+A5, A9, B6 = said(config_map("a", 5)), said(config_map("a", 9)), said(config_map("b", 6))
+
+
+class Server(Stream):
+    """A watch that a test sends events to."""
+
+    def __init__(self):
+        super().__init__()
+        self._queue = asyncio.Queue()
+
+    def send(self, *pieces):
+        for piece in pieces:
+            self._queue.put_nowait(piece)
+
+    async def __aiter__(self):
+        while True:
+            yield await self._queue.get()
+
+
+@asynccontextmanager
+async def running(*script, **options):
+    clock, transport = FakeClock(), ScriptedTransport(*script)
+    source = ClientSource(Client(transport, clock=clock), TREES, namespace="default")
+    async with Informer(source, clock=clock, dice=random.Random(1), options=LIST, **options) as informer:
+        await clock.advance(0)
+        yield informer, clock
+
+
+async def test_the_cache_follows_the_server():
+    watch = Server()
+    async with running(listing(A5, B6, version=8), watch) as (informer, clock):
+        assert (informer.has_synced, list(informer.lister), informer.resource_version) == (True, [A5, B6], "8")
+        watch.send(
+            event("MODIFIED", A9), event("DELETED", {**B6, "metadata": {**B6["metadata"], "resourceVersion": "10"}})
+        )
+        await clock.advance(0)
+        assert (list(informer.lister), informer.resource_version) == ([A9], "10")
+        assert informer.name == "configmaps"
+
+
+async def test_it_is_not_synced_before_the_list():
+    async with running(None) as (informer, clock):
+        task = asyncio.ensure_future(informer.wait_synced(timeout_seconds=5))
+        await clock.advance(5)
+        assert not informer.has_synced
+        with pytest.raises(TimeoutError):
+            task.result()
+
+
+async def test_listeners_hear_old_and_new():
+    watch, heard = Server(), []
+    async with running(listing(A5, version=8), watch) as (informer, clock):
+        informer.add_callback(heard.append)
+        last = said(config_map("a", 11))
+        watch.send(event("MODIFIED", A9), event("ADDED", said(config_map("c", 10))), event("DELETED", last))
+        await clock.advance(0)
+    assert heard == [Added(A5, is_initial=True), Updated(A5, A9), Added(said(config_map("c", 10))), Deleted(last)]
+
+
+async def test_who_listens_from_the_start_hears_the_first_list_as_initial():
+    heard = []
+    clock, transport = FakeClock(), ScriptedTransport(listing(A5, version=8), Stream())
+    informer = Informer(ClientSource(Client(transport, clock=clock), TREES), clock=clock, options=LIST)
+    informer.add_callback(heard.append)
+    async with informer:
+        await clock.advance(0)
+    assert heard == [Added(A5, is_initial=True)]
+
+
+async def test_a_deletion_that_was_missed_is_a_tombstone():
+    heard = []
+    script = listing(A5, B6, version=8), refusal(410, "Expired"), listing(A9, version=20), Stream()
+    clock, transport = FakeClock(), ScriptedTransport(*script)
+    informer = Informer(ClientSource(Client(transport, clock=clock), TREES), clock=clock, options=LIST)
+    informer.add_callback(heard.append)
+    async with informer:
+        await clock.advance(1)
+    assert heard[2:] == [Deleted(B6, final_state_unknown=True), Updated(A5, A9)]
+
+
+async def test_a_new_list_with_nothing_new_is_not_heard():
+    heard = []
+    async with running(listing(A5, version=8), refusal(410, "Expired"), listing(A5, version=20), Stream()) as (
+        informer,
+        clock,
+    ):
+        await clock.advance(1)
+        informer.add_callback(heard.append)
+    assert heard == [Added(A5, is_initial=True)]
+
+
+async def test_a_handler_hears_in_a_task_of_its_own():
+    watch, heard = Server(), []
+    async with running(listing(A5, version=8), watch) as (informer, clock):
+
+        async def hear(change):
+            await clock.sleep(1)
+            heard.append(change)
+
+        handler = informer.add_handler(hear)
+        watch.send(event("MODIFIED", A9))
+        await clock.advance(0)
+        assert (list(informer.lister), heard) == ([A9], [])
+        await clock.advance(2)
+        assert heard == [Added(A5, is_initial=True), Updated(A5, A9)]
+        await handler.drained()
+
+
+async def test_who_stops_listening_hears_no_more():
+    watch, heard = Server(), []
+    async with running(listing(version=8), watch) as (informer, clock):
+        callback = informer.add_callback(heard.append)
+        informer.remove(callback)
+        informer.remove(callback)
+        watch.send(event("ADDED", A9))
+        await clock.advance(0)
+    assert heard == []
+
+
+async def test_a_transform_says_what_is_kept():
+    owned = {**A5, "metadata": {**A5["metadata"], "managedFields": [{"manager": "x"}]}}
+    watch = Server()
+    async with running(listing(owned, version=8), watch, transform=drop_managed_fields) as (informer, clock):
+        assert list(informer.lister) == [A5]
+        watch.send(event("MODIFIED", {**A9, "metadata": {**A9["metadata"], "managedFields": []}}))
+        await clock.advance(0)
+        assert list(informer.lister) == [A9]
+
+
+async def test_an_index_finds_objects():
+    async with running(listing(said(config_map("a", 5, color="red")), B6, version=8), Stream()) as (informer, _):
+        informer.add_index("color", lambda obj: obj["data"].values())
+        assert [obj["metadata"]["name"] for obj in informer.lister.by_index("color", "red")] == ["a"]
+
+
+async def test_a_resync_tells_of_the_cache_without_a_request():
+    heard = []
+    async with running(listing(A5, version=8), Stream(), resync_seconds=60) as (informer, clock):
+        informer.add_callback(heard.append)
+        await clock.advance(60)
+        assert len(heard) == 1
+        await clock.advance(6)
+        assert heard[1:] == [Updated(A5, A5)]
+
+
+@pytest.mark.parametrize("written", [A9, "9"], ids=["object", "version"])
+async def test_it_says_when_it_has_seen_a_write(written):
+    watch = Server()
+    async with running(listing(A5, version=8), watch) as (informer, clock):
+        await informer.has_seen("8")
+        task = asyncio.ensure_future(informer.has_seen(written))
+        await clock.advance(10)
+        assert not task.done()
+        watch.send(event("MODIFIED", A9))
+        await clock.advance(0)
+        assert task.done()
+
+
+async def test_a_bookmark_shows_that_a_write_elsewhere_was_seen():
+    watch = Server()
+    async with running(listing(A5, version=8), watch) as (informer, clock):
+        task = asyncio.ensure_future(informer.has_seen("15"))
+        watch.send(bookmark("14"))
+        await clock.advance(0)
+        assert not task.done()
+        watch.send(bookmark("15"))
+        await clock.advance(0)
+        assert task.done()
+
+
+async def test_waiting_for_a_write_may_have_a_bound():
+    async with running(listing(A5, version=8), Stream()) as (informer, clock):
+        task = asyncio.ensure_future(informer.has_seen("9", timeout_seconds=5))
+        await clock.advance(5)
+        with pytest.raises(TimeoutError):
+            task.result()
+
+
+async def test_versions_that_are_no_numbers_are_seen_when_the_object_has_them():
+    watch, written = Server(), said(config_map("a", "xyz"))
+    async with running(listing(said(config_map("a", "abc")), version="l1"), watch) as (informer, clock):
+        task = asyncio.ensure_future(informer.has_seen(written))
+        await clock.advance(0)
+        assert not task.done()
+        watch.send(event("MODIFIED", written))
+        await clock.advance(0)
+        assert task.done()
+
+
+async def test_it_says_when_it_has_seen_a_deletion():
+    watch = Server()
+    async with running(listing(A5, version=8), watch) as (informer, clock):
+        await informer.has_dropped("default/zzz")
+        await informer.has_dropped("default/a", uid="another")
+        task = asyncio.ensure_future(informer.has_dropped("default/a", uid="uid-a"))
+        await clock.advance(0)
+        assert not task.done()
+        watch.send(event("DELETED", said(config_map("a", 10))))
+        await clock.advance(0)
+        assert task.done()
+
+
+async def test_closing_it_ends_what_waits_and_keeps_the_cache():
+    async with running(listing(A5, version=8), Stream()) as (informer, clock):
+        task = asyncio.ensure_future(informer.has_seen("9"))
+        await clock.advance(0)
+        await informer.close()
+        await clock.advance(0)
+        with pytest.raises(InformerClosed, match="the informer of configmaps was closed"):
+            task.result()
+        assert list(informer.lister) == [A5]
+
+
+async def test_starting_twice_is_starting_once():
+    async with running(listing(A5, version=8), Stream()) as (informer, clock):
+        informer.start()
+        await clock.advance(1)
+        assert len(informer.lister) == 1
+
+
+async def test_typed_objects_are_as_good():
+    clock, transport = FakeClock(), ScriptedTransport(listing(A5, version=8), Stream())
+    client = Client(transport, clock=clock)
+    from steersman.client.resource_types import typed
+
+    async with Informer(ClientSource(client, typed(ConfigMap)), clock=clock, options=LIST) as informer:
+        await informer.wait_synced()
+        found = informer.lister.get("a", namespace="default")
+    assert found.metadata.resourceVersion == "5"

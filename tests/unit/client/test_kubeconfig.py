@@ -1,0 +1,184 @@
+"""Where the cluster is, and who the caller is there."""
+
+import base64
+import os
+
+import pytest
+import yaml
+
+from steersman.asynckit.clock import FakeClock
+from steersman.client.credentials import ConfigError, ExecCredentials, Identity, StaticCredentials, TokenFile
+from steersman.client.kubeconfig import in_cluster, kubeconfig_paths, load_kubeconfig
+
+CA = base64.b64encode(b"the ca").decode()
+
+
+def config(*, user=None, cluster=None, context=None, **top):
+    return {
+        "current-context": "main",
+        "contexts": [{"name": "main", "context": {"cluster": "c", "user": "u", **(context or {})}}],
+        "clusters": [{"name": "c", "cluster": {"server": "https://h:6443/", **(cluster or {})}}],
+        "users": [{"name": "u", "user": user or {}}],
+        **top,
+    }
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(tree, name="config"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(tree if isinstance(tree, str) else yaml.safe_dump(tree))
+        return path
+
+    return write
+
+
+async def identity(access):
+    return await access.credentials.identity()
+
+
+async def test_the_current_context_is_followed(write):
+    path = write(config(user={"token": "t"}, cluster={"certificate-authority-data": CA}, context={"namespace": "n"}))
+    access = load_kubeconfig(path)
+    assert (access.server, access.ca, access.verify, access.namespace) == ("https://h:6443", b"the ca", True, "n")
+    assert (await identity(access)).headers == (("authorization", "Bearer t"),)
+
+
+async def test_another_context_can_be_asked_for(write):
+    tree = config()
+    tree["contexts"].append({"name": "other", "context": {"cluster": "c2"}})
+    tree["clusters"].append({"name": "c2", "cluster": {"server": "http://two", "insecure-skip-tls-verify": True}})
+    access = load_kubeconfig(write(tree), context="other")
+    assert (access.server, access.verify, access.namespace) == ("http://two", False, "default")
+    assert await identity(access) == Identity()
+
+
+async def test_files_are_relative_to_their_kubeconfig(write):
+    write("ca file", "deep/ca.pem")
+    write("cert", "deep/c.pem")
+    write("key", "deep/k.pem")
+    user = {"client-certificate": "c.pem", "client-key": "k.pem"}
+    access = load_kubeconfig(write(config(user=user, cluster={"certificate-authority": "ca.pem"}), "deep/config"))
+    assert access.ca == b"ca file"
+    assert await identity(access) == Identity((), b"cert", b"key")
+
+
+async def test_data_wins_over_files(write):
+    cluster = {"certificate-authority": "missing.pem", "certificate-authority-data": CA}
+    assert load_kubeconfig(write(config(cluster=cluster))).ca == b"the ca"
+
+
+async def test_the_first_of_several_files_to_say_something_wins(write, monkeypatch):
+    first = write({"current-context": "main", "users": [{"name": "u", "user": {"token": "first"}}]}, "one/config")
+    second = write(config(user={"token": "second"}, **{"current-context": "gone"}), "two/config")
+    monkeypatch.setenv("KUBECONFIG", os.pathsep.join([str(first), "/nowhere/config", str(second)]))
+    access = load_kubeconfig()
+    assert (access.server, (await identity(access)).headers[0][1]) == ("https://h:6443", "Bearer first")
+
+
+def test_without_the_variable_it_is_in_the_home(monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert kubeconfig_paths({}) == [tmp_path / ".kube" / "config"]
+    monkeypatch.delenv("KUBECONFIG", raising=False)
+    with pytest.raises(ConfigError, match="there is no kubeconfig"):
+        load_kubeconfig()
+
+
+async def test_names_and_passwords_are_basic_authentication(write):
+    path = write(config(user={"username": "me", "password": "secret"}))
+    encoded = base64.b64encode(b"me:secret").decode()
+    assert (await identity(load_kubeconfig(path))).headers == (("authorization", f"Basic {encoded}"),)
+
+
+async def test_a_token_file_wins_over_a_token(write):
+    write("from file", "token")
+    access = load_kubeconfig(write(config(user={"tokenFile": "token", "token": "t"})), clock=FakeClock())
+    assert isinstance(access.credentials, TokenFile)
+    assert (await identity(access)).headers == (("authorization", "Bearer from file"),)
+
+
+def test_a_plugin_may_be_asked(write):
+    user = {"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": "x"}}
+    assert isinstance(load_kubeconfig(write(config(user=user))).credentials, ExecCredentials)
+
+
+async def test_one_may_act_as_another(write):
+    user = {"as": "x", "as-uid": "7", "as-groups": ["g", "h"], "as-user-extra": {"Scope/a": ["1", "2"]}}
+    assert (await identity(load_kubeconfig(write(config(user=user))))).headers == (
+        ("impersonate-user", "x"),
+        ("impersonate-uid", "7"),
+        ("impersonate-group", "g"),
+        ("impersonate-group", "h"),
+        ("impersonate-extra-scope%2fa", "1"),
+        ("impersonate-extra-scope%2fa", "2"),
+    )
+
+
+def test_proxies_server_names_and_compression_are_kept(write):
+    cluster = {"proxy-url": "http://p:1", "tls-server-name": "s", "disable-compression": True}
+    access = load_kubeconfig(write(config(cluster=cluster)))
+    assert (access.proxy_url, access.tls_server_name, access.disable_compression) == ("http://p:1", "s", True)
+
+
+@pytest.mark.parametrize(
+    ("tree", "message"),
+    [
+        ("a: [", "cannot be read"),
+        ("- a", "is no kubeconfig"),
+        ({"kind": "Pod"}, "is no kubeconfig"),
+        ({}, "there is no current-context, and none was asked for"),
+        ({"current-context": "x"}, "there is no context 'x' \\(current-context\\); known: none"),
+        (config(context={"cluster": "z"}), "there is no cluster 'z' \\(context 'main'\\); known: c"),
+        (config(context={"user": "z"}), "there is no user 'z' \\(context 'main'\\); known: u"),
+        (config(clusters={}), None),
+        (config(clusters={"a": 1}), "clusters must be a list"),
+        (config(users=[{"user": {}}]), "users\\[0\\] has no name"),
+        (config(users=[{"name": "u", "user": 5}]), "users\\[0\\].user must be an object"),
+        (config(cluster={"server": "h:6443"}), "server must be a URL, and is 'h:6443'"),
+        (config(cluster={"certificate-authority-data": "%"}), "certificate-authority-data is no base64"),
+        (config(cluster={"certificate-authority": "nowhere"}), "unable to read certificate-authority nowhere"),
+        (
+            config(cluster={"certificate-authority-data": CA, "insecure-skip-tls-verify": True}),
+            "root certificates file with the insecure flag is not allowed",
+        ),
+        (config(user={"client-certificate-data": CA}), "a client certificate needs its key"),
+        (config(user={"auth-provider": {"name": "gcp"}}), "auth-provider is no longer part of Kubernetes"),
+        (config(user={"exec": "aws"}), "exec must be an object"),
+        (config(user={"as-groups": ["g"]}), "without impersonating a user"),
+        (config(user={"as": "x", "as-groups": "g"}), "as-groups must be a list"),
+    ],
+)
+def test_what_is_malformed_is_told(write, tree, message):
+    with pytest.raises(ConfigError, match=message):
+        load_kubeconfig(write(tree))
+
+
+def test_a_file_that_is_named_must_be_there(tmp_path):
+    with pytest.raises(ConfigError, match="cannot be read"):
+        load_kubeconfig(tmp_path / "none")
+
+
+ENVIRONMENT = {"KUBERNETES_SERVICE_HOST": "10.0.0.1", "KUBERNETES_SERVICE_PORT": "443"}
+
+
+async def test_a_pod_finds_its_cluster(write):
+    folder = write("t", "token").parent
+    write("ca", "ca.crt")
+    write("n\n", "namespace")
+    access = in_cluster(folder=folder, environment=ENVIRONMENT)
+    assert (access.server, access.ca, access.namespace) == ("https://10.0.0.1:443", b"ca", "n")
+    assert (await identity(access)).headers == (("authorization", "Bearer t"),)
+    six = in_cluster(folder=folder, environment={**ENVIRONMENT, "KUBERNETES_SERVICE_HOST": "fd00::1"})
+    assert six.server == "https://[fd00::1]:443"
+
+
+def test_elsewhere_there_is_none(tmp_path):
+    with pytest.raises(ConfigError, match="KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT must be defined"):
+        in_cluster(environment={})
+    with pytest.raises(ConfigError, match=r"unable to load in-cluster configuration: .*ca\.crt"):
+        in_cluster(folder=tmp_path, environment=ENVIRONMENT)
+
+
+def test_without_a_user_nobody_is_somebody(write):
+    assert isinstance(load_kubeconfig(write(config(context={"user": ""}))).credentials, StaticCredentials)

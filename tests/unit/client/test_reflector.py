@@ -1,0 +1,271 @@
+"""List, watch, and what follows when a watch ends: a scripted server, and a clock that the test moves."""
+
+import asyncio
+import random
+from contextlib import asynccontextmanager
+
+import pytest
+from lightkube.models.core_v1 import ConfigMap
+from tests.unit.client.scripted import (
+    ScriptedTransport,
+    Stream,
+    bookmark,
+    config_map,
+    event,
+    listing,
+    refusal,
+)
+
+from steersman.asynckit.clock import FakeClock
+from steersman.client.client import Client
+from steersman.client.objects import key_of, resource_version_of
+from steersman.client.reflector import Reflector, ReflectorOptions
+from steersman.client.resource_types import typed
+from steersman.client.source import ClientSource
+from steersman.client.transport import TransportError
+
+LIST = ReflectorOptions(streaming_list=False, page_size=2, idle_seconds=100)
+STREAM = ReflectorOptions(page_size=2, idle_seconds=100)
+A5, A7, A9 = (config_map("a", n) for n in (5, 7, 9))
+B6 = config_map("b", 6)
+
+
+class Sink:
+    def __init__(self):
+        self.heard = []
+
+    def kept(self, obj):
+        return obj
+
+    async def replace(self, objects):
+        self.heard.append(("ALL", [f"{key_of(o)}@{resource_version_of(o)}" for o in objects]))
+
+    async def change(self, kind, obj):
+        self.heard.append((kind, f"{key_of(obj)}@{resource_version_of(obj)}"))
+
+    def progressed(self):
+        pass
+
+
+class Broken(Sink):
+    """Cannot take in the first change."""
+
+    failed = False
+
+    async def change(self, kind, obj):
+        if not self.failed:
+            self.failed = True
+            raise RuntimeError("broken")
+        await super().change(kind, obj)
+
+
+@asynccontextmanager
+async def running(*script, options=LIST, sink=None):
+    """A reflector under way; time is at zero, and what can happen at once has happened."""
+    clock, transport, sink = FakeClock(), ScriptedTransport(*script), sink or Sink()
+    source = ClientSource(Client(transport, clock=clock), typed(ConfigMap), namespace="default")
+    reflector = Reflector(source, sink, clock=clock, dice=random.Random(1), options=options)
+    task = asyncio.create_task(reflector.run())
+    await clock.advance(0)
+    yield clock, transport, sink.heard, reflector
+    failed = task.done()
+    task.cancel()
+    await asyncio.wait([task])
+    assert not failed, task
+
+
+def watched_from(transport):
+    """The versions that watches began at."""
+    queries = [dict(request.query) for request in transport.requests]
+    return [query.get("resourceVersion", "") for query in queries if "watch" in query]
+
+
+async def test_it_lists_in_pages_then_watches_from_there():
+    pages = listing(A5, B6, version=8, continue_token="t"), listing(config_map("c", 7), version=8)
+    async with running(*pages, Stream(event("MODIFIED", A9))) as (_, transport, heard, _):
+        assert heard == [("ALL", ["default/a@5", "default/b@6", "default/c@7"]), ("MODIFIED", "default/a@9")]
+        assert [dict(r.query).get("continue") for r in transport.requests[:2]] == [None, "t"]
+        assert watched_from(transport) == ["8"]
+
+
+async def test_pages_that_expire_are_listed_at_once():
+    pages = listing(A5, B6, version=8, continue_token="t"), refusal(410, "Expired"), listing(A9, version=10)
+    async with running(*pages, Stream()) as (_, transport, heard, _):
+        assert heard == [("ALL", ["default/a@9"])]
+        assert "limit" not in dict(transport.requests[2].query)
+        assert watched_from(transport) == ["10"]
+
+
+async def test_a_streaming_list_is_list_and_watch_in_one():
+    stream = Stream(event("ADDED", A5) + event("ADDED", B6), bookmark("8", ends_initial=True) + event("MODIFIED", A9))
+    async with running(stream, options=STREAM) as (_, transport, heard, reflector):
+        assert heard == [("ALL", ["default/a@5", "default/b@6"]), ("MODIFIED", "default/a@9")]
+        query = dict(transport.requests[0].query)
+        assert (query["sendInitialEvents"], query["resourceVersionMatch"]) == ("true", "NotOlderThan")
+        assert reflector.position.newest == "9"
+
+
+async def test_changes_while_the_initial_objects_come_count():
+    pieces = event("ADDED", A5) + event("ADDED", B6) + event("MODIFIED", A7) + event("DELETED", B6)
+    async with running(Stream(pieces + bookmark("8", ends_initial=True)), options=STREAM) as (_, _, heard, _):
+        assert heard == [("ALL", ["default/a@7"])]
+
+
+@pytest.mark.parametrize("code", [400, 405, 406, 422])
+async def test_a_server_without_streaming_lists_is_listed(code):
+    script = refusal(code), listing(A5, version=8), Stream(), refusal(410, "Expired"), listing(A5, version=9), Stream()
+    async with running(*script, options=STREAM) as (clock, transport, heard, _):
+        assert heard == [("ALL", ["default/a@5"])]
+        await clock.advance(200)  # the watch is silent, then refused: it is not asked for a streaming list again
+        assert sum("sendInitialEvents" in dict(r.query) for r in transport.requests) == 1
+
+
+async def test_a_server_that_never_ends_the_initial_objects_is_listed():
+    async with running(Stream(event("ADDED", A5)), listing(A5, version=8), Stream(), options=STREAM) as state:
+        clock, _, heard, _ = state
+        await clock.advance(16)
+        assert heard == [("ALL", ["default/a@5"])]
+
+
+async def test_a_streaming_list_that_breaks_is_begun_anew():
+    whole = Stream(event("ADDED", A5) + bookmark("8", ends_initial=True))
+    async with running(Stream(event("ADDED", A5), ends=True), whole, options=STREAM) as (_, _, heard, _):
+        assert heard == [("ALL", ["default/a@5"])]
+
+
+@pytest.mark.parametrize(
+    "end", [Stream(event("MODIFIED", A9), ends=True), Stream(event("MODIFIED", A9), TransportError("reset"))]
+)
+async def test_a_watch_that_ends_goes_on_just_before_its_last_change(end):
+    async with running(listing(A5, version=8), end, Stream()) as (_, transport, _, _):
+        assert watched_from(transport) == ["8", "8"]
+
+
+async def test_a_bookmark_moves_the_place_to_go_on_from():
+    watch = Stream(event("MODIFIED", A9) + bookmark("20"), ends=True)
+    async with running(listing(A5, version=8), watch, Stream()) as (_, transport, _, _):
+        assert watched_from(transport) == ["8", "20"]
+
+
+async def test_changes_that_come_twice_are_heard_once_each():
+    first = Stream(event("DELETED", config_map("a", 9)) + event("ADDED", config_map("a", 11)), ends=True)
+    again = Stream(event("DELETED", config_map("a", 9)) + event("ADDED", config_map("a", 12)))
+    async with running(listing(A5, version=8), first, again) as (_, _, heard, _):
+        assert heard[1:] == [("DELETED", "default/a@9"), ("ADDED", "default/a@11"), ("ADDED", "default/a@12")]
+
+
+async def test_objects_of_one_transaction_all_come_though_the_watch_breaks_between_them():
+    first = Stream(event("ADDED", config_map("x", 9)), ends=True)
+    rest = Stream(event("ADDED", config_map("x", 9)) + event("ADDED", config_map("y", 9)))
+    async with running(listing(version=8), first, rest) as (_, transport, heard, _):
+        assert watched_from(transport) == ["8", "8"]
+        assert ("ADDED", "default/y@9") in heard
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        refusal(410, "Expired"),
+        Stream(event("ERROR", {"kind": "Status", "code": 410, "reason": "Gone"})),
+        refusal(504, "Timeout", causes=[{"reason": "ResourceVersionTooLarge"}]),
+    ],
+    ids=["refused", "in the stream", "the server went back in time"],
+)
+async def test_a_version_that_is_gone_means_a_new_list(end):
+    async with running(listing(A5, version=8), end, listing(B6, version=20), Stream()) as (_, transport, heard, _):
+        assert heard == [("ALL", ["default/a@5"]), ("ALL", ["default/b@6"])]
+        assert watched_from(transport) == ["8", "20"]
+
+
+async def test_other_errors_of_a_watch_keep_its_place():
+    error = Stream(event("ERROR", {"kind": "Status", "code": 500, "reason": "InternalError"}))
+    async with running(listing(A5, version=8), error, Stream()) as (_, transport, heard, _):
+        assert len(heard) == 1
+        assert watched_from(transport) == ["8", "8"]
+
+
+async def test_a_silent_watch_is_cut_and_resumed():
+    async with running(listing(A5, version=8), Stream(), Stream()) as (clock, transport, _, _):
+        await clock.advance(99)
+        assert watched_from(transport) == ["8"]
+        await clock.advance(1)
+        assert watched_from(transport) == ["8", "8"]
+
+
+async def test_the_first_failure_is_met_at_once_and_the_next_ones_with_patience():
+    script = [TransportError("reset")] * 4
+    async with running(listing(A5, version=8), *script, Stream()) as (clock, transport, _, _):
+        assert len(watched_from(transport)) == 2
+        await clock.advance(0.8)
+        assert len(watched_from(transport)) == 2
+        await clock.advance(0.8)  # the jitter is at most as long again
+        assert len(watched_from(transport)) == 3
+        await clock.advance(1.5)
+        assert len(watched_from(transport)) == 3
+        await clock.advance(1.7)
+        assert len(watched_from(transport)) == 4
+
+
+async def test_what_comes_makes_it_impatient_again():
+    broken = [TransportError("reset")] * 3
+    news = Stream(event("MODIFIED", A9), TransportError("reset"))
+    async with running(listing(A5, version=8), *broken, news, Stream()) as (clock, transport, _, _):
+        await clock.advance(30)
+        assert transport.script == []
+
+
+async def test_a_server_that_asks_for_patience_gets_it():
+    slow = refusal(429, "TooManyRequests", retryAfterSeconds=20)
+    async with running(listing(A5, version=8), slow, Stream()) as (clock, transport, _, _):
+        await clock.advance(19)
+        assert len(watched_from(transport)) == 1
+        await clock.advance(1)
+        assert len(watched_from(transport)) == 2
+
+
+async def test_quiet_watches_that_the_server_ends_are_no_failures():
+    quiet = [Stream()] * 30
+    async with running(listing(A5, version=8), *quiet) as (clock, transport, heard, _):
+        await clock.advance(100 * 29)
+        assert transport.script == []
+        assert heard == [("ALL", ["default/a@5"])]
+
+
+async def test_after_many_tries_at_one_place_it_lists_anew():
+    script = [refusal(500, "InternalError")] * 10
+    options = ReflectorOptions(streaming_list=False, idle_seconds=10_000)
+    async with running(listing(A5, version=8), *script, listing(B6, version=9), Stream(), options=options) as state:
+        clock, _, heard, _ = state
+        await clock.advance(1000)
+        assert heard == [("ALL", ["default/a@5"]), ("ALL", ["default/b@6"])]
+
+
+async def test_a_sink_that_fails_hears_all_anew(caplog):
+    watch = Stream(event("MODIFIED", A9))
+    async with running(listing(A5, version=8), watch, listing(A9, version=9), Stream(), sink=Broken()) as state:
+        clock, _, heard, _ = state
+        await clock.advance(2)
+        assert heard == [("ALL", ["default/a@5"]), ("ALL", ["default/a@9"])]
+        assert "could not be taken in" in caplog.text
+
+
+async def test_what_cannot_be_read_is_listed_anew():
+    watch = Stream(b"nonsense\n")
+    async with running(listing(A5, version=8), watch, listing(A9, version=9), Stream()) as (_, _, heard, _):
+        assert heard[-1] == ("ALL", ["default/a@9"])
+
+
+async def test_an_event_of_an_unknown_type_is_passed_over(caplog):
+    async with running(listing(A5, version=8), Stream(event("PAINTED", A9) + event("MODIFIED", A9))) as (
+        _,
+        _,
+        heard,
+        _,
+    ):
+        assert heard[1:] == [("MODIFIED", "default/a@9")]
+        assert "unknown type 'PAINTED'" in caplog.text
+
+
+async def test_watches_end_after_five_to_ten_minutes():
+    async with running(listing(A5, version=8), Stream()) as (_, transport, _, _):
+        assert 300 <= int(dict(transport.requests[1].query)["timeoutSeconds"]) <= 600

@@ -1,0 +1,139 @@
+"""Paths, parameters and bodies."""
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+from lightkube.models.coordination_v1 import Lease, LeaseSpec
+from lightkube.models.core_v1 import Pod
+from lightkube.models.meta_v1 import ObjectMeta
+
+from steersman.client import requests
+from steersman.client.resource_types import custom, tree
+
+PODS = tree("v1", "Pod").info
+NODES = tree("v1", "Node").info
+DEPLOYMENTS = tree("apps/v1", "Deployment").info
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("info", "parts", "path"),
+    [
+        (PODS, {}, "/api/v1/pods"),
+        (PODS, {"namespace": "a"}, "/api/v1/namespaces/a/pods"),
+        (PODS, {"namespace": "a", "name": "b", "subresource": "status"}, "/api/v1/namespaces/a/pods/b/status"),
+        (DEPLOYMENTS, {"namespace": "a"}, "/apis/apps/v1/namespaces/a/deployments"),
+        (NODES, {"name": "n"}, "/api/v1/nodes/n"),
+        (custom("example.com/v1", "Widget", plural="widgets").info, {}, "/apis/example.com/v1/widgets"),
+    ],
+)
+def test_paths_are_kubernetes_own(info, parts, path):
+    assert requests.resource_path(info, **parts) == path
+
+
+@pytest.mark.parametrize("name", ["a/b", "..", ".", "a%2fb"])
+def test_a_name_cannot_lead_elsewhere(name):
+    with pytest.raises(ValueError, match="cannot be part of a path"):
+        requests.resource_path(PODS, namespace="a", name=name)
+
+
+def test_an_empty_name_is_not_the_whole_collection():
+    with pytest.raises(ValueError, match="resource name may not be empty"):
+        requests.named_path(PODS, namespace="a", name="")
+
+
+def test_a_namespaced_object_needs_its_namespace():
+    with pytest.raises(ValueError, match="an empty namespace may not be set when a resource name is provided"):
+        requests.named_path(PODS, namespace="", name="a")
+
+
+def test_a_cluster_scoped_resource_has_none():
+    with pytest.raises(ValueError, match="nodes are not in namespaces"):
+        requests.resource_path(NODES, namespace="a")
+
+
+def test_parameters_of_a_list():
+    options = {
+        "label_selector": {"app": "web", "tier": "a"},
+        "field_selector": "spec.nodeName=n",
+        "resource_version": "5",
+    }
+    assert requests.list_query(options, limit=3, continue_token="t") == (
+        ("labelSelector", "app=web,tier=a"),
+        ("fieldSelector", "spec.nodeName=n"),
+        ("resourceVersion", "5"),
+        ("limit", "3"),
+        ("continue", "t"),
+    )
+
+
+def test_what_is_empty_is_not_sent():
+    assert requests.list_query({"label_selector": "", "resource_version": ""}) == ()
+
+
+def test_parameters_of_a_streaming_list():
+    options = {"resource_version_match": "NotOlderThan", "timeout_seconds": 300}
+    assert requests.watch_query(options, send_initial_events=True) == (
+        ("resourceVersionMatch", "NotOlderThan"),
+        ("timeoutSeconds", "300"),
+        ("watch", "true"),
+        ("allowWatchBookmarks", "true"),
+        ("sendInitialEvents", "true"),
+    )
+
+
+def test_parameters_of_a_write():
+    options = {"dry_run": True, "field_validation": "Strict", "field_manager": "me"}
+    assert requests.write_query(options) == (("dryRun", "All"), ("fieldManager", "me"), ("fieldValidation", "Strict"))
+    assert requests.write_query({}, field_manager="me", force=False) == (("fieldManager", "me"), ("force", "false"))
+
+
+def test_a_delete_without_options_has_no_body():
+    assert requests.delete("/api/v1/nodes/n", {}).body is None
+
+
+def test_a_delete_carries_its_options():
+    options = {
+        "grace_period_seconds": 0,
+        "propagation_policy": "Orphan",
+        "uid": "u",
+        "resource_version": "7",
+        "dry_run": True,
+    }
+    assert json.loads(requests.delete("/x", options).body) == {
+        "kind": "DeleteOptions",
+        "apiVersion": "v1",
+        "gracePeriodSeconds": 0,
+        "propagationPolicy": "Orphan",
+        "preconditions": {"uid": "u", "resourceVersion": "7"},
+        "dryRun": ["All"],
+    }
+
+
+def test_a_struct_is_sent_without_what_is_not_set():
+    request = requests.write("POST", "/x", Pod(metadata=ObjectMeta(name="a", creationTimestamp=NOON)))
+    assert json.loads(request.body) == {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "a", "creationTimestamp": "2026-01-01T12:00:00Z"},
+    }
+    assert request.headers["content-type"] == "application/json"
+
+
+@pytest.mark.parametrize(("micros", "text"), [(0, "12:00:00.000000Z"), (5, "12:00:00.000005Z")])
+def test_a_micro_time_always_has_six_digits(micros, text):
+    lease = Lease(
+        spec=LeaseSpec(renewTime=NOON.replace(microsecond=micros)), metadata=ObjectMeta(creationTimestamp=NOON)
+    )
+    sent = json.loads(requests.encode(lease))
+    assert sent["spec"]["renewTime"] == f"2026-01-01T{text}"
+    assert sent["metadata"]["creationTimestamp"] == "2026-01-01T12:00:00Z"
+
+
+def test_metadata_alone_is_asked_for_by_the_accept_header():
+    assert (
+        requests.accept_header("PartialObjectMetadata")
+        == "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+    )
+    assert requests.accept_header("") == "application/json"

@@ -1,0 +1,68 @@
+"""Classes, kinds and resources."""
+
+import msgspec
+import pytest
+from lightkube.models.apps_v1 import Deployment
+from lightkube.models.core_v1 import Container, Event, Pod
+from lightkube.models.events_v1 import Event as NewEvent
+from lightkube.resources.core_v1 import Pod as PodResource
+
+from steersman.client import resource_types
+from steersman.schema.resources import table
+
+
+class Widget(msgspec.Struct):
+    metadata: dict
+
+
+class LoudWidget(Widget):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [(Pod, "pods"), (Deployment, "deployments.apps"), (Event, "events"), (NewEvent, "events.events.k8s.io")],
+)
+def test_a_models_class_stands_for_its_resource(model, name):
+    assert resource_types.typed(model).info.group_resource == name
+
+
+def test_lightkubes_resource_classes_do_too():
+    found = resource_types.typed(PodResource)
+    assert (found.info.name, found.model) == ("pods", PodResource)
+
+
+def test_other_classes_stand_for_none():
+    with pytest.raises(LookupError, match=r"core_v1\.Container is the class of no resource"):
+        resource_types.typed(Container)
+
+
+def test_every_built_in_kind_has_its_class():
+    for info in table().resources:
+        found = resource_types.typed_model(info.api_version, info.kind)
+        assert resource_types.typed(found.model).info == info
+
+
+def test_a_kind_may_stay_a_tree():
+    found = resource_types.tree("apps/v1", "Deployment")
+    assert (found.info.name, found.model, found.is_tree) == ("deployments", dict, True)
+    assert resource_types.typed(Deployment).as_trees() == found
+
+
+def test_an_unknown_kind_is_no_built_in_kind():
+    with pytest.raises(LookupError, match=r"example\.com/v1 Widget is no built-in kind"):
+        resource_types.tree("example.com/v1", "Widget")
+
+
+def test_a_custom_class_is_known_once_it_was_told():
+    made = resource_types.custom("example.com/v1", "Widget", plural="widgets", model=Widget)
+    assert resource_types.typed(Widget) == made
+    assert made.info.api_version == "example.com/v1"
+    assert resource_types.typed(LoudWidget).model is LoudWidget
+
+
+def test_types_of_one_resource_differ_by_their_class():
+    typed, tree = resource_types.typed(Pod), resource_types.tree("v1", "Pod")
+    assert typed != tree
+    assert len({typed, tree, resource_types.typed(Pod)}) == 2
+    assert repr(tree) == "ResourceType(v1 Pod, dict)"

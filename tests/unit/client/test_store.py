@@ -1,0 +1,95 @@
+"""Objects by key and by index."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.unit.client.scripted import config_map
+
+from steersman.apimachinery.selectors import SelectorError
+from steersman.client.objects import key_of
+from steersman.client.store import Lister, Store, keyed
+
+A, B = config_map("a", 1, labels={"app": "x", "tier": "1"}), config_map("b", 2, labels={"app": "y"})
+
+
+def filled(*objects):
+    store = Store()
+    for obj in objects:
+        store.put(key_of(obj), obj)
+    return store, Lister(store)
+
+
+def by_color(obj):
+    return obj["data"].values()
+
+
+def test_objects_are_found_by_name_and_key():
+    _, lister = filled(A, B)
+    assert (lister.get("a", namespace="default"), lister.by_key("default/b"), lister.get("a")) == (A, B, None)
+    assert (len(lister), list(lister), lister.keys()) == (2, [A, B], ["default/a", "default/b"])
+
+
+@pytest.mark.parametrize(
+    ("selector", "wanted"),
+    [("", [A, B]), ("app=x", [A]), ("app in (x,y),!tier", [B]), ({"app": "x", "tier": "1"}, [A])],
+)
+def test_listing_by_labels(selector, wanted):
+    assert filled(A, B)[1].list(label_selector=selector) == wanted
+
+
+def test_a_malformed_selector_is_refused():
+    with pytest.raises(SelectorError):
+        filled(A)[1].list(label_selector="a b c")
+
+
+def test_listing_by_namespace_keeps_up():
+    store, lister = filled(A)
+    assert lister.list(namespace="default") == [A]
+    store.put("default/b", B)
+    store.remove("default/a")
+    assert (lister.list(namespace="default"), lister.list(namespace="other")) == ([B], [])
+
+
+def test_an_index_may_come_late():
+    store, lister = filled(config_map("a", 1, x="red", y="blue"), config_map("b", 1, x="red"))
+    store.add_index("color", by_color)
+    store.add_index("color", by_color)
+    assert [key_of(obj) for obj in lister.by_index("color", "red")] == ["default/a", "default/b"]
+    assert sorted(store.index_values("color")) == ["blue", "red"]
+
+
+def test_one_name_is_one_index():
+    store, lister = filled()
+    store.add_index("color", by_color)
+    with pytest.raises(ValueError, match="there is another index 'color'"):
+        store.add_index("color", key_of)
+    with pytest.raises(LookupError, match="there is no index 'size'"):
+        lister.by_index("size", "1")
+
+
+def test_what_is_not_there_cannot_be_removed():
+    assert filled()[0].remove("default/a") is None
+
+
+def test_of_objects_with_one_key_the_last_counts():
+    assert keyed([A, {**A, "data": {"x": "y"}}])["default/a"]["data"] == {"x": "y"}
+
+
+_OPERATIONS = st.lists(
+    st.tuples(st.sampled_from("abc"), st.none() | st.dictionaries(st.sampled_from("xy"), st.sampled_from("rgb")))
+)
+
+
+@given(_OPERATIONS)
+def test_an_index_is_what_a_search_would_find(operations):
+    store, lister = filled()
+    store.add_index("color", by_color)
+    for name, data in operations:
+        if data is None:
+            store.remove(f"default/{name}")
+        else:
+            store.put(f"default/{name}", config_map(name, 1, **data))
+    for color in "rgb":
+        found = {key_of(obj) for obj in lister.by_index("color", color)}
+        assert found == {key_of(obj) for obj in lister if color in by_color(obj)}
+    assert set(store.index_values("color")) == {color for obj in lister for color in by_color(obj)}

@@ -1,0 +1,48 @@
+from steersman.asynckit.clock import FakeClock
+from steersman.client.workqueue import WorkQueue
+from steersman.client.workqueue.metrics import NoMetrics
+
+
+class Heard(NoMetrics):
+    """Notes what it hears."""
+
+    def __init__(self):
+        self.log = []
+
+    def watch(self, *, depth, unfinished, longest):
+        self.asked = depth, unfinished, longest
+
+    def added(self):
+        self.log.append("added")
+
+    def taken(self, waited_seconds):
+        self.log.append(("taken", waited_seconds))
+
+    def finished(self, worked_seconds):
+        self.log.append(("finished", worked_seconds))
+
+    def retried(self):
+        self.log.append("retried")
+
+
+async def test_a_queue_tells_of_each_step():
+    clock, heard = FakeClock(), Heard()
+    queue = WorkQueue(clock=clock, metrics=heard)
+    queue.add("a")
+    queue.add("a")
+    await clock.advance(2)
+    await queue.get()
+    await clock.advance(3)
+    assert [ask() for ask in heard.asked] == [0, 3, 3]
+    queue.done("a")
+    queue.add_after("a", 1)
+    assert heard.log == ["added", ("taken", 2), ("finished", 3), "retried"]
+    assert [ask() for ask in heard.asked] == [0, 0, 0]
+    queue.shut_down()
+
+
+async def test_a_queue_needs_nobody_to_tell():
+    queue = WorkQueue(clock=FakeClock())
+    queue.add_after("a", 0)
+    queue.done(await queue.get())
+    assert len(queue) == 0
