@@ -1,0 +1,57 @@
+"""What controllers are made of: informers feed a queue, workers reconcile, a manager runs many of them.
+
+Promises: a key is reconciled by one worker at a time; a reconcile that raises is logged, counted and tried again with
+backoff; nothing is created twice because a cache was late (``expectations``); only an owner that is still there adopts
+(``references``); at the end work has stopped before connections and leases are given up.
+
+What programs need most is here by name; plans, which are pure, import the modules that they need (``owners``, ``conditions``,
+``finalizers``, ``structs``, ``claims``).
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from steersman.runtime.context import ControllerContext
+    from steersman.runtime.controller import Controller
+    from steersman.runtime.expectations import Expectations
+    from steersman.runtime.heartbeat import LeaseHeartbeat
+    from steersman.runtime.manager import LeadershipLost, Manager
+    from steersman.runtime.references import ReferenceManager
+    from steersman.runtime.result import Result, TerminalError
+    from steersman.runtime.slowstart import slow_start_batch
+
+__all__ = [
+    "Controller",
+    "ControllerContext",
+    "Expectations",
+    "LeadershipLost",
+    "LeaseHeartbeat",
+    "Manager",
+    "ReferenceManager",
+    "Result",
+    "TerminalError",
+    "slow_start_batch",
+]
+
+_MODULES: Final = {
+    "Controller": "controller",
+    "ControllerContext": "context",
+    "Expectations": "expectations",
+    "LeadershipLost": "manager",
+    "LeaseHeartbeat": "heartbeat",
+    "Manager": "manager",
+    "ReferenceManager": "references",
+    "Result": "result",
+    "TerminalError": "result",
+    "slow_start_batch": "slowstart",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Load what is asked for: a pure plan that imports a module of this package must not load a loop, nor metrics."""
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

@@ -1,0 +1,49 @@
+"""What a client's requests come to, under client-go's names (``rest_client_*``)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from prometheus_client import Counter, Histogram
+
+if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry
+
+#: Seconds, as ``component-base``'s.
+_BUCKETS: Final = (0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
+
+
+class PrometheusClientMetrics:
+    """``client.sending.ClientMetrics`` into a registry; one for all clients of a process."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._requests = Counter(
+            "rest_client_requests_total",
+            "Requests by code, method and host",
+            ("code", "method", "host"),
+            registry=registry,
+        )
+        self._duration = Histogram(
+            "rest_client_request_duration_seconds", "Seconds a request took", ("verb", "host"),
+            registry=registry, buckets=_BUCKETS,
+        )  # fmt: skip
+        self._retries = Counter(
+            "rest_client_request_retries_total", "Requests sent again", ("code", "verb", "host"), registry=registry
+        )
+        self._throttled = Histogram(
+            "rest_client_rate_limiter_duration_seconds", "Seconds a request waited for the client's own rate limit",
+            ("verb", "host"), registry=registry, buckets=_BUCKETS,
+        )  # fmt: skip
+
+    def request_done(self, *, method: str, host: str, code: str, duration_seconds: float) -> None:
+        """One try was answered, or not (``<error>``)."""
+        self._requests.labels(code, method, host).inc()
+        self._duration.labels(method, host).observe(duration_seconds)
+
+    def retried(self, *, method: str, host: str, code: str) -> None:
+        """The same request will be sent again."""
+        self._retries.labels(code, method, host).inc()
+
+    def throttled(self, *, method: str, host: str, waited_seconds: float) -> None:
+        """A request waited for its turn."""
+        self._throttled.labels(method, host).observe(waited_seconds)

@@ -1,0 +1,46 @@
+"""What every controller of a process shares."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import TYPE_CHECKING, Final
+
+from steersman.client.events import EventBroadcaster
+from steersman.client.informer_factory import InformerFactory
+from steersman.runtime.metrics import RuntimeMetrics
+
+if TYPE_CHECKING:
+    from steersman.asynckit.clock import Clock
+    from steersman.client import Client
+    from steersman.client.reflector import ReflectorOptions
+
+
+class ControllerContext:
+    """One client, one set of informers, one writer of events, one registry of metrics, one clock, one pair of dice.
+
+    A manager makes one; a test can make one without a manager.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        *,
+        dice: Random | None = None,
+        metrics: RuntimeMetrics | None = None,
+        resync_seconds: float | None = None,
+        reflector: ReflectorOptions | None = None,
+        informers: InformerFactory | None = None,
+    ) -> None:
+        """``resync_seconds``: informers tell of every object again so often; none by default.
+
+        ``informers``: those of another context, to share them; the two options before are theirs then.
+        """
+        self.client: Final = client
+        #: The client's: what waits and stamps must agree on the time.
+        self.clock: Final[Clock] = client.clock
+        self.dice: Final = dice or Random()  # noqa: S311 — jitter and names, no secrets
+        self.informers: Final = informers or InformerFactory(
+            client, dice=self.dice, resync_seconds=resync_seconds, options=reflector
+        )
+        self.events: Final = EventBroadcaster(client, clock=self.clock, dice=self.dice)
+        self.metrics: Final = metrics or RuntimeMetrics()

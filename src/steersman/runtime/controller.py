@@ -1,0 +1,204 @@
+"""The base of controllers: informers → queue → ``reconcile(key)``."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
+
+from steersman.asynckit.tasks import Supervisor
+from steersman.client.changes import Added, Updated
+from steersman.client.objects import key_of, resource_version_of
+from steersman.client.workqueue import WorkQueue
+from steersman.runtime.own_writes import OwnWrites
+from steersman.runtime.periodic import run_every
+from steersman.runtime.workers import Workers, WorkPolicy
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Coroutine, Hashable, Iterable, Mapping
+
+    from steersman.client.changes import Change
+    from steersman.client.client import What
+    from steersman.client.informer import Informer
+    from steersman.client.workqueue import RateLimiter
+    from steersman.runtime.context import ControllerContext
+    from steersman.runtime.result import Result
+
+T = TypeVar("T")
+K = TypeVar("K", bound="Hashable")
+
+#: Of keys that nothing happened to: the first list, and resyncs. They wait behind real changes, but not for ever.
+LOW_PRIORITY: Final = -100
+
+
+class Controller(ABC):
+    """Subclass it: say in ``__init__`` what to watch, and what to do with a key in ``reconcile``.
+
+    One key is in one worker's hands at a time. A reconcile that raises is logged, counted and tried again after a
+    growing wait; one that returns is done until something changes, or as its ``Result`` says.
+    """
+
+    #: For logs, metrics, tasks, the source of its events and the field manager of its writes.
+    name: ClassVar[str]
+    #: A reconcile that takes longer is cancelled and counts as failed; None: no bound.
+    reconcile_timeout_seconds: ClassVar[float | None] = None
+    #: Failures in a row after which a key is left until it changes; None: it is tried for ever.
+    retries_max: ClassVar[int | None] = None
+
+    def __init__(
+        self, context: ControllerContext, *, workers: int = 1, rate_limiter: RateLimiter[str] | None = None
+    ) -> None:
+        self.context: Final = context
+        self.client: Final = context.client
+        self.clock: Final = context.clock
+        self.dice: Final = context.dice
+        self.log: Final = logging.getLogger(f"steersman.controllers.{self.name}")
+        self.recorder: Final = context.events.recorder(self.name)
+        self.own_writes: Final = OwnWrites(self.log)
+        #: Those that must be synced before the first reconcile.
+        self._informers: list[Informer[Any]] = []
+        #: One for each queue.
+        self._workers: list[Workers[Any]] = []
+        #: Names and work of what runs beside the queues.
+        self._background: list[tuple[str, Callable[[], Coroutine[Any, Any, None]]]] = []
+        self._ready = False
+        self.queue: Final[WorkQueue[str]] = self.add_queue(
+            self.name, self._reconcile, workers=workers, rate_limiter=rate_limiter
+        )
+
+    @abstractmethod
+    async def reconcile(self, key: str) -> Result | None:
+        """Make the world as the object of ``key`` wants it. Called again and again, also for keys that are gone."""
+
+    # What to watch
+
+    def informer(self, what: What[T], **selection: Any) -> Informer[T]:
+        """The shared informer (see ``InformerFactory.informer``), synced before the first reconcile."""
+        informer = self.context.informers.informer(what, **selection)
+        if informer not in self._informers:
+            self._informers.append(informer)
+        return informer
+
+    def watch(
+        self,
+        what: What[T],
+        *,
+        keys: Callable[[T], Iterable[str]] | None = None,
+        when: Callable[[Change[T]], bool] | None = None,
+        namespace: str | None = None,
+        label_selector: str | Mapping[str, str] = "",
+        field_selector: str | Mapping[str, str] = "",
+    ) -> Informer[T]:
+        """Queue ``keys(obj)`` for each change of an object that passes ``when``; its own key if ``keys`` is not given.
+
+        Of an update both the old and the new object are asked, so that a key that is no longer named is looked at too.
+        """
+        informer = self.informer(
+            what, namespace=namespace, label_selector=label_selector, field_selector=field_selector
+        )
+
+        def changed(change: Change[T]) -> None:
+            if when is None or when(change):
+                self.enqueue_change(change, keys)
+
+        informer.add_callback(changed)
+        return informer
+
+    def enqueue_change(self, change: Change[T], keys: Callable[[T], Iterable[str]] | None = None) -> None:
+        """Queue what a change touches; first lists and resyncs with low priority."""
+        named = _own_key if keys is None else keys
+        found = dict.fromkeys(named(change.latest))
+        if keys is not None and isinstance(change, Updated):
+            found |= dict.fromkeys(keys(change.old))
+        priority = LOW_PRIORITY if _is_no_news(change) else 0
+        for key in found:
+            self.queue.add(key, priority=priority)
+
+    def enqueue(self, obj: Any) -> None:
+        """Queue an object's key."""
+        self.queue.add(key_of(obj))
+
+    def enqueue_after(self, obj: Any, seconds: float) -> None:
+        """Queue an object's key after a wait."""
+        self.queue.add_after(key_of(obj), seconds)
+
+    # What else to do
+
+    def add_queue(
+        self,
+        name: str,
+        reconcile: Callable[[K], Awaitable[Result | None]],
+        *,
+        workers: int = 1,
+        rate_limiter: RateLimiter[K] | None = None,
+    ) -> WorkQueue[K]:
+        """One more queue with workers of its own, for controllers that do two kinds of things."""
+        queue: WorkQueue[K] = WorkQueue(
+            name, clock=self.clock, rate_limiter=rate_limiter, metrics=self.context.metrics.queues.queue(name)
+        )
+        policy = WorkPolicy(workers, timeout_seconds=self.reconcile_timeout_seconds, retries_max=self.retries_max)
+        metrics = self.context.metrics.controller(name)
+        self._workers.append(Workers(queue, reconcile, policy=policy, clock=self.clock, metrics=metrics, log=self.log))
+        return queue
+
+    def every(
+        self, seconds: float, work: Callable[[], Awaitable[object]], *, jitter: float = 0.0, name: str = ""
+    ) -> None:
+        """Call ``work`` now and again ``seconds`` after it has ended, up to ``jitter`` of that later; failures are logged."""
+
+        async def again_and_again() -> None:
+            await run_every(seconds, work, jitter=jitter, clock=self.clock, dice=self.dice, log=self.log)
+
+        self._background.append((name or getattr(work, "__name__", "periodic"), again_and_again))
+
+    # Life
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether its caches are synced and its workers run."""
+        return self._ready
+
+    async def start(self) -> None:  # noqa: B027 — there need not be anything to do
+        """For subclasses: called once, when the caches are synced and before the first reconcile."""
+
+    async def run(self) -> None:
+        """Work until ``stop`` (running reconciles are finished) or cancellation (they are cancelled).
+
+        The context's informers must have been started. May be called once.
+        """
+        for informer in self._informers:
+            await informer.wait_synced()
+        await self.start()
+        self.log.info("%s starts", self.name)
+        background = Supervisor(self.name)
+        try:
+            for name, work in self._background:
+                background.start(name, work())
+            self._ready = True
+            async with asyncio.TaskGroup() as group:
+                for workers in self._workers:
+                    group.create_task(workers.run(), name=workers.queue.name)
+        finally:
+            self._ready = False
+            await background.close()
+            self.log.info("%s has ended", self.name)
+
+    def stop(self) -> None:
+        """Begin no other reconcile; ``run`` returns when those that run have ended. Idempotent."""
+        for workers in self._workers:
+            workers.stop()
+
+    async def _reconcile(self, key: str) -> Result | None:
+        await self.own_writes.await_seen(key)
+        return await self.reconcile(key)
+
+
+def _own_key(obj: Any) -> tuple[str]:
+    return (key_of(obj),)
+
+
+def _is_no_news(change: Change[Any]) -> bool:
+    if isinstance(change, Added):
+        return change.is_initial
+    return isinstance(change, Updated) and resource_version_of(change.old) == resource_version_of(change.new)

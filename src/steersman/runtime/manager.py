@@ -1,0 +1,248 @@
+"""Runs controllers together: one client, one set of informers, one lease, health pages, and an orderly end."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+
+from prometheus_client import generate_latest
+
+from steersman.asynckit.tasks import Supervisor
+from steersman.asynckit.timeouts import wait_for
+from steersman.client.leaderelection import TermEnd
+from steersman.runtime.context import ControllerContext
+from steersman.runtime.health import Health, Unhealthy
+from steersman.runtime.http import HttpServer, Page
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Mapping
+    from random import Random
+
+    from steersman.client import Client
+    from steersman.client.leaderelection import LeaderElector
+    from steersman.client.reflector import ReflectorOptions
+    from steersman.runtime.metrics import RuntimeMetrics
+
+_log = logging.getLogger(__name__)
+
+_METRICS_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
+#: Running reconciles have so long to end by themselves, as controller-runtime's ``GracefulShutdownTimeout``.
+SHUTDOWN_GRACE_SECONDS: Final = 30.0
+#: Events that were recorded at the end have so long to be written.
+_FLUSH_SECONDS: Final = 5.0
+
+
+class Runnable(Protocol):
+    """What a manager runs; ``Controller`` is one."""
+
+    @property
+    def name(self) -> str:
+        """For logs."""
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it does its work."""
+
+    async def run(self) -> None:
+        """Until ``stop`` or cancellation. An error ends all that the manager runs."""
+
+    def stop(self) -> None:
+        """Finish what is under way, then return from ``run``."""
+
+
+R = TypeVar("R", bound=Runnable)
+
+
+class LeadershipLost(Exception):  # noqa: N818 — says what happened
+    """Another process leads now. Start anew, as a fresh process: controllers run once."""
+
+
+class Manager:
+    """Add controllers, then ``run``. The parts end in the opposite order of their start.
+
+    With an elector the controllers run only while this process leads; their informers are started then, or at once with
+    ``warm_standby``. Served when ``health_port`` is given (0: any free one, see ``health_port``): ``/healthz``,
+    ``/livez``, ``/readyz`` and ``/metrics``, without authentication; so by default on the loopback address only.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        *,
+        dice: Random | None = None,
+        metrics: RuntimeMetrics | None = None,
+        elector: LeaderElector | None = None,
+        warm_standby: bool = False,
+        health_host: str = "127.0.0.1",
+        health_port: int | None = None,
+        resync_seconds: float | None = None,
+        reflector: ReflectorOptions | None = None,
+        shutdown_grace_seconds: float = SHUTDOWN_GRACE_SECONDS,
+    ) -> None:
+        self.context: Final = ControllerContext(
+            client, dice=dice, metrics=metrics, resync_seconds=resync_seconds, reflector=reflector
+        )
+        self.healthz: Final = Health("healthz")
+        self.livez: Final = Health("livez")
+        self.readyz: Final = Health("readyz")
+        self._clock = client.clock
+        self._elector = elector
+        self._warm_standby = warm_standby
+        self._grace = shutdown_grace_seconds
+        self._runnables: list[Runnable] = []
+        #: Names and work of what runs all the time, leading or not.
+        self._background: list[tuple[str, Callable[[], Coroutine[Any, Any, None]]]] = [
+            ("events", self.context.events.run)
+        ]
+        self._failure: BaseException | None = None
+        self._stop = asyncio.Event()
+        self._working = False
+        self._server = (
+            None if health_port is None else HttpServer(host=health_host, port=health_port, clock=self._clock)
+        )
+        self._serve_pages()
+
+    def add(self, runnable: R) -> R:
+        """One more to be run; all must be added before ``run``."""
+        self._runnables.append(runnable)
+        return runnable
+
+    def add_background(self, name: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """What runs from start to end, whether or not this process leads: a ``LeaseCandidate``, a heartbeat.
+
+        An error that leaves it ends everything, and is raised by ``run``.
+        """
+        self._background.append((name, work))
+
+    @property
+    def health_port(self) -> int:
+        """Where the pages are served. Raises RuntimeError where they are not."""
+        if self._server is None:
+            raise RuntimeError("this manager serves no pages")
+        return self._server.port
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether all controllers work; a process that waits for its turn to lead is ready too, one that stops is not."""
+        if self._stop.is_set():
+            return False
+        if self._elector is not None and not self._working:
+            return True
+        return self._working and all(runnable.is_ready for runnable in self._runnables)
+
+    def stop(self) -> None:
+        """Let ``run`` come to its orderly end. Idempotent; may be called from a signal handler of the loop."""
+        self._stop.set()
+
+    def stop_on_signals(self) -> None:
+        """SIGINT and SIGTERM call ``stop``. To be called on the running loop."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, self.stop)
+
+    async def run(self) -> None:
+        """Run everything until ``stop``, cancellation, or the first error of a controller, which is raised.
+
+        Raises LeadershipLost when another process took the lead.
+        """
+        async with AsyncExitStack() as stack:
+            if self._server is not None:
+                await stack.enter_async_context(self._server)
+            background = Supervisor("manager", on_failure=self._background_failed)
+            stack.push_async_callback(background.close)
+            for name, work in self._background:
+                background.start(name, work())
+            stack.push_async_callback(self._flush_events)
+            stack.push_async_callback(self.context.informers.close)
+            if self._warm_standby:
+                self.context.informers.start()
+            await self._run_until_stopped()
+        if self._failure is not None:
+            raise self._failure
+
+    def _background_failed(self, name: str, error: BaseException) -> None:
+        self._failure = error
+        self.stop()
+
+    async def _run_until_stopped(self) -> None:
+        work = asyncio.create_task(self._lead_or_work(), name="manager: controllers")
+        stopping = asyncio.create_task(self._stop.wait(), name="manager: stop")
+        try:
+            await asyncio.wait([work, stopping], return_when=asyncio.FIRST_COMPLETED)
+            if not work.done() and self._working:
+                await self._stop_working(work)
+        finally:
+            stopping.cancel()
+            work.cancel()
+            await asyncio.wait([work, stopping])
+        if not work.cancelled():
+            work.result()
+
+    async def _stop_working(self, work: asyncio.Task[None]) -> None:
+        """Let running reconciles end; what takes longer than the grace is cancelled by the caller."""
+        for runnable in reversed(self._runnables):
+            runnable.stop()
+        try:
+            await wait_for(asyncio.wait([work]), self._grace, clock=self._clock)
+        except TimeoutError:
+            _log.warning("controllers did not end within %s seconds, cancelling them", self._grace)
+
+    async def _lead_or_work(self) -> None:
+        if self._elector is None:
+            await self._work()
+            return
+        end = await self._elector.run(self._work)
+        if end is not TermEnd.WORK_ENDED:
+            raise LeadershipLost(
+                "leaderelection lost" if end is TermEnd.LOST else "leadership was given up for another"
+            )
+
+    async def _work(self) -> None:
+        self._working = True
+        self.context.informers.start()
+        try:
+            async with asyncio.TaskGroup() as group:
+                for runnable in self._runnables:
+                    group.create_task(runnable.run(), name=f"manager: {runnable.name}")
+        finally:
+            self._working = False
+
+    async def _flush_events(self) -> None:
+        try:
+            await wait_for(self.context.events.flush(), _FLUSH_SECONDS, clock=self._clock)
+        except TimeoutError:
+            _log.warning("some events could not be written")
+
+    # Pages
+
+    def _serve_pages(self) -> None:
+        if self._elector is not None:
+            for health in (self.healthz, self.livez):
+                health.add("leaderElection", self._check_election)
+            name, metrics = self._elector.name, self.context.metrics
+            metrics.is_leader.labels(name).set_function(_is_leading(self._elector))
+        self.readyz.add("controllers", self._check_ready)
+        if self._server is not None:
+            for health in (self.healthz, self.livez, self.readyz):
+                self._server.add(f"/{health.name}", health.page)
+            self._server.add("/metrics", self._metrics_page)
+
+    async def _metrics_page(self, query: Mapping[str, str]) -> Page:
+        return Page(200, generate_latest(self.context.metrics.registry), _METRICS_TYPE)
+
+    def _check_ready(self) -> None:
+        if not self.is_ready:
+            late = [str(runnable.name) for runnable in self._runnables if not runnable.is_ready]
+            raise Unhealthy(f"not ready: {', '.join(late)}")
+
+    def _check_election(self) -> None:
+        reason = self._elector.unhealthy_reason() if self._elector is not None else None
+        if reason is not None:
+            raise Unhealthy(reason)
+
+
+def _is_leading(elector: LeaderElector) -> Callable[[], float]:
+    return lambda: float(elector.is_leader)

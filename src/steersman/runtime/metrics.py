@@ -1,0 +1,85 @@
+"""What controllers tell of themselves: client-go's queue metrics and controller-runtime's reconcile metrics."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
+
+from steersman.client.workqueue.prometheus import QueueMetricsFamilies
+from steersman.runtime.client_metrics import PrometheusClientMetrics
+
+if TYPE_CHECKING:
+    from steersman.runtime.result import Outcome
+
+#: Seconds, as controller-runtime's.
+_BUCKETS: Final = (
+    *(0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0),
+    *(1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5, 6, 7, 8, 9, 10, 15, 20, 25, 30, 40, 50, 60),
+)
+
+
+class RuntimeMetrics:
+    """All families of one manager, in one registry of its own."""
+
+    def __init__(self, registry: CollectorRegistry | None = None) -> None:
+        self.registry: Final = registry or CollectorRegistry()
+        self.queues: Final = QueueMetricsFamilies(self.registry)
+        #: For the clients of the process: ``connect(metrics=metrics.client)``.
+        self.client: Final = PrometheusClientMetrics(self.registry)
+        ProcessCollector(registry=self.registry)
+        one = ("controller",)
+        self.total = Counter(
+            "controller_runtime_reconcile_total",
+            "Reconciles by result",
+            ("controller", "result"),
+            registry=self.registry,
+        )
+        self.errors = Counter(
+            "controller_runtime_reconcile_errors_total", "Reconciles that raised", one, registry=self.registry
+        )
+        self.terminal_errors = Counter(
+            "controller_runtime_terminal_reconcile_errors_total",
+            "Reconciles that raised what trying again will not mend",
+            one,
+            registry=self.registry,
+        )
+        self.duration = Histogram(
+            "controller_runtime_reconcile_time_seconds", "Seconds a reconcile took", one,
+            registry=self.registry, buckets=_BUCKETS,
+        )  # fmt: skip
+        self.workers = Gauge(
+            "controller_runtime_max_concurrent_reconciles", "Workers of a controller", one, registry=self.registry
+        )
+        self.active = Gauge(
+            "controller_runtime_active_workers", "Workers with a key in hand", one, registry=self.registry
+        )
+        self.is_leader = Gauge(
+            "leader_election_master_status", "1 while this process leads", ("name",), registry=self.registry
+        )
+
+    def controller(self, name: str) -> ReconcileMetrics:
+        """The series of one controller."""
+        return ReconcileMetrics(self, name)
+
+
+class ReconcileMetrics:
+    """One controller's series."""
+
+    def __init__(self, families: RuntimeMetrics, name: str) -> None:
+        self._total = families.total
+        self._name = name
+        self._errors = families.errors.labels(name)
+        self._terminal_errors = families.terminal_errors.labels(name)
+        self._duration = families.duration.labels(name)
+        self.workers = families.workers.labels(name)
+        self.active = families.active.labels(name)
+
+    def done(self, outcome: Outcome, seconds: float) -> None:
+        """A reconcile has ended."""
+        self._total.labels(self._name, outcome.value).inc()
+        self._duration.observe(seconds)
+        if outcome.is_error:
+            self._errors.inc()
+        if outcome.is_terminal:
+            self._terminal_errors.inc()

@@ -1,0 +1,88 @@
+"""Which nodes a Pod may be on, by labels, names and taints. Pure rules of ``component-helpers/scheduling``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from steersman.apimachinery.selectors import LabelSelector, SelectorError
+from steersman.apimachinery.selectors.labels import requirement
+from steersman.client.objects import labels_of, name_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+
+    from lightkube.models.core_v1 import Node, NodeSelectorTerm, PodSpec, Taint, Toleration
+
+NO_SCHEDULE: Final = "NoSchedule"
+NO_EXECUTE: Final = "NoExecute"
+
+_OPERATORS: Final = {"In": "in", "NotIn": "notin", "Exists": "exists", "DoesNotExist": "!", "Gt": "gt", "Lt": "lt"}
+
+
+def is_chosen(spec: PodSpec, node: Node) -> bool:
+    """Whether the Pod's ``nodeSelector`` and required node affinity choose the node."""
+    if not (spec.nodeSelector or {}).items() <= labels_of(node).items():
+        return False
+    affinity = spec.affinity.nodeAffinity if spec.affinity else None
+    required = affinity.requiredDuringSchedulingIgnoredDuringExecution if affinity else None
+    return required is None or any(
+        node_term(term)(name_of(node), labels_of(node)) for term in required.nodeSelectorTerms
+    )
+
+
+def node_term(term: NodeSelectorTerm) -> Callable[[str, Mapping[str, str]], bool]:
+    """One term of a node selector, made ready to be asked of many nodes by name and labels.
+
+    An empty term, and one that cannot be understood, choose nothing.
+    """
+    expressions, fields = term.matchExpressions or (), term.matchFields or ()
+    try:
+        labels = LabelSelector(
+            [requirement(each.key, _OPERATORS[each.operator], each.values or ()) for each in expressions]
+        )
+    except (SelectorError, KeyError):
+        return _choose_nothing
+    if not fields:
+        return (lambda _, given: labels.matches(given)) if expressions else _choose_nothing
+    if any(each.key != "metadata.name" for each in fields):
+        return _choose_nothing
+    named = [(each.operator == "In", frozenset(each.values or ())) for each in fields]
+    return lambda name, given: all((name in names) is wanted for wanted, names in named) and labels.matches(given)
+
+
+def _choose_nothing(_name: str, _labels: Mapping[str, str]) -> bool:
+    return False
+
+
+def tolerates(toleration: Toleration, taint: Taint) -> bool:
+    """Whether a toleration is for a taint."""
+    if toleration.effect and toleration.effect != taint.effect:
+        return False
+    if toleration.key and toleration.key != taint.key:
+        return False
+    match toleration.operator or "Equal":
+        case "Exists":
+            return True
+        case "Equal":
+            return (toleration.value or "") == (taint.value or "")
+        case operator:
+            return _compares(operator, taint.value or "", toleration.value or "")
+
+
+def _compares(operator: str, of_taint: str, of_toleration: str) -> bool:
+    """KEP-5471: ``Lt`` and ``Gt`` compare whole numbers."""
+    try:
+        left, right = int(of_taint), int(of_toleration)
+    except ValueError:
+        return False
+    return left < right if operator == "Lt" else left > right if operator == "Gt" else False
+
+
+def untolerated(
+    taints: Iterable[Taint], tolerations: Sequence[Toleration], *, effects: Collection[str] = (NO_SCHEDULE, NO_EXECUTE)
+) -> Taint | None:
+    """The first taint of these effects that no toleration is for."""
+    for taint in taints:
+        if taint.effect in effects and not any(tolerates(each, taint) for each in tolerations):
+            return taint
+    return None

@@ -1,0 +1,88 @@
+"""Owner references: reading and making them, for typed structs and plain trees."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from steersman.client.objects import metadata_field, name_of, uid_of
+from steersman.runtime.structs import field
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """One owner reference."""
+
+    api_version: str
+    kind: str
+    name: str
+    uid: str
+    controller: bool = False
+    block_owner_deletion: bool = False
+
+    @property
+    def group(self) -> str:
+        """The API group; empty for the core."""
+        return self.api_version.rpartition("/")[0]
+
+    def tree(self) -> dict[str, Any]:
+        """As it goes over the wire."""
+        tree: dict[str, Any] = {
+            "apiVersion": self.api_version, "kind": self.kind, "name": self.name, "uid": self.uid,
+        }  # fmt: skip
+        if self.controller:
+            tree["controller"] = True
+        if self.block_owner_deletion:
+            tree["blockOwnerDeletion"] = True
+        return tree
+
+    def typed(self) -> Any:
+        """As ``lightkube.models.meta_v1.OwnerReference``."""
+        from lightkube.models.meta_v1 import OwnerReference  # noqa: PLC0415 — only who uses typed objects pays for it
+
+        return OwnerReference(**self.tree())
+
+
+def owners_of(obj: Any) -> list[Owner]:
+    """All owner references, in their order."""
+    return [
+        Owner(
+            api_version=field(reference, "apiVersion") or "",
+            kind=field(reference, "kind") or "",
+            name=field(reference, "name") or "",
+            uid=field(reference, "uid") or "",
+            controller=field(reference, "controller") or False,
+            block_owner_deletion=field(reference, "blockOwnerDeletion") or False,
+        )
+        for reference in metadata_field(obj, "ownerReferences") or ()
+    ]
+
+
+def controller_of(obj: Any) -> Owner | None:
+    """The one owner that manages ``obj``; None for an orphan."""
+    for reference in metadata_field(obj, "ownerReferences") or ():
+        if field(reference, "controller"):
+            return owners_of({"metadata": {"ownerReferences": [reference]}})[0]
+    return None
+
+
+def controller_reference(owner: Any, *, api_version: str, kind: str) -> Owner:
+    """The reference that makes ``owner`` the controller of what carries it (``metav1.NewControllerRef``).
+
+    Kind and version are told, since objects in lists do not carry them.
+    """
+    return Owner(api_version, kind, name_of(owner), uid_of(owner), controller=True, block_owner_deletion=True)
+
+
+def is_controlled_by(obj: Any, owner: Any) -> bool:
+    """Whether ``owner`` (by its UID) manages ``obj``."""
+    found = controller_of(obj)
+    return found is not None and found.uid == uid_of(owner)
+
+
+def without_owner(owners: Iterable[Owner], uid: str) -> list[Owner]:
+    """Those with another UID."""
+    return [owner for owner in owners if owner.uid != uid]

@@ -1,0 +1,146 @@
+"""What controllers ask of Pods: are they active, ready, available; and one made from a template. Typed structs only.
+
+The rules of ``pkg/api/v1/pod`` and ``pkg/controller`` in Kubernetes.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+from lightkube.models.core_v1 import Pod
+from lightkube.models.meta_v1 import ObjectMeta, OwnerReference
+
+from steersman.apimachinery.names import check_dns1123_subdomain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from lightkube.models.core_v1 import PodCondition, PodTemplateSpec
+
+    from steersman.runtime.owners import Owner
+
+#: Annotation: of the Pods of a ReplicaSet those with a lower number are deleted first.
+DELETION_COST: Final = "controller.kubernetes.io/pod-deletion-cost"
+_COST_MAX: Final = 2**31
+#: Name of the index that ``node_names`` makes; controllers share it.
+BY_NODE: Final = "node"
+
+
+def phase_of(pod: Pod) -> str:
+    """``status.phase``; empty when the Pod has no status."""
+    return (pod.status.phase if pod.status else None) or ""
+
+
+def node_of(pod: Pod) -> str:
+    """The node that the Pod is bound to; empty when it is not."""
+    return (pod.spec.nodeName if pod.spec else None) or ""
+
+
+def node_names(pod: Pod) -> tuple[str, ...]:
+    """For an index of Pods by node (``BY_NODE``)."""
+    name = node_of(pod)
+    return (name,) if name else ()
+
+
+def is_finished(pod: Pod) -> bool:
+    """Whether its containers have ended for good (``IsPodTerminal``)."""
+    return phase_of(pod) in ("Succeeded", "Failed")
+
+
+def is_active(pod: Pod) -> bool:
+    """Neither finished nor being deleted."""
+    return not is_finished(pod) and _deleted_at(pod) is None
+
+
+def is_terminating(pod: Pod) -> bool:
+    """Being deleted, and not finished yet."""
+    return not is_finished(pod) and _deleted_at(pod) is not None
+
+
+def _deleted_at(pod: Pod) -> datetime | None:
+    return pod.metadata.deletionTimestamp if pod.metadata else None
+
+
+def ready_condition(pod: Pod) -> PodCondition | None:
+    """The condition ``Ready``."""
+    for condition in (pod.status.conditions if pod.status else None) or ():
+        if condition.type == "Ready":
+            return condition
+    return None
+
+
+def is_ready(pod: Pod) -> bool:
+    """Whether the condition ``Ready`` is true."""
+    condition = ready_condition(pod)
+    return condition is not None and condition.status == "True"
+
+
+def ready_since(pod: Pod) -> datetime | None:
+    """When the Pod became ready; None when it is not, or does not tell."""
+    condition = ready_condition(pod)
+    return condition.lastTransitionTime if condition is not None and condition.status == "True" else None
+
+
+def is_available(pod: Pod, min_ready_seconds: int, *, now: datetime) -> bool:
+    """Ready, and for so long already."""
+    if not is_ready(pod):
+        return False
+    if not min_ready_seconds:
+        return True
+    since = ready_since(pod)
+    return since is not None and since + timedelta(seconds=min_ready_seconds) <= now
+
+
+def seconds_to_available(pods: Iterable[Pod], min_ready_seconds: int, *, now: datetime) -> float | None:
+    """When the next of the Pods that are ready becomes available; None when no ready one is still waiting."""
+    ready = [since for pod in pods if (since := ready_since(pod)) is not None]
+    waits = [(since - now).total_seconds() + min_ready_seconds for since in ready]
+    return min((wait for wait in waits if wait > 0), default=None)
+
+
+def deletion_cost(pod: Pod) -> int:
+    """What the Pod's annotation says; 0 where it says nothing that is a number of 32 bits.
+
+    As Go's ``ParseInt``, with upstream's rule that there is no leading plus or zero.
+    """
+    text = ((pod.metadata.annotations if pod.metadata else None) or {}).get(DELETION_COST, "")
+    digits = text.removeprefix("-")
+    if not (digits.isascii() and digits.isdigit()) or (digits[0] == "0" and text != "0"):
+        return 0
+    cost = int(text)
+    return cost if -_COST_MAX <= cost < _COST_MAX else 0
+
+
+def most_restarts(pod: Pod) -> tuple[int, int]:
+    """The most restarts of any container, and of any sidecar (an init container that is always restarted)."""
+    if pod.status is None:
+        return 0, 0
+    init = (pod.spec.initContainers if pod.spec else None) or ()
+    sidecars = {container.name for container in init if container.restartPolicy == "Always"}
+    regular = max((status.restartCount for status in pod.status.containerStatuses or ()), default=0)
+    sidecar = max(
+        (status.restartCount for status in pod.status.initContainerStatuses or () if status.name in sidecars), default=0
+    )
+    return regular, sidecar
+
+
+def pod_from_template(template: PodTemplateSpec, *, owner_name: str, namespace: str, controller: Owner | None) -> Pod:
+    """A Pod that is not created yet; its name is generated from ``owner_name``. What is inside is shared, not copied."""
+    prefix = f"{owner_name}-"
+    if check_dns1123_subdomain(prefix[:-2] + "a" if len(prefix) > 1 else prefix):
+        prefix = owner_name  # the name with its dash cannot begin a Pod's name; the server says why the Pod cannot be
+    of_template = template.metadata or ObjectMeta()
+    metadata = ObjectMeta(
+        generateName=prefix,
+        namespace=namespace,
+        labels=of_template.labels,
+        annotations=of_template.annotations,
+        finalizers=of_template.finalizers,
+        ownerReferences=[_typed(controller)] if controller else None,
+    )
+    return Pod(apiVersion="v1", kind="Pod", metadata=metadata, spec=template.spec)
+
+
+def _typed(owner: Owner) -> Any:
+    return OwnerReference(**owner.tree())

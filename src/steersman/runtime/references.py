@@ -1,0 +1,156 @@
+"""Claiming dependents: adopting orphans that match, releasing those that match no more."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from steersman.apimachinery.errors import is_invalid, is_not_found
+from steersman.apimachinery.gotext import quote
+from steersman.client import PatchType, resource_type
+from steersman.client.objects import key_of, metadata_field, name_of, namespace_of, resource_version_of, uid_of
+from steersman.runtime.claims import Claim, decide_claim
+from steersman.runtime.owners import controller_reference, owners_of, without_owner
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from steersman.client import Client, ResourceType
+    from steersman.client.client import What
+
+T = TypeVar("T")
+
+_log = logging.getLogger(__name__)
+
+
+class CannotAdopt(Exception):  # noqa: N818 — reads as what it is
+    """The controller turned out to be gone, or on its way, when it was looked at afresh."""
+
+
+class ReferenceManager(Generic[T]):
+    """Claims dependents of one resource for one controller object; made anew for each reconcile.
+
+    Before the first adoption the controller is read from the server, not from a cache: one that is being deleted, or
+    was made anew under the same name, must not adopt (kubernetes/kubernetes#42639).
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        controller: Any,
+        *,
+        controller_resource: What[Any],
+        dependents: What[T],
+        finalizers: Sequence[str] = (),
+    ) -> None:
+        """``finalizers`` are put on what is adopted."""
+        self._client = client
+        self._controller = controller
+        self._controller_resource = resource_type(controller_resource)
+        self._dependents = resource_type(dependents)
+        self._finalizers = list(finalizers)
+        self._may_adopt = False
+
+    async def claim(self, objects: Iterable[T], matches: Callable[[T], bool]) -> list[T]:
+        """Those that are the controller's, after adopting and releasing.
+
+        All are tried; then what went wrong is raised together (``ExceptionGroup``).
+        """
+        claimed: list[T] = []
+        failures: list[Exception] = []
+        for obj in objects:
+            try:
+                if await self._claim_one(obj, matches=matches(obj)):
+                    claimed.append(obj)
+            except Exception as error:  # noqa: BLE001 — raised below, with the others
+                failures.append(error)
+        if failures:
+            raise ExceptionGroup(f"claiming dependents of {key_of(self._controller)}", failures)
+        return claimed
+
+    async def _claim_one(self, obj: T, *, matches: bool) -> bool:
+        claim = decide_claim(obj, self._controller, matches=matches)
+        if claim is Claim.ADOPT:
+            return await self.adopt(obj)
+        if claim is Claim.RELEASE:
+            await self.release(obj)
+        return claim is Claim.KEEP
+
+    async def adopt(self, obj: T) -> bool:
+        """Make ``obj`` the controller's; False when it is gone. Raises CannotAdopt, ApiError."""
+        await self._look_afresh()
+        reference = controller_reference(
+            self._controller,
+            api_version=self._controller_resource.info.api_version,
+            kind=self._controller_resource.info.kind,
+        )
+        if _knows_strategic(self._dependents):
+            references = [reference.tree()]
+        else:
+            references = [owner.tree() for owner in [*owners_of(obj), reference]]
+        finalizers = self._added_finalizers(obj)
+        return await self._patch(obj, references, finalizers)
+
+    async def release(self, obj: T) -> None:
+        """Let ``obj`` go. That it is gone, or was released by someone else, is as good."""
+        _log.debug("releasing %s from %s", key_of(obj), key_of(self._controller))
+        uid = uid_of(self._controller)
+        references: list[dict[str, Any]]
+        if _knows_strategic(self._dependents):
+            references = [{"$patch": "delete", "uid": uid}]
+        else:
+            references = [owner.tree() for owner in without_owner(owners_of(obj), uid)]
+        try:
+            await self._patch(obj, references, None)
+        except Exception as error:
+            if not is_invalid(error):  # 422: another object has that name now, and its UID does not fit
+                raise
+
+    def _added_finalizers(self, obj: T) -> list[str] | None:
+        present = metadata_field(obj, "finalizers") or []
+        missing = [name for name in self._finalizers if name not in present]
+        if not missing:
+            return None
+        return missing if _knows_strategic(self._dependents) else [*present, *missing]
+
+    async def _patch(self, obj: T, references: list[dict[str, Any]], finalizers: list[str] | None) -> bool:
+        """The UID in a patch is a precondition: the server refuses it for another object of that name."""
+        metadata: dict[str, Any] = {"uid": uid_of(obj), "ownerReferences": references}
+        if finalizers is not None:
+            metadata["finalizers"] = finalizers
+        strategic = _knows_strategic(self._dependents)
+        if not strategic:
+            metadata["resourceVersion"] = resource_version_of(obj)  # a merge patch replaces the whole list
+        try:
+            await self._client.patch(
+                self._dependents,
+                name_of(obj),
+                {"metadata": metadata},
+                patch_type=PatchType.STRATEGIC if strategic else PatchType.MERGE,
+                namespace=namespace_of(obj) or None,
+            )
+        except Exception as error:
+            if is_not_found(error):
+                return False
+            raise
+        return True
+
+    async def _look_afresh(self) -> None:
+        if self._may_adopt:
+            return
+        controller, resource = self._controller, self._controller_resource
+        kind, key = resource.info.kind, key_of(controller)
+        fresh = await self._client.get(resource, name_of(controller), namespace=namespace_of(controller) or None)
+        if uid_of(fresh) != uid_of(controller):
+            raise CannotAdopt(
+                f"original {kind} {quote(key)} is gone: got uid {uid_of(fresh)}, wanted {uid_of(controller)}"
+            )
+        deleted_at = metadata_field(fresh, "deletionTimestamp")
+        if deleted_at is not None:
+            raise CannotAdopt(f"{kind} {quote(key)} has just been deleted at {deleted_at}")
+        self._may_adopt = True
+
+
+def _knows_strategic(resource: ResourceType[Any]) -> bool:
+    """Whether the server can merge lists of this resource by key; for custom resources it cannot."""
+    return bool(resource.info.definition)

@@ -1,0 +1,105 @@
+"""ControllerRevisions: earlier templates of a controller, by number and by a hash in their names. Pure rules.
+
+As ``pkg/controller/history``: what two revisions hold decides whether they are the same; the one with the highest number
+is the newest; going back to an earlier template raises the number of the revision that has it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+from lightkube.models.apps_v1 import ControllerRevision
+from lightkube.models.meta_v1 import ObjectMeta, OwnerReference
+
+from steersman.apimachinery.gotext import to_json
+from steersman.client.objects import annotations_of, labels_of, name_of, namespace_of
+from steersman.runtime.hashing import fnv1_32, safe_encoded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from lightkube.models.core_v1 import PodTemplateSpec
+
+    from steersman.runtime.owners import Owner
+
+#: Of the owner's name in a revision's name, so that the hash has room.
+_OWNER_NAME_MAX: Final = 223
+
+
+def template_data(template: PodTemplateSpec) -> dict[str, Any]:
+    """What a revision holds: a patch that puts the template into the owner."""
+    return {"spec": {"template": {**msgspec.to_builtins(template), "$patch": "replace"}}}
+
+
+def template_of(revision: ControllerRevision) -> PodTemplateSpec:
+    """The template that a revision holds. Raises ``msgspec.ValidationError`` for one that somebody else wrote."""
+    from lightkube.models.core_v1 import PodTemplateSpec  # noqa: PLC0415 — of the few who roll back
+
+    data: Any = revision.data or {}
+    return msgspec.convert(data["spec"]["template"], PodTemplateSpec)
+
+
+def data_hash(data: Any, collisions: int) -> str:
+    """The hash of what a revision holds; with each collision that was met it is another (``HashControllerRevision``)."""
+    in_order_of_keys = msgspec.json.decode(msgspec.json.encode(data, order="deterministic"))
+    return safe_encoded(str(fnv1_32(f"{to_json(in_order_of_keys)}{collisions}".encode())))
+
+
+def in_order(revisions: Iterable[ControllerRevision]) -> list[ControllerRevision]:
+    """By number, of equal ones the older first."""
+    return sorted(revisions, key=_standing)
+
+
+def _standing(revision: ControllerRevision) -> tuple[int, float, str]:
+    created = revision.metadata.creationTimestamp if revision.metadata else None
+    return revision.revision, created.timestamp() if created else 0.0, name_of(revision)
+
+
+@dataclass(frozen=True, slots=True)
+class Present:
+    """Which revision is the owner's present template."""
+
+    #: None: there is none yet.
+    revision: ControllerRevision | None
+    #: The number that it should have.
+    number: int
+    #: Others that hold the same.
+    duplicates: tuple[ControllerRevision, ...] = ()
+
+
+def find_present(revisions: Sequence[ControllerRevision], data: Any) -> Present:
+    """Of several that hold the present template the newest counts; it is to have a higher number than all others."""
+    same = in_order(revision for revision in revisions if revision.data == data)
+    others = [revision.revision for revision in revisions if revision.data != data]
+    number = max(others, default=0) + 1
+    if not same:
+        return Present(None, number)
+    return Present(same[-1], max(number, same[-1].revision), tuple(same[:-1]))
+
+
+def new_revision(
+    owner: Any, template: PodTemplateSpec, *, controller: Owner, number: int, made: str, hash_label: str
+) -> ControllerRevision:
+    """A revision to create, with the template's labels and the owner's annotations. ``made``: the hash that names it."""
+    metadata = ObjectMeta(
+        name=f"{name_of(owner)[:_OWNER_NAME_MAX]}-{made}",
+        namespace=namespace_of(owner),
+        labels=labels_of(template) | {hash_label: made},
+        annotations=annotations_of(owner) or None,
+        ownerReferences=[OwnerReference(**controller.tree())],
+    )
+    return ControllerRevision(
+        apiVersion="apps/v1",
+        kind="ControllerRevision",
+        metadata=metadata,
+        data=template_data(template),
+        revision=number,
+    )  # fmt: skip
+
+
+def superfluous(revisions: Iterable[ControllerRevision], *, keep: int) -> list[ControllerRevision]:
+    """Of revisions that nothing uses those to delete, the oldest first, so that ``keep`` stay."""
+    ordered = in_order(revisions)
+    return ordered[: max(0, len(ordered) - keep)]

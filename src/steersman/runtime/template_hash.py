@@ -1,0 +1,21 @@
+"""The hash of a Pod template, which tells Pods of one template from those of another (``controller.ComputeHash``)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from steersman.runtime.go_dump import dump
+from steersman.runtime.hashing import fnv1a_32, safe_encoded
+
+if TYPE_CHECKING:
+    from lightkube.models.core_v1 import PodTemplateSpec
+
+
+def template_hash(template: PodTemplateSpec, collisions: int | None) -> str:
+    """The hash; with each collision that was met it is another."""
+    data = dump("v1.PodTemplateSpec", msgspec.to_builtins(template)).encode()
+    if collisions is not None:
+        data += collisions.to_bytes(8, "little", signed=True)
+    return safe_encoded(str(fnv1a_32(data)))

@@ -1,0 +1,138 @@
+"""Workers on one queue: take a key, reconcile it, and see to what follows."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from steersman.apimachinery.errors import StatusError, is_conflict
+from steersman.asynckit.endings import is_ending
+from steersman.asynckit.timeouts import Timeout
+from steersman.client.errors import ClientError
+from steersman.client.workqueue import ShutDown
+from steersman.runtime.result import Outcome, outcome_of
+
+if TYPE_CHECKING:
+    import logging
+    from collections.abc import Awaitable, Callable, Hashable, Iterator
+
+    from steersman.asynckit.clock import Clock
+    from steersman.client.workqueue import WorkQueue
+    from steersman.runtime.metrics import ReconcileMetrics
+    from steersman.runtime.result import Result
+
+K = TypeVar("K", bound="Hashable")
+
+
+@dataclass(frozen=True, slots=True)
+class WorkPolicy:
+    """How workers go about it."""
+
+    workers: int = 1
+    #: A reconcile that takes longer is cancelled and counts as failed; None: no bound.
+    timeout_seconds: float | None = None
+    #: Failures in a row after which a key is left until it is added again; None: it is tried for ever.
+    retries_max: int | None = None
+
+
+class Workers(Generic[K]):
+    """Takes keys from a queue until it is shut down. No failure of a reconcile ends a worker."""
+
+    def __init__(
+        self,
+        queue: WorkQueue[K],
+        reconcile: Callable[[K], Awaitable[Result | None]],
+        *,
+        policy: WorkPolicy,
+        clock: Clock,
+        metrics: ReconcileMetrics,
+        log: logging.Logger,
+    ) -> None:
+        self.queue = queue
+        self._reconcile = reconcile
+        self._policy = policy
+        self._clock = clock
+        self._metrics = metrics
+        self._log = log
+        self._stopping = False
+
+    async def run(self) -> None:
+        """Work until ``stop`` (running reconciles are finished) or cancellation (they are cancelled)."""
+        self._metrics.workers.set(self._policy.workers)
+        try:
+            async with asyncio.TaskGroup() as group:
+                for number in range(self._policy.workers):
+                    group.create_task(self._work(), name=f"{self.queue.name}: worker {number}")
+        finally:
+            self.queue.shut_down()
+
+    def stop(self) -> None:
+        """Begin no other reconcile. Idempotent."""
+        self._stopping = True
+        self.queue.shut_down()
+
+    async def _work(self) -> None:
+        while True:
+            try:
+                key = await self.queue.get()
+            except ShutDown:
+                return
+            try:
+                if not self._stopping:
+                    with self._metrics.active.track_inprogress():
+                        await self._process(key)
+            finally:
+                self.queue.done(key)
+
+    async def _process(self, key: K) -> None:
+        started = self._clock.monotonic()
+        result: Result | None = None
+        failure: Exception | None = None
+        try:
+            async with Timeout(self._policy.timeout_seconds, clock=self._clock):
+                result = await self._reconcile(key)
+        except asyncio.CancelledError as error:
+            if is_ending():
+                raise
+            failure = RuntimeError("what the reconcile waited for was cancelled")
+            failure.__cause__ = error
+        except Exception as error:  # noqa: BLE001 — whatever it is: logged, counted and tried again
+            failure = error
+        outcome = outcome_of(
+            result, failure, failures=self.queue.num_requeues(key), retries_max=self._policy.retries_max
+        )
+        self._metrics.done(outcome, self._clock.monotonic() - started)
+        if failure is not None:
+            self._report(key, failure, outcome)
+        self._follow(key, outcome, result)
+
+    def _follow(self, key: K, outcome: Outcome, result: Result | None) -> None:
+        """What an outcome means for the key; it is still this worker's, so nothing starts at once."""
+        if outcome in (Outcome.ERROR, Outcome.REQUEUE):
+            self.queue.add_rate_limited(key)
+            return
+        self.queue.forget(key)
+        if outcome is Outcome.REQUEUE_AFTER and result is not None and result.requeue_after_seconds is not None:
+            self.queue.add_after(key, result.requeue_after_seconds)
+
+    def _report(self, key: K, error: Exception, outcome: Outcome) -> None:
+        """Lost races are everyday; what the server or the network says needs no traceback; anything else is a bug."""
+        follows = "will not be tried again" if outcome is Outcome.TERMINAL else "will be tried again"
+        causes = list(_causes(error))
+        told = "; ".join(dict.fromkeys(str(cause) for cause in causes))
+        if all(is_conflict(cause) for cause in causes):
+            self._log.info("%s: reconciling %s %s: %s", self.queue.name, key, follows, told)
+        elif all(isinstance(cause, StatusError | ClientError) for cause in causes):
+            self._log.warning("%s: reconciling %s %s: %s", self.queue.name, key, follows, told)
+        else:
+            self._log.error("%s: reconciling %s failed, %s", self.queue.name, key, follows, exc_info=error)
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """The error, or what a group of them is made of."""
+    if isinstance(error, BaseExceptionGroup):
+        for one in error.exceptions:
+            yield from _causes(one)
+    else:
+        yield error

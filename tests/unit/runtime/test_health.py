@@ -1,0 +1,37 @@
+import pytest
+
+from steersman.runtime.health import Health, Unhealthy
+
+
+def failing():
+    raise Unhealthy("the disk is on fire")
+
+
+@pytest.fixture
+def health():
+    return Health("readyz")
+
+
+async def test_all_well_is_ok(health):
+    assert await health.page({}) == (200, b"ok", "text/plain; charset=utf-8")
+
+
+async def test_verbose_lists_every_check(health):
+    health.add("disk", lambda: None)
+    page = await health.page({"verbose": ""})
+    assert page.body == b"[+]ping ok\n[+]disk ok\nreadyz check passed\n"
+
+
+async def test_a_failed_check_is_named_and_its_reason_only_logged(health, caplog):
+    caplog.set_level("INFO")
+    health.add("disk", failing)
+    page = await health.page({})
+    assert page.status == 500
+    assert page.body == b"[+]ping ok\n[-]disk failed: reason withheld\nreadyz check failed\n"
+    assert "the disk is on fire" in caplog.text
+
+
+async def test_a_check_can_be_left_out(health):
+    health.add("disk", failing)
+    page = await health.page({"verbose": "", "exclude": "disk"})
+    assert (page.status, b"[+]disk excluded: ok" in page.body) == (200, True)

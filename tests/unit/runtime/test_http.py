@@ -1,0 +1,96 @@
+import asyncio
+
+import pytest
+
+from steersman.asynckit.clock import FakeClock
+from steersman.runtime import http
+from steersman.runtime.http import HttpServer, Page
+
+
+async def ask(port, request):
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(request)
+    answer = await reader.read()
+    writer.close()
+    await writer.wait_closed()
+    return answer
+
+
+@pytest.fixture
+def clock():
+    return FakeClock()
+
+
+@pytest.fixture
+async def server(clock):
+    async with HttpServer(host="127.0.0.1", port=0, clock=clock) as running:
+
+        async def hello(query):
+            return Page(200, f"hello {query.get('name', 'nobody')}".encode())
+
+        async def broken(query):
+            raise RuntimeError("page is broken")
+
+        running.add("/hello", hello)
+        running.add("/broken", broken)
+        yield running
+
+
+async def test_a_page_gets_the_query(server):
+    answer = await ask(server.port, b"GET /hello?name=you HTTP/1.1\r\nhost: x\r\n\r\n")
+    assert answer.startswith(b"HTTP/1.1 200 OK\r\ncontent-type: text/plain; charset=utf-8\r\ncontent-length: 9\r\n")
+    assert answer.endswith(b"connection: close\r\n\r\nhello you")
+
+
+@pytest.mark.parametrize(
+    ("request_line", "status"),
+    [
+        (b"GET /missing HTTP/1.1", b"404 Not Found"),
+        (b"POST /hello HTTP/1.1", b"405 Method Not Allowed"),
+        (b"nonsense", b"400 Bad Request"),
+        (b"GET /broken HTTP/1.1", b"500 Internal Server Error"),
+    ],
+)
+async def test_what_cannot_be_served_is_said(server, request_line, status):
+    answer = await ask(server.port, request_line + b"\r\n\r\n")
+    assert answer.split(b"\r\n")[0] == b"HTTP/1.1 " + status
+
+
+async def test_head_has_no_body(server):
+    answer = await ask(server.port, b"HEAD /hello HTTP/1.1\r\n\r\n")
+    assert b"content-length: 12\r\n" in answer
+    assert answer.endswith(b"\r\n\r\n")
+
+
+async def test_a_head_that_is_too_long_is_not_heard(server):
+    assert await ask(server.port, b"GET /hello HTTP/1.1\r\nx: " + b"y" * 9000 + b"\r\n\r\n") == b""
+
+
+async def test_who_says_nothing_is_hung_up_on(server, clock):
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+    writer.write(b"GET /hel")
+    closed = asyncio.create_task(reader.read())
+    while not clock.waiting:
+        await clock.advance(0)
+    await clock.advance(10)
+    assert await closed == b""
+    writer.close()
+
+
+async def test_there_is_a_bound_on_connections(server, clock, monkeypatch):
+    monkeypatch.setattr(http, "CONNECTIONS_MAX", 1)
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+    while not clock.waiting:
+        await clock.advance(0)
+    assert await ask(server.port, b"") == b""
+    writer.close()
+    assert await reader.read() == b""
+
+
+async def test_leaving_hangs_up_on_open_connections(clock):
+    async with HttpServer(host="127.0.0.1", port=0, clock=clock) as server:
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+        while not clock.waiting:
+            await clock.advance(0)
+    assert await reader.read() == b""
+    writer.close()

@@ -1,0 +1,18 @@
+from steersman.runtime.metrics import RuntimeMetrics
+from steersman.runtime.result import Outcome
+
+
+def test_a_controllers_reconciles_are_counted_by_result():
+    metrics = RuntimeMetrics()
+    one = metrics.controller("one")
+    for outcome in (Outcome.SUCCESS, Outcome.ERROR, Outcome.TERMINAL):
+        one.done(outcome, 0.5)
+    value = metrics.registry.get_sample_value
+    assert value("controller_runtime_reconcile_total", {"controller": "one", "result": "success"}) == 1
+    assert value("controller_runtime_reconcile_errors_total", {"controller": "one"}) == 2
+    assert value("controller_runtime_terminal_reconcile_errors_total", {"controller": "one"}) == 1
+    assert value("controller_runtime_reconcile_time_seconds_sum", {"controller": "one"}) == 1.5
+
+
+def test_two_managers_do_not_share_a_registry():
+    assert RuntimeMetrics().registry is not RuntimeMetrics().registry

@@ -1,0 +1,81 @@
+import asyncio
+import logging
+
+import pytest
+
+from steersman.asynckit.clock import FakeClock
+from steersman.asynckit.timeouts import wait_for
+from steersman.runtime.own_writes import OwnWrites
+
+
+class ScriptedInformer:
+    """Sees what it is told to see."""
+
+    name = "pods"
+
+    def __init__(self, clock):
+        self.clock, self.asked, self.event = clock, [], asyncio.Event()
+
+    async def has_seen(self, written, *, timeout_seconds):
+        self.asked.append(written)
+        await wait_for(self.event.wait(), timeout_seconds, clock=self.clock)
+
+
+@pytest.fixture
+def clock():
+    return FakeClock()
+
+
+@pytest.fixture
+def writes():
+    return OwnWrites(logging.getLogger("test"))
+
+
+async def test_a_key_waits_until_its_last_write_is_seen(clock, writes):
+    informer = ScriptedInformer(clock)
+    writes.note("a", informer, "1")
+    writes.note("a", informer, "2")
+    waiting = asyncio.create_task(writes.await_seen("a"))
+    await clock.advance(5)
+    assert not waiting.done()
+    informer.event.set()
+    await waiting
+    assert informer.asked == ["2"]
+
+
+async def test_of_several_writes_the_newest_is_waited_for(clock, writes):
+    informer = ScriptedInformer(clock)
+    informer.event.set()
+    for version in ("9", "11", "10"):
+        writes.note("a", informer, {"metadata": {"resourceVersion": version}})
+    await writes.await_seen("a")
+    assert informer.asked == [{"metadata": {"resourceVersion": "11"}}]
+
+
+async def test_versions_that_cannot_be_compared_replace_each_other(clock, writes):
+    informer = ScriptedInformer(clock)
+    informer.event.set()
+    writes.note("a", informer, "x")
+    writes.note("a", informer, "y")
+    await writes.await_seen("a")
+    assert informer.asked == ["y"]
+
+
+async def test_another_key_does_not_wait(clock, writes):
+    writes.note("a", ScriptedInformer(clock), "1")
+    await writes.await_seen("b")
+
+
+async def test_the_wait_is_bounded(clock, writes, caplog):
+    writes.note("a", ScriptedInformer(clock), "1")
+    waiting = asyncio.create_task(writes.await_seen("a"))
+    await clock.advance(10)
+    await waiting
+    assert "the cache of pods is behind the last write for a" in caplog.text
+    await writes.await_seen("a")
+
+
+async def test_what_is_gone_is_not_waited_for(clock, writes):
+    writes.note("a", ScriptedInformer(clock), "1")
+    writes.forget("a")
+    await writes.await_seen("a")

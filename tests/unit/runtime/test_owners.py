@@ -1,0 +1,65 @@
+import pytest
+from lightkube.models.core_v1 import Pod
+from lightkube.models.meta_v1 import ObjectMeta, OwnerReference
+
+from steersman.runtime.owners import (
+    Owner,
+    controller_of,
+    controller_reference,
+    is_controlled_by,
+    owners_of,
+    without_owner,
+)
+
+JOB = {
+    "apiVersion": "batch/v1",
+    "kind": "Job",
+    "name": "j",
+    "uid": "u1",
+    "controller": True,
+    "blockOwnerDeletion": True,
+}
+NODE = {"apiVersion": "v1", "kind": "Node", "name": "n", "uid": "u2"}
+
+
+def typed(*references):
+    return Pod(metadata=ObjectMeta(name="a", ownerReferences=[OwnerReference(**r) for r in references]))
+
+
+def tree(*references):
+    return {"metadata": {"name": "a", "ownerReferences": list(references)}}
+
+
+@pytest.fixture(params=[typed, tree])
+def make(request):
+    return request.param
+
+
+def test_all_owners_are_read(make):
+    owners = owners_of(make(NODE, JOB))
+    assert [owner.tree() for owner in owners] == [NODE, JOB]
+    assert [owner.group for owner in owners] == ["", "batch"]
+
+
+def test_the_controller_is_the_one_that_says_so(make):
+    assert controller_of(make(NODE, JOB)) == Owner(
+        "batch/v1", "Job", "j", "u1", controller=True, block_owner_deletion=True
+    )
+    assert controller_of(make(NODE)) is None
+    assert controller_of(make()) is None
+
+
+def test_a_controller_is_known_by_its_uid(make):
+    assert is_controlled_by(make(NODE, JOB), {"metadata": {"uid": "u1"}})
+    assert not is_controlled_by(make(NODE, JOB), {"metadata": {"uid": "u2"}})
+
+
+def test_a_controllers_reference_blocks_its_deletion():
+    job = {"metadata": {"name": "j", "uid": "u1"}}
+    reference = controller_reference(job, api_version="batch/v1", kind="Job")
+    assert reference.tree() == JOB
+    assert reference.typed() == OwnerReference(**JOB)
+
+
+def test_an_owner_is_left_out_by_its_uid(make):
+    assert [owner.uid for owner in without_owner(owners_of(make(NODE, JOB)), "u1")] == ["u2"]

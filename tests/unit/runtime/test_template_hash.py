@@ -1,0 +1,15 @@
+"""The hash of a Pod template."""
+
+from __future__ import annotations
+
+import msgspec
+from lightkube.models.core_v1 import PodTemplateSpec
+
+from steersman.runtime.template_hash import template_hash
+
+
+def test_templates_and_collisions_have_hashes_of_their_own():
+    one, other = (
+        msgspec.convert({"metadata": {"labels": {"v": v}}, "spec": {"containers": []}}, PodTemplateSpec) for v in "12"
+    )
+    assert len({template_hash(one, None), template_hash(other, None), template_hash(one, 1)}) == 3

@@ -1,0 +1,158 @@
+import asyncio
+import logging
+
+import pytest
+
+from steersman.asynckit.clock import FakeClock
+from steersman.client.errors import Conflict, RequestFailed
+from steersman.client.workqueue import ItemExponentialBackoff, WorkQueue
+from steersman.runtime.metrics import RuntimeMetrics
+from steersman.runtime.workers import Workers, WorkPolicy
+
+
+@pytest.fixture
+def clock():
+    return FakeClock()
+
+
+@pytest.fixture
+def queue(clock):
+    return WorkQueue("test", clock=clock, rate_limiter=ItemExponentialBackoff(base_delay_seconds=1))
+
+
+@pytest.fixture
+async def work(queue, clock):
+    """Starts workers on a reconcile."""
+    tasks = []
+
+    def start(reconcile, **policy):
+        workers = Workers(
+            queue,
+            reconcile,
+            policy=WorkPolicy(**policy),
+            clock=clock,
+            metrics=RuntimeMetrics().controller("test"),
+            log=logging.getLogger("test"),
+        )
+        tasks.append(asyncio.create_task(workers.run()))
+        return workers
+
+    yield start
+    for task in tasks:
+        task.cancel()
+    await clock.advance(0)
+
+
+async def test_so_many_keys_are_worked_on_at_once_and_no_key_twice(queue, clock, work):
+    running, most = set(), []
+
+    async def reconcile(key):
+        assert key not in running
+        running.add(key)
+        most.append(len(running))
+        await clock.sleep(1)
+        running.remove(key)
+
+    work(reconcile, workers=3)
+    for key in range(10):
+        queue.add(key)
+    await clock.advance(0.5)
+    for key in range(3):
+        queue.add(key)
+    await clock.advance(100)
+    assert max(most) == 3
+    assert len(most) == 10 + 3
+
+
+async def test_a_failure_takes_no_worker_along(queue, clock, work):
+    done = []
+
+    async def reconcile(key):
+        if key == "bad":
+            raise RuntimeError("broken")
+        done.append(key)
+
+    work(reconcile)
+    for key in ("bad", "good"):
+        queue.add(key)
+    await clock.advance(0)
+    assert done == ["good"]
+    assert queue.num_requeues("bad") == 1
+
+
+async def test_a_cancelled_wait_within_a_reconcile_is_a_failure_and_no_end(queue, clock, work, caplog):
+    done = []
+
+    async def reconcile(key):
+        if not done:
+            done.append(key)
+            never = asyncio.get_running_loop().create_future()
+            never.cancel()
+            await never
+        done.append(key)
+
+    work(reconcile)
+    queue.add("a")
+    await clock.advance(2)
+    assert done == ["a", "a"]
+    assert "what the reconcile waited for was cancelled" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("errors", "level", "text"),
+    [
+        ([Conflict({"code": 409, "reason": "Conflict", "message": "lost"})], "INFO", "a will be tried again: lost"),
+        (
+            [Conflict({"code": 409, "reason": "Conflict", "message": "lost"}), RequestFailed("away")],
+            "WARNING",
+            "a will be tried again: lost; away",
+        ),
+        ([RequestFailed("away"), RequestFailed("away")], "WARNING", "a will be tried again: away"),
+        ([RequestFailed("away"), RuntimeError("bug")], "ERROR", "a failed, will be tried again"),
+    ],
+)
+async def test_several_errors_are_told_as_the_worst_of_them(queue, clock, work, caplog, errors, level, text):
+    caplog.set_level("INFO")
+
+    async def reconcile(key):
+        raise ExceptionGroup("outer", [ExceptionGroup("inner", errors)])
+
+    work(reconcile)
+    queue.add("a")
+    await clock.advance(0)
+    assert [(record.levelname, record.getMessage()) for record in caplog.records] == [
+        (level, f"test: reconciling {text}")
+    ]
+
+
+async def test_a_key_changed_while_it_failed_is_tried_at_once_and_again_later(queue, clock, work):
+    at = []
+
+    async def reconcile(key):
+        at.append(clock.monotonic())
+        if len(at) == 1:
+            queue.add(key)
+            raise RuntimeError("broken")
+
+    work(reconcile)
+    queue.add("a")
+    await clock.advance(10)
+    assert at == [0, 0, 1]
+
+
+async def test_stopped_workers_leave_what_waits(queue, clock, work):
+    done = []
+
+    async def reconcile(key):
+        await clock.sleep(1)
+        done.append(key)
+
+    workers = work(reconcile)
+    for key in "ab":
+        queue.add(key)
+    await clock.advance(0.5)
+    workers.stop()
+    workers.stop()
+    await clock.advance(10)
+    assert done == ["a"]
+    assert len(queue) == 0
