@@ -1,21 +1,24 @@
 """The server's own view of an HTTP exchange: ``Request``, ``Response``, ``Handler``. ASGI ends in ``server.app``.
 
-A handler takes a ``Request`` and returns a ``Response``; a filter takes the next handler and returns a handler. Streams
+A handler takes a ``Request`` and returns a ``Response``; a filter takes the next handler and returns a handler. Filters
+that have nothing to do when the answer comes back are plain functions that return what the next one returns: that saves
+every request a coroutine. Streams
 are async iterators of byte pieces: the server awaits each piece's sending before it asks for the next, so a slow reader
 holds back its own stream and nothing else.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qs
 
 from steersman.apimachinery.errors import bad_request, request_entity_too_large
 
 if TYPE_CHECKING:
+    from asyncio import StreamReader, StreamWriter
     from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 
-    from steersman.apiserver.request import RequestInfo, UserInfo
+    from steersman.apiserver.request import Annotations, RequestInfo, UserInfo
 
     Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 
@@ -28,10 +31,11 @@ class Request:
 
     __slots__ = (
         "_body",
-        "_first",
         "_query",
         "_receive",
+        "annotations",
         "audit_id",
+        "first_headers",
         "headers",
         "info",
         "method",
@@ -56,17 +60,13 @@ class Request:
         #: Names in lower case; of repeated headers all, in order.
         self.headers: list[tuple[bytes, bytes]] = scope["headers"]
         self.warnings: list[str] = []
+        #: What the audit log will say beside the facts; None when it does not care for this request.
+        self.annotations: Annotations | None = None
         self._receive = receive
         self._query: dict[str, list[str]] | None = None
         self._body: bytes | None = None
-        self._first: dict[bytes, bytes] | None = None
-
-    @property
-    def first_headers(self) -> dict[bytes, bytes]:
-        """Each header's first value, by name: made once, as several filters look for theirs."""
-        if self._first is None:
-            self._first = dict(reversed(self.headers))
-        return self._first
+        #: Each header's first value, by name.
+        self.first_headers: dict[bytes, bytes] = dict(reversed(self.headers))
 
     def header(self, name: bytes) -> str:
         """The first header of that (lower-case) name, or an empty text."""
@@ -129,10 +129,19 @@ class Request:
             pass
 
 
+class Tunnel(NamedTuple):
+    """The other end of a connection that is no HTTP any more: bytes go both ways until one side closes."""
+
+    reader: StreamReader
+    writer: StreamWriter
+    #: What was read of it already.
+    rest: bytes = b""
+
+
 class Response:
     """What to answer: a whole body, or a stream of pieces."""
 
-    __slots__ = ("body", "code", "headers", "on_end", "stream")
+    __slots__ = ("body", "code", "headers", "on_end", "stream", "tunnel")
 
     def __init__(
         self,
@@ -148,6 +157,8 @@ class Response:
         self.stream = stream
         #: Called once when the stream is over, however it ended.
         self.on_end: Callable[[], None] | None = None
+        #: Of an answer 101: whom the connection belongs to from now on.
+        self.tunnel: Tunnel | None = None
         #: Without a content type (empty) there is no such header.
         self.headers: list[tuple[bytes, bytes]] = [(b"content-type", content_type)] if content_type else []
         if headers:

@@ -2,12 +2,47 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import logging
+from enum import IntEnum
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 if TYPE_CHECKING:
     from datetime import datetime
+
+_log: Final = logging.getLogger(__name__)
+
+
+class AuditLevel(IntEnum):
+    """How much of a request is recorded (``audit.Level`` upstream); each tells all that the ones before it tell."""
+
+    NONE = 0
+    METADATA = 1
+    REQUEST = 2
+    REQUEST_RESPONSE = 3
+
+
+class Annotations:
+    """What is noted of one request for the audit log, by whoever knows. Upstream's ``AuditContext`` annotations."""
+
+    __slots__ = ("impersonation_constraint", "level", "values")
+
+    def __init__(self) -> None:
+        #: The right by which the caller acts as another, when it is one of the constrained kinds.
+        self.impersonation_constraint = ""
+        #: What the policy says; before it has been asked everything is noted.
+        self.level = AuditLevel.REQUEST_RESPONSE
+        #: Key → text; keys look like ``authorization.k8s.io/reason``.
+        self.values: dict[str, str] = {}
+
+    def add(self, key: str, value: str, *, level: AuditLevel = AuditLevel.METADATA) -> None:
+        """Note something, if at least ``level`` is recorded. What has been noted stays: a second word is not heard."""
+        if self.level < level:
+            return
+        kept = self.values.setdefault(key, value)
+        if kept != value:
+            _log.warning("the audit annotation %s is %r already, not %r", key, kept, value)
 
 
 class UserInfo(msgspec.Struct, frozen=True):
@@ -59,6 +94,13 @@ class RequestContext(msgspec.Struct):
     warnings: list[str] = msgspec.field(default_factory=list)
     #: As messages name what the path asks for: ``pods``, ``deployments.apps``.
     group_resource: str = ""
+    #: Where ``annotate`` notes; None when nobody records the request.
+    annotations: Annotations | None = None
+
+    def annotate(self, key: str, value: str, *, level: AuditLevel = AuditLevel.METADATA) -> None:
+        """Note something for the audit log, if it records at least ``level`` of this request."""
+        if self.annotations is not None:
+            self.annotations.add(key, value, level=level)
 
     def warn(self, text: str) -> None:
         """Tell the client something that does not stop the request."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from steersman.apiserver.admission.certificates import (
     CertificateApproval,
     CertificateSigning,
     CertificateSubjectRestriction,
 )
+from steersman.apiserver.admission.claim_resize import PersistentVolumeClaimResize
+from steersman.apiserver.admission.default_ingress_class import DefaultIngressClass
 from steersman.apiserver.admission.default_storage_class import DefaultStorageClass
 from steersman.apiserver.admission.default_tolerations import DefaultTolerationSeconds
 from steersman.apiserver.admission.limit_ranger import LimitRanger
@@ -25,7 +27,7 @@ from steersman.apiserver.admission.taint_nodes import TaintNodesByCondition
 from steersman.apiserver.admission.topology_labels import PodTopologyLabels
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from steersman.apimachinery.names import Dice
     from steersman.apiserver.admission.interface import Plugin
@@ -34,8 +36,17 @@ if TYPE_CHECKING:
     from steersman.apiserver.registry.watch_cache import WatchCache
 
 
-def default_plugins(stored: Callable[[str], Kept], *, authorizer: Authorizer, dice: Dice) -> tuple[Plugin, ...]:
-    """New plugins; ``stored`` finds what is kept of a resource by name (``nodes``, ``storageclasses.storage.k8s.io``)."""
+def default_plugins(
+    stored: Callable[[str], Kept],
+    *,
+    authorizer: Authorizer,
+    dice: Dice,
+    configurations: Mapping[str, Any] | None = None,
+) -> tuple[Plugin, ...]:
+    """New plugins; ``stored`` finds what is kept of a resource by name (``nodes``, ``storageclasses.storage.k8s.io``).
+
+    ``configurations``: what plugins are told, by their names. Raises ValueError.
+    """
 
     def cache_of(group_resource: str) -> WatchCache:
         return stored(group_resource).cache
@@ -45,15 +56,21 @@ def default_plugins(stored: Callable[[str], Kept], *, authorizer: Authorizer, di
         LimitRanger(cache_of("limitranges")),
         ServiceAccount(cache_of("serviceaccounts"), dice=dice),
         TaintNodesByCondition(),
-        PodSecurity(namespaces=cache_of("namespaces"), pods=cache_of("pods")),
+        PodSecurity(
+            namespaces=cache_of("namespaces"),
+            pods=cache_of("pods"),
+            configuration=(configurations or {}).get("PodSecurity"),
+        ),
         Priority(cache_of("priorityclasses.scheduling.k8s.io")),
         DefaultTolerationSeconds(),
         DefaultStorageClass(cache_of("storageclasses.storage.k8s.io")),
         StorageObjectInUseProtection(),
+        PersistentVolumeClaimResize(cache_of("storageclasses.storage.k8s.io")),
         RuntimeClass(cache_of("runtimeclasses.node.k8s.io")),
         CertificateApproval(authorizer),
         CertificateSigning(authorizer),
         CertificateSubjectRestriction(),
+        DefaultIngressClass(cache_of("ingressclasses.networking.k8s.io")),
         PodTopologyLabels(cache_of("nodes")),
         NodeDeclaredFeatureValidator(cache_of("nodes")),
         PodResizeValidator(cache_of("nodes")),

@@ -96,10 +96,19 @@ class CertificateSubjectRestriction(Plugin):
 
 def organizations(request: str) -> list[str]:
     """The groups that a PEM request in base64 asks for. Raises ValueError."""
+    return _of_subject(request, "ORGANIZATION_NAME")
+
+
+def common_name(request: str) -> str:
+    """The user that a PEM request in base64 asks for, empty for none. Raises ValueError."""
+    return next(iter(_of_subject(request, "COMMON_NAME")), "")
+
+
+def _of_subject(request: str, part: str) -> list[str]:
     from cryptography import x509  # noqa: PLC0415 — most servers never see a signing request
 
     subject = x509.load_pem_x509_csr(base64.b64decode(request)).subject
-    return [str(each.value) for each in subject.get_attributes_for_oid(x509.NameOID.ORGANIZATION_NAME)]
+    return [str(each.value) for each in subject.get_attributes_for_oid(getattr(x509.NameOID, part))]
 
 
 def may_use_signer(authorizer: Authorizer, user: UserInfo, verb: str, signer: str) -> bool:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from steersman.apiserver.admission.interface import Operation, plugins_that
+from steersman.apiserver.admission.interface import Operation, Plugin, plugins_that
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
-    from steersman.apiserver.admission.interface import Attributes, Plugin
+    from steersman.apiserver.admission.interface import Attributes
     from steersman.apiserver.registry.served import ServedResource
 
-    Step = Callable[[Attributes], Awaitable[None]]
+    #: What a plugin does, and whether it has nothing to do now.
+    Step = tuple[Callable[[Attributes], Awaitable[None]], Callable[[], bool] | None]
 
 #: Upstream's order (``AllOrderedPlugins``): object defaults, then policies and webhooks, then what must have the last word.
 ORDER: Final = (
@@ -69,13 +70,15 @@ class Steps:
 
     async def mutate(self, attributes: Attributes) -> None:
         """Run the mutating plugins. Raises what they refuse with."""
-        for step in self.admit:
-            await step(attributes)
+        for step, idle in self.admit:
+            if idle is None or not idle():
+                await step(attributes)
 
     async def check(self, attributes: Attributes) -> None:
         """Run the validating plugins. Raises what they refuse with."""
-        for step in self.validate:
-            await step(attributes)
+        for step, idle in self.validate:
+            if idle is None or not idle():
+                await step(attributes)
 
 
 class AdmissionChain:
@@ -97,6 +100,11 @@ class AdmissionChain:
             return [plugin for plugin in plugins if plugin.handles(resource, subresource, operation)]
 
         return Steps(
-            tuple(plugin.admit for plugin in concerned(self._mutating)),
-            tuple(plugin.validate for plugin in concerned(self._validating)),
+            tuple((plugin.admit, _idle(plugin)) for plugin in concerned(self._mutating)),
+            tuple((plugin.validate, _idle(plugin)) for plugin in concerned(self._validating)),
         )
+
+
+def _idle(plugin: Plugin) -> Callable[[], bool] | None:
+    """None for a plugin that always has something to do."""
+    return None if type(plugin).idle is Plugin.idle else plugin.idle

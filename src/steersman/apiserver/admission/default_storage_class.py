@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from steersman.apiserver.admission.defaulting import Candidate, newest_default
 from steersman.apiserver.admission.interface import Attributes, Operation, Plugin
 from steersman.apiserver.admission.lookups import Lookup
 
@@ -16,12 +17,6 @@ _DEFAULT_ANNOTATIONS: Final = (
     "storageclass.beta.kubernetes.io/is-default-class",
 )
 _CLASS_ANNOTATION: Final = "volume.beta.kubernetes.io/storage-class"
-
-
-class _Class(NamedTuple):
-    name: str
-    created: str
-    is_default: bool
 
 
 class DefaultStorageClass(Plugin):
@@ -44,14 +39,10 @@ class DefaultStorageClass(Plugin):
             return
         if _CLASS_ANNOTATION in (claim["metadata"].get("annotations") or {}):
             return
-        defaults = [one for one in await self._classes.all() if one.is_default]
-        if defaults:
-            newest = max(one.created for one in defaults)
-            claim["spec"]["storageClassName"] = min(one.name for one in defaults if one.created == newest)
+        name = newest_default(await self._classes.all())
+        if name is not None:
+            claim["spec"]["storageClassName"] = name
 
 
-def _read(tree: dict[str, Any]) -> _Class:
-    metadata = tree["metadata"]
-    annotations = metadata.get("annotations") or {}
-    is_default = any(annotations.get(name) == "true" for name in _DEFAULT_ANNOTATIONS)
-    return _Class(metadata["name"], metadata.get("creationTimestamp", ""), is_default=is_default)
+def _read(tree: dict[str, Any]) -> Candidate:
+    return Candidate.of(tree, *_DEFAULT_ANNOTATIONS)

@@ -113,6 +113,10 @@ class Plugin:
         """Whether writes of this kind concern the plugin. Asked once for each combination."""
         raise NotImplementedError
 
+    def idle(self) -> bool:
+        """Whether nothing is stored that the plugin goes by, so that it need not be asked (most clusters have no policies)."""
+        return False
+
     async def admit(self, attributes: Attributes) -> None:
         """Change ``attributes.object``, or refuse."""
 

@@ -42,6 +42,10 @@ class LimitRanger(Plugin):
         """New pods, pods that are resized, volume claims."""
         return (resource.group_resource, subresource, operation) in _HANDLED
 
+    def idle(self) -> bool:
+        """Without limit ranges."""
+        return self._ranges.none()
+
     async def admit(self, attributes: Attributes) -> None:
         """Fill in what containers do not say."""
         pod = attributes.object

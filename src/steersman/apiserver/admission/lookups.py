@@ -39,6 +39,11 @@ class Lookup(Generic[T]):
             return None
         return self._of(entry)
 
+    def none(self) -> bool:
+        """Whether there is no object at all, as far as can be told without waiting."""
+        cache = self._cache
+        return cache.is_ready and not len(cache)
+
     async def all(self, *, namespace: str = "") -> list[T]:
         """All objects, or all of a namespace."""
         cache = self._cache

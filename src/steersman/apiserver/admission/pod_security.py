@@ -12,11 +12,20 @@ from steersman.apimachinery.errors import invalid
 from steersman.apiserver.admission.interface import Attributes, Operation, Plugin
 from steersman.apiserver.admission.lookups import Lookup
 from steersman.apiserver.registry.podsecurity.checks import violations
-from steersman.apiserver.registry.podsecurity.levels import LEVELS, PRIVILEGED, Policy, Standard, policy_of
+from steersman.apiserver.registry.podsecurity.levels import (
+    LEVELS,
+    PRIVILEGED,
+    Policy,
+    Standard,
+    default_policy,
+    policy_of,
+    says_policy,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from steersman.apimachinery.field import FieldError
     from steersman.apiserver.registry.watch_cache import WatchCache
     from steersman.schema.resources import Resource
 
@@ -35,18 +44,50 @@ _TEMPLATES: Final = {
 }
 _POD_SUBRESOURCES: Final = ("", "ephemeralcontainers", "resize")
 _SECCOMP: Final = "container.seccomp.security.alpha.kubernetes.io/"
+#: What the audit log is told: the standard that was enforced, and what breaks the audited one.
+_ENFORCED: Final = "pod-security.kubernetes.io/enforce-policy"
+_EXEMPT: Final = "pod-security.kubernetes.io/exempt"
+_VIOLATIONS: Final = "pod-security.kubernetes.io/audit-violations"
 #: Pods looked at when a namespace becomes stricter.
 _PODS_MAX: Final = 3000
 
 
+class Exemptions:
+    """Whom the standards do not bind."""
+
+    __slots__ = ("_runtime_classes", "_users", "namespaces")
+
+    def __init__(self, said: Tree) -> None:
+        self.namespaces: Final = frozenset(said.get("namespaces") or ())
+        self._users: Final = frozenset(said.get("usernames") or ())
+        self._runtime_classes: Final = frozenset(said.get("runtimeClasses") or ())
+
+    def of_request(self, attributes: Attributes) -> str:
+        """Why a whole request is exempt, empty when it is not."""
+        if attributes.namespace in self.namespaces:
+            return "namespace"
+        return "user" if attributes.user.name in self._users else ""
+
+    def has_runtime_class(self, pod: Tree) -> bool:
+        """Whether a pod runs by a class that is exempt."""
+        return (pod.get("spec") or {}).get("runtimeClassName") in self._runtime_classes
+
+
 class PodSecurity(Plugin):
-    """No namespace, user or runtime class is exempt."""
+    """Exempt are those whom the configuration names; by default nobody."""
 
     name: ClassVar[str] = "PodSecurity"
 
-    def __init__(self, *, namespaces: WatchCache, pods: WatchCache) -> None:
-        self._policies: Final = Lookup(namespaces, lambda tree: policy_of(tree["metadata"].get("labels"))[0])
+    def __init__(self, *, namespaces: WatchCache, pods: WatchCache, configuration: Tree | None = None) -> None:
+        """``configuration``: a ``PodSecurityConfiguration``. Raises ValueError."""
+        said = configuration or {}
+        self._defaults: Final = default_policy(said.get("defaults") or {})
+        self._exempt: Final = Exemptions(said.get("exemptions") or {})
+        self._policies: Final = Lookup(namespaces, lambda tree: self._policy_of(tree["metadata"].get("labels"))[0])
         self._pods: Final = pods
+
+    def _policy_of(self, labels: dict[str, str] | None) -> tuple[Policy, list[FieldError]]:
+        return policy_of(labels, self._defaults)
 
     def handles(self, resource: Resource, subresource: str, operation: Operation) -> bool:
         """Creates and updates of namespaces, pods and what makes pods."""
@@ -63,27 +104,45 @@ class PodSecurity(Plugin):
         if attributes.group_resource == "namespaces":
             await self._validate_namespace(attributes, attributes.object)
             return
-        policy = await self._policies.get(attributes.namespace) or Policy()
-        if policy.asks_nothing:
+        if exempt := self._exempt.of_request(attributes):
+            attributes.ctx.annotate(_EXEMPT, exempt)
             return
+        policy = await self._policies.get(attributes.namespace) or self._defaults
         if attributes.group_resource == "pods":
             old = attributes.old_object
-            if old is None or is_significant(attributes.object, old):
-                _judge(attributes, policy, attributes.object, enforces=True)
+            if policy.asks_nothing:
+                attributes.ctx.annotate(_ENFORCED, str(policy.enforce))
+            elif old is None or is_significant(attributes.object, old):
+                self._judge(attributes, policy, attributes.object, enforces=True)
+            return
+        if policy.asks_nothing:
             return
         template: Any = attributes.object
         for step in _TEMPLATES[attributes.group_resource]:
             template = (template or {}).get(step)
         if template:
-            _judge(attributes, policy, template, enforces=False)
+            self._judge(attributes, policy, template, enforces=False)
+
+    def _judge(self, attributes: Attributes, policy: Policy, pod: Tree, *, enforces: bool) -> None:
+        if self._exempt.has_runtime_class(pod):
+            attributes.ctx.annotate(_EXEMPT, "runtimeClass")
+        else:
+            _judge(attributes, policy, pod, enforces=enforces)
 
     async def _validate_namespace(self, attributes: Attributes, namespace: Tree) -> None:
         name = namespace["metadata"].get("name", "")
-        policy, errors = policy_of(namespace["metadata"].get("labels"))
+        labels = namespace["metadata"].get("labels")
+        policy, errors = self._policy_of(labels)
         old = attributes.old_object
-        before, old_errors = policy_of(old["metadata"].get("labels") if old is not None else None)
+        before, old_errors = self._policy_of(old["metadata"].get("labels") if old is not None else None)
         if errors and errors != old_errors:
             raise invalid("Namespace", name, errors)
+        if name in self._exempt.namespaces:
+            if says_policy(labels) and not policy.asks_nothing and (old is None or policy.enforce != before.enforce):
+                attributes.ctx.warn(
+                    f'namespace "{name}" is exempt from Pod Security, and the policy ({policy}) will be ignored'
+                )
+            return
         if old is None or not _is_stricter(policy.enforce, before.enforce):
             return
         cache = self._pods
@@ -103,13 +162,20 @@ def _is_stricter(now: Standard, before: Standard) -> bool:
 
 def _judge(attributes: Attributes, policy: Policy, pod: Tree, *, enforces: bool) -> None:
     metadata, spec = pod.get("metadata") or {}, pod.get("spec") or {}
+    ctx = attributes.ctx
+    if enforces:
+        ctx.annotate(_ENFORCED, str(policy.enforce))
+    if ctx.annotations is not None:
+        broken = violations(policy.audit, metadata, spec)
+        if broken:
+            ctx.annotate(_VIOLATIONS, f'would violate PodSecurity "{policy.audit}": {", ".join(map(str, broken))}')
     if enforces:
         broken = violations(policy.enforce, metadata, spec)
         if broken:
             raise attributes.forbidden(f'violates PodSecurity "{policy.enforce}": {", ".join(map(str, broken))}')
     broken = violations(policy.warn, metadata, spec)
     if broken:
-        attributes.ctx.warn(f'would violate PodSecurity "{policy.warn}": {", ".join(map(str, broken))}')
+        ctx.warn(f'would violate PodSecurity "{policy.warn}": {", ".join(map(str, broken))}')
 
 
 def is_significant(pod: Tree, old: Tree) -> bool:

@@ -58,6 +58,10 @@ class ResourceQuota(Plugin):
             return False
         return evaluator.counts_updates if not subresource else subresource in evaluator.counted_subresources
 
+    def idle(self) -> bool:
+        """Without quotas."""
+        return self._quotas.none()
+
     async def validate(self, attributes: Attributes) -> None:
         """Raises 403."""
         namespace, obj = attributes.namespace, attributes.object

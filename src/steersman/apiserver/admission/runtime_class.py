@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from steersman.apimachinery.quantity import parse
 from steersman.apiserver.admission.interface import Attributes, Operation, Plugin
 from steersman.apiserver.admission.lookups import Lookup, whole
+from steersman.apiserver.admission.tolerations import merge_tolerations
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from steersman.apiserver.registry.watch_cache import WatchCache
     from steersman.schema.resources import Resource
 
@@ -92,35 +91,3 @@ def _add_scheduling(attributes: Attributes, spec: Tree, scheduling: Tree) -> Non
     tolerations = merge_tolerations(spec.get("tolerations") or (), scheduling.get("tolerations") or ())
     if tolerations:
         spec["tolerations"] = tolerations
-
-
-def merge_tolerations(first: Sequence[Tree], second: Sequence[Tree]) -> list[Tree]:
-    """Both lists as one, without what another of them covers; of equal ones the first stays."""
-    everything = [*first, *second]
-    merged: list[Tree] = []
-    for position, one in enumerate(everything):
-        if any(_covers(other, one) for other in merged):
-            continue
-        if any(other != one and _covers(other, one) for other in everything[position + 1 :]):
-            continue
-        merged.append(one)
-    return merged
-
-
-def _covers(wide: Tree, narrow: Tree) -> bool:
-    """Whether ``wide`` tolerates all that ``narrow`` does."""
-    if wide == narrow:
-        return True
-    if wide.get("key", "") != narrow.get("key", "") and (wide.get("key") or wide.get("operator") != "Exists"):
-        return False
-    if wide.get("effect") and wide["effect"] != narrow.get("effect"):
-        return False
-    seconds = wide.get("tolerationSeconds")
-    if wide.get("effect") == "NoExecute" and seconds is not None:
-        own = narrow.get("tolerationSeconds")
-        if own is None or own > seconds:
-            return False
-    if wide.get("operator") == "Exists":
-        return True
-    is_equal = wide.get("operator", "Equal") == "Equal" and narrow.get("operator") == "Equal"
-    return is_equal and wide.get("value", "") == narrow.get("value", "")

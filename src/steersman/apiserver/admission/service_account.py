@@ -8,6 +8,7 @@ from steersman.apimachinery.errors import not_found
 from steersman.apimachinery.names import generate_name
 from steersman.apiserver.admission.interface import Attributes, Operation, Plugin
 from steersman.apiserver.admission.lookups import Lookup, whole
+from steersman.apiserver.registry.podspec.known import TOKEN_VOLUME_PREFIX
 from steersman.apiserver.registry.podspec.secrets import secret_names
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 DEFAULT_ACCOUNT: Final = "default"
 MIRROR_ANNOTATION: Final = "kubernetes.io/config.mirror"
 ENFORCE_ANNOTATION: Final = "kubernetes.io/enforce-mountable-secrets"
-TOKEN_VOLUME_PREFIX: Final = "kube-api-access-"  # noqa: S105 — the name of a volume
 TOKEN_PATH: Final = "/var/run/secrets/kubernetes.io/serviceaccount"  # noqa: S105 — where tokens are mounted
 #: An hour and seven seconds: kubelets know by it that the token was not asked for, and make it last longer.
 TOKEN_SECONDS: Final = 3607

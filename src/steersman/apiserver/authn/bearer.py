@@ -7,6 +7,7 @@ import binascii
 from typing import TYPE_CHECKING
 
 from steersman.apiserver.authn.interface import InvalidCredentials, Reviewed, with_authenticated_group
+from steersman.apiserver.authn.notes import note_for
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,6 +56,7 @@ class BearerToken:
                     "the provided Authorization header contains extra space before the bearer token, and is ignored"
                 )
             return None
+        note_for(request)
         return await _ask(parts[1], self._authenticators)
 
 
@@ -81,6 +83,7 @@ class WebSocketToken:
             token = base64.urlsafe_b64decode(tokens[0] + "=" * (-len(tokens[0]) % 4)).decode()
         except (binascii.Error, ValueError):
             raise InvalidCredentials("invalid token in the websocket protocol") from None
+        note_for(request)
         return await _ask(token, self._authenticators)
 
 

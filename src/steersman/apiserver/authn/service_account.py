@@ -14,6 +14,7 @@ import msgspec
 from steersman.apiserver.authn import jws
 from steersman.apiserver.authn.account_claims import AccountClaims, Ref, read_claims
 from steersman.apiserver.authn.interface import InvalidCredentials, Reviewed
+from steersman.apiserver.authn.notes import annotate
 from steersman.apiserver.request import UserInfo
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ class Found(msgspec.Struct, frozen=True):
     uid: str
     #: Seconds since 1970; None while nobody has deleted it.
     deleted_seconds: float | None = None
+    #: Of a service account: names of the Secrets that it lists.
+    secrets: tuple[str, ...] = ()
 
 
 class BoundObjects(Protocol):
@@ -103,6 +106,8 @@ class ServiceAccountTokens:
             )
         self._check_times(claims)
         await self._check_objects(claims)
+        if claims.bound.warnafter is not None:
+            self._note_stale(claims, claims.bound.warnafter)
         return Reviewed(verified.user, common)
 
     async def _verify(self, text: str) -> _Verified | None:
@@ -134,6 +139,12 @@ class ServiceAccountTokens:
             raise InvalidCredentials("service account token is not valid yet")
         if claims.iat is not None and now + _LEEWAY_SECONDS < claims.iat:
             raise InvalidCredentials("service account token is issued in the future")
+
+    def _note_stale(self, claims: AccountClaims, warn_after: int) -> None:
+        over = int(self._clock.now().timestamp() - warn_after)
+        if over >= 0:
+            text = f"subject: {claims.sub}, seconds after warning threshold: {over}"
+            annotate("authentication.k8s.io/stale-token", text)
 
     async def _check_objects(self, claims: AccountClaims) -> None:
         bound = claims.bound

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from steersman.apiserver.authn.interface import ANONYMOUS_USER, InvalidCredentials, with_authenticated_group
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from steersman.apiserver.authn.interface import RequestAuthenticator
     from steersman.apiserver.http import Request
@@ -15,16 +15,38 @@ if TYPE_CHECKING:
 
 #: Bound of the table of users with their group added; it is emptied when full.
 _KNOWN_MAX = 4096
+_NOTHING: dict[str, Any] = {}
 
 
 class Union:
     """The first authenticator that knows the caller decides; a failure counts only when no other knows the caller."""
 
-    def __init__(self, authenticators: Sequence[RequestAuthenticator], *, anonymous: bool) -> None:
+    def __init__(
+        self,
+        authenticators: Sequence[RequestAuthenticator],
+        *,
+        anonymous: bool,
+        fixed_tokens: Mapping[str, UserInfo] | None = None,
+    ) -> None:
+        """``fixed_tokens``: bearer tokens that one of the authenticators knows for good, as ``at_once`` takes them."""
         self._authenticators = authenticators
         self._anonymous = anonymous
+        #: By the whole header. Other ways to write it (another case, more spaces) go the long way.
+        self._by_header = {
+            f"Bearer {token}".encode(): with_authenticated_group(user)
+            for token, user in (fixed_tokens or {}).items()
+            if token.isascii() and not any(map(str.isspace, token))
+        }
         #: By identity, as authenticators that keep tables hand out the same object; the value keeps its key alive.
         self._known: dict[int, tuple[UserInfo, UserInfo]] = {}
+
+    def at_once(self, request: Request) -> UserInfo | None:
+        """The bearer of a fixed token; None for whoever else asks, and for who has a certificate, which goes first."""
+        user = self._by_header.get(request.first_headers.get(b"authorization", b""))
+        if user is None:
+            return None
+        tls = request.scope.get("extensions", _NOTHING).get("tls")
+        return None if tls and tls["client_cert_chain"] else user
 
     async def authenticate(self, request: Request) -> UserInfo | None:
         """The caller, or ``system:anonymous`` where that is allowed, or None. Raises ``InvalidCredentials``."""

@@ -111,6 +111,11 @@ class Impersonation:
             return user
         raise refused or refusal(caller, info, "no way to impersonate this user")
 
+    def constraint(self, caller: UserInfo) -> str:
+        """The verb by which ``impersonate`` has let ``caller`` through just now; empty for the one of old."""
+        mode = self._last.get(caller.name)
+        return mode.verb if mode is not None and mode.name else ""
+
     def _check(self, mode: Mode, caller: UserInfo, wanted: UserInfo, info: RequestInfo) -> UserInfo:
         if mode.name:
             self._authorize(caller, msgspec.structs.replace(info, verb=f"impersonate-on:{mode.name}:{info.verb}"))

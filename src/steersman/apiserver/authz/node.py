@@ -34,6 +34,13 @@ _GETTABLE: Final = {
 }
 
 
+def node_of(user: UserInfo) -> str | None:
+    """The name of the node that a user is (empty when it tells none); None for others."""
+    if not user.name.startswith(_PREFIX) or NODES_GROUP not in user.groups:
+        return None
+    return user.name[len(_PREFIX) :]
+
+
 class NodeAuthorizer:
     """An ``Authorizer``, for users ``system:node:<name>`` in ``system:nodes``."""
 
@@ -55,9 +62,9 @@ class NodeAuthorizer:
 
     def authorize(self, user: UserInfo, info: RequestInfo) -> Decision:
         """Yes to what a node needs; no opinion on others than nodes."""
-        if not user.name.startswith(_PREFIX) or NODES_GROUP not in user.groups:
+        node = node_of(user)
+        if node is None:
             return NO_OPINION
-        node = user.name[len(_PREFIX) :]
         if not node:
             return _no(f'unknown node for user "{user.name}"')
         if self._graph is None:
@@ -76,7 +83,7 @@ class NodeAuthorizer:
     def rules_for(self, user: UserInfo, namespace: str) -> Rules:
         """What a node may do cannot be listed."""
         del namespace
-        if user.name.startswith(_PREFIX) and NODES_GROUP in user.groups:
+        if node_of(user) is not None:
             return Rules(incomplete=True, error="node authorizer does not support user rule resolution")
         return Rules()
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from steersman.apiserver.crd import jsonpath, structure
+from steersman.apiserver.crd.ratcheting import new_faults
+from steersman.apiserver.crd.rules import ObjectRules
 from steersman.apiserver.registry import columns
 from steersman.apiserver.registry.strategy import Column, ScalePaths, Strategy, Tree
 from steersman.schema import openapi_values
@@ -37,6 +39,7 @@ class CustomResourceStrategy(Strategy):
         self.field_labels = _field_labels(self._stored)  # type: ignore[misc]
         if not self._stored.has_status:
             self.reset_fields = {}  # type: ignore[misc]
+        self._rules = ObjectRules(self._stored.schema)
 
     def default(self, obj: Tree, version: str) -> None:
         known = self._versions.get(version)
@@ -59,13 +62,19 @@ class CustomResourceStrategy(Strategy):
         obj["metadata"] = kept | {key: written[key] for key in _WRITTEN if key in written}
 
     def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
-        return openapi_values.validate(self._stored.schema, obj)
+        return self._validate(ctx, obj, None)
 
     def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
-        return openapi_values.validate(self._stored.schema, obj)
+        return self._validate(ctx, obj, old)
 
     def validate_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
-        return openapi_values.validate(self._stored.schema, obj)
+        return self._validate(ctx, obj, old)
+
+    def _validate(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> Sequence[FieldError]:
+        faults: Sequence[FieldError] = openapi_values.validate(self._stored.schema, obj)
+        if old is not None:
+            faults = new_faults(self._stored.schema, faults, obj, old)
+        return self._rules.validate(obj, old, faults=faults, warn=ctx.warn)
 
     def warnings(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> Sequence[str]:
         version = self._versions.get(ctx.version)
@@ -82,15 +91,19 @@ class CustomResourceStrategy(Strategy):
 
 #: What of the metadata a write of the status does say: who owns its fields, and what it is based on.
 _WRITTEN = ("managedFields", "resourceVersion")
+_COLUMN_TEXT = "Custom resource definition column (in JSONPath format): "
 _ENVELOPE = ("apiVersion", "kind", "metadata")
 
 
 def _columns(version: CustomVersion) -> tuple[Column, ...]:
-    own = [
-        Column(c["name"], c.get("type", "string"), c.get("format", ""), c.get("priority", 0), c.get("description", ""))
-        for c in version.columns or (_AGE,)
-    ]
-    return (columns.NAME_COLUMN, *own)
+    if not version.columns:
+        return (columns.NAME_COLUMN, Column("Age", type="date", field=columns.AGE_COLUMN.field))
+    return (columns.NAME_COLUMN, *map(_column, version.columns))
+
+
+def _column(said: Tree) -> Column:
+    text = said.get("description") or f"{_COLUMN_TEXT}{said['jsonPath']}"
+    return Column(said["name"], said.get("type", "string"), said.get("format", ""), said.get("priority", 0), text)
 
 
 def _cell(column: Tree, obj: Tree, now: datetime) -> Any:

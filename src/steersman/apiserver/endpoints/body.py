@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery.codec import (
     DecodeError,
-    count_keys,
     decode_json,
     decode_json_exactly,
     duplicate_field_messages,
@@ -125,7 +124,7 @@ class ObjectDecoder:
             raise unrecognized(self.kind, why, raw) from None
         if options.lenient:
             return tree, []
-        return tree, duplicate_field_messages(raw, count_keys(tree))
+        return tree, duplicate_field_messages(raw, tree)
 
     def _convert(self, tree: Any, raw: bytes, media_type: str, meta: TypeMeta) -> tuple[Tree, list[str]]:
         if meta.kind != self.kind or meta.api_version != self._api_version:

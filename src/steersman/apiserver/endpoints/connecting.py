@@ -55,5 +55,6 @@ class Connecting:
             subresource=self._subresource,
             audit_id=request.audit_id,
             warnings=request.warnings,
+            annotations=request.annotations,
             group_resource=resource.group_resource,
         )

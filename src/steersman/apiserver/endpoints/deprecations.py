@@ -34,3 +34,14 @@ def deprecation_warning(resource: Resource) -> str:
     if deprecation.until:
         text += f", unavailable in {deprecation.until}+"
     return f"{text}; use {deprecation.instead}" if deprecation.instead else text
+
+
+def deprecation_notes(resource: Resource) -> dict[str, str]:
+    """What the audit log is told of such an answer."""
+    deprecation = _DEPRECATIONS.get((resource.api_version, resource.kind))
+    if deprecation is None:
+        return {}
+    notes = {"k8s.io/deprecated": "true"}
+    if deprecation.until:
+        notes["k8s.io/removed-release"] = deprecation.until.removeprefix("v")
+    return notes

@@ -1,7 +1,7 @@
-"""Where the kubelet of a node would be asked, and the refusal of a server that has no way there.
+"""Where the kubelet of a node is asked, and the refusal of a server that has no way there.
 
-This control plane has no kubelets: what a node would answer ends with the same codes as upstream's server gives when it
-cannot reach the node.
+A server without a certificate to show to kubelets (in tests, on the test's own loop) refuses with the same codes as
+upstream's server when it cannot reach the node.
 """
 
 from __future__ import annotations
@@ -29,12 +29,14 @@ _UNREACHABLE: Final = "this control plane does not connect to nodes and pods"
 
 
 class Location(msgspec.Struct, frozen=True):
-    """What would be asked."""
+    """What is asked."""
 
     host: str
     port: str
     path: str = ""
     scheme: str = "https"
+    #: It is told who this server is.
+    is_kubelet: bool = False
 
     @property
     def authority(self) -> str:
@@ -56,7 +58,7 @@ def node_location(nodes: ServedResource, name: str, path: str = "") -> Location:
     status = entry.tree().get("status") or {}
     port = ((status.get("daemonEndpoints") or {}).get("kubeletEndpoint") or {}).get("Port") or 0
     host = _preferred(status.get("addresses") or ())
-    return Location(host, str(port if port > 0 else KUBELET_PORT), path)
+    return Location(host, str(port if port > 0 else KUBELET_PORT), path, is_kubelet=True)
 
 
 def _preferred(addresses: Sequence[Tree]) -> str:

@@ -11,6 +11,7 @@ from steersman.apimachinery.codec import DecodeError, decode_json
 from steersman.apimachinery.envelope import type_meta, unreadable_json
 from steersman.apimachinery.errors import StatusError, bad_request, invalid
 from steersman.apimachinery.gotext import quote
+from steersman.apimachinery.remembering import Remembered
 from steersman.apiserver.endpoints.media import PROTOBUF, YAML, body_media_type
 from steersman.apiserver.registry.options import (
     BACKGROUND,
@@ -38,22 +39,33 @@ FIELD_MANAGER_BYTES_MAX: Final = 128
 
 _NO_OPTIONS: Final = WriteOptions()
 _NO_DELETE_OPTIONS: Final = DeleteOptions()
+#: What a query says to a kind of write; longer queries are read each time.
+_known: Final[Remembered[WriteOptions]] = Remembered(entries_max=1024)
+_KEPT_QUERY_BYTES_MAX: Final = 512
 _INTEGER: Final = re.compile(r"[+-]?[0-9]+")
 _POLICIES: Final = (FOREGROUND, BACKGROUND, ORPHAN)
 
 
 def read_write_options(request: Request, kind: str) -> WriteOptions:
     """The query's options of a create (``kind`` is ``CreateOptions``) or an update (``UpdateOptions``)."""
-    if not request.raw_query:
+    raw = request.raw_query
+    if not raw:
         return _NO_OPTIONS
+    known = _known.get((raw, kind))
+    if known is not None:
+        return known
     options, errors = _write_options(request.query)
     if errors:
         raise _refused(kind, errors)
-    return options
+    return _remembered(raw, kind, options)
 
 
 def read_patch_options(request: Request, *, is_apply: bool) -> WriteOptions:
     """The query's options of a patch."""
+    kind = "ApplyOptions" if is_apply else "PatchOptions"
+    known = _known.get((request.raw_query, kind))
+    if known is not None:
+        return known
     options, errors = _write_options(request.query)
     if is_apply and not options.field_manager:
         errors.insert(0, field.required("fieldManager", "is required for apply patch"))
@@ -61,6 +73,13 @@ def read_patch_options(request: Request, *, is_apply: bool) -> WriteOptions:
         errors.insert(0, field.forbidden("force", "may not be specified for non-apply patch"))
     if errors:
         raise _refused("PatchOptions", errors)
+    return _remembered(request.raw_query, kind, options)
+
+
+def _remembered(raw_query: bytes, kind: str, options: WriteOptions) -> WriteOptions:
+    """Keep the options: clients send the same few queries again and again."""
+    if len(raw_query) <= _KEPT_QUERY_BYTES_MAX:
+        _known.put((raw_query, kind), options)
     return options
 
 

@@ -44,10 +44,19 @@ async def patch(target: Target, request: Request) -> Response:
     options = read_patch_options(request, is_apply=is_apply)
     ctx = target.write_context(request, options)
     name = request.info.name
+    repeated = target.repeated_applies if is_apply else None
+    key = None if repeated is None else repeated.key(ctx, options, name, raw)
+    if repeated is not None:
+        found = await repeated.unchanged(key, target, ctx, options, name)
+        if found is not None:
+            return await target.render(request, found, form=form)
     mechanism = make(target, ctx, options, raw)
+    is_same = False
 
     async def transform(old: Tree | None) -> Tree:
+        nonlocal is_same
         new = mechanism.patched(old, name)
+        is_same = repeated is not None and old is not None and new == target.live(old)
         metadata = new["metadata"]
         if old is None and metadata.get("uid"):
             why = f"uid mismatch: the provided object specified uid {metadata['uid']}, and no existing object was found"
@@ -65,7 +74,10 @@ async def patch(target: Target, request: Request) -> Response:
         subresource=target.subresource,
         may_create=is_apply,
     )
+    before = target.objects.cached(ctx, name)
     entry, created = await target.objects.update(ctx, name, change)
+    if repeated is not None and is_same and entry is before and not request.warnings:
+        repeated.note(key, entry)
     return await target.render(request, entry, form=form, code=201 if created else 200)
 
 

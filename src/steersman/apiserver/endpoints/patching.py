@@ -6,7 +6,7 @@ import re
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, Final
 
-from steersman.apimachinery.codec import DecodeError, count_keys, decode_json, duplicate_field_messages, encode
+from steersman.apimachinery.codec import DecodeError, decode_json, duplicate_field_messages, encode
 from steersman.apimachinery.envelope import json_type
 from steersman.apimachinery.errors import bad_request, invalid, not_found, plain_error
 from steersman.apimachinery.field import invalid as invalid_value
@@ -72,7 +72,7 @@ class Mechanism(ABC):
 
     def _doubled(self, tree: Any) -> list[str]:
         """Keys that come twice in the patch's text."""
-        return [] if self._options.lenient else duplicate_field_messages(self._raw, count_keys(tree))
+        return [] if self._options.lenient else duplicate_field_messages(self._raw, tree)
 
 
 class JSONPatch(Mechanism):

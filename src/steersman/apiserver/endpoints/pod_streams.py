@@ -1,22 +1,25 @@
-"""``pods/log``, ``exec``, ``attach`` and ``portforward``: all that can be said without asking the pod's node."""
+"""``pods/log``, ``exec``, ``attach`` and ``portforward``: what can be said without asking the pod's node, then the node is."""
 
 from __future__ import annotations
 
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlencode
 
 from steersman.apimachinery import field
 from steersman.apimachinery.errors import bad_request, invalid, not_found
-from steersman.apiserver.endpoints.kubelet import no_answer, no_stream, node_location
+from steersman.apiserver.endpoints.handing_on import read_from_kubelet, upgrade_at_kubelet
+from steersman.apiserver.endpoints.kubelet import node_location
 from steersman.apiserver.endpoints.negotiation import negotiate
 from steersman.apiserver.endpoints.query_objects import read_query_object
 from steersman.apiserver.http import Response
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator, Mapping
+    from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 
     from steersman.apimachinery.field import FieldError
     from steersman.apiserver.endpoints.connecting import Connecting
+    from steersman.apiserver.endpoints.connections import Connections
     from steersman.apiserver.http import Request
     from steersman.apiserver.registry.served import ServedResource
 
@@ -27,19 +30,19 @@ _NOT_NEGATIVE: Final = "must be greater than or equal to 0"
 _POSITIVE: Final = "must be greater than 0"
 
 
-def log_endpoints(pods: ServedResource, nodes: ServedResource) -> Mapping[str, Endpoint]:
+def log_endpoints(pods: ServedResource, nodes: ServedResource, connections: Connections) -> Mapping[str, Endpoint]:
     """Logs can only be read."""
-    return {"get": partial(read_log, pods, nodes)}
+    return {"get": partial(read_log, pods, nodes, connections)}
 
 
-def stream_endpoints(connecting: Connecting, nodes: ServedResource) -> Mapping[str, Endpoint]:
+def stream_endpoints(connecting: Connecting, nodes: ServedResource, connections: Connections) -> Mapping[str, Endpoint]:
     """A stream is opened by GET and POST alike."""
-    endpoint = partial(open_stream, connecting, nodes)
+    endpoint = partial(open_stream, connecting, nodes, connections)
     return {"get": endpoint, "create": endpoint}
 
 
-async def read_log(pods: ServedResource, nodes: ServedResource, request: Request) -> Response:
-    """204 for a pod without a node. Raises 400, 404, 406, 422, and 500 as the node cannot be asked."""
+async def read_log(pods: ServedResource, nodes: ServedResource, connections: Connections, request: Request) -> Response:
+    """204 for a pod without a node. Raises 400, 404, 406, 422, 500 when the node cannot be asked, and its refusals."""
     negotiate(request)
     name = request.info.name
     options = read_query_object("PodLogOptions", request.query)
@@ -52,25 +55,53 @@ async def read_log(pods: ServedResource, nodes: ServedResource, request: Request
     if not node:
         return Response(204, content_type=b"")
     await nodes.cache.wait_fresh()
-    path = f"/containerLogs/{request.info.namespace}/{name}/{container}"
-    raise no_answer(node_location(nodes, node, path))
+    path = f"/containerLogs/{request.info.namespace}/{name}/{container}{_query(log_query(options))}"
+    return await read_from_kubelet(connections, node_location(nodes, node, path), group_resource="pods", name=name)
 
 
-async def open_stream(connecting: Connecting, nodes: ServedResource, request: Request) -> Response:
-    """Raises 400, 404, and 500 as the node cannot be asked."""
+async def open_stream(
+    connecting: Connecting, nodes: ServedResource, connections: Connections, request: Request
+) -> Response:
+    """Raises 400, 404, and 500 when the node cannot be asked."""
     info = request.info
     options = await connecting.admit(request)
     pod = await find_pod(connecting.served, info.namespace, info.name)
     path = f"/{info.subresource}/{info.namespace}/{info.name}"
     if info.subresource == "portforward":
-        path = f"/portForward/{info.namespace}/{info.name}"
+        path = f"/portForward/{info.namespace}/{info.name}{_query(port_query(options))}"
     else:
-        path = f"{path}/{container_of(pod, options.get('container') or '')}"
+        container = container_of(pod, options.get("container") or "")
+        path = f"{path}/{container}{_query(stream_query(options, request.query))}"
     node = (pod.get("spec") or {}).get("nodeName")
     if not node:
         raise bad_request(f"pod {info.name} does not have a host assigned")
     await nodes.cache.wait_fresh()
-    raise no_stream(node_location(nodes, node, path), request)
+    return await upgrade_at_kubelet(connections, node_location(nodes, node, path), request)
+
+
+def log_query(options: Tree) -> list[tuple[str, str]]:
+    """What a kubelet is told of how much of a log is wanted."""
+    found = [(name, "true") for name in ("follow", "previous", "timestamps") if options.get(name)]
+    told = ("sinceSeconds", "sinceTime", "tailLines", "limitBytes", "stream")
+    found += [(name, str(options[name])) for name in told if options.get(name) is not None]
+    return sorted(found)
+
+
+def stream_query(options: Tree, asked: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
+    """What a kubelet is told of a command and its streams. Output is wanted unless it was refused."""
+    streams = {"stdin": "input", "stdout": "output", "stderr": "error", "tty": "tty"}
+    wanted = [name for name in streams if options.get(name) or (name in ("stdout", "stderr") and not asked.get(name))]
+    return [(streams[name], "1") for name in wanted] + [("command", word) for word in options.get("command") or ()]
+
+
+def port_query(options: Tree) -> list[tuple[str, str]]:
+    """Ports are named by those who speak WebSocket; others name them for each stream."""
+    ports = options.get("ports") or ()
+    return [("port", ",".join(map(str, ports)))] if ports else []
+
+
+def _query(pairs: list[tuple[str, str]]) -> str:
+    return f"?{urlencode(pairs)}" if pairs else ""
 
 
 async def find_pod(pods: ServedResource, namespace: str, name: str) -> Tree:

@@ -1,4 +1,4 @@
-"""``pods/proxy``, ``services/proxy`` and ``nodes/proxy``: whom a request would be handed on to."""
+"""``pods/proxy``, ``services/proxy`` and ``nodes/proxy``: whom a request is handed on to."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import msgspec
 
 from steersman.apimachinery.errors import bad_request, not_found, service_unavailable
 from steersman.apimachinery.gotext import quote
-from steersman.apiserver.endpoints.kubelet import Location, no_proxy, node_location
+from steersman.apiserver.endpoints.handing_on import proxy
+from steersman.apiserver.endpoints.kubelet import Location, node_location
 from steersman.apiserver.endpoints.pod_streams import find_pod
 from steersman.apiserver.http import Response
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping
 
     from steersman.apiserver.endpoints.connecting import Connecting
+    from steersman.apiserver.endpoints.connections import Connections
     from steersman.apiserver.http import Request
     from steersman.apiserver.registry.served import ServedResource
 
@@ -48,20 +50,26 @@ def destination_of(text: str, what: str) -> Destination:
     return Destination(name, port, scheme)
 
 
-def proxy_endpoints(connecting: Connecting, locate: Locate) -> Mapping[str, Endpoint]:
+def proxy_endpoints(connecting: Connecting, locate: Locate, connections: Connections) -> Mapping[str, Endpoint]:
     """A proxy takes every verb."""
-    return dict.fromkeys(VERBS, partial(hand_on, connecting, locate))
+    return dict.fromkeys(VERBS, partial(hand_on, connecting, locate, connections))
 
 
-async def hand_on(connecting: Connecting, locate: Locate, request: Request) -> Response:
-    """Raises what ``locate`` raises, and 503 as nobody can be reached; 301 to the root for a page without a path."""
+async def hand_on(connecting: Connecting, locate: Locate, connections: Connections, request: Request) -> Response:
+    """Raises what ``locate`` raises, and 503 when nobody can be reached; 301 to the root for a page without a path."""
     options = await connecting.admit(request)
     location = await locate(connecting, request)
     has_path = bool(options.get("path")) or request.path.endswith("/")
-    if has_path or request.method not in ("GET", "HEAD"):
-        raise no_proxy(location)
     query = b"?" + request.raw_query if request.raw_query else b""
+    if has_path or request.method not in ("GET", "HEAD"):
+        path = quote_url("/" + "/".join(request.info.parts)) + ("/" if _ends_open(request) else "")
+        asked = msgspec.structs.replace(location, path=path + query.decode("latin-1"), scheme=location.scheme or "http")
+        return await proxy(connections, asked, request, as_kubelets_client=location.is_kubelet)
     return Response(301, content_type=b"", headers=[(b"location", quote_url(request.path).encode() + b"/" + query)])
+
+
+def _ends_open(request: Request) -> bool:
+    return bool(request.info.parts) and request.path.endswith("/")
 
 
 async def locate_pod(connecting: Connecting, request: Request) -> Location:

@@ -12,7 +12,7 @@ from steersman.apimachinery.errors import bad_request, method_not_allowed, not_f
 from steersman.apiserver.endpoints.create import create
 from steersman.apiserver.endpoints.delete import delete
 from steersman.apiserver.endpoints.deletecollection import delete_collection
-from steersman.apiserver.endpoints.deprecations import deprecation_warning
+from steersman.apiserver.endpoints.deprecations import deprecation_notes, deprecation_warning
 from steersman.apiserver.endpoints.get import get
 from steersman.apiserver.endpoints.list_ import list_
 from steersman.apiserver.endpoints.patch import patch
@@ -48,7 +48,7 @@ _ON_OBJECTS: Final = frozenset({"get", "update", "patch", "delete"})
 class _Routes:
     """What one resource, or one subresource, answers."""
 
-    __slots__ = ("endpoints", "is_subresource", "namespaced", "takes_path", "warning")
+    __slots__ = ("endpoints", "is_subresource", "namespaced", "notes", "takes_path", "warning")
 
     def __init__(self, resource: Resource, subresource: str, endpoints: Mapping[str, Endpoint]) -> None:
         self.endpoints: Final = endpoints
@@ -56,6 +56,8 @@ class _Routes:
         self.is_subresource: Final = bool(subresource)
         #: Told with every answer.
         self.warning: Final = deprecation_warning(resource)
+        #: The same for the audit log.
+        self.notes: Final = deprecation_notes(resource)
         #: More path may follow.
         self.takes_path: Final = subresource == "proxy"
 
@@ -107,7 +109,7 @@ class Router:
         self._routes: Final[dict[tuple[str, str, str, str], _Routes]] = {}
         registry.listeners.append(self._forget)
 
-    async def __call__(self, request: Request) -> Response:
+    def __call__(self, request: Request) -> Awaitable[Response]:
         """Raises what the endpoint raises, 404, 405, and 400 for a subresource of nothing."""
         info = request.info
         key = (info.group, info.version, info.resource, info.subresource)
@@ -123,14 +125,17 @@ class Router:
         endpoint = routes.endpoint(info, request.method)
         if routes.warning:
             request.warnings.append(routes.warning)
-        return await endpoint(request)
+            if request.annotations is not None:
+                for note, text in routes.notes.items():
+                    request.annotations.add(note, text)
+        return endpoint(request)
 
     def _forget(self, group: str, version: str, resource: str) -> None:
         """A resource has changed or gone: its endpoints are made anew when they are asked for again."""
         for key in [key for key in self._routes if key[:3] == (group, version, resource)]:
             del self._routes[key]
 
-    def _unknown(self, info: RequestInfo) -> Response:
+    async def _unknown(self, info: RequestInfo) -> Response:
         if info.group in self._registry.groups:
             raise path_not_found()
         return page_not_found()

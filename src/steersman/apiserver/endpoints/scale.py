@@ -15,7 +15,7 @@ from steersman.apiserver.endpoints.body import ObjectDecoder, kin_of
 from steersman.apiserver.endpoints.negotiation import negotiate
 from steersman.apiserver.endpoints.representation import render_tree
 from steersman.apiserver.endpoints.target import Target
-from steersman.apiserver.registry.columns import age
+from steersman.apiserver.registry.columns import AGE_COLUMN, age
 from steersman.apiserver.registry.strategy import Column
 from steersman.schema.decoding import decode
 from steersman.schema.loader import struct_for
@@ -35,7 +35,12 @@ if TYPE_CHECKING:
     Tree = dict[str, Any]
 
 KIND: Final = "Scale"
-_COLUMNS: Final = (Column("Name"), Column("Desired", "integer"), Column("Available", "integer"), Column("Age"))
+_COLUMNS: Final = (
+    Column("Name", field="meta.v1.ObjectMeta.name"),
+    Column("Desired", "integer", field="autoscaling.v1.ScaleSpec.replicas"),
+    Column("Available", "integer", field="autoscaling.v1.ScaleStatus.replicas"),
+    AGE_COLUMN,
+)
 _IDENTITY: Final = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
 _SELECTOR_PARTS: Final = frozenset({"matchLabels", "matchExpressions"})
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from steersman.apiserver.endpoints.binding import binding_endpoints
 from steersman.apiserver.endpoints.component_statuses import component_endpoints
 from steersman.apiserver.endpoints.connecting import Connecting
+from steersman.apiserver.endpoints.connections import Connections
 from steersman.apiserver.endpoints.eviction import eviction_endpoints
 from steersman.apiserver.endpoints.pod_streams import log_endpoints, stream_endpoints
 from steersman.apiserver.endpoints.proxy import locate_node, locate_pod, locate_service, proxy_endpoints
@@ -30,9 +31,17 @@ if TYPE_CHECKING:
 
 
 def subresources(
-    registry: Registry, *, admission: AdmissionChain, authorizer: Authorizer
+    registry: Registry,
+    *,
+    admission: AdmissionChain,
+    authorizer: Authorizer,
+    connections: Connections | None = None,
 ) -> dict[tuple[str, str], Connect]:
-    """By group resource and subresource, as ``Router`` takes them. Each is made when it is first asked for."""
+    """By group resource and subresource, as ``Router`` takes them. Each is made when it is first asked for.
+
+    Without ``connections`` nodes and pods cannot be reached.
+    """
+    ways = Connections(registry.clock) if connections is None else connections
 
     def kept(name: str, group: str = "") -> ServedResource:
         served = registry.get(group, "v1", name)
@@ -52,20 +61,20 @@ def subresources(
         return eviction_endpoints(kept("pods"), budgets, admission=admission, authorizer=authorizer)
 
     def logs(_: Resource, __: ServedResource | None) -> Endpoints:
-        return log_endpoints(kept("pods"), kept("nodes"))
+        return log_endpoints(kept("pods"), kept("nodes"), ways)
 
     def streams(subresource: str, resource: Resource, _: ServedResource | None) -> Endpoints:
-        return stream_endpoints(connecting(resource, subresource), kept("nodes"))
+        return stream_endpoints(connecting(resource, subresource), kept("nodes"), ways)
 
     def pod_proxies(resource: Resource, _: ServedResource | None) -> Endpoints:
-        return proxy_endpoints(connecting(resource, "proxy"), locate_pod)
+        return proxy_endpoints(connecting(resource, "proxy"), locate_pod, ways)
 
     def service_proxies(resource: Resource, _: ServedResource | None) -> Endpoints:
         locate = partial(locate_service, kept("pods"), kept("endpoints"))
-        return proxy_endpoints(connecting(resource, "proxy"), locate)
+        return proxy_endpoints(connecting(resource, "proxy"), locate, ways)
 
     def node_proxies(resource: Resource, _: ServedResource | None) -> Endpoints:
-        return proxy_endpoints(connecting(resource, "proxy"), partial(locate_node, kept("nodes")))
+        return proxy_endpoints(connecting(resource, "proxy"), partial(locate_node, kept("nodes")), ways)
 
     def components(resource: Resource, _: ServedResource | None) -> Endpoints:
         return component_endpoints(served_but_not_kept(registry, resource, ComponentStatusStrategy()))

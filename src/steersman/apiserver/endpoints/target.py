@@ -12,13 +12,14 @@ from steersman.apiserver.admission.interface import Attributes, Operation
 from steersman.apiserver.authz.interface import refusal
 from steersman.apiserver.endpoints.body import ObjectDecoder, drop_empty_lists, empty_lists_of, kin_of
 from steersman.apiserver.endpoints.options import field_manager_of
+from steersman.apiserver.endpoints.repeating import RepeatedApplies
 from steersman.apiserver.endpoints.representation import render_object
 from steersman.apiserver.registry.writing import drop_double_owners, time_text
 from steersman.apiserver.request import RequestContext, RequestInfo
 from steersman.schema.decoding import decode
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Awaitable, Mapping
 
     from steersman.apimachinery.managedfields.schema import Versions
     from steersman.apimachinery.typemodel import Struct
@@ -40,6 +41,7 @@ class Target:
     __slots__ = (
         "_authorizer",
         "_namespaced",
+        "_repeated_applies",
         "_version",
         "_writes_namespaces",
         "api_version",
@@ -90,7 +92,21 @@ class Target:
         self._version: Final = resource.version
         self.versions: Final = versions
         self.reset_fields: Final = served.strategy.reset_fields.get(subresource, ())
+        self._repeated_applies: RepeatedApplies | None = None
         self._writes_namespaces: Final = resource.name == "namespaces" and not resource.group
+
+    @property
+    def repeated_applies(self) -> RepeatedApplies | None:
+        """None where the same write may be right for one and wrong for another, or the cache may lag behind."""
+        found = self._repeated_applies
+        shows_the_object = self.subresource in ("", "status")
+        if (
+            found is None
+            and shows_the_object
+            and not (self.served.strategy.judges_writers or self.objects.cache.remote)
+        ):
+            found = self._repeated_applies = RepeatedApplies()
+        return found
 
     # -- requests ------------------------------------------------------------------------------------------------------
 
@@ -106,6 +122,7 @@ class Target:
             dry_run=options.dry_run,
             audit_id=request.audit_id,
             warnings=request.warnings,
+            annotations=request.annotations,
             group_resource=self.group_resource,
         )
 
@@ -133,9 +150,9 @@ class Target:
         if not decision.allowed:
             raise refusal(request.user, wanted, decision.reason)
 
-    async def render(self, request: Request, entry: Entry, *, form: Form, code: int = 200) -> Response:
+    def render(self, request: Request, entry: Entry, *, form: Form, code: int = 200) -> Awaitable[Response]:
         """What was stored, as the answer."""
-        return await render_object(self.served, request, entry, form=form, code=code)
+        return render_object(self.served, request, entry, form=form, code=code)
 
     # -- objects -------------------------------------------------------------------------------------------------------
 

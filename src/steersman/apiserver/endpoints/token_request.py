@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery import field
 from steersman.apimachinery.errors import bad_request, conflict, invalid, not_found
+from steersman.apiserver.authn import jws
 from steersman.apiserver.authn.account_claims import Bound, Ref
 from steersman.apiserver.endpoints.posting import PostTarget
 from steersman.apiserver.endpoints.representation import render_tree
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     Tree = dict[str, Any]
 
 _GROUP_KIND: Final = "TokenRequest.authentication.k8s.io"
+#: What the audit log is told of a token: which it is.
+_ISSUED: Final = "authentication.kubernetes.io/issued-credential-id"
 _DEFAULT_SECONDS: Final = 3600
 _SECONDS_MIN: Final = 600
 _SECONDS_MAX: Final = 1 << 32
@@ -79,6 +82,8 @@ class TokenRequests:
         bound = await self._bound(spec.get("boundObjectRef"), account)
         life_seconds, bound = self._life(posted, bound)
         token = await self.issuer.issue(bound, audiences=spec["audiences"], now=ctx.now, life_seconds=life_seconds)
+        if ctx.annotations is not None:
+            ctx.annotate(_ISSUED, f"JTI={jws.parse(token).claims['jti']}")
         expires = ctx.now + timedelta(seconds=spec["expirationSeconds"])
         tree["status"] = {"token": token, "expirationTimestamp": time_text(expires)}
         return await render_tree(request, tree, form=posted.form, code=201)

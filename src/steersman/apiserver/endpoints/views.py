@@ -182,7 +182,7 @@ def _definitions(columns: Iterable[Column]) -> bytes:
             "name": column.name,
             "type": column.type,
             "format": column.format,
-            "description": column.description,
+            "description": column.text(),
             "priority": column.priority,
         }
         for column in columns

@@ -7,8 +7,17 @@ from typing import TYPE_CHECKING
 from steersman.apiserver.authz.interface import Verdict, refusal
 
 if TYPE_CHECKING:
-    from steersman.apiserver.authz.interface import Authorizer
+    from collections.abc import Awaitable
+
+    from steersman.apiserver.authz.interface import Authorizer, Decision
     from steersman.apiserver.http import Filter, Handler, Request, Response
+    from steersman.apiserver.request import Annotations
+
+
+def note(annotations: Annotations, decision: Decision) -> None:
+    """What the audit log tells of a decision."""
+    annotations.add("authorization.k8s.io/decision", "allow" if decision.verdict is Verdict.ALLOW else "forbid")
+    annotations.add("authorization.k8s.io/reason", decision.reason)
 
 
 def authorization(authorizer: Authorizer) -> Filter:
@@ -16,11 +25,13 @@ def authorization(authorizer: Authorizer) -> Filter:
     authorize = authorizer.authorize
 
     def wrap(handler: Handler) -> Handler:
-        async def filtered(request: Request) -> Response:
+        def filtered(request: Request) -> Awaitable[Response]:
             decision = authorize(request.user, request.info)
+            if request.annotations is not None:
+                note(request.annotations, decision)
             if decision.verdict is not Verdict.ALLOW:
                 raise refusal(request.user, request.info, decision.reason)
-            return await handler(request)
+            return handler(request)
 
         return filtered
 

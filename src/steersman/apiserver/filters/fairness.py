@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from steersman.apiserver.http import Filter, Handler, Request, Response
     from steersman.apiserver.request import RequestInfo
 
-_READING = frozenset({"get", "list", "head", "options"})
+#: Verbs that change nothing.
+READING = frozenset({"get", "list", "head", "options"})
 #: Subresources that stay open as long as the client likes.
 _STREAMING = frozenset({"attach", "exec", "proxy", "log", "portforward"})
 
@@ -35,7 +36,7 @@ def fairness(in_flight: InFlight, *, reading_max: int, mutating_max: int) -> Fil
     def wrap(handler: Handler) -> Handler:
         async def filtered(request: Request) -> Response:
             info = request.info
-            if info.verb in _READING and info.subresource not in _STREAMING:
+            if info.verb in READING and info.subresource not in _STREAMING:
                 if 0 < reading_max <= in_flight.reading:
                     _refuse(request)
                 in_flight.reading += 1

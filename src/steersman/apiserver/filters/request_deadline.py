@@ -10,6 +10,8 @@ from steersman.apimachinery.errors import bad_request, timeout
 from steersman.apiserver.filters.fairness import is_long_running
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
     from steersman.apiserver.http import Filter, Handler, Request, Response
 
 
@@ -17,9 +19,12 @@ def request_deadline(*, longest_seconds: float) -> Filter:
     """Raises 400 for what is no duration, 504 when it has passed. More than ``longest_seconds`` is cut to that."""
 
     def wrap(handler: Handler) -> Handler:
-        async def filtered(request: Request) -> Response:
+        def filtered(request: Request) -> Awaitable[Response]:
             if b"timeout=" not in request.raw_query or is_long_running(request.info):
-                return await handler(request)
+                return handler(request)
+            return limited(request)
+
+        async def limited(request: Request) -> Response:
             text = request.param("timeout")
             if not text:
                 return await handler(request)

@@ -17,6 +17,8 @@ from steersman.apimachinery.selectors import SelectorError, parse_field_selector
 from steersman.apiserver.request import RequestInfo
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
     from steersman.apimachinery.selectors import FieldSelector
     from steersman.apiserver.http import Filter, Handler, Request, Response
 
@@ -46,7 +48,7 @@ def request_info() -> Filter:
     kept: dict[tuple[str, str], RequestInfo] = {}
 
     def wrap(handler: Handler) -> Handler:
-        async def filtered(request: Request) -> Response:
+        def filtered(request: Request) -> Awaitable[Response]:
             key = (request.method, request.path)
             info = kept.get(key)
             if info is None:
@@ -58,7 +60,7 @@ def request_info() -> Filter:
             if request.raw_query and info.is_resource and not info.name and info.verb in _REFINED:
                 info = refine(info, request.raw_query)
             request.info = info
-            return await handler(request)
+            return handler(request)
 
         return filtered
 

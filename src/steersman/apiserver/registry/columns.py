@@ -17,8 +17,11 @@ NONE: Final = "<none>"
 UNKNOWN: Final = "<unknown>"
 UNSET: Final = "<unset>"
 
-NAME_COLUMN: Final = Column("Name", format="name")
-AGE_COLUMN: Final = Column("Age")
+NAME_COLUMN: Final = Column("Name", format="name", field="meta.v1.ObjectMeta.name")
+AGE_COLUMN: Final = Column("Age", field="meta.v1.ObjectMeta.creationTimestamp")
+#: What workloads tell of the containers in their templates.
+CONTAINERS_TEXT: Final = "Names of each container in the template."
+IMAGES_TEXT: Final = "Images referenced by each container in the template."
 
 _MINUTE: Final = 60
 _HOUR: Final = 60 * _MINUTE

@@ -247,11 +247,20 @@ def is_graceful(strategy: Strategy) -> bool:
     return type(strategy).grace_period_seconds is not Strategy.grace_period_seconds
 
 
+#: Kinds whose deletion is a process of its own; upstream checks these before it, in other words.
+_CHECKED_FIRST: Final = {
+    "Namespace": "namespaces",
+    "CustomResourceDefinition.apiextensions.k8s.io": "customresourcedefinitions.apiextensions.k8s.io",
+}
+
+
 def check_preconditions(
     objects: ObjectStore, obj: Tree, name: str, options: DeleteOptions, *, any_version: bool = False
 ) -> None:
     """Raises 409 when the client means another object, or another version of it."""
     metadata = obj["metadata"]
+    if objects.group_kind in _CHECKED_FIRST and not any_version:
+        _check_first(_CHECKED_FIRST[objects.group_kind], metadata, name, options)
     wanted = options.precondition_uid
     if wanted is not None and wanted != metadata.get("uid"):
         raise _unmet(
@@ -268,6 +277,16 @@ def check_preconditions(
             f"the ResourceVersion in the precondition ({wanted}) does not match the ResourceVersion in record"
             f" ({metadata['resourceVersion']}). The object might have been modified",
         )
+
+
+def _check_first(group_resource: str, metadata: Tree, name: str, options: DeleteOptions) -> None:
+    for field, text, wanted in (
+        ("uid", "UID", options.precondition_uid),
+        ("resourceVersion", "ResourceVersion", options.precondition_resource_version),
+    ):
+        if wanted is not None and wanted != metadata.get(field):
+            why = f"Precondition failed: {text} in precondition: {wanted}, {text} in object meta: {metadata.get(field)}"
+            raise conflict(group_resource, name, why)
 
 
 def _unmet(objects: ObjectStore, name: str, why: str) -> StatusError:

@@ -185,6 +185,7 @@ ParentReference: Group Resource Namespace Name
 ServiceCIDRSpec: CIDRs=cidrs?
 FlowDistinguisherMethod: Type
 NonResourceAttributes: Path Verb
+CSINodeDriver: Name NodeID=nodeID TopologyKeys? Allocatable?
 VolumeAttachmentSpec: Attacher Source:VolumeAttachmentSource NodeName
 VolumeAttachmentSource: PersistentVolumeName? InlineVolumeSpec~
 ResourceClaimTemplateSpec: ...ObjectMeta Spec:ResourceClaimSpec

@@ -103,7 +103,7 @@ def _refs(pod: Tree, spec: Tree, namespace: str) -> Iterator[Ref]:
         yield "ServiceAccount", namespace, account
     for name in secret_names(spec):
         yield "Secret", namespace, name
-    for name in _config_map_names(spec):
+    for name in config_map_names(spec):
         yield "ConfigMap", namespace, name
     for volume in spec.get("volumes") or ():
         if claim := volume.get("persistentVolumeClaim"):
@@ -118,7 +118,8 @@ def _refs(pod: Tree, spec: Tree, namespace: str) -> Iterator[Ref]:
             yield "ResourceClaim", namespace, name
 
 
-def _config_map_names(spec: Tree) -> Iterator[str]:
+def config_map_names(spec: Tree) -> Iterator[str]:
+    """Which config maps a pod mentions, some more than once; empty texts where one could be and none is."""
     for containers in ("initContainers", "containers", "ephemeralContainers"):
         for container in spec.get(containers) or ():
             for source in container.get("envFrom") or ():

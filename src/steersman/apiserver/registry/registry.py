@@ -120,6 +120,11 @@ class Registry:
                     return self._kept[resource.key_prefix]
         raise KeyError(group_resource)
 
+    def of_kind(self, api_version: str, kind: str) -> list[Resource]:
+        """The resources that keep objects of a kind."""
+        custom = [served.resource for served in self._served.values() if served.is_custom]
+        return [r for r in (*self._built_in.values(), *custom) if (r.api_version, r.kind) == (api_version, kind)]
+
     def add(self, served: ServedResource) -> None:
         """Serve one more resource, or another form of one."""
         resource = served.resource

@@ -127,6 +127,10 @@ class ObjectStore:
         """Where the object of this name lies."""
         return self.cache.key(ctx.namespace, name)
 
+    def cached(self, ctx: RequestContext, name: str) -> Entry | None:
+        """The object of this name as the cache has it now, ready or not."""
+        return self.cache.get(self.key(ctx, name))
+
     async def current(self, key: str) -> Entry | None:
         """The object as the cache has it (of a local store: as it is)."""
         await self._followed()
@@ -326,9 +330,10 @@ class ObjectStore:
     async def delete(self, ctx: RequestContext, key: str, tree: Tree, *, expected: int) -> int:
         """Remove an object and what was allocated to it; answers the revision. Raises ``Conflict``."""
         for _ in range(ATTEMPTS_MAX):
-            ops: list[Op] = [Delete(key, expected=expected)]
+            ops: list[Op] = []
             if self._allocates["delete"]:
                 ops += await self.strategy.companions_for_delete(ctx, tree)
+            ops.append(Delete(key, expected=expected))  # last: its revision is the transaction's
             try:
                 return await self._commit(ops)
             except Conflict as lost:
@@ -340,7 +345,9 @@ class ObjectStore:
         value = self.layout.encode(tree)
         if self._lifetimes is not None:
             return await self._put_leased(key, value, self._lifetimes, expected=expected)
-        revision = await self._commit([Put(key, value, expected), *companions])
+        revision = await self._commit(
+            [*companions, Put(key, value, expected)]
+        )  # last: its revision is the transaction's
         return self.layout.entry(key, value, revision)
 
     async def _put_leased(self, key: str, value: bytes, lifetimes: Lifetimes, *, expected: int) -> Entry:

@@ -24,6 +24,7 @@ import msgspec
 
 from steersman.apimachinery import names
 from steersman.schema.decoding import zero
+from steersman.schema.descriptions import describe
 from steersman.schema.loader import struct
 from steersman.schema.resources import table
 
@@ -45,7 +46,18 @@ class Column(msgspec.Struct, frozen=True):
     type: str = "string"
     format: str = ""
     priority: int = 0
+    #: What it shows, in a fixed text; or by ``field``.
     description: str = ""
+    #: The field of a built-in type whose text describes the column: ``core.v1.PodSpec.nodeName``.
+    field: str = ""
+
+    def text(self) -> str:
+        """What the column shows. Texts of fields are read when they are first asked for."""
+        if not self.field:
+            return self.description
+        definition, _, name = self.field.rpartition(".")
+        place = "io.k8s.apimachinery.pkg.apis" if definition.startswith("meta.") else "io.k8s.api"
+        return describe(f"{place}.{definition}")[1].get(name, "")
 
 
 class ScalePaths(msgspec.Struct, frozen=True):
@@ -82,12 +94,14 @@ class Strategy:
     #: a change (``ValidateObjectMetaUpdate``) and those of the object (``ValidateObjectMeta``). Each repetition shows
     #: as one more cause.
     metadata_checks_on_update: ClassVar[tuple[int, int]] = (1, 0)
+    #: Whether a change is right depends on who makes it (roles and bindings).
+    judges_writers: ClassVar[bool] = False
     #: Who wrote what is told in ``metadata.managedFields`` (upstream cannot tell it of signing requests).
     keeps_owners: ClassVar[bool] = True
     scale: ClassVar[ScalePaths | None] = None
     columns: ClassVar[tuple[Column, ...]] = (
-        Column("Name", format="name"),
-        Column("Created At", type="date"),
+        Column("Name", format="name", field="meta.v1.ObjectMeta.name"),
+        Column("Created At", type="date", field="meta.v1.ObjectMeta.creationTimestamp"),
     )
     #: Field labels for field selectors besides ``metadata.name`` and ``metadata.namespace``: label → text of the object.
     field_labels: ClassVar[Mapping[str, Callable[[Tree], str]]] = {}

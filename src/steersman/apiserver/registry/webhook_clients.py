@@ -1,4 +1,4 @@
-"""How a webhook is reached: by URL, or as a Service. Admission and conversion webhooks share the rules."""
+"""How a webhook is reached (by URL, or as a Service), and in which versions. Admission and conversion webhooks share the rules."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ from urllib.parse import urlsplit
 from steersman.apimachinery import field, names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from steersman.apimachinery.field import FieldError, Path
     from steersman.apiserver.registry.strategy import Tree
+
+#: Of the reviews that API servers send.
+REVIEW_VERSIONS: Final = ("v1", "v1beta1")
 
 _FORM: Final = "; desired format: https://host[/path]"
 
@@ -25,6 +28,24 @@ def validate_client(config: Tree, path: Path) -> Iterator[FieldError]:
         yield from _validate_url(url, path.child("url"))
     elif service is not None:
         yield from _validate_service(service, path.child("service"))
+
+
+def validate_review_versions(
+    versions: Sequence[str], path: Path, *, must_be_known: bool = True, if_empty: str = ""
+) -> Iterator[FieldError]:
+    """The versions that a webhook understands, at least one of which the API server must speak."""
+    if not versions:
+        yield field.required(path, if_empty)
+        return
+    for position, version in enumerate(versions):
+        here = path.index(position)
+        if version in versions[:position]:
+            yield field.invalid(here, version, "duplicate version")
+            continue
+        for fault in names.check_dns1035_label(version):
+            yield field.invalid(here, version, fault)
+    if must_be_known and not set(versions) & set(REVIEW_VERSIONS):
+        yield field.invalid(path, versions, f"must include at least one of {', '.join(REVIEW_VERSIONS)}")
 
 
 def _validate_url(url: str, path: Path) -> Iterator[FieldError]:

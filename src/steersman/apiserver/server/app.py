@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery.errors import timeout
@@ -12,11 +13,12 @@ from steersman.apiserver.endpoints.representation import render_status
 from steersman.apiserver.filters.audit import AuditIds
 from steersman.apiserver.filters.fairness import is_long_running
 from steersman.apiserver.http import Request
+from steersman.apiserver.server.tunnel import carry
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, MutableMapping
 
-    from steersman.apiserver.http import Handler, Receive, Response
+    from steersman.apiserver.http import Handler, Receive, Response, Tunnel
     from steersman.asynckit.clock import Clock, Timer
 
     Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
@@ -69,10 +71,16 @@ class Application:
         request.audit_id = audit_id.decode("latin-1")
         response = await self._answer(request)
         headers = [*response.headers, (b"audit-id", audit_id)]
-        if len(headers) == 2 or not any(name == b"cache-control" for name, _ in headers):
+        for name, _ in headers:
+            if name == b"cache-control":
+                break
+        else:
             headers.append(_CACHE_CONTROL)
         if request.warnings:
             headers += _warning_headers(request.warnings)
+        if response.tunnel is not None:
+            await self._hand_over(request, response.tunnel, headers)
+            return
         if response.stream is not None:
             await send({"type": "http.response.start", "status": response.code, "headers": headers})
             await self._send_stream(request, response, send)
@@ -145,6 +153,23 @@ class Application:
                 await aclose()
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
+    async def _hand_over(self, request: Request, tunnel: Tunnel, headers: list[tuple[bytes, bytes]]) -> None:
+        """Bytes both ways until one side closes, or the server ends."""
+        task = asyncio.current_task()
+        assert task is not None
+        self._streaming[task] = True
+        if self._draining:
+            self._stop(task)
+        try:
+            await carry(request.scope["extensions"]["steersman.upgrade"], tunnel, headers)
+        except asyncio.CancelledError:
+            if task not in self._stopped:
+                raise
+            task.uncancel()
+        finally:
+            self._stopped.discard(task)
+            del self._streaming[task]
+
     async def _stop_when_gone(self, request: Request, task: asyncio.Task[Any]) -> None:
         await request.disconnected()
         self._stop(task)
@@ -175,7 +200,12 @@ def _warning_headers(warnings: list[str]) -> list[tuple[bytes, bytes]]:
         if len(text) > left:
             break
         left -= len(text)
-        plain = "".join(char if char >= " " and char != "\x7f" else " " for char in text)
-        quoted = plain.replace("\\", "\\\\").replace('"', '\\"')
-        headers.append((b"warning", f'299 - "{quoted}"'.encode()))
+        headers.append((b"warning", _warning(text)))
     return headers
+
+
+@lru_cache(maxsize=256)
+def _warning(text: str) -> bytes:
+    plain = "".join(char if char >= " " and char != "\x7f" else " " for char in text)
+    quoted = plain.replace("\\", "\\\\").replace('"', '\\"')
+    return f'299 - "{quoted}"'.encode()

@@ -11,14 +11,19 @@ from steersman.apiserver.filters.authentication import authentication
 from steersman.apiserver.filters.authorization import authorization
 from steersman.apiserver.filters.errors import errors
 from steersman.apiserver.filters.fairness import fairness
+from steersman.apiserver.filters.flow_control import priority_and_fairness
 from steersman.apiserver.filters.impersonation import impersonation
 from steersman.apiserver.filters.request_deadline import request_deadline
 from steersman.apiserver.filters.request_info import request_info
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Sequence
+
     from steersman.apiserver.authn.interface import RequestAuthenticator
     from steersman.apiserver.authz.interface import Authorizer
+    from steersman.apiserver.filters.auditing import Auditor
     from steersman.apiserver.filters.fairness import InFlight
+    from steersman.apiserver.filters.flow_control import PriorityAndFairness
     from steersman.apiserver.filters.request_metrics import RequestMetrics
     from steersman.apiserver.http import Filter, Handler, Request, Response
     from steersman.apiserver.server.routes import Routes
@@ -31,6 +36,10 @@ class ChainOptions(msgspec.Struct, frozen=True, kw_only=True):
     authorizer: Authorizer
     metrics: RequestMetrics
     in_flight: InFlight
+    #: None: no request is recorded.
+    auditor: Auditor | None = None
+    #: None: only the number of requests at once is limited.
+    flow_control: PriorityAndFairness | None = None
     #: ``--max-requests-inflight`` and ``--max-mutating-requests-inflight``.
     reading_max: int = 400
     mutating_max: int = 200
@@ -40,14 +49,17 @@ class ChainOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 def build_chain(options: ChainOptions, *, resources: Handler, routes: Routes) -> Handler:
     """What answers a request: the filters from the outside in, then ``resources`` or whoever ``routes`` names."""
+    around, inside = ((), ()) if options.auditor is None else _recording(options.auditor)
     filters: list[Filter] = [
         errors(),
         request_info(),
         request_deadline(longest_seconds=options.request_timeout_seconds),
+        *around,
         authentication(options.authenticator),
+        *inside,
         audit(options.metrics),
         impersonation(options.authorizer),
-        fairness(options.in_flight, reading_max=options.reading_max, mutating_max=options.mutating_max),
+        _limits(options),
         authorization(options.authorizer),
     ]
     handler = _dispatch(resources, routes)
@@ -56,8 +68,22 @@ def build_chain(options: ChainOptions, *, resources: Handler, routes: Routes) ->
     return handler
 
 
+def _limits(options: ChainOptions) -> Filter:
+    """What bounds how much runs at once."""
+    if options.flow_control is not None:
+        return priority_and_fairness(options.flow_control, options.in_flight)
+    return fairness(options.in_flight, reading_max=options.reading_max, mutating_max=options.mutating_max)
+
+
+def _recording(auditor: Auditor) -> tuple[Sequence[Filter], Sequence[Filter]]:
+    """The audit log's filters: around authentication, and inside it (it tells of the end of streams after all others)."""
+    from steersman.apiserver.filters.auditing import auditing, failed_authentication  # noqa: PLC0415 — few servers record
+
+    return [failed_authentication(auditor)], [auditing(auditor)]
+
+
 def _dispatch(resources: Handler, routes: Routes) -> Handler:
-    async def dispatch(request: Request) -> Response:
-        return await (resources(request) if request.info.is_resource else routes.dispatch(request))
+    def dispatch(request: Request) -> Awaitable[Response]:
+        return resources(request) if request.info.is_resource else routes.dispatch(request)
 
     return dispatch

@@ -52,7 +52,11 @@ class Exchange:
 
     async def __aenter__(self) -> Self:
         self._task = asyncio.create_task(self._run(), name=f"loopback {self._scope['method']} {self._scope['path']}")
-        start = await self._messages.get()
+        try:
+            start = await self._messages.get()
+        except asyncio.CancelledError:
+            await self.__aexit__(None, None, None)  # nobody else would: it was never entered
+            raise
         if start is None:
             await self._task
             raise ConnectionError("the application gave no answer")

@@ -1,18 +1,24 @@
-"""uvicorn's HTTP/1.1 protocol with what it lacks: client certificates in the scope, and bounds for bad clients."""
+"""uvicorn's HTTP/1.1 protocol with what it lacks: client certificates in the scope, and bounds for bad clients.
+
+What happens with every request is ours too, because it counts: no timer is made and taken back for the pause between two
+requests, and the answer is an ``Cycle``.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import ssl
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import unquote
 
 import httptools
+from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from steersman.apiserver.authn import distinguished_name
+from steersman.apiserver.server.cycle import Cycle
 
 if TYPE_CHECKING:
-    import asyncio
-
     from uvicorn.protocols.http.flow_control import FlowControl
     from uvicorn.server import ServerState
 
@@ -25,6 +31,8 @@ WRITE_STALL_SECONDS: Final = 60.0
 #: URL and headers of one request together, as Go's ``DefaultMaxHeaderBytes``.
 HEAD_BYTES_MAX: Final = 1 << 20
 HEADERS_MAX: Final = 1000
+#: A client that speaks another protocol before it was allowed to is cut off after so much.
+EARLY_BYTES_MAX: Final = 64 * 1024
 
 _TLS_VERSIONS: Final = {"TLSv1.2": 0x0303, "TLSv1.3": 0x0304}
 
@@ -58,22 +66,39 @@ class Protocol(HttpToolsProtocol):
     _write_timer: asyncio.TimerHandle | None = None
     #: Bytes of a head that is not whole yet; None outside of heads.
     _head_bytes: int | None = None
+    #: What came after the head of a request for an upgrade; None on connections without one.
+    _early: bytes | None = None
     #: A request has begun to arrive and is not whole.
     _receiving = False
+    #: Since when the connection waits for another request, in the loop's time; None while it does not.
+    _idle_since: float | None = None
+    #: Looks every now and then whether that is too long: cheaper than a timer for each pause.
+    _idle_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's own
         super().connection_made(transport)
-        self._extensions = {"steersman.push": Push(self.transport, self.flow), **_tls_extension(transport)}
+        self._extensions = {
+            "steersman.push": Push(self.transport, self.flow),
+            "steersman.upgrade": self.hand_over,
+            **_tls_extension(transport),
+        }
         self._read_timer = self.loop.call_later(IDLE_SECONDS, self._cut_off)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_read_timer()
+        self._stop_idle_timer()
         if self._write_timer is not None:
             self._write_timer.cancel()
             self._write_timer = None
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
+        if self._early is not None:
+            self._early += data
+            if len(self._early) > EARLY_BYTES_MAX:
+                self._cut_off()
+            return
+        self._idle_since = None
         super().data_received(data)
         if self._receiving:
             if self._head_bytes is not None:
@@ -85,27 +110,108 @@ class Protocol(HttpToolsProtocol):
                 self._read_timer = self.loop.call_later(READ_SECONDS, self._cut_off)
         elif self.cycle is not None and not self.cycle.response_complete:
             self._stop_read_timer()
-        elif self._read_timer is None and self.timeout_keep_alive_task is None:
-            # Bytes that begin no request (empty lines) end uvicorn's waiting for one, which must not last forever.
+        elif self._read_timer is None and self._idle_since is None:
+            # Bytes that begin no request (empty lines) end the waiting for one, which must not last forever.
             self._read_timer = self.loop.call_later(IDLE_SECONDS, self._cut_off)
 
     def on_message_begin(self) -> None:
-        super().on_message_begin()
         if not self._receiving:
             self._stop_read_timer()  # that of the idle connection
         self._receiving = True
         self._head_bytes = 0
-        self.scope["extensions"] = self._extensions
+        self.url = b""
+        self.expect_100_continue = False
+        self.headers = []
 
     def on_headers_complete(self) -> None:
         self._head_bytes = None
         if len(self.headers) > HEADERS_MAX:
             raise httptools.HttpParserError("too many headers")
-        super().on_headers_complete()
+        parser = self.parser
+        url = httptools.parse_url(self.url)
+        version = parser.get_http_version()
+        path = url.path.decode("ascii")
+        scope: dict[str, Any] = {
+            "type": "http",
+            "asgi": {"version": self.asgi_version, "spec_version": "2.3"},
+            "http_version": version,
+            "server": self.server,
+            "client": self.client,
+            "scheme": self.scheme,
+            "root_path": "",
+            "headers": self.headers,
+            "state": self.app_state,
+            "method": parser.get_method().decode("ascii"),
+            "path": unquote(path) if "%" in path else path,
+            "raw_path": url.path,
+            "query_string": url.query or b"",
+            "extensions": self._extensions,
+        }
+        before = self.cycle
+        self.cycle = cycle = Cycle(  # type: ignore[assignment]  # in the place of uvicorn's own
+            scope,
+            self.transport,
+            self.flow,
+            standard_headers=self.server_state.default_headers,
+            expects_100=self.expect_100_continue,
+            keep_alive=version != "1.0" and parser.should_keep_alive(),
+            on_response=self.on_response_complete,
+        )
+        if before is None or before.response_complete:
+            self._start(cycle)
+        else:  # a client that does not wait for the answer; the next one is answered when it has it
+            self.flow.pause_reading()
+            self.pipeline.appendleft((cycle, self.app))  # type: ignore[arg-type]
+
+    def _start(self, cycle: Cycle) -> None:
+        self.tasks.add(self.loop.create_task(self._serve(cycle)))
+
+    async def _serve(self, cycle: Cycle) -> None:
+        try:
+            await cycle.run(self.app)
+        finally:
+            # Here and not in a callback, which would cost another turn of the loop.
+            self.tasks.discard(asyncio.current_task())
+
+    def on_body(self, body: bytes) -> None:
+        cycle = self.cycle
+        if cycle.response_complete:
+            return
+        cycle.body += body
+        if len(cycle.body) > HIGH_WATER_LIMIT:
+            self.flow.pause_reading()
+        cycle.message_event.set()
 
     def on_message_complete(self) -> None:
         self._receiving = False
-        super().on_message_complete()
+        cycle = self.cycle
+        if not cycle.response_complete:
+            cycle.more_body = False
+            cycle.message_event.set()
+
+    def on_response_complete(self) -> None:
+        """The answer is whole: the next request's turn, or a pause."""
+        self.server_state.total_requests += 1
+        if self.transport.is_closing():
+            return
+        self.flow.resume_reading()
+        if self.pipeline:
+            self._start(self.pipeline.pop()[0])  # type: ignore[arg-type]
+            return
+        self._idle_since = self.loop.time()
+        if self._idle_timer is None:
+            self._idle_timer = self.loop.call_later(self.timeout_keep_alive, self._end_pause)
+
+    def _end_pause(self) -> None:
+        """Close a connection whose pause is too long; else look again when it would be."""
+        self._idle_timer = None
+        if self._idle_since is None:
+            return
+        left = self._idle_since + self.timeout_keep_alive - self.loop.time()
+        if left > 0:
+            self._idle_timer = self.loop.call_later(left, self._end_pause)
+        else:
+            self.transport.close()
 
     def pause_writing(self) -> None:
         super().pause_writing()
@@ -119,10 +225,26 @@ class Protocol(HttpToolsProtocol):
             self._write_timer = None
 
     def _unsupported_upgrade_warning(self) -> None:
-        """Answer as if no upgrade were asked for, and close: what follows on the connection is not HTTP."""
+        """Who answers may take the connection over (``hand_over``); else it is closed: what follows is not HTTP."""
+        self._early = b""
         if self.cycle is not None:
             self.cycle.keep_alive = False
         self._receiving = False
+
+    def hand_over(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """The connection, for who asked for an upgrade: nothing of HTTP happens on it any more (``steersman.upgrade``)."""
+        self._stop_read_timer()
+        self._stop_idle_timer()
+        self.flow.resume_reading()
+        self.cycle.disconnected = True  # so that nothing else is sent
+        self.connections.discard(self)  # who took it closes it
+        reader = asyncio.StreamReader(limit=EARLY_BYTES_MAX, loop=self.loop)
+        protocol = asyncio.StreamReaderProtocol(reader, loop=self.loop)
+        protocol.connection_made(self.transport)
+        if self._early:
+            reader.feed_data(self._early)
+        self.transport.set_protocol(protocol)
+        return reader, asyncio.StreamWriter(self.transport, protocol, reader, self.loop)
 
     def _refuse(self, code: int, text: bytes) -> None:
         head = b"HTTP/1.1 %d %s\r\ncontent-type: text/plain; charset=utf-8\r\nconnection: close\r\n" % (code, text)
@@ -133,6 +255,11 @@ class Protocol(HttpToolsProtocol):
     def _cut_off(self) -> None:
         self._read_timer = self._write_timer = None
         self.transport.abort()
+
+    def _stop_idle_timer(self) -> None:
+        if self._idle_timer is not None:
+            self._idle_timer.cancel()
+            self._idle_timer = None
 
     def _stop_read_timer(self) -> None:
         if self._read_timer is not None:

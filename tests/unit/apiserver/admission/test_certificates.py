@@ -13,6 +13,7 @@ from steersman.apiserver.admission.certificates import (
     CertificateApproval,
     CertificateSigning,
     CertificateSubjectRestriction,
+    common_name,
     may_use_signer,
     organizations,
 )
@@ -109,5 +110,6 @@ async def test_nobody_becomes_a_master_by_certificate(groups, signer, code):
 
 def test_a_request_that_is_none_has_no_organizations():
     assert organizations(pem("a", "b")) == ["a", "b"]
+    assert common_name(pem("a")) == ""
     with pytest.raises(ValueError, match="PEM"):
         organizations("eA==")

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 from tests.unit.apiserver.writing import CONFIG_MAPS, DEPLOYMENTS, Server, deployment
@@ -142,3 +143,36 @@ async def test_a_create_by_an_update_is_a_create():
         body = {"kind": "Lease", "apiVersion": "coordination.k8s.io/v1", "metadata": {"name": "a"}, "spec": {}}
         answer = await server.call("PUT", f"{leases}/a", body)
         assert (answer.code, {entry[3] for entry in log}) == (201, {"CREATE"})
+
+
+class OnlySometimes(Plugin):
+    name: ClassVar[str] = "AlwaysDeny"
+
+    def __init__(self) -> None:
+        self.rules = 0
+        self.asked = 0
+
+    def handles(self, resource: object, subresource: str, operation: Operation) -> bool:
+        del resource, subresource, operation
+        return True
+
+    def idle(self) -> bool:
+        return not self.rules
+
+    async def admit(self, attributes: Attributes) -> None:
+        del attributes
+        self.asked += 1
+
+    async def validate(self, attributes: Attributes) -> None:
+        del attributes
+        self.asked += 1
+
+
+async def test_a_plugin_that_has_nothing_to_go_by_is_not_asked():
+    plugin = OnlySometimes()
+    steps = AdmissionChain([plugin]).steps(SimpleNamespace(resource=None), "", Operation.CREATE)  # type: ignore[arg-type]  # not looked at
+    for rules, asked in ((0, 0), (1, 2), (0, 2)):
+        plugin.rules = rules
+        await steps.mutate(None)  # type: ignore[arg-type]  # not looked at
+        await steps.check(None)  # type: ignore[arg-type]  # the same
+        assert plugin.asked == asked

@@ -141,3 +141,42 @@ def test_an_annotation_about_seccomp_matters():
     old = {"metadata": {}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
     name = "container.seccomp.security.alpha.kubernetes.io/c"
     assert is_significant({**old, "metadata": {"annotations": {name: "unconfined"}}}, old)
+
+
+def configured(**exemptions):
+    told = {"defaults": {"enforce": "baseline", "warn": "restricted"}, "exemptions": exemptions}
+    return Plugged(
+        lambda stored: PodSecurity(namespaces=stored("namespaces").cache, pods=stored("pods").cache, configuration=told)
+    )
+
+
+async def test_a_configuration_speaks_for_namespaces_that_say_nothing():
+    async with configured() as server:
+        assert 'violates PodSecurity "baseline:latest"' in refusal(await server.pod(hostPID=True))
+        made = await server.pod()
+        assert (made.code, len(made.warnings)) == (201, 1)
+        await label(server, enforce="privileged", warn="privileged")
+        assert (await server.pod("b", hostPID=True)).warnings == []
+
+
+@pytest.mark.parametrize(
+    "exemptions", [{"namespaces": ["default"]}, {"usernames": ["tester"]}, {"runtimeClasses": ["r"]}]
+)
+async def test_who_is_exempt_may_do_as_he_likes(exemptions):
+    async with configured(**exemptions) as server:
+        made = await server.pod(hostPID=True, runtimeClassName="r")
+        assert (made.code, made.warnings) == (201, [])
+
+
+async def test_labels_of_an_exempt_namespace_mean_nothing():
+    async with configured(namespaces=["default"]) as server:
+        [warning] = (await label(server, enforce="restricted")).warnings
+        assert warning == (
+            'namespace "default" is exempt from Pod Security, and the policy'
+            " (enforce=restricted:latest, warn=restricted:latest) will be ignored"
+        )
+
+
+def test_a_configuration_has_to_be_right():
+    with pytest.raises(ValueError, match="defaults: 'tight' must be one of privileged, baseline, restricted"):
+        PodSecurity(namespaces=None, pods=None, configuration={"defaults": {"enforce": "tight"}})

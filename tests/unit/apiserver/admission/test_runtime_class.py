@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from tests.unit.apiserver.admission.plugged import Plugged, refusal
 
-from steersman.apiserver.admission.runtime_class import RuntimeClass, merge_tolerations
+from steersman.apiserver.admission.runtime_class import RuntimeClass
 
 CLASSES = "/apis/node.k8s.io/v1/runtimeclasses"
 OVERHEAD = {"cpu": "100m", "memory": "64Mi"}
@@ -66,24 +66,3 @@ async def test_the_same_overhead_in_other_words_is_the_same():
         await add(server, overhead={"podFixed": OVERHEAD})
         said = {"cpu": "0.1", "memory": "65536Ki"}
         assert (await server.pod(runtimeClassName="r", overhead=said)).code == 201
-
-
-EVERYTHING = {"operator": "Exists"}
-ONE = {"key": "a", "operator": "Equal", "value": "x", "effect": "NoSchedule"}
-SHORT = {"key": "a", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 5}
-LONG = {"key": "a", "operator": "Exists", "effect": "NoExecute"}
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "merged"),
-    [
-        ([ONE], [ONE], [ONE]),
-        ([ONE], [EVERYTHING], [EVERYTHING]),
-        ([EVERYTHING], [ONE], [EVERYTHING]),
-        ([SHORT], [LONG], [LONG]),
-        ([ONE], [SHORT], [ONE, SHORT]),
-        ([], [ONE], [ONE]),
-    ],
-)
-def test_tolerations_that_cover_others_stand_for_them(first, second, merged):
-    assert merge_tolerations(first, second) == merged

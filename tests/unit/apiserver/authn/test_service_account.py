@@ -8,7 +8,10 @@ from steersman.apiserver.authn import jws
 from steersman.apiserver.authn.account_claims import Bound, Ref
 from steersman.apiserver.authn.interface import InvalidCredentials
 from steersman.apiserver.authn.issuing import TokenIssuer
+from steersman.apiserver.authn.notes import note_for
 from steersman.apiserver.authn.service_account import Found, ServiceAccountTokens
+from steersman.apiserver.http import Request
+from steersman.apiserver.request import Annotations
 from steersman.asynckit.clock import FakeClock
 
 from .test_jws import Secret
@@ -165,3 +168,18 @@ async def test_pod_and_node_are_told_and_a_pods_node_need_not_exist(world):
 )
 async def test_a_token_has_to_name_its_account_alike_everywhere(world, claims):
     assert "service account" in await world.refusal(jws.make({"iss": "iss", "aud": "api", **claims}, world.ring.key))
+
+
+async def test_a_token_that_should_have_been_renewed_is_noted(world):
+    after = int(world.clock.now().timestamp()) + 100
+    token = await world.issue(Bound("ns", Ref("robot", "u1"), warnafter=after))
+    request = Request({"method": "GET", "path": "/", "query_string": b"", "headers": []}, receive=None)
+    request.annotations = Annotations()
+    note_for(request)
+    await world.tokens.authenticate_token(token)
+    assert request.annotations.values == {}
+    await world.clock.advance(130)
+    await world.tokens.authenticate_token(token)
+    assert request.annotations.values == {
+        "authentication.k8s.io/stale-token": f"subject: {USER}, seconds after warning threshold: 30"
+    }

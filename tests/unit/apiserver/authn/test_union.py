@@ -2,8 +2,9 @@
 
 import pytest
 
-from steersman.apiserver.authn.interface import ANONYMOUS_USER, InvalidCredentials
+from steersman.apiserver.authn.interface import ANONYMOUS_USER, AUTHENTICATED_GROUP, InvalidCredentials
 from steersman.apiserver.authn.union import Union
+from steersman.apiserver.http import Request
 from steersman.apiserver.request import UserInfo
 
 
@@ -44,3 +45,34 @@ async def test_nobody_is_anonymous_where_that_is_allowed():
 async def test_a_group_that_tells_the_known_from_the_unknown_is_not_added_to_another(group):
     union = Union([Knows(UserInfo("alice", (group,)))], anonymous=True)
     assert (await union.authenticate(None)).groups == (group,)
+
+
+FIXED = {"secret": UserInfo("ann"), "with space": UserInfo("bob"), "ümlaut": UserInfo("eve")}
+
+
+def asking(authorization: bytes, chain: list[str] | None = None) -> Request:
+    scope = {
+        "method": "GET",
+        "path": "/",
+        "query_string": b"",
+        "headers": [(b"authorization", authorization)],
+        "extensions": {"tls": {"client_cert_chain": chain}},
+    }
+    return Request(scope, None)  # type: ignore[arg-type]  # nobody reads a body
+
+
+def test_the_bearer_of_a_fixed_token_is_known_at_once():
+    user = Union([], anonymous=False, fixed_tokens=FIXED).at_once(asking(b"Bearer secret"))
+    assert user == UserInfo("ann", (AUTHENTICATED_GROUP,))
+
+
+@pytest.mark.parametrize(
+    "header", [b"", b"secret", b"bearer secret", b"Bearer with space", "Bearer ümlaut".encode(), b"Bearer other"]
+)
+def test_everybody_else_goes_the_long_way(header):
+    assert Union([], anonymous=False, fixed_tokens=FIXED).at_once(asking(header)) is None
+
+
+def test_a_certificate_goes_before_a_fixed_token():
+    union = Union([], anonymous=False, fixed_tokens=FIXED)
+    assert union.at_once(asking(b"Bearer secret", ["a certificate"])) is None

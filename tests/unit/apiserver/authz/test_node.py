@@ -2,7 +2,7 @@
 
 import pytest
 
-from steersman.apiserver.authz.node import NodeAuthorizer
+from steersman.apiserver.authz.node import NodeAuthorizer, node_of
 from steersman.apiserver.authz.node_graph import NodeGraph, PodNeeds
 from steersman.apiserver.authz.policy import PolicyRule
 from steersman.apiserver.request import RequestInfo, UserInfo
@@ -105,3 +105,16 @@ def test_only_users_that_are_nodes_are_told_anything():
         'unknown node for user "system:node:"'
     )
     assert nodes.rules_for(NODE, "ns").error == "node authorizer does not support user rule resolution"
+
+
+@pytest.mark.parametrize(
+    ("name", "groups", "node"),
+    [
+        ("system:node:n", ("system:nodes",), "n"),
+        ("system:node:", ("system:nodes",), ""),
+        ("system:node:n", (), None),
+        ("n", ("system:nodes",), None),
+    ],
+)
+def test_who_is_which_node(name, groups, node):
+    assert node_of(UserInfo(name, groups)) == node

@@ -38,6 +38,16 @@ def test_columns_show_what_lies_at_their_paths():
     assert own.cells(shirt(), NOW) == ["a", None, None]
 
 
+def test_columns_without_a_text_tell_their_paths():
+    column = {"name": "Size", "type": "integer", "jsonPath": ".spec.size"}
+    own = strategy(additionalPrinterColumns=[column, {**column, "description": "How large."}])
+    assert [c.text() for c in own.columns[1:]] == [
+        "Custom resource definition column (in JSONPath format): .spec.size",
+        "How large.",
+    ]
+    assert strategy().columns[1].text().startswith("CreationTimestamp is ")
+
+
 def test_status_is_dropped_on_create_only_with_the_subresource():
     with_status, without = shirt(status={"s": 1}), shirt(status={"s": 1})
     strategy(subresources={"status": {}}).prepare_for_create(CONTEXT, with_status)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from tests.unit.apiserver.writing import CONFIG_MAPS, Server
 
-from steersman.apiserver.endpoints.deprecations import deprecation_warning
+from steersman.apiserver.endpoints.deprecations import deprecation_notes, deprecation_warning
 from steersman.schema.resources import table
 
 ENDPOINTS = "/api/v1/namespaces/default/endpoints"
@@ -26,6 +26,24 @@ ENDPOINTS = "/api/v1/namespaces/default/endpoints"
 def test_what_is_on_its_way_out(group, version, name, warning):
     [resource] = [r for r in table().resources if (r.group, r.version, r.name) == (group, version, name)]
     assert deprecation_warning(resource) == warning
+
+
+@pytest.mark.parametrize(
+    ("group", "version", "name", "notes"),
+    [
+        ("", "v1", "endpoints", {"k8s.io/deprecated": "true"}),
+        (
+            "coordination.k8s.io",
+            "v1beta1",
+            "leasecandidates",
+            {"k8s.io/deprecated": "true", "k8s.io/removed-release": "1.39"},
+        ),
+        ("", "v1", "configmaps", {}),
+    ],
+)
+def test_the_audit_log_is_told_too(group, version, name, notes):
+    [resource] = [r for r in table().resources if (r.group, r.version, r.name) == (group, version, name)]
+    assert deprecation_notes(resource) == notes
 
 
 async def test_every_answer_warns_whatever_the_verb():

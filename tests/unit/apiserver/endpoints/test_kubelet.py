@@ -26,7 +26,7 @@ async def locate(status: dict[str, object]) -> Location:
     ],
 )
 async def test_a_node_is_asked_at_the_address_that_is_preferred(addresses, host):
-    assert await locate({"addresses": addresses}) == Location(host, "10250", "/x")
+    assert await locate({"addresses": addresses}) == Location(host, "10250", "/x", is_kubelet=True)
 
 
 async def test_a_node_may_say_its_port():

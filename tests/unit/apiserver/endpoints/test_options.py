@@ -67,7 +67,7 @@ async def test_an_apply_needs_a_manager():
 async def test_without_a_manager_the_user_agent_owns(agent, manager):
     async with Server() as server:
         request = server.request("POST", CONFIG_MAPS)
-        request.headers[:] = [(b"user-agent", agent.encode())]
+        request.first_headers[b"user-agent"] = agent.encode()
         assert field_manager_of(request, WriteOptions()) == manager
         assert field_manager_of(request, WriteOptions(field_manager="m")) == "m"
 

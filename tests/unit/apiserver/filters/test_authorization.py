@@ -4,9 +4,9 @@ import pytest
 
 from steersman.apimachinery.errors import StatusError
 from steersman.apiserver.authz.interface import ALLOW, NO_OPINION, Decision, Verdict
-from steersman.apiserver.filters.authorization import authorization
+from steersman.apiserver.filters.authorization import authorization, note
 from steersman.apiserver.http import Request, Response
-from steersman.apiserver.request import RequestInfo, UserInfo
+from steersman.apiserver.request import Annotations, RequestInfo, UserInfo
 
 
 class Authorizer:
@@ -35,3 +35,10 @@ async def test_who_may_not_is_told_so(decision):
     with pytest.raises(StatusError) as refused:
         await ask(decision)
     assert (refused.value.code, refused.value.message) == (403, 'forbidden: User "alice" cannot get path "/x"')
+
+
+@pytest.mark.parametrize(("decision", "word"), [(Decision(Verdict.ALLOW, "RBAC: x"), "allow"), (NO_OPINION, "forbid")])
+def test_the_decision_is_noted_for_the_audit_log(decision, word):
+    notes = Annotations()
+    note(notes, decision)
+    assert notes.values == {"authorization.k8s.io/decision": word, "authorization.k8s.io/reason": decision.reason}

@@ -31,6 +31,12 @@ async def test_what_is_not_there_is_none(group, version, name):
             server.registry.stored(f"{name}.{group}x")
 
 
+async def test_resources_are_found_by_kind():
+    async with Server() as server:
+        assert [r.name for r in server.registry.of_kind("apps/v1", "Deployment")] == ["deployments"]
+        assert server.registry.of_kind("apps/v2", "Deployment") == []
+
+
 async def test_reviews_are_known_but_keep_nothing():
     async with Server() as server:
         key = ("authorization.k8s.io", "v1", "subjectaccessreviews")

@@ -147,3 +147,9 @@ def test_a_status_write_keeps_the_spec(resource, data):
     spec = copy.deepcopy(old["spec"])
     strategy.prepare_for_status_update(CONTEXT, new, old)
     assert new["spec"] == spec
+
+
+@pytest.mark.parametrize("resource", STORED, ids=name_of)
+def test_every_field_that_describes_a_column_has_a_text(resource):
+    described = [column for column in strategy_class(resource).columns if column.field]
+    assert all(column.text() for column in described)

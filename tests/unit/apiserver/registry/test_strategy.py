@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.unit.apiserver.kinds import NOW, context, copy, tree
 
-from steersman.apiserver.registry.strategy import Strategy
+from steersman.apiserver.registry.strategy import Column, Strategy
 
 
 class Plain(Strategy):
@@ -18,6 +18,13 @@ class WithStatus(Strategy):
 
 class WithLoadBalancer(Strategy):
     group_resource = "services"
+
+
+def test_columns_are_described_by_their_own_text_or_by_a_field():
+    assert Column("Ready", description="How many.").text() == "How many."
+    assert Column("Node", field="core.v1.PodSpec.nodeName").text().startswith("NodeName indicates ")
+    assert Column("Age", field="meta.v1.ObjectMeta.creationTimestamp").text().startswith("CreationTimestamp is ")
+    assert Column("Nothing", field="core.v1.PodSpec.nothing").text() == ""
 
 
 def test_a_new_object_has_no_status_of_its_clients():

@@ -171,7 +171,7 @@ async def test_all_writes_of_a_transaction_show_at_once():
     watch = await world.watch()
     value = world.layout.encode({"metadata": {"name": "x", "namespace": "ns"}})
     await world.store.txn([Put(f"{world.prefix}ns/{name}", value) for name in ("a", "b")])
-    assert [version for _, _, version in await watch.told()] == ["1", "1"]
+    assert [version for _, _, version in await watch.told()] == ["1", "2"]
     await world.store.txn([Delete(f"{world.prefix}ns/a")])
     assert len(await watch.told()) == 1
     await watch.close()

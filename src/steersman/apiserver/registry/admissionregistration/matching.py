@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery import field, names
+from steersman.apiserver.registry.admissionregistration.cel_expressions import check_match_condition
 from steersman.apiserver.registry.validation import check_all, validate_label_selector
 
 if TYPE_CHECKING:
@@ -82,15 +83,18 @@ def _validate_resources(resources: Sequence[str], path: Path) -> Iterator[FieldE
         yield field.invalid(path, resources, detail)
 
 
-def validate_conditions(conditions: Sequence[Tree], path: Path) -> Iterator[FieldError]:
+def validate_conditions(conditions: Sequence[Tree], path: Path, *, has_params: bool = False) -> Iterator[FieldError]:
     """Expressions that must hold for a request to be looked at, each under a name of its own."""
     if len(conditions) > _CONDITIONS_MAX:
         yield field.too_many(path, len(conditions), max_items=_CONDITIONS_MAX)
     seen: set[str] = set()
     for position, condition in enumerate(conditions):
         here, name = path.index(position), condition.get("name") or ""
-        if not (condition.get("expression") or "").strip():
+        expression = condition.get("expression") or ""
+        if not expression.strip():
             yield field.required(here.child("expression"))
+        else:
+            yield from check_match_condition(expression, here.child("expression"), has_params=has_params)
         if not name:
             yield field.required(here.child("name"))
             continue

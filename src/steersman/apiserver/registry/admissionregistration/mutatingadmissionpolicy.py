@@ -24,8 +24,12 @@ class MutatingAdmissionPolicyStrategy(PolicyStrategy):
     rules_field = "mutations"
     columns = (
         columns.NAME_COLUMN,
-        Column("Mutations", type="integer"),
-        Column("ParamKind"),
+        Column(
+            "Mutations",
+            type="integer",
+            description="Mutation indicates the number of mutations rules defined in this configuration",
+        ),
+        Column("ParamKind", description="ParamKind specifies the kind of resources used to parameterize this policy"),
         columns.AGE_COLUMN,
     )
 

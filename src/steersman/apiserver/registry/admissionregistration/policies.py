@@ -65,7 +65,14 @@ class PolicyBindingStrategy(Strategy):
     has_generation = True
     allow_unconditional_update = False
     metadata_checks_on_update = (0, 1)
-    columns = (columns.NAME_COLUMN, Column("PolicyName"), Column("ParamRef"), columns.AGE_COLUMN)
+    columns = (
+        columns.NAME_COLUMN,
+        Column(
+            "PolicyName", description="PolicyName indicates the policy definition which the policy binding binded to"
+        ),
+        Column("ParamRef", description="ParamRef indicates the param resource which sets the configration param"),
+        columns.AGE_COLUMN,
+    )
 
     def default(self, obj: Tree, version: str) -> None:
         spec = obj.setdefault("spec", {})

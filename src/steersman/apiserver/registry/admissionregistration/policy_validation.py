@@ -1,11 +1,11 @@
-"""What is refused of admission policies and their bindings. Expressions are compiled elsewhere."""
+"""What is refused of admission policies and their bindings."""
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery import field, names
+from steersman.apiserver.registry.admissionregistration.cel_expressions import PolicyExpressions
 from steersman.apiserver.registry.admissionregistration.matching import (
     FAILURE_POLICIES,
     REINVOCATION_POLICIES,
@@ -32,58 +32,35 @@ _DENY_AND_WARN: Final = (
     "must not contain both Deny and Warn (repeating the same validation failure information in the API response and "
     "headers serves no purpose)"
 )
-_IDENTIFIER: Final = re.compile("[_a-zA-Z][_a-zA-Z0-9]*")
-#: Words that CEL keeps for itself.
-_RESERVED: Final = frozenset(
-    [
-        "true",
-        "false",
-        "null",
-        "in",
-        "as",
-        "break",
-        "const",
-        "continue",
-        "else",
-        "for",
-        "function",
-        "if",
-        "import",
-        "let",
-        "loop",
-        "package",
-        "namespace",
-        "return",
-        "var",
-        "void",
-        "while",
-    ]
-)
 
 
 def validate_validating_policy(obj: Tree) -> Iterator[FieldError]:
     """Everything that is wrong with a ValidatingAdmissionPolicy."""
     spec = obj.get("spec") or {}
-    yield from _validate_common(spec)
+    expressions = PolicyExpressions(spec)
+    yield from _validate_common(spec, expressions)
     validations, annotations = spec.get("validations") or (), spec.get("auditAnnotations") or ()
     if not validations and not annotations:
         for name in ("validations", "auditAnnotations"):
             detail = "validations or auditAnnotations must contain at least one item"
             yield field.required(_SPEC.child(name), detail)
     for position, validation in enumerate(validations):
-        yield from _validate_validation(validation, _SPEC.child("validations").index(position))
-    yield from _validate_annotations(annotations, obj["metadata"].get("name") or "", _SPEC.child("auditAnnotations"))
+        yield from _validate_validation(validation, _SPEC.child("validations").index(position), expressions)
+    yield from _validate_annotations(
+        annotations, obj["metadata"].get("name") or "", _SPEC.child("auditAnnotations"), expressions
+    )
 
 
 def validate_mutating_policy(obj: Tree) -> Iterator[FieldError]:
     """Everything that is wrong with a MutatingAdmissionPolicy."""
     spec = obj.get("spec") or {}
-    yield from _validate_common(spec)
+    expressions = PolicyExpressions(spec)
+    yield from _validate_common(spec, expressions, mutates=True)
     mutations = spec.get("mutations") or ()
     if not mutations:
         yield field.required(_SPEC.child("mutations"), "mutations must contain at least one item")
     for position, mutation in enumerate(mutations):
-        yield from _validate_mutation(mutation, _SPEC.child("mutations").index(position))
+        yield from _validate_mutation(mutation, _SPEC.child("mutations").index(position), expressions)
     policy, path = spec.get("reinvocationPolicy"), _SPEC.child("reinvocationPolicy")
     if not policy:
         yield field.required(path)
@@ -107,7 +84,7 @@ def validate_binding(obj: Tree, *, with_actions: bool) -> Iterator[FieldError]:
         yield from _validate_actions(spec.get("validationActions") or (), _SPEC.child("validationActions"))
 
 
-def _validate_common(spec: Tree) -> Iterator[FieldError]:
+def _validate_common(spec: Tree, expressions: PolicyExpressions, *, mutates: bool = False) -> Iterator[FieldError]:
     policy = spec.get("failurePolicy")
     if policy is None:
         yield field.required(_SPEC.child("failurePolicy"))
@@ -121,15 +98,25 @@ def _validate_common(spec: Tree) -> Iterator[FieldError]:
         yield from validate_match(constraints, path)
         if not constraints.get("resourceRules"):
             yield field.required(path.child("resourceRules"))
-    yield from validate_conditions(spec.get("matchConditions") or (), _SPEC.child("matchConditions"))
+    conditions, where = spec.get("matchConditions") or (), _SPEC.child("matchConditions")
+    yield from validate_conditions(conditions, where, has_params=spec.get("paramKind") is not None)
     for position, variable in enumerate(spec.get("variables") or ()):
         here, name = _SPEC.child("variables").index(position), variable.get("name") or ""
         if not name.strip():
             yield field.required(here.child("name"), "name is not specified")
-        elif not _IDENTIFIER.fullmatch(name) or name in _RESERVED:
+        elif not _is_identifier(name):
             yield field.invalid(here.child("name"), name, "must be a valid CEL identifier")
-        if not (variable.get("expression") or "").strip():
-            yield field.required(here.child("expression"), "expression is not specified")
+        expression, where = variable.get("expression") or "", here.child("expression")
+        if not expression.strip():
+            yield field.required(where, "expression is not specified")
+        else:
+            yield from expressions.variable(name, expression, where, makes_objects=mutates)
+
+
+def _is_identifier(name: str) -> bool:
+    from steersman.cel.words import RESERVED, is_name  # noqa: PLC0415 — the language is loaded with the first policy
+
+    return is_name(name) and name not in RESERVED
 
 
 def _validate_kind(kind: Tree, path: Path) -> Iterator[FieldError]:
@@ -154,12 +141,17 @@ def _validate_kind(kind: Tree, path: Path) -> Iterator[FieldError]:
         yield field.invalid(path.child("kind"), name, detail)
 
 
-def _validate_validation(validation: Tree, path: Path) -> Iterator[FieldError]:
-    if not (validation.get("expression") or "").strip():
+def _validate_validation(validation: Tree, path: Path, expressions: PolicyExpressions) -> Iterator[FieldError]:
+    expression = validation.get("expression") or ""
+    if not expression.strip():
         yield field.required(path.child("expression"), "expression is not specified")
+    else:
+        yield from expressions.condition(expression, path.child("expression"))
     expression = validation.get("messageExpression") or ""
     if expression and not expression.strip():
         yield field.invalid(path.child("messageExpression"), expression, "must be non-empty if specified")
+    elif expression:
+        yield from expressions.message(expression, path.child("messageExpression"))
     message = validation.get("message") or ""
     if message and not message.strip():
         yield field.invalid(path.child("message"), message, "message must be non-empty if specified")
@@ -168,7 +160,9 @@ def _validate_validation(validation: Tree, path: Path) -> Iterator[FieldError]:
     yield from check_known(validation.get("reason"), _REASONS, path.child("reason"))
 
 
-def _validate_annotations(annotations: Sequence[Tree], policy: str, path: Path) -> Iterator[FieldError]:
+def _validate_annotations(
+    annotations: Sequence[Tree], policy: str, path: Path, expressions: PolicyExpressions
+) -> Iterator[FieldError]:
     if len(annotations) > _ANNOTATIONS_MAX:
         yield field.invalid(path, annotations, f"must not have more than {_ANNOTATIONS_MAX} auditAnnotations")
     seen: set[str] = set()
@@ -181,12 +175,14 @@ def _validate_annotations(annotations: Sequence[Tree], policy: str, path: Path) 
             yield field.required(where, "valueExpression is not specified")
         elif len(expression.strip().encode()) > _ANNOTATION_EXPRESSION_MAX_BYTES:
             yield field.required(where, f"must not exceed {_ANNOTATION_EXPRESSION_MAX_BYTES} bytes in length")
+        else:
+            yield from expressions.audit_annotation(expression, where)
         if key in seen:
             yield field.duplicate(here.child("key"), key)
         seen.add(key)
 
 
-def _validate_mutation(mutation: Tree, path: Path) -> Iterator[FieldError]:
+def _validate_mutation(mutation: Tree, path: Path, expressions: PolicyExpressions) -> Iterator[FieldError]:
     type_ = mutation.get("patchType") or ""
     if not type_:
         yield field.required(path.child("patchType"))
@@ -199,6 +195,9 @@ def _validate_mutation(mutation: Tree, path: Path) -> Iterator[FieldError]:
         yield field.required(path.child(own), f"must be specified when patchType is {type_}")
     elif not (mutation[own].get("expression") or "").strip():
         yield field.required(path.child(own, "expression"), "expression is not specified")
+    else:
+        expression = mutation[own]["expression"].strip()
+        yield from expressions.mutation(expression, path.child(own, "expression"), patch_type=type_)
     if mutation.get(other) is not None:
         detail = f"{other} must not be specified when patchType is {type_}"
         yield field.invalid(path.child(other), "{" + other + "}", detail)

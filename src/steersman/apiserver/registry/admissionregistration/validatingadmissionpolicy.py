@@ -24,8 +24,12 @@ class ValidatingAdmissionPolicyStrategy(PolicyStrategy):
     rules_field = "validations"
     columns = (
         columns.NAME_COLUMN,
-        Column("Validations", type="integer"),
-        Column("ParamKind"),
+        Column(
+            "Validations",
+            type="integer",
+            description="Validations indicates the number of validation rules defined in this configuration",
+        ),
+        Column("ParamKind", description="ParamKind specifies the kind of resources used to parameterize this policy"),
         columns.AGE_COLUMN,
     )
 

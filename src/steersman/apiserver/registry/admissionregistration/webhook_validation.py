@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from steersman.apimachinery import field, names
+from steersman.apimachinery import field
 from steersman.apiserver.registry.admissionregistration.matching import (
     FAILURE_POLICIES,
     MATCH_POLICIES,
@@ -15,7 +15,7 @@ from steersman.apiserver.registry.admissionregistration.matching import (
 )
 from steersman.apiserver.registry.domain_paths import check_qualified_domain
 from steersman.apiserver.registry.validation import validate_label_selector
-from steersman.apiserver.registry.webhook_clients import validate_client
+from steersman.apiserver.registry.webhook_clients import REVIEW_VERSIONS, validate_client, validate_review_versions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from steersman.apiserver.registry.strategy import Tree
 
 _WEBHOOKS: Final = field.Path("webhooks")
-_REVIEW_VERSIONS: Final = ("v1", "v1beta1")
 #: Others are taken only from configurations that had them before.
 _SIDE_EFFECTS: Final = ("None", "NoneOnDryRun")
 _ALL_SIDE_EFFECTS: Final = ("None", "NoneOnDryRun", "Some", "Unknown")
@@ -37,7 +36,7 @@ def validate_webhooks(obj: Tree, old: Tree | None = None) -> Iterator[FieldError
     webhooks = obj.get("webhooks") or ()
     before: Sequence[Tree] = (old.get("webhooks") or ()) if old is not None else ()
     unique = len({webhook.get("name") for webhook in before}) == len(before)
-    recognized = all(set(webhook.get("admissionReviewVersions") or ()) & set(_REVIEW_VERSIONS) for webhook in before)
+    recognized = all(set(webhook.get("admissionReviewVersions") or ()) & set(REVIEW_VERSIONS) for webhook in before)
     no_effects = all(webhook.get("sideEffects") in _SIDE_EFFECTS for webhook in before)
     lax = any(
         next(validate_label_selector(webhook.get(name), _WEBHOOKS), None) is not None
@@ -50,7 +49,12 @@ def validate_webhooks(obj: Tree, old: Tree | None = None) -> Iterator[FieldError
         effects = _SIDE_EFFECTS if no_effects else _ALL_SIDE_EFFECTS
         yield from _validate_webhook(webhook, here, effects, lax_selectors=lax)
         versions = webhook.get("admissionReviewVersions") or ()
-        yield from _validate_versions(versions, here.child("admissionReviewVersions"), must_be_known=recognized)
+        yield from validate_review_versions(
+            versions,
+            here.child("admissionReviewVersions"),
+            must_be_known=recognized,
+            if_empty=f"must specify one of {', '.join(REVIEW_VERSIONS)}",
+        )
         if name and name in seen and unique:
             yield field.duplicate(here.child("name"), name)
         seen.add(name)
@@ -77,19 +81,3 @@ def _validate_webhook(
     yield from validate_client(webhook.get("clientConfig") or {}, path.child("clientConfig"))
     yield from check_known(webhook.get("reinvocationPolicy"), REINVOCATION_POLICIES, path.child("reinvocationPolicy"))
     yield from validate_conditions(webhook.get("matchConditions") or (), path.child("matchConditions"))
-
-
-def _validate_versions(versions: Sequence[str], path: Path, *, must_be_known: bool) -> Iterator[FieldError]:
-    known = ", ".join(_REVIEW_VERSIONS)
-    if not versions:
-        yield field.required(path, f"must specify one of {known}")
-        return
-    for position, version in enumerate(versions):
-        here = path.index(position)
-        if version in versions[:position]:
-            yield field.invalid(here, version, "duplicate version")
-            continue
-        for fault in names.check_dns1035_label(version):
-            yield field.invalid(here, version, fault)
-    if must_be_known and not set(versions) & set(_REVIEW_VERSIONS):
-        yield field.invalid(path, versions, f"must include at least one of {known}")

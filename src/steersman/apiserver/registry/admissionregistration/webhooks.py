@@ -36,7 +36,15 @@ class WebhookConfigurationStrategy(Strategy):
     has_generation = True
     allow_unconditional_update = False
     metadata_checks_on_update = (0, 1)
-    columns = (columns.NAME_COLUMN, Column("Webhooks", type="integer"), columns.AGE_COLUMN)
+    columns = (
+        columns.NAME_COLUMN,
+        Column(
+            "Webhooks",
+            type="integer",
+            description="Webhooks indicates the number of webhooks registered in this configuration",
+        ),
+        columns.AGE_COLUMN,
+    )
     reset_fields = {}
 
     def default(self, obj: Tree, version: str) -> None:

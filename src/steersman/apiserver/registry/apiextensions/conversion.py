@@ -6,18 +6,17 @@ import base64
 import re
 from typing import TYPE_CHECKING, Final
 
-from steersman.apimachinery import field, names
+from steersman.apimachinery import field
 from steersman.apiserver.registry.validation import check_supported
-from steersman.apiserver.registry.webhook_clients import validate_client
+from steersman.apiserver.registry.webhook_clients import validate_client, validate_review_versions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from steersman.apimachinery.field import FieldError, Path
     from steersman.apiserver.registry.strategy import Tree
 
 _STRATEGIES: Final = ("None", "Webhook")
-_REVIEW_VERSIONS: Final = ("v1", "v1beta1")
 _has_certificate: Final = re.compile(rb"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----", re.DOTALL).search
 
 
@@ -38,7 +37,7 @@ def validate_conversion(spec: Tree, path: Path) -> Iterator[FieldError]:
             yield field.required(client_path, "required when strategy is set to Webhook")
         else:
             yield from validate_client(client, client_path)
-        yield from _validate_review_versions(versions, versions_path)
+        yield from validate_review_versions(versions, versions_path)
         return
     detail = "should not be set when strategy is not set to Webhook"
     if client is not None:
@@ -62,18 +61,3 @@ def _ca_bundle(conversion: Tree | None) -> str:
 
 def _is_readable(bundle: str) -> bool:
     return _has_certificate(base64.b64decode(bundle)) is not None
-
-
-def _validate_review_versions(versions: Sequence[str], path: Path) -> Iterator[FieldError]:
-    if not versions:
-        yield field.required(path)
-        return
-    for position, version in enumerate(versions):
-        here = path.index(position)
-        if version in versions[:position]:
-            yield field.invalid(here, version, "duplicate version")
-            continue
-        for fault in names.check_dns1035_label(version):
-            yield field.invalid(here, version, fault)
-    if not any(version in _REVIEW_VERSIONS for version in versions):
-        yield field.invalid(path, versions, f"must include at least one of {', '.join(_REVIEW_VERSIONS)}")

@@ -125,7 +125,7 @@ def _map_type(schema: Tree, path: Path) -> Iterator[FieldError]:
 
 
 def _rule(rule: Tree, schema: Tree, path: Path) -> Iterator[FieldError]:
-    """The form of a validation rule; the expression itself is not read."""
+    """The form of a validation rule; its expressions are looked at in ``cel_rules``."""
     text, message = (rule.get("rule") or "").strip(), rule.get("message") or ""
     if not text:
         yield field.required(path.child("rule"), "rule is not specified")

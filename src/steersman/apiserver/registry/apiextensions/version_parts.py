@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery import field
+from steersman.apiserver.registry.apiextensions.cel_rules import validate_rules
 from steersman.apiserver.registry.apiextensions.default_values import validate_defaults
 from steersman.apiserver.registry.apiextensions.field_paths import FieldPathError, follow
 from steersman.apiserver.registry.apiextensions.openapi_schema import validate_schema
@@ -50,6 +51,7 @@ def validate_schema_part(part: Tree | None, path: Path, *, has_status: bool) -> 
         *validate_schema(schema, path.child("openAPIV3Schema")),
     ]
     yield from errors
+    yield from validate_rules(schema, path.child("openAPIV3Schema"), errors)
     if not errors and (fault := check_convertible(schema)):
         yield field.invalid(path.child("openAPIV3Schema"), "", fault)
 

@@ -34,7 +34,12 @@ class APIServiceStrategy(Strategy):
     allow_unconditional_update = False
     metadata_checks_on_update = (1, 1)
     reset_fields = {"": (("status",),), "status": (("metadata",), ("spec",))}
-    columns = (columns.NAME_COLUMN, Column("Service"), Column("Available"), columns.AGE_COLUMN)
+    columns = (
+        columns.NAME_COLUMN,
+        Column("Service", description="The reference to the service that hosts this API endpoint."),
+        Column("Available", description="Whether this service is available."),
+        columns.AGE_COLUMN,
+    )
 
     def name_errors(self, name: str, *, prefix: bool = False) -> Sequence[str]:
         """The core group's is named ``v1.``; ``validate`` wants version and group in it."""

@@ -25,7 +25,12 @@ class ControllerRevisionStrategy(Strategy):
 
     group_resource = "controllerrevisions.apps"
     metadata_checks_on_update = (1, 1)
-    columns = (columns.NAME_COLUMN, Column("Controller"), Column("Revision"), columns.AGE_COLUMN)
+    columns = (
+        columns.NAME_COLUMN,
+        Column("Controller", description="Controller of the object"),
+        Column("Revision", field="apps.v1.ControllerRevision.revision"),
+        columns.AGE_COLUMN,
+    )
 
     def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
         errors = list(check_not_negative(obj.get("revision"), Path("revision")))

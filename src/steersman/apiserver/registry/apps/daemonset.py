@@ -30,16 +30,16 @@ class DaemonSetStrategy(Strategy):
     has_generation = True
     columns = (
         columns.NAME_COLUMN,
-        Column("Desired", type="integer"),
-        Column("Current", type="integer"),
-        Column("Ready", type="integer"),
-        Column("Up-to-date", type="integer"),
-        Column("Available", type="integer"),
-        Column("Node Selector"),
+        Column("Desired", type="integer", field="apps.v1.DaemonSetStatus.desiredNumberScheduled"),
+        Column("Current", type="integer", field="apps.v1.DaemonSetStatus.currentNumberScheduled"),
+        Column("Ready", type="integer", field="apps.v1.DaemonSetStatus.numberReady"),
+        Column("Up-to-date", type="integer", field="apps.v1.DaemonSetStatus.updatedNumberScheduled"),
+        Column("Available", type="integer", field="apps.v1.DaemonSetStatus.numberAvailable"),
+        Column("Node Selector", field="core.v1.PodSpec.nodeSelector"),
         columns.AGE_COLUMN,
-        Column("Containers", priority=1),
-        Column("Images", priority=1),
-        Column("Selector", priority=1),
+        Column("Containers", priority=1, description=columns.CONTAINERS_TEXT),
+        Column("Images", priority=1, description=columns.IMAGES_TEXT),
+        Column("Selector", priority=1, field="apps.v1.DaemonSetSpec.selector"),
     )
 
     def default(self, obj: Tree, version: str) -> None:

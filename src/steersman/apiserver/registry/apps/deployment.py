@@ -30,13 +30,13 @@ class DeploymentStrategy(Strategy):
     reset_fields = {"": (("status",),), "status": (("spec",), ("metadata", "labels"))}
     columns = (
         columns.NAME_COLUMN,
-        Column("Ready"),
-        Column("Up-to-date"),
-        Column("Available"),
+        Column("Ready", description="Number of the pod with ready state"),
+        Column("Up-to-date", field="apps.v1.DeploymentStatus.updatedReplicas"),
+        Column("Available", field="apps.v1.DeploymentStatus.availableReplicas"),
         columns.AGE_COLUMN,
-        Column("Containers", priority=1),
-        Column("Images", priority=1),
-        Column("Selector", priority=1),
+        Column("Containers", priority=1, description=columns.CONTAINERS_TEXT),
+        Column("Images", priority=1, description=columns.IMAGES_TEXT),
+        Column("Selector", priority=1, field="apps.v1.DeploymentSpec.selector"),
     )
 
     def default(self, obj: Tree, version: str) -> None:

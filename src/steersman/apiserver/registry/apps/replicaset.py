@@ -29,13 +29,13 @@ class ReplicaSetStrategy(Strategy):
     scale = ScalePaths()
     columns = (
         columns.NAME_COLUMN,
-        Column("Desired", type="integer"),
-        Column("Current", type="integer"),
-        Column("Ready", type="integer"),
+        Column("Desired", type="integer", field="apps.v1.ReplicaSetSpec.replicas"),
+        Column("Current", type="integer", field="apps.v1.ReplicaSetStatus.replicas"),
+        Column("Ready", type="integer", field="apps.v1.ReplicaSetStatus.readyReplicas"),
         columns.AGE_COLUMN,
-        Column("Containers", priority=1),
-        Column("Images", priority=1),
-        Column("Selector", priority=1),
+        Column("Containers", priority=1, description=columns.CONTAINERS_TEXT),
+        Column("Images", priority=1, description=columns.IMAGES_TEXT),
+        Column("Selector", priority=1, field="apps.v1.ReplicaSetSpec.selector"),
     )
 
     def default(self, obj: Tree, version: str) -> None:

@@ -36,10 +36,10 @@ class StatefulSetStrategy(Strategy):
     scale = ScalePaths()
     columns = (
         columns.NAME_COLUMN,
-        Column("Ready"),
+        Column("Ready", description="Number of the pod with ready state"),
         columns.AGE_COLUMN,
-        Column("Containers", priority=1),
-        Column("Images", priority=1),
+        Column("Containers", priority=1, description=columns.CONTAINERS_TEXT),
+        Column("Images", priority=1, description=columns.IMAGES_TEXT),
     )
 
     def default(self, obj: Tree, version: str) -> None:

@@ -32,11 +32,11 @@ class HorizontalPodAutoscalerStrategy(Strategy):
     group_resource = "horizontalpodautoscalers.autoscaling"
     columns = (
         columns.NAME_COLUMN,
-        Column("Reference"),
-        Column("Targets"),
-        Column("MinPods"),
-        Column("MaxPods"),
-        Column("Replicas"),
+        Column("Reference", field="autoscaling.v2.HorizontalPodAutoscalerSpec.scaleTargetRef"),
+        Column("Targets", field="autoscaling.v2.HorizontalPodAutoscalerSpec.metrics"),
+        Column("MinPods", field="autoscaling.v2.HorizontalPodAutoscalerSpec.minReplicas"),
+        Column("MaxPods", field="autoscaling.v2.HorizontalPodAutoscalerSpec.maxReplicas"),
+        Column("Replicas", field="autoscaling.v2.HorizontalPodAutoscalerStatus.currentReplicas"),
         columns.AGE_COLUMN,
     )
 

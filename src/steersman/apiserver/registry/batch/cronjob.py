@@ -33,15 +33,15 @@ class CronJobStrategy(Strategy):
     has_generation = True
     columns = (
         columns.NAME_COLUMN,
-        Column("Schedule"),
-        Column("Timezone"),
-        Column("Suspend", type="boolean"),
-        Column("Active", type="integer"),
-        Column("Last Schedule"),
+        Column("Schedule", field="batch.v1.CronJobSpec.schedule"),
+        Column("Timezone", field="batch.v1.CronJobSpec.timeZone"),
+        Column("Suspend", type="boolean", field="batch.v1.CronJobSpec.suspend"),
+        Column("Active", type="integer", field="batch.v1.CronJobStatus.active"),
+        Column("Last Schedule", field="batch.v1.CronJobStatus.lastScheduleTime"),
         columns.AGE_COLUMN,
-        Column("Containers", priority=1),
-        Column("Images", priority=1),
-        Column("Selector", priority=1),
+        Column("Containers", priority=1, description=columns.CONTAINERS_TEXT),
+        Column("Images", priority=1, description=columns.IMAGES_TEXT),
+        Column("Selector", priority=1, field="batch.v1.JobSpec.selector"),
     )
 
     def default(self, obj: Tree, version: str) -> None:

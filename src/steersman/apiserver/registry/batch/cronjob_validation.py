@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery import field
+from steersman.apimachinery.schedules import ScheduleError, load_zone, parse_schedule
 from steersman.apiserver.registry.batch.job_validation import validate_job_template
-from steersman.apiserver.registry.batch.schedule import ScheduleError, check_schedule, load_zone
 from steersman.apiserver.registry.counts import check_none_negative
 from steersman.apiserver.registry.validation import check_supported
 
@@ -55,7 +55,7 @@ def _validate_schedule(spec: Tree, before: Tree | None, path: Path) -> Iterator[
         yield field.required(path)
         return
     try:
-        check_schedule(schedule)
+        parse_schedule(schedule)
     except ScheduleError as error:
         yield field.invalid(path, schedule, str(error))
     if "TZ" not in schedule:

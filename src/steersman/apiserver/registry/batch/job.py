@@ -46,13 +46,13 @@ class JobStrategy(Strategy):
     )
     columns = (
         columns.NAME_COLUMN,
-        Column("Status"),
-        Column("Completions"),
-        Column("Duration"),
+        Column("Status", description="Status of the job."),
+        Column("Completions", field="batch.v1.JobStatus.succeeded"),
+        Column("Duration", description="Time required to complete the job."),
         columns.AGE_COLUMN,
-        Column("Containers", priority=1),
-        Column("Images", priority=1),
-        Column("Selector", priority=1),
+        Column("Containers", priority=1, description=columns.CONTAINERS_TEXT),
+        Column("Images", priority=1, description=columns.IMAGES_TEXT),
+        Column("Selector", priority=1, field="batch.v1.JobSpec.selector"),
     )
     field_labels = {"status.successful": lambda obj: str((obj.get("status") or {}).get("succeeded", 0))}
     unknown_field_label = "field label {quoted} not supported for batchv1.Job"

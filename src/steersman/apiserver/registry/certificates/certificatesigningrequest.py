@@ -35,10 +35,10 @@ class CertificateSigningRequestStrategy(Strategy):
     columns = (
         columns.NAME_COLUMN,
         columns.AGE_COLUMN,
-        Column("SignerName"),
-        Column("Requestor"),
-        Column("RequestedDuration"),
-        Column("Condition"),
+        Column("SignerName", field="certificates.v1.CertificateSigningRequestSpec.signerName"),
+        Column("Requestor", field="certificates.v1.CertificateSigningRequestSpec.request"),
+        Column("RequestedDuration", field="certificates.v1.CertificateSigningRequestSpec.expirationSeconds"),
+        Column("Condition", field="certificates.v1.CertificateSigningRequestStatus.conditions"),
     )
     field_labels = {"spec.signerName": lambda obj: obj["spec"].get("signerName") or ""}
 

@@ -22,7 +22,11 @@ class LeaseStrategy(Strategy):
     group_resource = "leases.coordination.k8s.io"
     allow_create_on_update = True
     allow_unconditional_update = False
-    columns = (columns.NAME_COLUMN, Column("Holder"), columns.AGE_COLUMN)
+    columns = (
+        columns.NAME_COLUMN,
+        Column("Holder", field="coordination.v1.LeaseSpec.holderIdentity"),
+        columns.AGE_COLUMN,
+    )
 
     def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
         return list(validate_lease(obj))

@@ -14,14 +14,23 @@ if TYPE_CHECKING:
     from steersman.apimachinery.field import FieldError, Path
     from steersman.apiserver.registry.strategy import Tree
 
+    _Version = tuple[int, int, int, tuple[tuple[int, int, str], ...]]
+
 OLDEST_EMULATION_VERSION: Final = "OldestEmulationVersion"
 
 _SPEC: Final = field.Path("spec")
 _NO_VERSION: Final = "must be a valid semantic version"
 _NUMBER: Final = "(?:0|[1-9][0-9]*)"
+_WORD: Final = r"[0-9A-Za-z-]+"
+_IDENTIFIER: Final = rf"(?:{_NUMBER}|[0-9]*[A-Za-z-][0-9A-Za-z-]*)"
 _SEMANTIC_VERSION: Final = re.compile(
-    rf"({_NUMBER})\.({_NUMBER})\.({_NUMBER})(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?", re.ASCII
+    rf"({_NUMBER})\.({_NUMBER})\.({_NUMBER})(?:-({_IDENTIFIER}(?:\.{_IDENTIFIER})*))?(?:\+{_WORD}(?:\.{_WORD})*)?",
+    re.ASCII,
 )
+#: After every pre-release of the same numbers.
+_RELEASE: Final = ((2, 0, ""),)
+#: What no version, and one that cannot be read, count as.
+_ZERO: Final = (0, 0, 0, _RELEASE)
 
 
 def validate_lease(obj: Tree) -> Iterator[FieldError]:
@@ -51,17 +60,17 @@ def validate_lease_candidate(obj: Tree) -> Iterator[FieldError]:
         yield field.required(_SPEC.child("binaryVersion"))
     elif binary is None:
         yield field.invalid(_SPEC.child("binaryVersion"), binary_text, _NO_VERSION)
-    if binary and emulation and emulation > binary:
+    if binary_text and emulation_text and (binary or _ZERO) < (emulation or _ZERO):
         detail = "must be greater than or equal to `emulationVersion`"
         yield field.invalid(_SPEC.child("binaryVersion"), binary_text, detail)
     strategy = spec.get("strategy") or ""
+    if strategy == OLDEST_EMULATION_VERSION and (emulation or _ZERO) == _ZERO:
+        detail = f"must be specified when `strategy` is '{OLDEST_EMULATION_VERSION}'"
+        yield field.required(_SPEC.child("emulationVersion"), detail)
     if not strategy:
         yield field.required(_SPEC.child("strategy"))
     else:
         yield from _validate_strategy(strategy, _SPEC.child("strategy"))
-    if strategy == OLDEST_EMULATION_VERSION and not emulation_text:
-        detail = f"must be specified when `strategy` is '{OLDEST_EMULATION_VERSION}'"
-        yield field.required(_SPEC.child("emulationVersion"), detail)
 
 
 def _validate_strategy(strategy: str, path: Path) -> Iterator[FieldError]:
@@ -73,6 +82,13 @@ def _validate_strategy(strategy: str, path: Path) -> Iterator[FieldError]:
         yield field.not_supported(here, strategy, (OLDEST_EMULATION_VERSION,))
 
 
-def _parse_version(text: str) -> tuple[int, ...] | None:
+def _parse_version(text: str) -> _Version | None:
+    """A semantic version as it compares (semver.org, section 11); None when it is none."""
     match = _SEMANTIC_VERSION.fullmatch(text)
-    return tuple(map(int, match.groups())) if match else None
+    if match is None:
+        return None
+    major, minor, patch, pre = match.groups()
+    words = (
+        tuple((0, int(word), "") if word.isdigit() else (1, 0, word) for word in pre.split(".")) if pre else _RELEASE
+    )
+    return int(major), int(minor), int(patch), words

@@ -27,7 +27,7 @@ class LeaseCandidateStrategy(Strategy):
     allow_unconditional_update = False
     columns = (
         columns.NAME_COLUMN,
-        Column("LeaseName"),
+        Column("LeaseName", field="coordination.v1alpha2.LeaseCandidateSpec.leaseName"),
         Column("BinaryVersion"),
         Column("EmulationVersion"),
         columns.AGE_COLUMN,

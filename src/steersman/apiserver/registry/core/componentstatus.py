@@ -17,7 +17,12 @@ class ComponentStatusStrategy(Strategy):
     """Only the Table is special."""
 
     group_resource = "componentstatuses"
-    columns = (NAME_COLUMN, Column("Status"), Column("Message"), Column("Error"))
+    columns = (
+        NAME_COLUMN,
+        Column("Status", description="Status of the component conditions"),
+        Column("Message", description="Message of the component conditions"),
+        Column("Error", description="Error of the component conditions"),
+    )
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         status, message, error = "Unknown", "", ""

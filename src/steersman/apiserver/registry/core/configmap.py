@@ -23,7 +23,7 @@ class ConfigMapStrategy(Strategy):
     group_resource = "configmaps"
     metadata_checks_on_update = (1, 1)
     reset_fields: ClassVar = {}
-    columns = (NAME_COLUMN, Column("Data"), AGE_COLUMN)
+    columns = (NAME_COLUMN, Column("Data", field="core.v1.ConfigMap.data"), AGE_COLUMN)
 
     def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
         return validate_config_map(obj)

@@ -29,7 +29,7 @@ class EndpointsStrategy(Strategy):
     metadata_checks_on_update = (1, 1)
     allow_create_on_update = True
     reset_fields: ClassVar = {}
-    columns = (NAME_COLUMN, Column("Endpoints"), AGE_COLUMN)
+    columns = (NAME_COLUMN, Column("Endpoints", field="core.v1.Endpoints.subsets"), AGE_COLUMN)
 
     def default(self, obj: Tree, version: str) -> None:
         for subset in obj.get("subsets") or ():

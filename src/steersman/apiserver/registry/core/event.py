@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from steersman.apiserver.request import RequestContext
 
 EVENT_COLUMNS: Final = (
-    Column("Last Seen"),
-    Column("Type"),
-    Column("Reason"),
-    Column("Object"),
-    Column("Subobject", priority=1),
-    Column("Source", priority=1),
-    Column("Message"),
-    Column("First Seen", priority=1),
-    Column("Count", priority=1),
-    Column("Name", format="name", priority=1),
+    Column("Last Seen", field="core.v1.Event.lastTimestamp"),
+    Column("Type", field="core.v1.Event.type"),
+    Column("Reason", field="core.v1.Event.reason"),
+    Column("Object", field="core.v1.Event.involvedObject"),
+    Column("Subobject", priority=1, field="core.v1.ObjectReference.fieldPath"),
+    Column("Source", priority=1, field="core.v1.Event.source"),
+    Column("Message", field="core.v1.Event.message"),
+    Column("First Seen", priority=1, field="core.v1.Event.firstTimestamp"),
+    Column("Count", priority=1, field="core.v1.Event.count"),
+    Column("Name", format="name", priority=1, field="meta.v1.ObjectMeta.name"),
 )
 _INVOLVED: Final = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
 

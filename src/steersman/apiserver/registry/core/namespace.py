@@ -35,7 +35,7 @@ class NamespaceStrategy(Strategy):
     reset_fields: ClassVar = {"": (("status",),), "status": (("spec",),), "finalize": (("status",),)}
     namespace_field_label = False
     field_labels: ClassVar = {"status.phase": lambda obj: (obj.get("status") or {}).get("phase", "")}
-    columns = (NAME_COLUMN, Column("Status"), AGE_COLUMN)
+    columns = (NAME_COLUMN, Column("Status", description="The status of the namespace"), AGE_COLUMN)
 
     def default(self, obj: Tree, version: str) -> None:
         metadata = obj["metadata"]

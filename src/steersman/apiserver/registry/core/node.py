@@ -33,15 +33,15 @@ class NodeStrategy(Strategy):
     }
     columns = (
         NAME_COLUMN,
-        Column("Status"),
-        Column("Roles"),
+        Column("Status", description="The status of the node"),
+        Column("Roles", description="The roles of the node"),
         AGE_COLUMN,
-        Column("Version"),
-        Column("Internal-IP", priority=1),
-        Column("External-IP", priority=1),
-        Column("OS-Image", priority=1),
-        Column("Kernel-Version", priority=1),
-        Column("Container-Runtime", priority=1),
+        Column("Version", field="core.v1.NodeSystemInfo.kubeletVersion"),
+        Column("Internal-IP", priority=1, field="core.v1.NodeStatus.addresses"),
+        Column("External-IP", priority=1, field="core.v1.NodeStatus.addresses"),
+        Column("OS-Image", priority=1, field="core.v1.NodeSystemInfo.osImage"),
+        Column("Kernel-Version", priority=1, field="core.v1.NodeSystemInfo.kernelVersion"),
+        Column("Container-Runtime", priority=1, field="core.v1.NodeSystemInfo.containerRuntimeVersion"),
     )
 
     def default(self, obj: Tree, version: str) -> None:

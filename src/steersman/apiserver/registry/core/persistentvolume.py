@@ -36,16 +36,16 @@ class PersistentVolumeStrategy(Strategy):
     returns_deleted_object = True
     columns = (
         NAME_COLUMN,
-        Column("Capacity"),
-        Column("Access Modes"),
-        Column("Reclaim Policy"),
-        Column("Status"),
-        Column("Claim"),
-        Column("StorageClass"),
-        Column("VolumeAttributesClass"),
-        Column("Reason"),
+        Column("Capacity", field="core.v1.PersistentVolumeSpec.capacity"),
+        Column("Access Modes", field="core.v1.PersistentVolumeSpec.accessModes"),
+        Column("Reclaim Policy", field="core.v1.PersistentVolumeSpec.persistentVolumeReclaimPolicy"),
+        Column("Status", field="core.v1.PersistentVolumeStatus.phase"),
+        Column("Claim", field="core.v1.PersistentVolumeSpec.claimRef"),
+        Column("StorageClass", description="StorageClass of the pv"),
+        Column("VolumeAttributesClass", description="VolumeAttributesClass of the pv"),
+        Column("Reason", field="core.v1.PersistentVolumeStatus.reason"),
         AGE_COLUMN,
-        Column("VolumeMode", priority=1),
+        Column("VolumeMode", priority=1, field="core.v1.PersistentVolumeSpec.volumeMode"),
     )
 
     def default(self, obj: Tree, version: str) -> None:

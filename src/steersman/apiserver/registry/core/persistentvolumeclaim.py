@@ -40,14 +40,14 @@ class PersistentVolumeClaimStrategy(Strategy):
     returns_deleted_object = True
     columns = (
         NAME_COLUMN,
-        Column("Status"),
-        Column("Volume"),
-        Column("Capacity"),
-        Column("Access Modes"),
-        Column("StorageClass"),
-        Column("VolumeAttributesClass"),
+        Column("Status", field="core.v1.PersistentVolumeClaimStatus.phase"),
+        Column("Volume", field="core.v1.PersistentVolumeClaimSpec.volumeName"),
+        Column("Capacity", field="core.v1.PersistentVolumeClaimStatus.capacity"),
+        Column("Access Modes", field="core.v1.PersistentVolumeClaimStatus.accessModes"),
+        Column("StorageClass", description="StorageClass of the pvc"),
+        Column("VolumeAttributesClass", description="VolumeAttributesClass of the pvc"),
         AGE_COLUMN,
-        Column("VolumeMode", priority=1),
+        Column("VolumeMode", priority=1, field="core.v1.PersistentVolumeClaimSpec.volumeMode"),
     )
 
     def default(self, obj: Tree, version: str) -> None:

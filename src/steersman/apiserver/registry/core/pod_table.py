@@ -15,15 +15,18 @@ if TYPE_CHECKING:
     from steersman.apiserver.registry.strategy import Tree
 
 POD_COLUMNS: Final = (
-    Column("Name", format="name"),
-    Column("Ready"),
-    Column("Status"),
-    Column("Restarts"),
-    Column("Age"),
-    Column("IP", priority=1),
-    Column("Node", priority=1),
-    Column("Nominated Node", priority=1),
-    Column("Readiness Gates", priority=1),
+    Column("Name", format="name", field="meta.v1.ObjectMeta.name"),
+    Column("Ready", description="The aggregate readiness state of this pod for accepting traffic."),
+    Column("Status", description="The aggregate status of the containers in this pod."),
+    Column(
+        "Restarts",
+        description="The number of times the containers in this pod have been restarted and when the last container in this pod has restarted.",
+    ),
+    Column("Age", field="meta.v1.ObjectMeta.creationTimestamp"),
+    Column("IP", priority=1, field="core.v1.PodStatus.podIP"),
+    Column("Node", priority=1, field="core.v1.PodSpec.nodeName"),
+    Column("Nominated Node", priority=1, field="core.v1.PodStatus.nominatedNodeName"),
+    Column("Readiness Gates", priority=1, field="core.v1.PodSpec.readinessGates"),
 )
 _ROW_CONDITIONS: Final = {
     "Succeeded": {

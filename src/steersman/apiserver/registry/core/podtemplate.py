@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from steersman.apimachinery.field import Path
 from steersman.apiserver.registry.apps.warnings import workload_warnings
 from steersman.apiserver.registry.columns import (
+    CONTAINERS_TEXT,
+    IMAGES_TEXT,
     NAME_COLUMN,
     container_images,
     container_names,
@@ -35,7 +37,12 @@ class PodTemplateStrategy(Strategy):
     returns_deleted_object = True
     has_generation = True
     reset_fields: ClassVar = {}
-    columns = (NAME_COLUMN, Column("Containers"), Column("Images"), Column("Pod Labels"))
+    columns = (
+        NAME_COLUMN,
+        Column("Containers", description=CONTAINERS_TEXT),
+        Column("Images", description=IMAGES_TEXT),
+        Column("Pod Labels", description="The labels for the pod template."),
+    )
 
     def default(self, obj: Tree, version: str) -> None:
         default_pod_template(obj.setdefault("template", {}))

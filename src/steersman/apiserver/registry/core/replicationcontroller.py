@@ -8,6 +8,8 @@ from steersman.apimachinery import field
 from steersman.apiserver.registry.apps.warnings import workload_warnings
 from steersman.apiserver.registry.columns import (
     AGE_COLUMN,
+    CONTAINERS_TEXT,
+    IMAGES_TEXT,
     NAME_COLUMN,
     age,
     container_images,
@@ -44,13 +46,13 @@ class ReplicationControllerStrategy(Strategy):
     field_labels: ClassVar = {"status.replicas": lambda obj: str((obj.get("status") or {}).get("replicas", 0))}
     columns = (
         NAME_COLUMN,
-        Column("Desired", type="integer"),
-        Column("Current", type="integer"),
-        Column("Ready", type="integer"),
+        Column("Desired", type="integer", field="core.v1.ReplicationControllerSpec.replicas"),
+        Column("Current", type="integer", field="core.v1.ReplicationControllerStatus.replicas"),
+        Column("Ready", type="integer", field="core.v1.ReplicationControllerStatus.readyReplicas"),
         AGE_COLUMN,
-        Column("Containers", priority=1),
-        Column("Images", priority=1),
-        Column("Selector", priority=1),
+        Column("Containers", priority=1, description=CONTAINERS_TEXT),
+        Column("Images", priority=1, description=IMAGES_TEXT),
+        Column("Selector", priority=1, field="core.v1.ReplicationControllerSpec.selector"),
     )
 
     def default(self, obj: Tree, version: str) -> None:

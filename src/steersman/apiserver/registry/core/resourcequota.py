@@ -28,7 +28,17 @@ class ResourceQuotaStrategy(Strategy):
 
     group_resource = "resourcequotas"
     returns_deleted_object = True
-    columns = (NAME_COLUMN, Column("Request"), Column("Limit"), AGE_COLUMN)
+    columns = (
+        NAME_COLUMN,
+        Column(
+            "Request", description="Request represents a minimum amount of cpu/memory that a container may consume."
+        ),
+        Column(
+            "Limit",
+            description="Limits control the maximum amount of cpu/memory that a container may use independent of contention on the node.",
+        ),
+        AGE_COLUMN,
+    )
 
     def default(self, obj: Tree, version: str) -> None:
         status = obj.get("status") or {}

@@ -26,7 +26,12 @@ class SecretStrategy(Strategy):
     metadata_checks_on_update = (1, 1)
     reset_fields: ClassVar = {}
     field_labels: ClassVar = {"type": lambda obj: obj.get("type", "")}
-    columns = (NAME_COLUMN, Column("Type"), Column("Data"), AGE_COLUMN)
+    columns = (
+        NAME_COLUMN,
+        Column("Type", field="core.v1.Secret.type"),
+        Column("Data", field="core.v1.Secret.data"),
+        AGE_COLUMN,
+    )
 
     def default(self, obj: Tree, version: str) -> None:
         texts = obj.pop("stringData", None)

@@ -51,12 +51,12 @@ class ServiceStrategy(Strategy):
     }
     columns = (
         NAME_COLUMN,
-        Column("Type"),
-        Column("Cluster-IP"),
-        Column("External-IP"),
-        Column("Port(s)"),
+        Column("Type", field="core.v1.ServiceSpec.type"),
+        Column("Cluster-IP", field="core.v1.ServiceSpec.clusterIP"),
+        Column("External-IP", field="core.v1.ServiceSpec.externalIPs"),
+        Column("Port(s)", field="core.v1.ServiceSpec.ports"),
         AGE_COLUMN,
-        Column("Selector", priority=1),
+        Column("Selector", priority=1, field="core.v1.ServiceSpec.selector"),
     )
 
     def __init__(self, allocator: ServiceAllocator) -> None:

@@ -15,6 +15,15 @@ if TYPE_CHECKING:
 _CLASS: Final = "volume.beta.kubernetes.io/storage-class"
 _MOUNT_OPTIONS: Final = "volume.beta.kubernetes.io/mount-options"
 _SPEC: Final = Path("spec")
+#: Kinds of volumes that nothing mounts any more, as warnings spell them; of Flocker and Quobyte only pods are told.
+_OLD_KINDS: Final = {
+    "cephfs": "cephfs",
+    "photonPersistentDisk": "photonPersistentDisk",
+    "scaleIO": "scaleIO",
+    "storageos": "storageOS",
+    "glusterfs": "glusterfs",
+    "rbd": "rbd",
+}
 
 
 def volume_warnings(volume: Tree) -> Iterator[str]:
@@ -34,9 +43,9 @@ def volume_warnings(volume: Tree) -> Iterator[str]:
         yield from node_term_warnings(
             term, _SPEC.child("nodeAffinity", "required", "nodeSelectorTerms").index(position)
         )
-    for kind, text in OLD_VOLUMES.items():
+    for kind, shown in _OLD_KINDS.items():
         if spec.get(kind) is not None:
-            yield f"spec.{'storageOS' if kind == 'storageos' else kind}: {text}"
+            yield f"spec.{shown}: {OLD_VOLUMES[kind]}"
 
 
 def claim_warnings(claim: Tree) -> Iterator[str]:

@@ -29,9 +29,9 @@ class EndpointSliceStrategy(Strategy):
     metadata_checks_on_update = (0, 1)
     columns = (
         columns.NAME_COLUMN,
-        Column("AddressType"),
-        Column("Ports"),
-        Column("Endpoints"),
+        Column("AddressType", field="discovery.v1.EndpointSlice.addressType"),
+        Column("Ports", field="discovery.v1.EndpointSlice.ports"),
+        Column("Endpoints", field="discovery.v1.EndpointSlice.endpoints"),
         columns.AGE_COLUMN,
     )
 

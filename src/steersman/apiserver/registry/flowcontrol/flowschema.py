@@ -29,11 +29,11 @@ class FlowSchemaStrategy(Strategy):
     reset_fields = {"": (("status",),), "status": (("metadata",), ("spec",))}
     columns = (
         columns.NAME_COLUMN,
-        Column("PriorityLevel"),
-        Column("MatchingPrecedence"),
-        Column("DistinguisherMethod"),
+        Column("PriorityLevel", field="flowcontrol.v1.PriorityLevelConfigurationReference.name"),
+        Column("MatchingPrecedence", field="flowcontrol.v1.FlowSchemaSpec.matchingPrecedence"),
+        Column("DistinguisherMethod", field="flowcontrol.v1.FlowSchemaSpec.distinguisherMethod"),
         columns.AGE_COLUMN,
-        Column("MissingPL"),
+        Column("MissingPL", description="references a broken or non-existent PriorityLevelConfiguration"),
     )
 
     def default(self, obj: Tree, version: str) -> None:

@@ -27,11 +27,14 @@ class PriorityLevelConfigurationStrategy(Strategy):
     reset_fields = {"": (("status",),), "status": (("metadata",), ("spec",))}
     columns = (
         columns.NAME_COLUMN,
-        Column("Type"),
-        Column("NominalConcurrencyShares"),
-        Column("Queues"),
-        Column("HandSize"),
-        Column("QueueLengthLimit"),
+        Column("Type", field="flowcontrol.v1.PriorityLevelConfigurationSpec.type"),
+        Column(
+            "NominalConcurrencyShares",
+            field="flowcontrol.v1.LimitedPriorityLevelConfiguration.nominalConcurrencyShares",
+        ),
+        Column("Queues", field="flowcontrol.v1.QueuingConfiguration.queues"),
+        Column("HandSize", field="flowcontrol.v1.QueuingConfiguration.handSize"),
+        Column("QueueLengthLimit", field="flowcontrol.v1.QueuingConfiguration.queueLengthLimit"),
         columns.AGE_COLUMN,
     )
 

@@ -28,10 +28,13 @@ class IngressStrategy(Strategy):
     has_generation = True
     columns = (
         columns.NAME_COLUMN,
-        Column("Class"),
-        Column("Hosts"),
-        Column("Address"),
-        Column("Ports"),
+        Column(
+            "Class",
+            description="The name of the IngressClass resource that should be used for additional configuration",
+        ),
+        Column("Hosts", description="Hosts that incoming requests are matched against before the ingress rule"),
+        Column("Address", description="Address is a list containing ingress points for the load-balancer"),
+        Column("Ports", description="Ports of TLS configurations that open"),
         columns.AGE_COLUMN,
     )
 

@@ -29,7 +29,12 @@ class IngressClassStrategy(Strategy):
 
     group_resource = "ingressclasses.networking.k8s.io"
     has_generation = True
-    columns = (columns.NAME_COLUMN, Column("Controller"), Column("Parameters"), columns.AGE_COLUMN)
+    columns = (
+        columns.NAME_COLUMN,
+        Column("Controller", description="Controller that is responsible for handling this class"),
+        Column("Parameters", description="A reference to a resource with additional parameters"),
+        columns.AGE_COLUMN,
+    )
 
     def default(self, obj: Tree, version: str) -> None:
         parameters = (obj.get("spec") or {}).get("parameters")

@@ -26,7 +26,7 @@ class IPAddressStrategy(Strategy):
 
     group_resource = "ipaddresses.networking.k8s.io"
     metadata_checks_on_update = (1, 1)
-    columns = (columns.NAME_COLUMN, Column("ParentRef"))
+    columns = (columns.NAME_COLUMN, Column("ParentRef", field="networking.v1.IPAddressSpec.parentRef"))
 
     def name_errors(self, name: str, *, prefix: bool = False) -> Sequence[str]:
         return check_canonical_ip(name)

@@ -24,7 +24,11 @@ class NetworkPolicyStrategy(Strategy):
 
     group_resource = "networkpolicies.networking.k8s.io"
     has_generation = True
-    columns = (columns.NAME_COLUMN, Column("Pod-Selector"), columns.AGE_COLUMN)
+    columns = (
+        columns.NAME_COLUMN,
+        Column("Pod-Selector", field="networking.v1.NetworkPolicySpec.podSelector"),
+        columns.AGE_COLUMN,
+    )
 
     def default(self, obj: Tree, version: str) -> None:
         spec = obj.setdefault("spec", {})

@@ -28,7 +28,7 @@ class ServiceCIDRStrategy(Strategy):
     """One range a family."""
 
     group_resource = "servicecidrs.networking.k8s.io"
-    columns = (columns.NAME_COLUMN, Column("CIDRs"), columns.AGE_COLUMN)
+    columns = (columns.NAME_COLUMN, Column("CIDRs", field="networking.v1.ServiceCIDRSpec.cidrs"), columns.AGE_COLUMN)
     reset_fields = {}
 
     def prepare_for_create(self, ctx: RequestContext, obj: Tree) -> None:

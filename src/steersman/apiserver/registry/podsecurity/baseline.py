@@ -130,7 +130,7 @@ def probe_hosts(_: dict[str, str], spec: Tree, version: int) -> Violation | None
     """Probes and handlers make the kubelet call nobody but the pod."""
     if version < 34:
         return None
-    bad = names_where(spec, lambda container: list(_called(container)))
+    bad = sorted(set(names_where(spec, lambda container: list(_called(container)))))
     if not bad:
         return None
     hosts = sorted({host for container in containers(spec) for host in _called(container)})

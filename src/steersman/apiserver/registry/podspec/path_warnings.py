@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery.gotext import quote
 
@@ -10,6 +10,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from steersman.apiserver.registry.strategy import Tree
+
+_CERTIFICATE_FILES: Final = {
+    "certificateChainPath": "chain",
+    "keyPath": "key",
+    "credentialBundlePath": "credential bundle",
+}
 
 
 def path_warnings(volumes: Sequence[Tree]) -> Iterator[str]:
@@ -52,8 +58,7 @@ def _files(source: Tree) -> Iterable[tuple[str, str]]:
         return [(part.get("path", ""), f"ClusterTrustBundle {quote(name)}")]
     part = source.get("podCertificate")
     if part is not None:
-        keys = ("credentialBundlePath", "keyPath", "certificateChainPath")
-        return [(part[key], "PodCertificate chain") for key in keys if part.get(key)]
+        return [(part[key], f"PodCertificate {what}") for key, what in _CERTIFICATE_FILES.items() if part.get(key)]
     return ()
 
 

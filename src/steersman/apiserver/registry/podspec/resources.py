@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery.quantity import Quantity, parse
+from steersman.apimachinery.remembering import Remembered, digest_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from steersman.apiserver.registry.strategy import Tree
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 QOS_RESOURCES: Final = ("cpu", "memory")
 _HUGE_PAGES: Final = "hugepages-"
 _ZERO: Final = Quantity(0)
+#: QoS classes of the resources of all containers together; a workload's pods have the same.
+_qos_classes: Final = Remembered[str]()
 
 
 def default_resource_requirements(resources: Tree) -> None:
@@ -119,6 +122,15 @@ def qos_class(spec: Tree) -> str:
     """
     own = spec.get("resources")
     holders = [own] if own is not None else [container.get("resources") for container in _containers(spec)]
+    key = digest_of(holders)
+    known = _qos_classes.get(key)
+    if known is None:
+        known = _qos_class(holders)
+        _qos_classes.put(key, known)
+    return known
+
+
+def _qos_class(holders: Sequence[Tree | None]) -> str:
     requests: dict[str, Quantity] = {}
     limits: dict[str, Quantity] = {}
     limited = True

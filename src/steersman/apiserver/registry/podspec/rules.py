@@ -25,6 +25,18 @@ class PodRules(msgspec.Struct, frozen=True):
     #: ``--allow-privileged``.
     allow_privileged: bool = True
 
+    def besides_name(self) -> tuple[bool, ...]:
+        """All of it but the pod's name."""
+        return (
+            self.is_pod,
+            self.allow_invalid_selector_values,
+            self.allow_invalid_node_affinity_values,
+            self.allow_invalid_spread_selectors,
+            self.allow_any_token_path,
+            self.allow_partial_huge_pages,
+            self.allow_privileged,
+        )
+
 
 #: For templates, which no rule is bent for.
 TEMPLATE_RULES = PodRules()

@@ -9,6 +9,7 @@ from steersman.apimachinery.field import Path
 from steersman.apimachinery.gotext import quote
 from steersman.apimachinery.quantity import parse
 from steersman.apiserver.registry.address_warnings import ip_warnings
+from steersman.apiserver.registry.podspec.known import said_before
 from steersman.apiserver.registry.podspec.path_warnings import path_warnings
 from steersman.apiserver.registry.podspec.profile_annotations import (
     APP_ARMOR,
@@ -19,7 +20,7 @@ from steersman.apiserver.registry.podspec.profile_annotations import (
 from steersman.apiserver.registry.podspec.resources import is_sidecar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from steersman.apiserver.registry.strategy import Tree
 
@@ -79,9 +80,14 @@ def template_warnings(template: Tree, path: Path) -> Iterator[str]:
             yield app_armor_warning(str(annotations.key(name)))
 
 
-def _warnings(pod: Tree, path: Path, annotations: Path) -> Iterator[str]:
+def _warnings(pod: Tree, path: Path, annotations: Path) -> Iterable[str]:
     spec = pod.get("spec") or {}
     given = (pod.get("metadata") or {}).get("annotations") or {}
+    found = _all_warnings(spec, given, path, annotations)
+    return found if given else said_before(spec, str(path), found)
+
+
+def _all_warnings(spec: Tree, given: Tree, path: Path, annotations: Path) -> Iterator[str]:
     yield from _placement(spec, path)
     for name, text in _OLD_ANNOTATIONS.items():
         if name in given:

@@ -26,9 +26,13 @@ class PodDisruptionBudgetStrategy(Strategy):
     metadata_checks_on_update = (0, 0)
     columns = (
         columns.NAME_COLUMN,
-        Column("Min Available"),
-        Column("Max Unavailable"),
-        Column("Allowed Disruptions", type="integer"),
+        Column("Min Available", description="The minimum number of pods that must be available."),
+        Column("Max Unavailable", description="The maximum number of pods that may be unavailable."),
+        Column(
+            "Allowed Disruptions",
+            type="integer",
+            description="Calculated number of pods that may be disrupted at this time.",
+        ),
         columns.AGE_COLUMN,
     )
 

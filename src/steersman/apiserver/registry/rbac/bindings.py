@@ -22,6 +22,15 @@ if TYPE_CHECKING:
 
 GROUP: Final = "rbac.authorization.k8s.io"
 _ROLE: Final = Path("roleRef")
+_SUBJECT_COLUMNS: Final = ("Users", "Groups", "ServiceAccounts")
+
+
+def binding_columns(kind: str) -> tuple[Column, ...]:
+    """The columns of RoleBindings or ClusterRoleBindings."""
+    word = kind[0].lower() + kind[1:]
+    subjects = [Column(name, priority=1, description=f"{name} in the {word}") for name in _SUBJECT_COLUMNS]
+    role = Column("Role", field=f"rbac.v1.{kind}.roleRef")
+    return (columns.NAME_COLUMN, role, columns.AGE_COLUMN, *subjects)
 
 
 class BindingStrategy(GrantingStrategy):
@@ -32,14 +41,6 @@ class BindingStrategy(GrantingStrategy):
     namespaced: ClassVar[bool]
     #: What kinds of roles may be given.
     role_kinds: ClassVar[tuple[str, ...]]
-    columns = (
-        columns.NAME_COLUMN,
-        Column("Role"),
-        columns.AGE_COLUMN,
-        Column("Users", priority=1),
-        Column("Groups", priority=1),
-        Column("ServiceAccounts", priority=1),
-    )
 
     def default(self, obj: Tree, version: str) -> None:
         reference = obj.setdefault("roleRef", {})

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from steersman.apiserver.registry.rbac.bindings import BindingStrategy
+from steersman.apiserver.registry.rbac.bindings import BindingStrategy, binding_columns
 
 
 class ClusterRoleBindingStrategy(BindingStrategy):
     """Gives a role everywhere."""
 
     group_resource = "clusterrolebindings.rbac.authorization.k8s.io"
+    columns = binding_columns("ClusterRoleBinding")
     namespaced = False
     role_kinds = ("ClusterRole",)

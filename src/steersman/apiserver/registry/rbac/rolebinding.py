@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from steersman.apiserver.registry.rbac.bindings import BindingStrategy
+from steersman.apiserver.registry.rbac.bindings import BindingStrategy, binding_columns
 
 
 class RoleBindingStrategy(BindingStrategy):
     """Gives a role within one namespace."""
 
     group_resource = "rolebindings.rbac.authorization.k8s.io"
+    columns = binding_columns("RoleBinding")
     namespaced = True
     role_kinds = ("Role", "ClusterRole")

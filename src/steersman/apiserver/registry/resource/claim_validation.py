@@ -1,4 +1,4 @@
-"""What is refused of the specs of ResourceClaims, their templates, and DeviceClasses. Expressions are compiled elsewhere."""
+"""What is refused of the specs of ResourceClaims, their templates, and DeviceClasses."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from steersman.apimachinery import field, names
 from steersman.apimachinery.metadata_validation import validate_annotations, validate_labels
 from steersman.apiserver.registry.podspec.resource_names import is_extended
+from steersman.apiserver.registry.resource.cel_selectors import check_selector
 from steersman.apiserver.registry.resource.device_rules import (
     EFFECTS,
     check_fully_qualified,
@@ -162,6 +163,8 @@ def _validate_selector(selector: Tree, path: Path) -> Iterator[FieldError]:
         yield field.required(path.child("cel"))
     elif len((cel.get("expression") or "").encode()) > _EXPRESSION_MAX_BYTES:
         yield field.too_long(path.child("cel", "expression"), max_bytes=_EXPRESSION_MAX_BYTES)
+    else:
+        yield from check_selector(cel.get("expression") or "", path.child("cel", "expression"))
 
 
 def _validate_toleration(toleration: Tree, path: Path) -> Iterator[FieldError]:

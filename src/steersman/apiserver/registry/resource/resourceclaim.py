@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from steersman.apimachinery.field import Path
 from steersman.apiserver.registry import columns
+from steersman.apiserver.registry.resource.admin_access import check_allocation, check_requests, no_namespaces
 from steersman.apiserver.registry.resource.claim_status_validation import validate_claim_status
 from steersman.apiserver.registry.resource.claim_validation import validate_claim_spec
 from steersman.apiserver.registry.resource.requests import default_claim_spec
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from steersman.apimachinery.field import FieldError
+    from steersman.apiserver.registry.resource.admin_access import NamespaceLabels
     from steersman.apiserver.request import RequestContext
 
 
@@ -28,7 +30,15 @@ class ResourceClaimStrategy(Strategy):
     returns_deleted_object = True
     metadata_checks_on_update = (1, 1)
     reset_fields = {"": (("status",),), "status": (("metadata",), ("spec",))}
-    columns = (columns.NAME_COLUMN, Column("State"), columns.AGE_COLUMN)
+    columns = (
+        columns.NAME_COLUMN,
+        Column("State", description="A summary of the current state (allocated, pending, reserved, etc.)."),
+        columns.AGE_COLUMN,
+    )
+
+    def __init__(self, labels_of: NamespaceLabels = no_namespaces) -> None:
+        """``labels_of``: the labels of namespaces, which say where admin access may be asked for."""
+        self._labels_of = labels_of
 
     def default(self, obj: Tree, version: str) -> None:
         default_claim_spec(obj.get("spec"))
@@ -39,13 +49,14 @@ class ResourceClaimStrategy(Strategy):
         _forget_released_devices(obj.get("status") or {}, old.get("status") or {})
 
     def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
-        return list(validate_claim_spec(obj.get("spec") or {}))
+        spec = obj.get("spec") or {}
+        return [*check_requests(spec, ctx.namespace, self._labels_of), *validate_claim_spec(spec)]
 
     def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
         return list(check_unchanged(obj.get("spec"), old.get("spec"), Path("spec"), go_type="ResourceClaimSpec"))
 
     def validate_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
-        return list(validate_claim_status(obj, old))
+        return [*check_allocation(obj, old, self._labels_of), *validate_claim_status(obj, old)]
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         return [columns.name_of(obj), _state(obj), columns.age(obj, now)]

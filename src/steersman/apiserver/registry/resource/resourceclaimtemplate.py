@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from steersman.apimachinery.field import Path
 from steersman.apiserver.registry import columns
+from steersman.apiserver.registry.resource.admin_access import check_requests, no_namespaces
 from steersman.apiserver.registry.resource.claim_validation import validate_template
 from steersman.apiserver.registry.resource.requests import default_claim_spec
 from steersman.apiserver.registry.strategy import Strategy, Tree
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from steersman.apimachinery.field import FieldError
+    from steersman.apiserver.registry.resource.admin_access import NamespaceLabels
     from steersman.apiserver.request import RequestContext
 
 
@@ -26,11 +28,16 @@ class ResourceClaimTemplateStrategy(Strategy):
     returns_deleted_object = True
     columns = (columns.NAME_COLUMN, columns.AGE_COLUMN)
 
+    def __init__(self, labels_of: NamespaceLabels = no_namespaces) -> None:
+        """``labels_of``: the labels of namespaces, which say where admin access may be asked for."""
+        self._labels_of = labels_of
+
     def default(self, obj: Tree, version: str) -> None:
         default_claim_spec((obj.get("spec") or {}).get("spec"))
 
     def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
-        return list(validate_template(obj))
+        spec = (obj.get("spec") or {}).get("spec") or {}
+        return [*check_requests(spec, ctx.namespace, self._labels_of), *validate_template(obj)]
 
     def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
         return list(

@@ -24,7 +24,13 @@ class ResourceSliceStrategy(Strategy):
     returns_deleted_object = True
     has_generation = True
     namespace_field_label = False
-    columns = (columns.NAME_COLUMN, Column("Node"), Column("Driver"), Column("Pool"), columns.AGE_COLUMN)
+    columns = (
+        columns.NAME_COLUMN,
+        Column("Node", field="resource.v1.ResourceSliceSpec.nodeName"),
+        Column("Driver", field="resource.v1.ResourceSliceSpec.driver"),
+        Column("Pool", field="resource.v1.ResourcePool.name"),
+        columns.AGE_COLUMN,
+    )
     field_labels = {
         "spec.nodeName": lambda obj: obj["spec"].get("nodeName") or "",
         "spec.driver": lambda obj: obj["spec"].get("driver") or "",

@@ -32,10 +32,10 @@ class PriorityClassStrategy(Strategy):
     has_generation = True
     columns = (
         columns.NAME_COLUMN,
-        Column("Value", type="integer"),
-        Column("Global-Default", type="boolean"),
+        Column("Value", type="integer", field="scheduling.v1.PriorityClass.value"),
+        Column("Global-Default", type="boolean", field="scheduling.v1.PriorityClass.globalDefault"),
         columns.AGE_COLUMN,
-        Column("PreemptionPolicy"),
+        Column("PreemptionPolicy", field="scheduling.v1.PriorityClass.preemptionPolicy"),
     )
 
     def default(self, obj: Tree, version: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from steersman.apimachinery import names
 from steersman.apiserver.registry import columns
 from steersman.apiserver.registry.storage.csidriver_validation import validate_csi_driver, validate_csi_driver_update
 from steersman.apiserver.registry.strategy import Column, Strategy, Tree
@@ -31,12 +30,12 @@ class CSIDriverStrategy(Strategy):
     returns_deleted_object = True
     columns = (
         columns.NAME_COLUMN,
-        Column("AttachRequired", type="boolean"),
-        Column("PodInfoOnMount", type="boolean"),
-        Column("StorageCapacity", type="boolean"),
-        Column("TokenRequests"),
-        Column("RequiresRepublish", type="boolean"),
-        Column("Modes"),
+        Column("AttachRequired", type="boolean", field="storage.v1.CSIDriverSpec.attachRequired"),
+        Column("PodInfoOnMount", type="boolean", field="storage.v1.CSIDriverSpec.podInfoOnMount"),
+        Column("StorageCapacity", type="boolean", field="storage.v1.CSIDriverSpec.storageCapacity"),
+        Column("TokenRequests", field="storage.v1.CSIDriverSpec.tokenRequests"),
+        Column("RequiresRepublish", type="boolean", field="storage.v1.CSIDriverSpec.requiresRepublish"),
+        Column("Modes", field="storage.v1.CSIDriverSpec.volumeLifecycleModes"),
         columns.AGE_COLUMN,
     )
 
@@ -72,9 +71,6 @@ class CSIDriverStrategy(Strategy):
         if requests and requests != known and spec.get("serviceAccountTokenInSecrets") is None:
             return (_TOKENS_IN_ATTRIBUTES,)
         return ()
-
-    def name_errors(self, name: str, *, prefix: bool = False) -> Sequence[str]:
-        return names.name_is_path_segment(name, prefix=prefix)
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         spec = obj.get("spec") or {}

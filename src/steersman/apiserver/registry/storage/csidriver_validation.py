@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery import field
-from steersman.apiserver.registry.podspec.validate_sources import check_csi_driver_name
 from steersman.apiserver.registry.validation import check_unchanged
 
 if TYPE_CHECKING:
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 
 _SPEC: Final = field.Path("spec")
 _GROUP_POLICIES: Final = ("File", "None", "ReadWriteOnceWithFSType")
-_LIFECYCLE_MODES: Final = ("Ephemeral", "Persistent")
+_LIFECYCLE_MODES: Final = ("Persistent", "Ephemeral")
 _TOKEN_SECONDS_MIN: Final = 600
 _TOKEN_SECONDS_MAX: Final = 1 << 32
 _UPDATE_PERIOD_MIN_SECONDS: Final = 10
@@ -25,40 +24,35 @@ _FLAGS: Final = {
     "attachRequired": "attachedRequired",
     "podInfoOnMount": "podInfoOnMount",
     "storageCapacity": "storageCapacity",
-    "seLinuxMount": "seLinuxMounted",
 }
 
 
 def validate_csi_driver(obj: Tree) -> Iterator[FieldError]:
     """Everything that is wrong with a new driver."""
-    yield from check_csi_driver_name(obj["metadata"].get("name") or "", field.Path("name"))
-    spec = obj.get("spec") or {}
+    yield from _validate_spec(obj.get("spec") or {})
+
+
+def validate_csi_driver_update(obj: Tree, old: Tree) -> Iterator[FieldError]:
+    """Everything that is wrong with a change: how volumes are attached, and for how long they live, stays."""
+    spec, before = obj.get("spec") or {}, old.get("spec") or {}
+    yield from _validate_spec(spec)
+    for name, shown in (("attachRequired", "attachedRequired"), ("volumeLifecycleModes", "volumeLifecycleModes")):
+        yield from check_unchanged(spec.get(name), before.get(name), _SPEC.child(shown))
+
+
+def _validate_spec(spec: Tree) -> Iterator[FieldError]:
     for name, shown in _FLAGS.items():
         if spec.get(name) is None:
             yield field.required(_SPEC.child(shown))
     policy, where = spec.get("fsGroupPolicy"), _SPEC.child("fsGroupPolicy")
-    if policy is None:
-        yield field.required(where)
-    elif policy not in _GROUP_POLICIES:
+    if policy is not None and policy not in _GROUP_POLICIES:
         yield field.not_supported(where, policy, _GROUP_POLICIES)
-    yield from _validate_what_may_change(spec)
+    yield from _validate_tokens(spec.get("tokenRequests") or ())
     for mode in spec.get("volumeLifecycleModes") or ():
         if mode not in _LIFECYCLE_MODES:
             yield field.not_supported(_SPEC.child("volumeLifecycleModes"), mode, _LIFECYCLE_MODES)
-
-
-def validate_csi_driver_update(obj: Tree, old: Tree) -> Iterator[FieldError]:
-    """Everything that is wrong with a change."""
-    spec, before = obj.get("spec") or {}, old.get("spec") or {}
-    for name, shown in (("attachRequired", "attachedRequired"), ("fsGroupPolicy", "fsGroupPolicy")):
-        yield from check_unchanged(spec.get(name), before.get(name), _SPEC.child(shown))
-    name = "volumeLifecycleModes"
-    yield from check_unchanged(spec.get(name), before.get(name), _SPEC.child(name))
-    yield from _validate_what_may_change(spec)
-
-
-def _validate_what_may_change(spec: Tree) -> Iterator[FieldError]:
-    yield from _validate_tokens(spec.get("tokenRequests") or ())
+    if spec.get("seLinuxMount") is None:
+        yield field.required(_SPEC.child("seLinuxMount"))
     period = spec.get("nodeAllocatableUpdatePeriodSeconds")
     if period is not None and period < _UPDATE_PERIOD_MIN_SECONDS:
         detail = f"must be greater than or equal to {_UPDATE_PERIOD_MIN_SECONDS} seconds"

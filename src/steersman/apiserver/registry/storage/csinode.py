@@ -23,7 +23,13 @@ class CSINodeStrategy(Strategy):
     allow_unconditional_update = False
     returns_deleted_object = True
     metadata_checks_on_update = (0, 2)
-    columns = (columns.NAME_COLUMN, Column("Drivers", type="integer"), columns.AGE_COLUMN)
+    columns = (
+        columns.NAME_COLUMN,
+        Column(
+            "Drivers", type="integer", description="Drivers indicates the number of CSI drivers registered on the node"
+        ),
+        columns.AGE_COLUMN,
+    )
 
     def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
         return list(validate_csi_node(obj))

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery import field, names
+from steersman.apiserver.registry.go_form import go_form
 from steersman.apiserver.registry.podspec.validate_sources import check_csi_driver_name
 from steersman.apiserver.registry.validation import FIELD_IS_IMMUTABLE, check_all, check_not_negative
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from steersman.apimachinery.field import FieldError, Path
     from steersman.apiserver.registry.strategy import Tree
@@ -28,6 +29,7 @@ def validate_csi_node(obj: Tree) -> Iterator[FieldError]:
         if name in seen:
             yield field.duplicate(here.child("name"), name)
         seen.add(name)
+        yield from _validate_topology(driver.get("topologyKeys") or (), here)
 
 
 def validate_csi_node_update(obj: Tree, old: Tree) -> Iterator[FieldError]:
@@ -38,7 +40,7 @@ def validate_csi_node_update(obj: Tree, old: Tree) -> Iterator[FieldError]:
     for driver in _drivers(obj):
         known = before.get(driver.get("name"))
         if known is not None and _fixed(driver) != _fixed(known):
-            yield field.invalid("CSINodeDriver", driver, FIELD_IS_IMMUTABLE)
+            yield field.invalid(_DRIVERS, go_form("CSINodeDriver", {**driver, "allocatable": None}), FIELD_IS_IMMUTABLE)
 
 
 def _drivers(obj: Tree) -> list[Tree]:
@@ -56,10 +58,13 @@ def _validate_driver(driver: Tree, path: Path) -> Iterator[FieldError]:
     elif len(node_id.encode()) > _NODE_ID_MAX:
         yield field.invalid(path.child("nodeID"), node_id, f"must be {_NODE_ID_MAX} characters or less")
     yield from check_not_negative((driver.get("allocatable") or {}).get("count"), path.child("allocatable", "count"))
-    keys, where = driver.get("topologyKeys") or (), path.child("topologyKeys")
+
+
+def _validate_topology(keys: Sequence[str], path: Path) -> Iterator[FieldError]:
+    """Upstream speaks of the driver, not of its keys."""
     for position, key in enumerate(keys):
         if not key:
-            yield field.required(where)
+            yield field.required(path)
         if key in keys[:position]:
-            yield field.duplicate(where, key)
-        yield from check_all(where, keys, names.check_qualified_name(key))
+            yield field.duplicate(path, key)
+        yield from check_all(path, key, names.check_qualified_name(key))

@@ -50,7 +50,6 @@ def _validate(obj: Tree, old: Tree | None) -> Iterator[FieldError]:
     yield from validate_label_selector(obj.get("nodeTopology"), path, allow_invalid_values=lax)
     name = obj.get("storageClassName") or ""
     yield from check_all(Path("storageClassName"), name, names.check_dns1123_subdomain(name))
-    for key in ("capacity", "maximumVolumeSize"):
-        amount = obj.get(key)
-        if amount is not None and parse(amount) < Quantity(0):
-            yield field.invalid(key, amount, IS_NEGATIVE)
+    amount = obj.get("capacity")
+    if amount is not None and parse(amount) < Quantity(0):
+        yield field.invalid("capacity", amount, IS_NEGATIVE)

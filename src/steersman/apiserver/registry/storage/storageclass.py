@@ -28,10 +28,10 @@ class StorageClassStrategy(Strategy):
     metadata_checks_on_update = (1, 1)
     columns = (
         columns.NAME_COLUMN,
-        Column("Provisioner"),
-        Column("ReclaimPolicy"),
-        Column("VolumeBindingMode"),
-        Column("AllowVolumeExpansion"),
+        Column("Provisioner", field="storage.v1.StorageClass.provisioner"),
+        Column("ReclaimPolicy", field="storage.v1.StorageClass.reclaimPolicy"),
+        Column("VolumeBindingMode", field="storage.v1.StorageClass.volumeBindingMode"),
+        Column("AllowVolumeExpansion", field="storage.v1.StorageClass.allowVolumeExpansion"),
         columns.AGE_COLUMN,
     )
 

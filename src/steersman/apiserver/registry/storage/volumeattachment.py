@@ -31,10 +31,10 @@ class VolumeAttachmentStrategy(Strategy):
     reset_fields = {"": (("status",),), "status": (("metadata",), ("spec",))}
     columns = (
         columns.NAME_COLUMN,
-        Column("Attacher", format="name"),
-        Column("PV"),
-        Column("Node"),
-        Column("Attached", type="boolean"),
+        Column("Attacher", format="name", field="storage.v1.VolumeAttachmentSpec.attacher"),
+        Column("PV", field="storage.v1.VolumeAttachmentSource.persistentVolumeName"),
+        Column("Node", field="storage.v1.VolumeAttachmentSpec.nodeName"),
+        Column("Attached", type="boolean", field="storage.v1.VolumeAttachmentStatus.attached"),
         columns.AGE_COLUMN,
     )
 

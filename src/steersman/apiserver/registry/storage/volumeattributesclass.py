@@ -24,7 +24,11 @@ class VolumeAttributesClassStrategy(Strategy):
     group_resource = "volumeattributesclasses.storage.k8s.io"
     returns_deleted_object = True
     metadata_checks_on_update = (1, 1)
-    columns = (columns.NAME_COLUMN, Column("DriverName"), columns.AGE_COLUMN)
+    columns = (
+        columns.NAME_COLUMN,
+        Column("DriverName", field="storage.v1.VolumeAttributesClass.driverName"),
+        columns.AGE_COLUMN,
+    )
 
     def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
         return [

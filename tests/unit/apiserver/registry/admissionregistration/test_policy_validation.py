@@ -25,7 +25,7 @@ MUTATING = edited(
     {
         "spec.validations": GONE,
         "spec.reinvocationPolicy": "Never",
-        "spec.mutations": [{"patchType": "JSONPatch", "jsonPatch": {"expression": "[]"}}],
+        "spec.mutations": [{"patchType": "JSONPatch", "jsonPatch": {"expression": "[JSONPatch{op: 'test'}]"}}],
     },
 )
 BINDING = defaulted(
@@ -99,7 +99,7 @@ def test_validating_policies_that_are_valid(edits):
         ),
         ({"spec.paramKind": {"apiVersion": "v1"}}, ["spec.paramKind.kind: Required value"]),
         (
-            {"spec.auditAnnotations": [{"key": "k", "valueExpression": "1"}] * 2},
+            {"spec.auditAnnotations": [{"key": "k", "valueExpression": "'v'"}] * 2},
             ['spec.auditAnnotations[1].key: Duplicate value: "k"'],
         ),
         (
@@ -143,7 +143,7 @@ def test_a_mutating_policy_that_is_valid():
             f"{MUTATION}.jsonPatch.expression: Required value: expression is not specified",
         ),
         (
-            {"spec.mutations.0.applyConfiguration": {"expression": "{}"}},
+            {"spec.mutations.0.applyConfiguration": {"expression": "Object{}"}},
             (
                 f'{MUTATION}.applyConfiguration: Invalid value: "{{applyConfiguration}}": '
                 "applyConfiguration must not be specified when patchType is JSONPatch"

@@ -4,6 +4,8 @@ import pytest
 from tests.unit.apiserver.registry.samples import CONTEXT, NOW, defaulted, edited, named
 
 from steersman.apiserver.registry.autoscaling.horizontalpodautoscaler import HorizontalPodAutoscalerStrategy
+from steersman.schema.decoding import decode
+from steersman.schema.loader import struct_for
 
 STRATEGY = HorizontalPodAutoscalerStrategy()
 TARGET = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"}
@@ -43,6 +45,15 @@ def test_both_directions_have_their_pace():
 def test_a_pace_that_is_said_stays():
     rules = {"stabilizationWindowSeconds": 5, "selectPolicy": "Min", "policies": [{"type": "Pods"}]}
     assert scaler(behavior={"scaleUp": rules})["spec"]["behavior"]["scaleUp"] == rules
+
+
+def test_an_empty_list_of_policies_is_no_pace_left_out():
+    struct = struct_for("autoscaling", "v2", "HorizontalPodAutoscaler")
+    spec = {"scaleTargetRef": TARGET, "maxReplicas": 5, "behavior": {"scaleDown": {"policies": []}}}
+    decoded = defaulted(STRATEGY, decode(struct, named(spec=spec)).tree, "v2")
+    assert [str(error) for error in STRATEGY.validate(CONTEXT, decoded)] == [
+        "spec.behavior.scaleDown.policies: Required value: must specify at least one Policy"
+    ]
 
 
 def test_the_old_version_tells_the_share_of_the_cpu_by_itself():

@@ -57,14 +57,6 @@ def test_candidates_that_are_valid(edits):
         ({"spec.binaryVersion": ""}, "spec.binaryVersion: Required value"),
         ({"spec.strategy": ""}, "spec.strategy: Required value"),
         (
-            {"spec.emulationVersion": "1.x.0"},
-            'spec.emulationVersion: Invalid value: "1.x.0": must be a valid semantic version',
-        ),
-        (
-            {"spec.binaryVersion": "1.36"},
-            'spec.binaryVersion: Invalid value: "1.36": must be a valid semantic version',
-        ),
-        (
             {"spec.emulationVersion": ""},
             f"spec.emulationVersion: Required value: must be specified when `strategy` is '{KNOWN}'",
         ),
@@ -72,10 +64,33 @@ def test_candidates_that_are_valid(edits):
             {"spec.emulationVersion": "1.37.0"},
             'spec.binaryVersion: Invalid value: "1.36.0": must be greater than or equal to `emulationVersion`',
         ),
+        (
+            {"spec.binaryVersion": "1.35.0-rc.1"},
+            'spec.binaryVersion: Invalid value: "1.35.0-rc.1": must be greater than or equal to `emulationVersion`',
+        ),
+        (
+            {"spec.emulationVersion": "0.0.0"},
+            f"spec.emulationVersion: Required value: must be specified when `strategy` is '{KNOWN}'",
+        ),
     ],
 )
 def test_candidates_that_are_refused(edits, fault):
     assert texts(validate_lease_candidate(edited(CANDIDATE, edits))) == [fault]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("emulationVersion", "1.x.0"), ("binaryVersion", "1.36"), ("binaryVersion", "1.36.0-01")]
+)
+def test_what_is_no_version_counts_as_the_lowest(name, text):
+    first, second = texts(validate_lease_candidate(edited(CANDIDATE, {f"spec.{name}": text})))
+    assert first == f'spec.{name}: Invalid value: "{text}": must be a valid semantic version'
+    assert second.startswith(f"spec.{name}: ")
+
+
+@pytest.mark.parametrize(("binary", "emulation"), [("1.36.0", "1.36.0-rc.1"), ("1.36.0-rc.10", "1.36.0-rc.9")])
+def test_pre_releases_come_before_their_release(binary, emulation):
+    versions = {"spec.binaryVersion": binary, "spec.emulationVersion": emulation}
+    assert texts(validate_lease_candidate(edited(CANDIDATE, versions))) == []
 
 
 def test_versions_are_compared_by_number():

@@ -23,7 +23,7 @@ def test_what_is_valid():
             {f"{AT}.allocatable.count": -1},
             f"{PATH}.allocatable.count: Invalid value: -1: must be greater than or equal to 0",
         ),
-        ({f"{AT}.topologyKeys": ["a", "a"]}, f'{PATH}.topologyKeys: Duplicate value: "a"'),
+        ({f"{AT}.topologyKeys": ["a", "a"]}, f'{PATH}: Duplicate value: "a"'),
         ({"spec.drivers": [DRIVER, DRIVER]}, 'spec.drivers[1].name: Duplicate value: "a.com"'),
         ({f"{AT}.name": ""}, f"{PATH}.name: Required value"),
     ],
@@ -43,5 +43,5 @@ def test_the_capacity_of_a_driver_may_change():
 
 def test_what_else_a_driver_is_never_changes():
     [fault] = texts(validate_csi_node_update(edited(VALID, {f"{AT}.nodeID": "i-2"}), VALID))
-    assert fault.startswith('CSINodeDriver: Invalid value: {"name":"a.com","nodeID":"i-2"')
+    assert fault.startswith('spec.drivers: Invalid value: {"Name":"a.com","NodeID":"i-2"')
     assert fault.endswith(": field is immutable")

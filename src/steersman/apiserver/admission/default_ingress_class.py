@@ -1,0 +1,45 @@
+"""``DefaultIngressClass``: an Ingress that names no class gets the default one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from steersman.apiserver.admission.defaulting import Candidate, newest_default
+from steersman.apiserver.admission.interface import Attributes, Operation, Plugin
+from steersman.apiserver.admission.lookups import Lookup
+
+if TYPE_CHECKING:
+    from steersman.apiserver.registry.watch_cache import WatchCache
+    from steersman.schema.resources import Resource
+
+_DEFAULT_ANNOTATION: Final = "ingressclass.kubernetes.io/is-default-class"
+_CLASS_ANNOTATION: Final = "kubernetes.io/ingress.class"
+
+
+class DefaultIngressClass(Plugin):
+    """Ingresses that are created; the annotation that came before the field is a choice, too."""
+
+    name: ClassVar[str] = "DefaultIngressClass"
+
+    def __init__(self, ingress_classes: WatchCache) -> None:
+        self._classes: Final = Lookup(ingress_classes, _read)
+
+    def handles(self, resource: Resource, subresource: str, operation: Operation) -> bool:
+        """Creation of Ingresses."""
+        is_ingress = resource.group_resource == "ingresses.networking.k8s.io" and not subresource
+        return is_ingress and operation is Operation.CREATE
+
+    async def admit(self, attributes: Attributes) -> None:
+        """Name the newest of the default classes; of those of one second the first by name."""
+        ingress = attributes.object
+        if ingress is None or ingress["spec"].get("ingressClassName") is not None:
+            return
+        if _CLASS_ANNOTATION in (ingress["metadata"].get("annotations") or {}):
+            return
+        name = newest_default(await self._classes.all())
+        if name is not None:
+            ingress["spec"]["ingressClassName"] = name
+
+
+def _read(tree: dict[str, Any]) -> Candidate:
+    return Candidate.of(tree, _DEFAULT_ANNOTATION)

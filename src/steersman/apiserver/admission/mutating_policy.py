@@ -1,0 +1,239 @@
+"""``MutatingAdmissionPolicy``: expressions that change what is written (KEP-3962).
+
+A policy that asks for it (``reinvocationPolicy: IfNeeded``) is asked a second time when a later one changed the object.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
+
+from steersman.apimachinery.errors import internal_error
+from steersman.apimachinery.gotext import quote
+from steersman.apimachinery.trees import copy_tree
+from steersman.apiserver.admission.interface import Attributes, Operation, Plugin
+from steersman.apiserver.admission.lookups import Lookup
+from steersman.apiserver.admission.validating_policy import Binding, PolicySources, variables_of
+from steersman.apiserver.admission.validating_policy_match import Matcher, is_exempt
+from steersman.apiserver.admission.validating_policy_params import ConfigurationError, collect, served_kind
+from steersman.schema.decoding import decode
+from steersman.schema.loader import struct_for
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from steersman.apimachinery.errors import StatusError
+    from steersman.apimachinery.typemodel import Struct
+    from steersman.apiserver.admission.mutating_policy_rules import MutatingRules
+    from steersman.apiserver.authz.interface import Authorizer
+    from steersman.apiserver.registry.registry import Registry
+    from steersman.apiserver.registry.served import ServedResource
+    from steersman.schema.resources import Resource
+
+    Tree = dict[str, Any]
+
+
+class _Policy:
+    """A policy; compiled when it first matches."""
+
+    def __init__(self, tree: Tree) -> None:
+        self.name: Final[str] = tree["metadata"]["name"]
+        self.spec: Final[Tree] = tree.get("spec") or {}
+        self.matcher: Final = Matcher(self.spec.get("matchConstraints") or {})
+        self.fails: Final = self.spec.get("failurePolicy") != "Ignore"
+        self.may_repeat: Final = self.spec.get("reinvocationPolicy") == "IfNeeded"
+        self._rules: MutatingRules | None = None
+
+    @property
+    def rules(self) -> MutatingRules:
+        """The compiled expressions."""
+        if self._rules is None:
+            from steersman.apiserver.admission.mutating_policy_rules import MutatingRules  # noqa: PLC0415
+
+            self._rules = MutatingRules(self.spec)
+        return self._rules
+
+
+class _Invocation(NamedTuple):
+    """A policy to be asked, with one of its parameters."""
+
+    policy: _Policy
+    binding: str
+    matched: Resource
+    parameter: Tree | None
+
+
+class _Fault(NamedTuple):
+    message: str
+    reason: str = ""
+
+
+class MutatingAdmissionPolicy(Plugin):
+    """Lets the policies change what is created or updated."""
+
+    name: ClassVar[str] = "MutatingAdmissionPolicy"
+
+    def __init__(self, registry: Registry, *, authorizer: Authorizer) -> None:
+        self._sources: Final = PolicySources(registry, authorizer=authorizer)
+        group = "admissionregistration.k8s.io"
+        self._policies: Final = Lookup(registry.stored(f"mutatingadmissionpolicies.{group}").cache, _Policy)
+        self._bindings: Final = Lookup(registry.stored(f"mutatingadmissionpolicybindings.{group}").cache, Binding)
+
+    def handles(self, resource: Resource, subresource: str, operation: Operation) -> bool:
+        """Creates and updates of everything but the policies themselves, and reviews."""
+        return operation in (Operation.CREATE, Operation.UPDATE) and not is_exempt(resource)
+
+    def idle(self) -> bool:
+        """Without policies."""
+        return self._policies.none()
+
+    async def admit(self, attributes: Attributes) -> None:
+        """Change the object. Raises 403 where a policy cannot be followed."""
+        policies = await self._policies.all()
+        if not policies or attributes.object is None:
+            return
+        by_policy: dict[str, list[Binding]] = {}
+        for binding in await self._bindings.all():
+            by_policy.setdefault(binding.policy, []).append(binding)
+        faults: list[_Fault] = []
+        invocations: list[_Invocation] = []
+        for policy in policies:
+            if policy.name in by_policy:
+                invocations += await self._select(policy, by_policy[policy.name], attributes, faults)
+        if invocations:
+            faults += await self._run(invocations, attributes)
+        if faults:
+            raise _refusal(attributes, faults)
+
+    async def _select(
+        self, policy: _Policy, bindings: Sequence[Binding], attributes: Attributes, faults: list[_Fault]
+    ) -> list[_Invocation]:
+        """How a policy is to be asked; what is wrong with it goes to ``faults``."""
+        sources = self._sources
+        matched = await policy.matcher.match(attributes, namespace=sources.namespace, resource=sources.resource)
+        if matched is None:
+            return []
+
+        def fail(binding: str, message: str) -> None:
+            if policy.fails:
+                faults.append(_Fault(_denial(policy.name, binding, message)))
+
+        kind = policy.spec.get("paramKind")
+        try:
+            served = served_kind(kind, sources.of_kind) if kind is not None else None
+        except ConfigurationError as error:
+            fail("", f"failed to configure policy: {error}")
+            return []
+        found: list[_Invocation] = []
+        for binding in bindings:
+            if binding.matcher is not None:
+                where = await binding.matcher.match(attributes, namespace=sources.namespace, resource=sources.resource)
+                if where is None:
+                    continue
+            try:
+                parameters = await collect(binding.parameters, served, namespace=attributes.namespace)
+            except ConfigurationError as error:
+                fail(binding.name, f"failed to configure binding: {error}")
+                continue
+            found += [_Invocation(policy, binding.name, matched, parameter) for parameter in parameters]
+        return found
+
+    async def _run(self, invocations: Sequence[_Invocation], attributes: Attributes) -> list[_Fault]:
+        """Ask all; then those again that want it, if a later one changed the object."""
+        faults: list[_Fault] = []
+        changes: list[int] = []
+        for position, invocation in enumerate(invocations):
+            before = copy_tree(attributes.object)
+            faults += await self._invoke(invocation, attributes)
+            if attributes.object != before:
+                changes.append(position)
+        for position, invocation in enumerate(invocations):
+            if invocation.policy.may_repeat and any(change > position for change in changes):
+                faults += await self._invoke(invocation, attributes)
+        return faults
+
+    async def _invoke(self, invocation: _Invocation, attributes: Attributes) -> list[_Fault]:
+        from steersman.apiserver.admission.validating_policy_rules import EvaluationError  # noqa: PLC0415
+
+        policy, matched = invocation.policy, invocation.matched
+        around = await variables_of(attributes, matched, self._sources)
+        around["params"] = invocation.parameter
+        faults: list[_Fault] = []
+
+        def fail(error: EvaluationError) -> None:
+            if policy.fails:
+                faults.append(_Fault(_denial(policy.name, invocation.binding, str(error)), "Invalid"))
+
+        try:
+            if not policy.rules.holds(around):
+                return []
+        except EvaluationError as error:
+            fail(error)
+            return faults
+        served = self._sources.served(matched.group, matched.version, matched.name)
+        struct = _struct_of(attributes, matched, served)
+        if served is None or struct is None:
+            return []
+        for position in range(len(policy.rules)):
+            try:
+                changed = policy.rules.mutate(position, around["object"], around, struct)
+            except EvaluationError as error:
+                fail(error)
+                continue
+            own = struct is served.struct
+            around["object"] = _settle(changed, attributes, served) if own else _take(changed, attributes, struct)
+        return faults
+
+
+def _struct_of(attributes: Attributes, matched: Resource, served: ServedResource | None) -> Struct | None:
+    """The type of the body: of a subresource perhaps another than the resource's."""
+    from steersman.apiserver.admission.validating_policy_input import kind_of  # noqa: PLC0415 — loads the language
+
+    kind = kind_of(matched, attributes.subresource)
+    if served is None or kind["kind"] == matched.kind:
+        return None if served is None else served.struct
+    try:
+        return struct_for(kind["group"], kind["version"], kind["kind"])
+    except KeyError:
+        return None
+
+
+def _take(changed: Tree, attributes: Attributes, struct: Struct) -> Tree:
+    """Take a changed body of a subresource over."""
+    tree, _ = decode(struct, copy_tree(changed))
+    if attributes.object is not None:
+        attributes.object.clear()
+        attributes.object.update(copy_tree(tree))
+    return tree
+
+
+def _settle(changed: Tree, attributes: Attributes, served: ServedResource) -> Tree:
+    """Take a changed object over: decoded and defaulted as if it had been written so. The object in the matched version."""
+    tree: Tree = copy_tree(changed)
+    unknown: list[str] = []
+    if served.decode is not None:
+        tree, unknown = served.decode(tree)
+    elif served.struct is not None:
+        tree, unknown = decode(served.struct, tree)
+    if unknown and not served.is_custom:
+        raise internal_error("strict decoding error: " + ", ".join(f"unknown field {quote(name)}" for name in unknown))
+    served.strategy.default(tree, served.resource.version)
+    stored = tree if served.to_storage is None else served.to_storage(copy_tree(tree))
+    obj = attributes.object
+    if obj is not None:
+        obj.clear()
+        obj.update(copy_tree(stored))
+    return tree
+
+
+def _denial(policy: str, binding: str, message: str) -> str:
+    within = f" with binding '{binding}'" if binding else ""
+    return f"policy '{policy}'{within} denied request: {message}"
+
+
+def _refusal(attributes: Attributes, faults: Sequence[_Fault]) -> StatusError:
+    error = attributes.forbidden("admission request denied by policy")
+    error.status["message"] = faults[0].message
+    if faults[0].reason:
+        error.status["reason"] = faults[0].reason
+    error.status.setdefault("details", {})["causes"] = [{"message": fault.message} for fault in faults]
+    return error

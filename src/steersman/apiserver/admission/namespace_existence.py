@@ -1,0 +1,67 @@
+"""``NamespaceExists`` and ``NamespaceAutoProvision``: what becomes of a write in a namespace that is missing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+import msgspec
+
+from steersman.apimachinery.errors import StatusError, is_already_exists, not_found
+from steersman.apiserver.admission.interface import Attributes, Operation, Plugin
+from steersman.apiserver.admission.lookups import Lookup
+
+if TYPE_CHECKING:
+    from steersman.apiserver.registry.registry import Kept
+    from steersman.apiserver.registry.watch_cache import WatchCache
+    from steersman.schema.resources import Resource
+
+
+class NamespaceExists(Plugin):
+    """Refuses it, deletes among them."""
+
+    name: ClassVar[str] = "NamespaceExists"
+
+    def __init__(self, namespaces: WatchCache) -> None:
+        self._names: Final = Lookup(namespaces, _name)
+
+    def handles(self, resource: Resource, subresource: str, operation: Operation) -> bool:
+        """Writes in namespaces."""
+        return resource.namespaced and operation is not Operation.CONNECT
+
+    async def validate(self, attributes: Attributes) -> None:
+        """Raises 404."""
+        if await self._names.get(attributes.namespace) is None:
+            raise not_found("namespaces", attributes.namespace)
+
+
+class NamespaceAutoProvision(Plugin):
+    """Makes the namespace."""
+
+    name: ClassVar[str] = "NamespaceAutoProvision"
+
+    def __init__(self, namespaces: Kept) -> None:
+        self._namespaces: Final = namespaces
+        self._names: Final = Lookup(namespaces.cache, _name)
+
+    def handles(self, resource: Resource, subresource: str, operation: Operation) -> bool:
+        """Creation of what lies in namespaces."""
+        return resource.namespaced and operation is Operation.CREATE
+
+    async def admit(self, attributes: Attributes) -> None:
+        """Create the namespace unless it is there, or nothing is to be stored. Raises what its creation is refused with."""
+        name = attributes.namespace
+        if attributes.dry_run or await self._names.get(name) is not None:
+            return
+        ctx = msgspec.structs.replace(attributes.ctx, namespace="", group_resource="namespaces")
+        tree: dict[str, Any] = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}, "spec": {}}
+        self._namespaces.strategy.default(tree, "v1")
+        try:
+            await self._namespaces.objects.create(ctx, tree)
+        except StatusError as error:
+            if not is_already_exists(error):
+                raise
+
+
+def _name(namespace: dict[str, Any]) -> str:
+    name: str = namespace["metadata"]["name"]
+    return name

@@ -1,0 +1,82 @@
+"""For whom a kubelet may ask tokens of its pods' accounts: for whom the pods do (KEP-4412).
+
+A pod asks by a projected token, or by a volume whose driver wants one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.apimachinery.gotext import quote
+from steersman.apiserver.admission.lookups import Lookup, whole
+from steersman.apiserver.request import RequestInfo
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from steersman.apiserver.admission.interface import Attributes
+    from steersman.apiserver.authz.interface import Authorizer
+    from steersman.apiserver.registry.watch_cache import WatchCache
+
+    Tree = dict[str, Any]
+
+_VERB: Final = "request-serviceaccounts-token-audience"
+
+
+class Audiences:
+    """Looks volumes and their drivers up."""
+
+    def __init__(self, cache_of: Callable[[str], WatchCache], authorizer: Authorizer) -> None:
+        self._claims: Final = Lookup(cache_of("persistentvolumeclaims"), whole)
+        self._volumes: Final = Lookup(cache_of("persistentvolumes"), whole)
+        self._drivers: Final = Lookup(cache_of("csidrivers.storage.k8s.io"), _audiences_of)
+        self._authorizer: Final = authorizer
+
+    async def check(self, attributes: Attributes, audiences: Sequence[str], pod: Tree) -> None:
+        """Raises 403 when neither the pod wants the audience nor a right allows it (``""``: the server's own)."""
+        if len(audiences) > 1:
+            raise attributes.forbidden("node may only request 0 or 1 audiences")
+        audience = audiences[0] if audiences else ""
+        for volume in pod["spec"].get("volumes") or ():
+            if audience in await self._wanted(pod, volume):
+                return
+        asked = RequestInfo(
+            verb=_VERB,
+            path="",
+            is_resource=True,
+            version="v1",
+            namespace=attributes.namespace,
+            resource=audience,
+            name=attributes.name,
+        )
+        if not self._authorizer.authorize(attributes.user, asked).allowed:
+            raise attributes.forbidden(
+                f"audience {quote(audience)} not found in pod spec volume,"
+                f" {attributes.user.name} is not authorized to request tokens for this audience"
+            )
+
+    async def _wanted(self, pod: Tree, volume: Tree) -> set[str]:
+        """The audiences of the tokens that come with a volume."""
+        if (projected := volume.get("projected")) is not None:
+            tokens = [part.get("serviceAccountToken") for part in projected.get("sources") or ()]
+            return {token.get("audience") or "" for token in tokens if token is not None}
+        driver = await self._driver(pod, volume)
+        return await self._drivers.get(driver) or set() if driver else set()
+
+    async def _driver(self, pod: Tree, volume: Tree) -> str:
+        """The CSI driver of a volume; empty when it has none."""
+        metadata = pod["metadata"]
+        if (csi := volume.get("csi")) is not None:
+            return csi.get("driver") or ""
+        if "ephemeral" in volume:
+            name = f"{metadata['name']}-{volume['name']}"
+        else:
+            name = (volume.get("persistentVolumeClaim") or {}).get("claimName") or ""
+        claim = await self._claims.get(name, namespace=metadata.get("namespace", "")) if name else None
+        bound = ((claim or {}).get("spec") or {}).get("volumeName")
+        found = await self._volumes.get(bound) if bound else None
+        return (((found or {}).get("spec") or {}).get("csi") or {}).get("driver") or ""
+
+
+def _audiences_of(driver: Tree) -> set[str]:
+    return {request.get("audience") or "" for request in driver["spec"].get("tokenRequests") or ()}

@@ -1,0 +1,67 @@
+"""The built-in plugins that are off unless ``--enable-admission-plugins`` names them."""
+
+from __future__ import annotations
+
+from functools import partial
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from steersman.apiserver.admission.interface import Plugin
+    from steersman.apiserver.authz.interface import Authorizer
+    from steersman.apiserver.registry.registry import Registry
+    from steersman.apiserver.registry.watch_cache import WatchCache
+
+    Tree = dict[str, Any]
+
+#: Plugins that need nothing to work with → their modules.
+_PLAIN: Final = {
+    "AlwaysAdmit": "always",
+    "AlwaysDeny": "always",
+    "AlwaysPullImages": "always_pull_images",
+    "DenyServiceExternalIPs": "external_ips",
+    "ExtendedResourceToleration": "extended_resource_toleration",
+    "LimitPodHardAntiAffinityTopology": "anti_affinity_topology",
+}
+#: Plugins that look at namespaces → their modules.
+_BY_NAMESPACE: Final = {
+    "PodNodeSelector": "pod_node_selector",
+    "PodTolerationRestriction": "pod_toleration_restriction",
+}
+
+
+def optional_plugins(
+    registry: Registry, *, authorizer: Authorizer, configurations: Mapping[str, Tree] | None = None
+) -> Mapping[str, Callable[[], Plugin]]:
+    """How to make each, by name, which raises ValueError when its configuration is wrong. Modules load when needed."""
+    told = configurations or {}
+    stored = registry.stored
+
+    def cache_of(group_resource: str) -> WatchCache:
+        return stored(group_resource).cache
+
+    def by_namespace(name: str) -> Plugin:
+        return _make(name, _BY_NAMESPACE[name], cache_of("namespaces"), told.get(name))
+
+    return {
+        **{name: partial(_make, name, module) for name, module in _PLAIN.items()},
+        **{name: partial(by_namespace, name) for name in _BY_NAMESPACE},
+        "EventRateLimit": (
+            lambda: _make("EventRateLimit", "event_rate_limit", told.get("EventRateLimit") or {}, clock=registry.clock)
+        ),
+        "NamespaceAutoProvision": (
+            lambda: _make("NamespaceAutoProvision", "namespace_existence", stored("namespaces"))
+        ),
+        "NamespaceExists": lambda: _make("NamespaceExists", "namespace_existence", cache_of("namespaces")),
+        "NodeRestriction": (lambda: _make("NodeRestriction", "node_restriction", cache_of, authorizer=authorizer)),
+        "OwnerReferencesPermissionEnforcement": partial(
+            _make, "OwnerReferencesPermissionEnforcement", "owner_references", authorizer, registry.of_kind
+        ),
+    }
+
+
+def _make(name: str, module: str, /, *needed: Any, **more: Any) -> Plugin:
+    plugin: Plugin = getattr(import_module(f"steersman.apiserver.admission.{module}"), name)(*needed, **more)
+    return plugin

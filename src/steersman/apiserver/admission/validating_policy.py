@@ -1,0 +1,230 @@
+"""``ValidatingAdmissionPolicy``: expressions that a write must satisfy (KEP-3488).
+
+A policy is asked only where a binding says so. The expression language is loaded with the first policy that matches.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
+
+from steersman.apimachinery.gotext import to_json
+from steersman.apiserver.admission.interface import Attributes, Operation, Plugin
+from steersman.apiserver.admission.lookups import Lookup, whole
+from steersman.apiserver.admission.validating_policy_match import Matcher, is_exempt, is_namespace
+from steersman.apiserver.admission.validating_policy_params import ConfigurationError, collect, served_kind
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from steersman.apimachinery.errors import StatusError
+    from steersman.apiserver.admission.validating_policy_rules import Decision, Outcome, ValidatingRules
+    from steersman.apiserver.authz.interface import Authorizer
+    from steersman.apiserver.registry.registry import Registry
+    from steersman.apiserver.registry.served import ServedResource
+    from steersman.schema.resources import Resource
+
+    Tree = dict[str, Any]
+
+_FAILURE_KEY: Final = "validation.policy.admission.k8s.io/validation_failure"
+_ANNOTATION_MAX_BYTES: Final = 10 * 1024
+_CODES: Final = {"Unauthorized": 401, "Forbidden": 403, "RequestEntityTooLarge": 413}
+
+
+class PolicySources:
+    """What policies of both kinds need of the server."""
+
+    def __init__(self, registry: Registry, *, authorizer: Authorizer) -> None:
+        self._registry: Final = registry
+        self.authorizer: Final = authorizer
+        self._namespaces: Final = Lookup(registry.stored("namespaces").cache, whole)
+
+    async def namespace(self, name: str) -> Tree | None:
+        """A namespace, which must not be changed."""
+        return await self._namespaces.get(name)
+
+    async def namespace_of(self, attributes: Attributes) -> Tree | None:
+        """The namespace that is written in; None for objects outside of namespaces, and for Namespaces themselves."""
+        if not attributes.namespace or is_namespace(attributes):
+            return None
+        return await self._namespaces.get(attributes.namespace)
+
+    def resource(self, group: str, version: str, name: str) -> Resource | None:
+        """What a URL names."""
+        return self._registry.resource(group, version, name)
+
+    def served(self, group: str, version: str, name: str) -> ServedResource | None:
+        """A resource that keeps objects."""
+        return self._registry.get(group, version, name)
+
+    def of_kind(self, api_version: str, kind: str) -> ServedResource | None:
+        """The resource that keeps objects of a kind."""
+        found = [self.served(r.group, r.version, r.name) for r in self._registry.of_kind(api_version, kind)]
+        return next((served for served in found if served is not None), None)
+
+
+class _Policy:
+    """A policy; compiled when it first matches."""
+
+    def __init__(self, tree: Tree) -> None:
+        self.name: Final[str] = tree["metadata"]["name"]
+        self.spec: Final[Tree] = tree.get("spec") or {}
+        self.matcher: Final = Matcher(self.spec.get("matchConstraints") or {})
+        self._rules: ValidatingRules | None = None
+
+    @property
+    def rules(self) -> ValidatingRules:
+        """The compiled expressions."""
+        if self._rules is None:
+            from steersman.apiserver.admission.validating_policy_rules import ValidatingRules  # noqa: PLC0415
+
+            self._rules = ValidatingRules(self.spec)
+        return self._rules
+
+
+class Binding:
+    """Where a policy is asked, with which parameters, and what a failure does."""
+
+    def __init__(self, tree: Tree) -> None:
+        spec: Tree = tree.get("spec") or {}
+        self.name: Final[str] = tree["metadata"]["name"]
+        self.policy: Final[str] = spec.get("policyName") or ""
+        self.parameters: Final[Tree | None] = spec.get("paramRef")
+        self.actions: Final[Sequence[str]] = spec.get("validationActions") or ()
+        resources = spec.get("matchResources")
+        self.matcher: Final = Matcher(resources) if resources is not None else None
+
+
+class _Denial(NamedTuple):
+    policy: str
+    binding: str
+    message: str
+    reason: str = ""
+
+
+class ValidatingAdmissionPolicy(Plugin):
+    """Asks the policies about every write."""
+
+    name: ClassVar[str] = "ValidatingAdmissionPolicy"
+
+    def __init__(self, registry: Registry, *, authorizer: Authorizer) -> None:
+        self._sources: Final = PolicySources(registry, authorizer=authorizer)
+        group = "admissionregistration.k8s.io"
+        self._policies: Final = Lookup(registry.stored(f"validatingadmissionpolicies.{group}").cache, _Policy)
+        self._bindings: Final = Lookup(registry.stored(f"validatingadmissionpolicybindings.{group}").cache, Binding)
+
+    def handles(self, resource: Resource, subresource: str, operation: Operation) -> bool:
+        """Everything but the policies themselves, and reviews."""
+        return not is_exempt(resource)
+
+    def idle(self) -> bool:
+        """Without policies."""
+        return self._policies.none()
+
+    async def validate(self, attributes: Attributes) -> None:
+        """422 (or what the policy says) for a write that a policy denies; warnings and audit notes for others."""
+        policies = await self._policies.all()
+        if not policies:
+            return
+        by_policy: dict[str, list[Binding]] = {}
+        for binding in await self._bindings.all():
+            by_policy.setdefault(binding.policy, []).append(binding)
+        denials: list[_Denial] = []
+        for policy in policies:
+            if policy.name in by_policy:
+                denials += await self._ask(policy, by_policy[policy.name], attributes)
+        if denials:
+            raise _refusal(attributes, denials[0])
+
+    async def _ask(self, policy: _Policy, bindings: Sequence[Binding], attributes: Attributes) -> list[_Denial]:
+        sources = self._sources
+        matched = await policy.matcher.match(attributes, namespace=sources.namespace, resource=sources.resource)
+        if matched is None:
+            return []
+        fails = policy.spec.get("failurePolicy") != "Ignore"
+        kind = policy.spec.get("paramKind")
+        try:
+            served = served_kind(kind, sources.of_kind) if kind is not None else None
+        except ConfigurationError as error:
+            return [_Denial(policy.name, "", f"failed to configure policy: {error}")] if fails else []
+        denials: list[_Denial] = []
+        notes: dict[str, list[str]] = {}
+        around: Tree | None = None
+        for binding in bindings:
+            if not await _applies(binding, attributes, sources):
+                continue
+            try:
+                parameters = await collect(binding.parameters, served, namespace=attributes.namespace)
+            except ConfigurationError as error:
+                if fails:
+                    denials.append(_Denial(policy.name, binding.name, f"failed to configure binding: {error}"))
+                continue
+            if around is None:
+                around = await variables_of(attributes, matched, sources)
+            for parameter in parameters:
+                outcome = policy.rules.validate({**around, "params": parameter})
+                denials += _settle(attributes, policy.name, binding, outcome)
+                for key, value in outcome.annotations:
+                    if value not in notes.setdefault(key, []):
+                        notes[key].append(value.encode()[:_ANNOTATION_MAX_BYTES].decode(errors="ignore"))
+        for key, values in notes.items():
+            attributes.ctx.annotate(f"{policy.name}/{key}", ", ".join(values))
+        return denials
+
+
+async def _applies(binding: Binding, attributes: Attributes, sources: PolicySources) -> bool:
+    if binding.matcher is None:
+        return True
+    found = await binding.matcher.match(attributes, namespace=sources.namespace, resource=sources.resource)
+    return found is not None
+
+
+async def variables_of(attributes: Attributes, matched: Resource, sources: PolicySources) -> Tree:
+    """The values of the variables that all policies have."""
+    from steersman.apiserver.admission import validating_policy_input as given  # noqa: PLC0415 — loads the language
+
+    return {
+        "object": given.in_version(attributes.object, attributes, matched, sources.served),
+        "oldObject": given.in_version(attributes.old_object, attributes, matched, sources.served),
+        "request": given.request_of(attributes, matched),
+        "namespaceObject": given.namespace_object(await sources.namespace_of(attributes)),
+        **given.authorizer_variables(attributes, sources.authorizer),
+    }
+
+
+def _settle(attributes: Attributes, policy: str, binding: Binding, outcome: Outcome) -> list[_Denial]:
+    """Do what the binding says of failures; what is left denies the write."""
+    denials = [_Denial(policy, binding.name, text) for text in outcome.annotation_errors]
+    for position, decision in enumerate(outcome.decisions):
+        if not decision.denied:
+            continue
+        for action in binding.actions:
+            if action == "Deny":
+                denials.append(_Denial(policy, binding.name, decision.message, decision.reason))
+            elif action == "Warn":
+                told = f"Validation failed for ValidatingAdmissionPolicy '{policy}' with binding '{binding.name}'"
+                attributes.ctx.warn(f"{told}: {decision.message}")
+            elif action == "Audit":
+                attributes.ctx.annotate(_FAILURE_KEY, _failure_note(policy, binding, position, decision))
+    return denials
+
+
+def _failure_note(policy: str, binding: Binding, position: int, decision: Decision) -> str:
+    note = {
+        "message": decision.message,
+        "policy": policy,
+        "binding": binding.name,
+        "expressionIndex": position,
+        "validationActions": list(binding.actions),
+    }
+    return to_json([note])
+
+
+def _refusal(attributes: Attributes, denial: _Denial) -> StatusError:
+    within = f" with binding '{denial.binding}'" if denial.binding else ""
+    message = f"ValidatingAdmissionPolicy '{denial.policy}'{within} denied request: {denial.message}"
+    error = attributes.forbidden(message)
+    reason = denial.reason or "Invalid"
+    error.status["reason"] = reason
+    error.status["code"] = _CODES.get(reason, 422)
+    error.status.setdefault("details", {}).setdefault("causes", []).append({"message": message})
+    return error

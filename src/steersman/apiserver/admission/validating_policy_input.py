@@ -1,0 +1,188 @@
+"""What the expressions of a policy see of a write: objects in the matched version, the request, an authorizer.
+
+Loaded with the first policy, as it loads the expression language.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.apimachinery.trees import copy_tree
+from steersman.apiserver.admission.interface import Operation
+from steersman.apiserver.registry.options import DeleteOptions, WriteOptions
+from steersman.apiserver.request import RequestInfo, UserInfo
+from steersman.cel.library.authorizer import Answer, Query, authorizer, request_resource
+from steersman.cel.values import EvalError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from steersman.apiserver.admission.interface import Attributes
+    from steersman.apiserver.authz.interface import Authorizer
+    from steersman.apiserver.registry.served import ServedResource
+    from steersman.cel.program import Program
+    from steersman.schema.resources import Resource
+
+    Tree = dict[str, Any]
+    FindServed = Callable[[str, str, str], ServedResource | None]
+
+#: What expressions see of a Namespace's metadata.
+_NAMESPACE_METADATA: Final = [
+    "name",
+    "generateName",
+    "namespace",
+    "labels",
+    "annotations",
+    "uid",
+    "creationTimestamp",
+    "deletionGracePeriodSeconds",
+    "deletionTimestamp",
+    "generation",
+    "resourceVersion",
+    "finalizers",
+]
+
+
+class Spending:
+    """What the expressions of one policy may still cost together."""
+
+    __slots__ = ("left",)
+
+    def __init__(self, budget: int) -> None:
+        self.left = budget
+
+
+class PolicyVariables(dict[str, Any]):
+    """The value of ``variables``: each is evaluated when it is first asked for."""
+
+    def __init__(self, programs: Mapping[str, Program | str], around: Mapping[str, Any], spending: Spending) -> None:
+        super().__init__()
+        #: A text in the place of a program says why there is none.
+        self._programs: Final = programs
+        self._around: Final = around
+        self._spending: Final = spending
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._programs
+
+    def __missing__(self, name: str) -> Any:
+        program = self._programs[name]
+        if isinstance(program, str):
+            raise EvalError(f'composited variable "{name}" fails to compile: {program}')
+        found = program.evaluate({**self._around, "variables": self})
+        self._spending.left -= found.cost
+        if found.error is not None:
+            raise EvalError(f'composited variable "{name}" fails to evaluate: {found.error}')
+        self[name] = found.value
+        return found.value
+
+
+def kind_of(resource: Resource, subresource: str) -> dict[str, str]:
+    """Group, version and kind of the body of a request."""
+    for known in resource.subresources if subresource else ():
+        if known.name == subresource:
+            group = known.group if known.version else resource.group
+            return {"group": group, "version": known.version or resource.version, "kind": known.kind}
+    return {"group": resource.group, "version": resource.version, "kind": resource.kind}
+
+
+def in_version(tree: Tree | None, attributes: Attributes, matched: Resource, find: FindServed) -> Tree | None:
+    """An object of the write in the version that was matched; not to be changed."""
+    if tree is None or kind_of(matched, attributes.subresource)["kind"] != matched.kind:
+        return tree
+    served = find(matched.group, matched.version, matched.name)
+    if served is None or served.from_storage is None:
+        return tree
+    return served.from_storage(copy_tree(tree))
+
+
+def request_of(attributes: Attributes, matched: Resource) -> Tree:
+    """The value of ``request``: an AdmissionRequest without objects. Empty texts are left out, as Go leaves them out."""
+    own, user = attributes.resource, attributes.user
+    request = {
+        "kind": kind_of(matched, attributes.subresource),
+        "resource": {"group": matched.group, "version": matched.version, "resource": matched.name},
+        "subResource": attributes.subresource,
+        "requestKind": kind_of(own, attributes.subresource),
+        "requestResource": {"group": own.group, "version": own.version, "resource": own.name},
+        "requestSubResource": attributes.subresource,
+        "name": attributes.name,
+        "namespace": attributes.namespace,
+        "operation": attributes.operation.value,
+        "userInfo": _without_empty(
+            {
+                "username": user.name,
+                "uid": user.uid,
+                "groups": list(user.groups),
+                "extra": {key: list(values) for key, values in user.extra.items()},
+            }
+        ),
+        "options": _options(attributes),
+    }
+    return _without_empty(request) | {"dryRun": attributes.dry_run}
+
+
+def _without_empty(tree: Tree) -> Tree:
+    return {key: value for key, value in tree.items() if value not in ("", None, [], {})}
+
+
+def _options(attributes: Attributes) -> Tree | None:
+    options = attributes.options
+    if isinstance(options, DeleteOptions):
+        return options.tree()
+    if isinstance(options, WriteOptions):
+        return options.tree("CreateOptions" if attributes.operation is Operation.CREATE else "UpdateOptions")
+    return None
+
+
+def namespace_object(namespace: Tree | None) -> Tree | None:
+    """The value of ``namespaceObject``: what is told of the namespace that is written in."""
+    if namespace is None:
+        return None
+    metadata = namespace["metadata"]
+    shown = {key: metadata[key] for key in _NAMESPACE_METADATA if key in metadata}
+    return {"metadata": shown, "spec": namespace.get("spec") or {}, "status": namespace.get("status") or {}}
+
+
+def authorizer_variables(attributes: Attributes, asked: Authorizer) -> Tree:
+    """The values of ``authorizer`` and ``authorizer.requestResource``; the same question is asked once."""
+    answers: dict[Query, Answer] = {}
+
+    def ask(query: Query) -> Answer:
+        known = answers.get(query)
+        if known is None:
+            known = answers[query] = _ask(query, attributes.user, asked)
+        return known
+
+    resource = attributes.resource
+    query = Query(
+        group=resource.group,
+        resource=resource.name,
+        subresource=attributes.subresource,
+        namespace=attributes.namespace,
+        name=attributes.name,
+    )
+    return {"authorizer": authorizer(ask), "authorizer.requestResource": request_resource(ask, query)}
+
+
+def _ask(query: Query, user: UserInfo, asked: Authorizer) -> Answer:
+    if query.service_account is not None:
+        namespace, name = query.service_account
+        groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}", "system:authenticated")
+        user = UserInfo(f"system:serviceaccount:{namespace}:{name}", groups)
+    if query.path:
+        info = RequestInfo(query.verb, query.path)
+    else:
+        info = RequestInfo(
+            query.verb,
+            "",
+            is_resource=True,
+            group=query.group,
+            version="*",
+            namespace=query.namespace,
+            resource=query.resource,
+            name=query.name,
+            subresource=query.subresource,
+        )
+    decision = asked.authorize(user, info)
+    return Answer(decision.allowed, decision.reason)

@@ -1,0 +1,149 @@
+"""Which writes a policy or a binding is for: rules over resources, and selectors of namespaces and objects."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.apimachinery.errors import not_found
+from steersman.apimachinery.selectors.labels import from_label_selector
+from steersman.apiserver.admission.interface import Operation
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from steersman.apiserver.admission.interface import Attributes
+    from steersman.schema.resources import Resource
+
+    Tree = dict[str, Any]
+    #: A namespace by its name, None when there is none.
+    FindNamespace = Callable[[str], Awaitable[Tree | None]]
+    #: A resource by group, version and name.
+    FindResource = Callable[[str, str, str], Resource | None]
+
+#: What policies are never asked about: they could lock themselves in, and reviews are questions, not writes.
+_EXEMPT: Final = frozenset(
+    (
+        "mutatingadmissionpolicies.admissionregistration.k8s.io",
+        "mutatingadmissionpolicybindings.admissionregistration.k8s.io",
+        "mutatingwebhookconfigurations.admissionregistration.k8s.io",
+        "validatingadmissionpolicies.admissionregistration.k8s.io",
+        "validatingadmissionpolicybindings.admissionregistration.k8s.io",
+        "validatingwebhookconfigurations.admissionregistration.k8s.io",
+        "selfsubjectreviews.authentication.k8s.io",
+        "tokenreviews.authentication.k8s.io",
+        "localsubjectaccessreviews.authorization.k8s.io",
+        "selfsubjectaccessreviews.authorization.k8s.io",
+        "selfsubjectrulesreviews.authorization.k8s.io",
+        "subjectaccessreviews.authorization.k8s.io",
+    )
+)
+
+
+def is_exempt(resource: Resource) -> bool:
+    """Whether no policy sees writes of the resource."""
+    return resource.group_resource in _EXEMPT
+
+
+def is_namespace(attributes: Attributes) -> bool:
+    """Whether a Namespace itself is written."""
+    return attributes.group_resource == "namespaces"
+
+
+class Matcher:
+    """``matchConstraints`` of a policy, ``matchResources`` of a binding."""
+
+    def __init__(self, tree: Tree) -> None:
+        self._rules: Final[Sequence[Tree]] = tree.get("resourceRules") or ()
+        self._excluded: Final[Sequence[Tree]] = tree.get("excludeResourceRules") or ()
+        self._equivalent: Final = tree.get("matchPolicy") != "Exact"
+        self._namespaces: Final = from_label_selector(tree.get("namespaceSelector") or {})
+        self._objects: Final = from_label_selector(tree.get("objectSelector") or {})
+
+    async def match(
+        self, attributes: Attributes, *, namespace: FindNamespace, resource: FindResource
+    ) -> Resource | None:
+        """The resource, in the version that the rules ask for; None when the write is none of theirs. Raises 404."""
+        if not self._objects.is_empty and not self._selects_object(attributes):
+            return None
+        if self._find(self._excluded, attributes, resource) is not None:
+            return None
+        found = self._find(self._rules, attributes, resource) if self._rules else attributes.resource
+        if found is None or self._namespaces.is_empty:
+            return found
+        return found if await self._selects_namespace(attributes, namespace) else None
+
+    def _selects_object(self, attributes: Attributes) -> bool:
+        trees = (attributes.object, attributes.old_object)
+        return any(tree is not None and self._objects.matches(_labels(tree)) for tree in trees)
+
+    async def _selects_namespace(self, attributes: Attributes, find: FindNamespace) -> bool:
+        itself = is_namespace(attributes)
+        if not attributes.namespace and not itself:
+            return True
+        if itself and attributes.operation in (Operation.CREATE, Operation.UPDATE) and attributes.object is not None:
+            return self._namespaces.matches(_labels(attributes.object))
+        found = await find(attributes.namespace)
+        if found is None:
+            raise not_found("namespaces", attributes.namespace)
+        return self._namespaces.matches(_labels(found))
+
+    def _find(self, rules: Sequence[Tree], attributes: Attributes, find: FindResource) -> Resource | None:
+        for rule in rules:
+            if _fits(rule, attributes, attributes.resource):
+                return attributes.resource
+        if not self._equivalent:
+            return None
+        for rule in rules:
+            for other in _equivalents(rule, attributes.resource, find):
+                if _fits(rule, attributes, other):
+                    return other
+        return None
+
+
+def _labels(tree: Tree) -> dict[str, str]:
+    labels: dict[str, str] = (tree.get("metadata") or {}).get("labels") or {}
+    return labels
+
+
+def _equivalents(rule: Tree, resource: Resource, find: FindResource) -> list[Resource]:
+    """The same resource under other names that the rule speaks of."""
+    groups = [group for group in rule.get("apiGroups") or () if group != "*"] or [resource.group]
+    versions = [version for version in rule.get("apiVersions") or () if version != "*"] or [resource.version]
+    found = [find(group, version, resource.name) for group in groups for version in versions]
+    return [
+        other
+        for other in found
+        if other is not None and other.key_prefix == resource.key_prefix and other.api_version != resource.api_version
+    ]
+
+
+def _fits(rule: Tree, attributes: Attributes, resource: Resource) -> bool:
+    return (
+        _has(rule.get("operations"), attributes.operation.value)
+        and _has(rule.get("apiGroups"), resource.group)
+        and _has(rule.get("apiVersions"), resource.version)
+        and any(_names(text, resource.name, attributes.subresource) for text in rule.get("resources") or ())
+        and _in_scope(rule.get("scope"), attributes)
+        and _is_named(rule.get("resourceNames"), attributes.name)
+    )
+
+
+def _has(values: Sequence[str] | None, value: str) -> bool:
+    return bool(values) and ("*" in (values or ()) or value in (values or ()))
+
+
+def _names(text: str, resource: str, subresource: str) -> bool:
+    """``pods``, ``pods/status``, ``*``, ``pods/*``, ``*/scale``, ``*/*``."""
+    wanted, slash, part = text.partition("/")
+    if wanted not in ("*", resource):
+        return False
+    return part in ("*", subresource) and (bool(subresource) or part == "*") if slash else not subresource
+
+
+def _in_scope(scope: str | None, attributes: Attributes) -> bool:
+    namespaced = bool(attributes.namespace) and not is_namespace(attributes)
+    return scope in (None, "", "*") or (scope == "Namespaced") is namespaced
+
+
+def _is_named(names: Sequence[str] | None, name: str) -> bool:
+    return not names or name in names

@@ -1,0 +1,63 @@
+"""The parameters of a policy: objects that its bindings name or select."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from steersman.apimachinery.selectors.labels import from_label_selector
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from steersman.apiserver.registry.served import ServedResource
+
+    Tree = dict[str, Any]
+    FindKind = Callable[[str, str], ServedResource | None]
+
+
+class ConfigurationError(Exception):
+    """A policy or a binding cannot be used as it is; the text is told to who writes."""
+
+
+def served_kind(kind: Tree, find: FindKind) -> ServedResource:
+    """The resource of a ``paramKind``. Raises ConfigurationError."""
+    api_version, name = kind.get("apiVersion") or "", kind.get("kind") or ""
+    served = find(api_version, name)
+    if served is None:
+        shown = api_version if "/" in api_version else f"/{api_version}"
+        raise ConfigurationError(f"failed to find resource referenced by paramKind: '{shown}, Kind={name}'")
+    return served
+
+
+async def collect(reference: Tree | None, served: ServedResource | None, *, namespace: str) -> Sequence[Tree | None]:
+    """The parameters that a binding brings; one None where there are to be none. Raises ConfigurationError."""
+    if served is None or reference is None:
+        return [None]
+    within = ""
+    if served.resource.namespaced:
+        within = reference.get("namespace") or namespace
+        if not within:
+            raise ConfigurationError(
+                "cannot use namespaced paramRef in policy binding that matches cluster-scoped resources"
+            )
+    elif reference.get("namespace"):
+        raise ConfigurationError("paramRef.namespace must not be provided for a cluster-scoped `paramKind`")
+    found = await _find(reference, served, within)
+    if not found and reference.get("parameterNotFoundAction") == "Deny":
+        raise ConfigurationError("no params found for policy binding with `Deny` parameterNotFoundAction")
+    return found
+
+
+async def _find(reference: Tree, served: ServedResource, namespace: str) -> list[Tree]:
+    cache = served.cache
+    if not cache.is_ready:
+        await cache.ready()
+    if cache.remote:
+        await cache.wait_fresh()
+    name = reference.get("name")
+    if name:
+        entry = cache.get(cache.key(namespace, name))
+        return [] if entry is None else [served.tree(entry)]
+    selector = from_label_selector(reference.get("selector"))
+    trees = [served.tree(entry) for entry in cache.snapshot(cache.scope(namespace))]
+    return [tree for tree in trees if selector.matches(tree["metadata"].get("labels"))]

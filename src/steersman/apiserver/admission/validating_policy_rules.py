@@ -1,0 +1,207 @@
+"""A validating policy, compiled, and what it says of a write (``validator.go`` upstream).
+
+Loaded with the first policy, as it loads the expression language.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from steersman.apiserver.admission.validating_policy_input import PolicyVariables, Spending
+from steersman.cel import admission
+from steersman.cel.admission import Compiler, ExpressionError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from steersman.cel.admission import Purpose
+    from steersman.cel.program import Program
+
+    Tree = dict[str, Any]
+
+#: What all expressions of one kind of one policy may cost together.
+BUDGET: Final = 10_000_000
+_MESSAGE_MAX_BYTES: Final = 5 * 1024
+_OUT_OF_BUDGET: Final = "validation failed due to running out of cost budget, no further validation rules will be run"
+
+
+class EvaluationError(Exception):
+    """An expression of a policy has no value; the text is told to who writes."""
+
+
+class Decision(NamedTuple):
+    """What one validation says."""
+
+    denied: bool
+    message: str = ""
+    reason: str = ""
+
+
+class Outcome(NamedTuple):
+    """What a policy says of a write."""
+
+    decisions: tuple[Decision, ...] = ()
+    #: Keys and values to be noted for the audit log.
+    annotations: tuple[tuple[str, str], ...] = ()
+    #: What went wrong with such notes, where that denies.
+    annotation_errors: tuple[str, ...] = ()
+
+
+class Expressions:
+    """The parts that validating and mutating policies share: conditions and variables."""
+
+    def __init__(self, spec: Tree, *, mutates: bool = False) -> None:
+        self.spec: Final = spec
+        self.ignores_errors: Final = spec.get("failurePolicy") == "Ignore"
+        variables = spec.get("variables") or ()
+        params = spec.get("paramKind") is not None
+        self._compiler: Final = Compiler(params=params, composed=bool(variables))
+        plain = Compiler(params=params, composed=False)
+        self._conditions: Final = [
+            (c["expression"], _compiled(plain, c["expression"].strip(), admission.CONDITION))
+            for c in spec.get("matchConditions") or ()
+        ]
+        self.variables: Final[dict[str, Program | str]] = {}
+        purpose = admission.MUTATION_VARIABLE if mutates else admission.VARIABLE
+        for variable in variables:
+            self.variables[variable["name"]] = self._variable(variable, purpose)
+
+    def _variable(self, variable: Tree, purpose: Purpose) -> Program | str:
+        try:
+            return self._compiler.add_variable(variable["name"], variable["expression"], purpose)
+        except ExpressionError as error:
+            return str(error)
+
+    def compiled(self, expression: str, purpose: Purpose, *, authorizer: bool = True) -> Program | str:
+        """A program, or why there is none."""
+        return _compiled(self._compiler, expression, purpose, authorizer=authorizer)
+
+    def holds(self, around: Mapping[str, Any]) -> bool:
+        """Whether the conditions say that the policy is to be asked. Raises EvaluationError."""
+        spending = Spending(BUDGET)
+        faults: list[str] = []
+        for expression, program in self._conditions:
+            try:
+                if evaluate(expression, program, around, spending) is not True:
+                    return False
+            except EvaluationError as error:
+                faults.append(str(error))
+        if faults and not self.ignores_errors:
+            unique = list(dict.fromkeys(faults))
+            raise EvaluationError(unique[0] if len(unique) == 1 else f"[{', '.join(unique)}]")
+        return not faults
+
+    def input(self, around: Mapping[str, Any], spending: Spending) -> dict[str, Any]:
+        """The values of all variables, with those that the policy declares."""
+        if not self.variables:
+            return dict(around)
+        return {**around, "variables": PolicyVariables(self.variables, around, spending)}
+
+
+def _compiled(compiler: Compiler, expression: str, purpose: Purpose, *, authorizer: bool = True) -> Program | str:
+    try:
+        return compiler.compile(expression, purpose, authorizer=authorizer)
+    except ExpressionError as error:
+        return str(error)
+
+
+def evaluate(expression: str, program: Program | str, variables: Mapping[str, Any], spending: Spending) -> Any:
+    """The value of one of a policy's expressions. Raises EvaluationError."""
+    if isinstance(program, str):
+        raise EvaluationError(f"compilation error: {program}")
+    found = program.evaluate(variables)
+    spending.left -= found.cost
+    if spending.left < 0:
+        raise OutOfBudgetError(_OUT_OF_BUDGET)
+    if found.error is not None:
+        raise EvaluationError(f"expression '{expression}' resulted in error: {found.error}")
+    return found.value
+
+
+class OutOfBudgetError(EvaluationError):
+    """All expressions together cost too much: nothing more is evaluated."""
+
+
+class ValidatingRules(Expressions):
+    """A validating policy."""
+
+    def __init__(self, spec: Tree) -> None:
+        super().__init__(spec)
+        self._validations: Final = [
+            (validation, self.compiled(validation["expression"], admission.CONDITION), self._message(validation))
+            for validation in spec.get("validations") or ()
+        ]
+        self._annotations: Final = [
+            (annotation, self.compiled(annotation["valueExpression"], admission.AUDIT_ANNOTATION))
+            for annotation in spec.get("auditAnnotations") or ()
+        ]
+
+    def _message(self, validation: Tree) -> Program | None:
+        expression = validation.get("messageExpression")
+        found = self.compiled(expression, admission.MESSAGE, authorizer=False) if expression else None
+        return None if isinstance(found, str) else found
+
+    def validate(self, around: Mapping[str, Any]) -> Outcome:
+        """What the policy says; ``around`` are the values of the variables that all policies have."""
+        try:
+            if not self.holds(around):
+                return Outcome()
+        except EvaluationError as error:
+            return Outcome((self._failed(str(error)),))
+        spending = Spending(BUDGET)
+        variables = self.input(around, spending)
+        decisions: list[Decision] = []
+        try:
+            for validation, program, message in self._validations:
+                decisions.append(self._decide(validation, program, message, variables, spending))
+        except OutOfBudgetError as error:
+            return Outcome((self._failed(str(error)),))
+        notes, faults = self._annotate(around)
+        return Outcome(tuple(decisions), tuple(notes), tuple(faults))
+
+    def _failed(self, message: str) -> Decision:
+        return Decision(not self.ignores_errors, message)
+
+    def _decide(
+        self,
+        validation: Tree,
+        program: Program | str,
+        message: Program | None,
+        variables: Mapping[str, Any],
+        spending: Spending,
+    ) -> Decision:
+        expression = validation["expression"]
+        try:
+            if evaluate(expression, program, variables, spending) is True:
+                return Decision(denied=False)
+        except OutOfBudgetError:
+            raise
+        except EvaluationError as error:
+            return self._failed(str(error))
+        text = _message_text(message, variables, spending) if message is not None else ""
+        text = text or (validation.get("message") or "").strip() or f"failed expression: {expression.strip()}"
+        return Decision(denied=True, message=text, reason=validation.get("reason") or "")
+
+    def _annotate(self, around: Mapping[str, Any]) -> tuple[list[tuple[str, str]], list[str]]:
+        spending = Spending(BUDGET)
+        variables = self.input(around, spending)
+        notes: list[tuple[str, str]] = []
+        faults: list[str] = []
+        for annotation, program in self._annotations:
+            try:
+                value = evaluate(annotation["valueExpression"], program, variables, spending)
+            except EvaluationError as error:
+                if not self.ignores_errors:
+                    faults.append(str(error))
+                continue
+            if isinstance(value, str) and value.strip():
+                notes.append((annotation["key"], value.strip()))
+        return notes, faults
+
+
+def _message_text(program: Program, variables: Mapping[str, Any], spending: Spending) -> str:
+    """What a messageExpression says; empty when it says nothing that can be told."""
+    found = program.evaluate(variables)
+    spending.left -= found.cost
+    text = found.value.strip() if isinstance(found.value, str) else ""
+    return "" if "\n" in text or len(text.encode()) > _MESSAGE_MAX_BYTES else text

@@ -1,0 +1,110 @@
+"""What clients send and get, as the JSON that an event holds."""
+
+from __future__ import annotations
+
+import zlib
+from typing import Any, Final
+
+import msgspec
+
+from steersman.apimachinery.codec import DecodeError, decode_json, encode
+from steersman.apimachinery.yaml_codec import decode_yaml
+from steersman.schema.protobuf import decode_body
+
+_PROTOBUF: Final = "application/vnd.kubernetes.protobuf"
+
+
+class Identity(msgspec.Struct, rename="camel", frozen=True):
+    """What an object's metadata say of which object it is."""
+
+    namespace: str = ""
+    name: str = ""
+    uid: str = ""
+    resource_version: str = ""
+
+
+class _Identified(msgspec.Struct, frozen=True):
+    metadata: Identity = Identity()
+
+
+_decode_identified: Final = msgspec.json.Decoder(_Identified).decode
+
+#: Of what names nothing.
+IDENTIFIED: Final = Identity()
+
+
+class RequestBody:
+    """A body that a client sent."""
+
+    __slots__ = ("_json", "_media_type", "_raw", "is_patch")
+
+    def __init__(self, raw: bytes, media_type: str) -> None:
+        self._raw = raw
+        self._media_type = media_type
+        #: It is a change of an object and no object.
+        self.is_patch = media_type.endswith(("patch+json", "patch+yaml"))
+        self._json: msgspec.Raw | None = None
+
+    def json(self) -> msgspec.Raw | None:
+        """As JSON on one line; None for what cannot be read."""
+        if self._json is None and self._raw:
+            self._json = _as_json(self._raw, self._media_type)
+        return self._json
+
+    def identity(self) -> Identity:
+        """Which object it is; empty for patches and what cannot be read."""
+        if self.is_patch or not self._raw:
+            return IDENTIFIED
+        found = self._raw if self._media_type.endswith("json") else self.json()
+        try:
+            return IDENTIFIED if found is None else _decode_identified(found).metadata
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            return IDENTIFIED
+
+
+class ResponseBody:
+    """A body that a client got; of a stream what was kept of it."""
+
+    __slots__ = ("_gzipped", "_media_type", "pieces")
+
+    def __init__(self, pieces: list[bytes], media_type: str, *, gzipped: bool) -> None:
+        self.pieces = pieces
+        self._media_type = media_type
+        self._gzipped = gzipped
+
+    def json(self) -> msgspec.Raw | None:
+        """As JSON on one line; None for what is none."""
+        raw = b"".join(self.pieces)
+        if self._gzipped:
+            try:
+                raw = zlib.decompress(raw, 16 + zlib.MAX_WBITS)
+            except zlib.error:
+                return None
+        return _as_json(raw, self._media_type)
+
+
+def _as_json(raw: bytes, media_type: str) -> msgspec.Raw | None:
+    """Read and written again: neither line ends nor half an object may come into the log."""
+    try:
+        if media_type.endswith("yaml"):
+            return msgspec.Raw(encode(decode_yaml(raw).tree))
+        if media_type == _PROTOBUF:
+            return msgspec.Raw(encode(decode_body(raw)))
+        if media_type and not media_type.endswith("json"):
+            return None
+        return msgspec.Raw(encode(decode_json(raw)))
+    except DecodeError:
+        return None
+
+
+def without_managed_fields(raw: msgspec.Raw) -> Any:
+    """An object, or the objects of a list, without ``metadata.managedFields``."""
+    tree = msgspec.json.decode(raw)
+    if not isinstance(tree, dict):
+        return tree
+    items = tree.get("items")
+    for each in [tree, *(items if isinstance(items, list) else ())]:
+        metadata = each.get("metadata") if isinstance(each, dict) else None
+        if isinstance(metadata, dict):
+            metadata.pop("managedFields", None)
+    return tree

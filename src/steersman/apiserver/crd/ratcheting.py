@@ -1,0 +1,96 @@
+"""What an update leaves as it was may stay, even if the schema forbids it by now (KEP-4008)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from steersman.apimachinery.field import ErrorType
+from steersman.schema import openapi_values
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from steersman.apimachinery.field import FieldError
+
+    Tree = dict[str, Any]
+
+_LIST_TYPE = "x-kubernetes-list-type"
+
+
+def new_faults(schema: Tree, faults: Sequence[FieldError], obj: Tree, old: Tree) -> Sequence[FieldError]:
+    """The faults of ``obj`` that an update of ``old`` brings in."""
+    if not faults:
+        return faults
+    unchanged = set(_unchanged(schema, obj, old, ""))
+    left = [fault for fault in faults if not _lies_in(_place_of(fault), unchanged)]
+    if any(fault.type is ErrorType.DUPLICATE for fault in left):
+        before = openapi_values.validate(schema, old)
+        if any(fault.type is ErrorType.DUPLICATE for fault in before):
+            left = [fault for fault in left if fault.type is not ErrorType.DUPLICATE]
+    return left
+
+
+def _place_of(fault: FieldError) -> str:
+    """The value that was found wrong: of a missing field the object that should have it."""
+    return fault.field.rpartition(".")[0] if fault.type is ErrorType.REQUIRED else fault.field
+
+
+def _lies_in(place: str, unchanged: set[str]) -> bool:
+    return place in unchanged or any(place[:end] in unchanged for end, sign in enumerate(place) if sign in ".[")
+
+
+def _unchanged(schema: Tree, value: Any, old: Any, path: str) -> Iterator[str]:
+    """Paths of values that are as they were; nothing below them is named."""
+    if path and _is_same(schema, value, old):
+        yield path
+    elif isinstance(value, dict) and isinstance(old, dict):
+        for name, item in value.items():
+            below = _schema_of(schema, name)
+            if below is not None and name in old:
+                yield from _unchanged(below, item, old[name], f"{path}.{name}" if path else name)
+    elif isinstance(value, list) and isinstance(old, list):
+        for position, (item, partner) in enumerate(zip(value, _partners(schema, value, old), strict=True)):
+            if partner is not None:
+                yield from _unchanged(schema.get("items") or {}, item, partner, f"{path}[{position}]")
+
+
+def _schema_of(schema: Tree, name: str) -> Tree | None:
+    """The schema of a field; None of one that the schema does not speak of."""
+    others = schema.get("additionalProperties")
+    found = (schema.get("properties") or {}).get(name, others)
+    return found if isinstance(found, dict) else None
+
+
+def _partners(schema: Tree, items: list[Any], old: list[Any]) -> list[Any]:
+    """What each item was before; None where nobody can tell."""
+    match schema.get(_LIST_TYPE):
+        case "map":
+            keys = schema.get("x-kubernetes-list-map-keys") or ()
+            known = {_key(item, keys): item for item in old}
+            return [known.get(_key(item, keys)) for item in items]
+        case "set" | "atomic":
+            return [None] * len(items)
+    return [old[position] if position < len(old) else None for position in range(len(items))]
+
+
+def _key(item: Any, keys: Sequence[str]) -> str:
+    return repr([item.get(key) for key in keys]) if isinstance(item, dict) else ""
+
+
+def _is_same(schema: Tree, value: Any, old: Any) -> bool:
+    """Whether a value is as it was, as far as it can be followed: items of sets cannot, nor can unknown fields."""
+    if isinstance(value, dict) and isinstance(old, dict):
+        if len(value) != len(old):
+            return False
+        fields = [(_schema_of(schema, name), name) for name in value]
+        return all(
+            below is not None and name in old and _is_same(below, value[name], old[name]) for below, name in fields
+        )
+    if isinstance(value, list) and isinstance(old, list):
+        partners = _partners(schema, value, old)
+        below = schema.get("items") or {}
+        return len(value) == len(old) and all(
+            partner is not None and _is_same(below, item, partner)
+            for item, partner in zip(value, partners, strict=True)
+        )
+    return type(value) is type(old) and bool(value == old)

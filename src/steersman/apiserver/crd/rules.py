@@ -1,0 +1,284 @@
+"""The rules of a custom resource (``x-kubernetes-validations``, KEP-2876), held against its objects on every write.
+
+A rule that fails on what a write does not change only warns (KEP-4008), unless it compares with what was before.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.apimachinery import field
+from steersman.apimachinery.field import ErrorType, FieldError, Path
+from steersman.apiserver.registry.apiextensions.cel_rules import has_rules
+from steersman.apiserver.registry.apiextensions.field_paths import follow
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from steersman.cel.program import Program
+    from steersman.cel.schema_rules import Rule
+
+    Tree = dict[str, Any]
+
+_log: Final = logging.getLogger(__name__)
+
+#: What all rules of one object may cost together.
+_BUDGET: Final = 10_000_000
+_MESSAGE_MAX_BYTES: Final = 5 * 1024
+_RULES: Final = "x-kubernetes-validations"
+_EMBEDDED: Final = "x-kubernetes-embedded-resource"
+#: As Go shows the path of the whole object.
+_NO_PATH: Final = "<nil>"
+_OUT_OF_BUDGET: Final = "validation failed due to running out of cost budget, no further validation rules will be run"
+_COST_FAULT: Final = "operation cancelled: actual cost limit exceeded"
+#: Faults that leave rules nothing sound to look at.
+_BLOCKING: Final = frozenset(
+    (ErrorType.NOT_SUPPORTED, ErrorType.REQUIRED, ErrorType.TOO_LONG, ErrorType.TOO_MANY, ErrorType.TYPE_INVALID)
+)
+_NOT_CHECKED: Final = (
+    "some validation rules were not checked because the object was invalid; correct the existing errors to complete "
+    "validation"
+)
+
+
+class ObjectRules:
+    """The rules of one version; compiled when the first object is written."""
+
+    def __init__(self, schema: Tree) -> None:
+        self._schema: Final = schema
+        self._exist: Final = has_rules(schema)
+        self._root: _Node | None = None
+
+    def validate(
+        self, obj: Tree, old: Tree | None, *, faults: Sequence[FieldError], warn: Callable[[str], None]
+    ) -> list[FieldError]:
+        """``faults`` of the object, and the rules that it breaks."""
+        if not self._exist:
+            return list(faults)
+        if any(fault.type in _BLOCKING for fault in faults):
+            return [*faults, field.invalid(_NO_PATH, None, _NOT_CHECKED)]
+        if self._root is None:
+            self._root = _Node(self._schema, is_resource=True)
+        run = _Run(warn)
+        found = [*faults]
+        try:
+            found.extend(run.check(self._root, None, obj, old, unchanged=old is not None and old == obj))
+        except _OutOfBudgetError as end:
+            found += [*run.errors, end.error]
+        return found
+
+
+class _Node:
+    """A place in the schema with rules at it or below it."""
+
+    __slots__ = ("convert", "items", "keys", "others", "properties", "rules", "type")
+
+    def __init__(self, schema: Tree, *, is_resource: bool) -> None:
+        self.type: Final = str(schema.get("type") or "")
+        self.rules: Final = _compiled(schema, is_resource=is_resource)
+        self.convert: Final = _converter(schema) if self.rules else None
+        self.properties: Final = {
+            name: _Node(below, is_resource=bool(below.get(_EMBEDDED)))
+            for name, below in (schema.get("properties") or {}).items()
+            if has_rules(below)
+        }
+        self.others: Final = _node_of(schema.get("additionalProperties"))
+        self.items: Final = _node_of(schema.get("items"))
+        #: What items are known by; None when they cannot be told apart.
+        is_map = schema.get("x-kubernetes-list-type") == "map"
+        self.keys: Final = tuple(schema.get("x-kubernetes-list-map-keys") or ()) if is_map else None
+
+
+def _node_of(schema: Any) -> _Node | None:
+    if not isinstance(schema, dict) or not has_rules(schema):
+        return None
+    return _Node(schema, is_resource=bool(schema.get(_EMBEDDED)))
+
+
+class _Placed:
+    """A rule, and where below its place it reports."""
+
+    __slots__ = ("path", "rule")
+
+    def __init__(self, rule: Rule, schema: Tree) -> None:
+        self.rule: Final = rule
+        where = rule.rule.get("fieldPath")
+        self.path: Final = follow(where, schema)[0] if where else ""
+
+
+def _compiled(schema: Tree, *, is_resource: bool) -> list[_Placed]:
+    rules = schema.get(_RULES) or ()
+    if not rules:
+        return []
+    from steersman.cel.openapi import declare  # noqa: PLC0415 — loaded with the first expression
+    from steersman.cel.schema_rules import compile_rules  # noqa: PLC0415 — as above
+
+    type_ = declare(schema, is_resource=is_resource)
+    return [_Placed(rule, schema) for rule in compile_rules(rules, type_)] if type_ is not None else []
+
+
+def _converter(schema: Tree) -> Callable[[Any], Any] | None:
+    from steersman.cel.openapi import converter  # noqa: PLC0415 — loaded with the first expression
+
+    return converter(schema)
+
+
+class _OutOfBudgetError(Exception):
+    def __init__(self, error: FieldError) -> None:
+        super().__init__()
+        self.error: Final = error
+
+
+class _Run:
+    """One object against the rules."""
+
+    def __init__(self, warn: Callable[[str], None]) -> None:
+        self._warn: Final = warn
+        self._budget = _BUDGET
+        #: What was found so far, for when the budget ends.
+        self.errors: list[FieldError] = []
+
+    def check(self, node: _Node, path: Path | None, obj: Any, old: Any, *, unchanged: bool) -> Iterator[FieldError]:
+        """A value and all below it; ``old`` is None where there is no value to compare with."""
+        if obj is None:
+            return
+        for error in self._check_rules(node, path, obj, old, unchanged=unchanged):
+            self.errors.append(error)
+            yield error
+        if isinstance(obj, dict):
+            before = old if isinstance(old, dict) else {}
+            for name, value in obj.items():
+                below = node.properties.get(name)
+                where = _child(path, name)
+                if below is None:
+                    below, where = node.others, path.key(name) if path is not None else Path("", subscript=name)
+                if below is not None:
+                    yield from self._below(below, where, value, before.get(name), unchanged=unchanged)
+        elif isinstance(obj, list) and node.items is not None and path is not None:
+            known = _by_keys(old, node.keys)
+            for position, item in enumerate(obj):
+                partner = known.get(_key(item, node.keys or ())) if known else None
+                yield from self._below(node.items, path.index(position), item, partner, unchanged=unchanged)
+
+    def _below(self, node: _Node, path: Path, obj: Any, old: Any, *, unchanged: bool) -> Iterator[FieldError]:
+        same = unchanged or (old is not None and old == obj)
+        yield from self.check(node, path, obj, old, unchanged=same)
+
+    def _check_rules(
+        self, node: _Node, path: Path | None, obj: Any, old: Any, *, unchanged: bool
+    ) -> Iterator[FieldError]:
+        if not node.rules:
+            return
+        from steersman.cel.values import NONE, Optional  # noqa: PLC0415 — loaded with the first expression
+
+        convert = node.convert or _same
+        now = convert(obj)
+        before = convert(old) if old is not None else None
+        for placed in node.rules:
+            rule = placed.rule
+            optional = bool(rule.rule.get("optionalOldSelf"))
+            if rule.program is None or (rule.uses_old and old is None and not optional):
+                continue
+            variables = {"self": now}
+            if optional:
+                variables["oldSelf"] = NONE if old is None else Optional(before)
+            elif old is not None:
+                variables["oldSelf"] = before
+            error = self._evaluate(placed, variables, path, node.type)
+            if error is not None and unchanged and not rule.uses_old:
+                self._warn(str(error))
+            elif error is not None:
+                yield error
+
+    def _evaluate(
+        self, placed: _Placed, variables: Mapping[str, Any], path: Path | None, type_: str
+    ) -> FieldError | None:
+        rule = placed.rule
+        where: Path | str = path if path is not None else _NO_PATH
+        if self._budget <= 0 or rule.program is None:
+            raise _OutOfBudgetError(field.invalid(where, type_, _OUT_OF_BUDGET))
+        found = rule.program.evaluate(variables)
+        if found.cost > self._budget:
+            raise _OutOfBudgetError(field.invalid(where, type_, _OUT_OF_BUDGET))
+        self._budget -= found.cost
+        if found.error is not None:
+            return _fault(str(found.error), _name_of(rule.rule), where, type_)
+        if found.value is True:
+            return None
+        if placed.path:
+            where = placed.path if path is None else path.child(placed.path)
+        detail = self._message(rule, variables, where, type_) if rule.message is not None else ""
+        return _failure(where, type_, detail or _default_message(rule.rule), rule.rule.get("reason"))
+
+    def _message(self, rule: Rule, variables: Mapping[str, Any], where: Path | str, type_: str) -> str:
+        """What the rule's own expression says; empty if it says nothing that can be told."""
+        program: Program | None = rule.message
+        if program is None:
+            return ""
+        found = program.evaluate(variables)
+        if found.cost > self._budget:
+            detail = (
+                "messageExpression evaluation failed due to running out of cost budget, no further validation rules "
+                "will be run"
+            )
+            raise _OutOfBudgetError(field.invalid(where, type_, detail))
+        self._budget -= found.cost
+        text = found.value.strip() if isinstance(found.value, str) else ""
+        if found.error is not None or "\n" in text or len(text.encode()) > _MESSAGE_MAX_BYTES:
+            _log.debug("the messageExpression of a rule came to nothing: %s", found.error)
+            return ""
+        return text
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _child(path: Path | None, name: str) -> Path:
+    return path.child(name) if path is not None else Path(name)
+
+
+def _key(item: Any, keys: Sequence[str]) -> str:
+    return repr([item.get(key) for key in keys]) if isinstance(item, dict) else ""
+
+
+def _by_keys(items: Any, keys: Sequence[str] | None) -> dict[str, Any]:
+    if keys is None or not isinstance(items, list):
+        return {}
+    return {_key(item, keys): item for item in items}
+
+
+def _name_of(rule: Tree) -> str:
+    return str(rule.get("message") or rule.get("rule") or "").strip()
+
+
+def _default_message(rule: Tree) -> str:
+    message = rule.get("message")
+    return str(message).strip() if message else f"failed rule: {_name_of(rule)}"
+
+
+def _fault(text: str, rule: str, where: Path | str, type_: str) -> FieldError:
+    """A rule that has no value."""
+    if text.startswith(_COST_FAULT):
+        detail = f"'{text}': no further validation rules will be run due to call cost exceeds limit for rule: {rule}"
+        raise _OutOfBudgetError(field.invalid(where, type_, detail))
+    if text.startswith("no such overload"):
+        detail = (
+            f"'{text}': call arguments did not match a supported operator, function or macro signature for rule: {rule}"
+        )
+    else:
+        detail = f"{text} evaluating rule: {rule}"
+    return field.invalid(where, type_, detail)
+
+
+def _failure(where: Path | str, type_: str, detail: str, reason: str | None) -> FieldError:
+    match reason:
+        case "FieldValueForbidden":
+            return field.forbidden(where, detail)
+        case "FieldValueRequired":
+            return field.required(where, detail)
+        case "FieldValueDuplicate":
+            return field.duplicate(where, type_)
+        case _:
+            return field.invalid(where, type_, detail)

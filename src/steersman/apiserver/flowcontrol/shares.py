@@ -1,0 +1,114 @@
+"""How the server's seats are divided among priority levels, and lent by those that do not need theirs."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    Tree = dict[str, Any]
+
+#: Halvings until the fair proportion is exact to the last bit of a float.
+_STEPS: Final = 80
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """Seats of one level: its own, the least that it keeps, the most that it may get."""
+
+    nominal: int
+    lower: int
+    upper: int
+
+
+def limits_of(specs: Mapping[str, Tree], *, total: int) -> dict[str, Limits]:
+    """The limits of levels, by name, from their specs; ``total`` is the number of the server's seats."""
+    parts = {name: spec.get("limited") or spec.get("exempt") or {} for name, spec in specs.items()}
+    all_shares = sum(part.get("nominalConcurrencyShares") or 0 for part in parts.values())
+    limits = {}
+    for name, part in parts.items():
+        shares = part.get("nominalConcurrencyShares") or 0
+        nominal = math.ceil(total * shares / all_shares) if all_shares else 0
+        lendable = round(nominal * (part.get("lendablePercent") or 0) / 100)
+        borrowing = part.get("borrowingLimitPercent")
+        more = total if borrowing is None else round(nominal * borrowing / 100)
+        limits[name] = Limits(nominal, nominal - lendable, nominal + more)
+    return limits
+
+
+class Claim(msgspec.Struct, frozen=True):
+    """What one level wants of the seats, and between which bounds."""
+
+    lower: float
+    upper: float
+    target: float
+
+
+def allocate(claims: Sequence[Claim], *, total: float) -> tuple[list[float], float]:
+    """Seats that sum to ``total``, as far as the bounds let them, and the proportion of their targets that levels get.
+
+    Every level gets that proportion, or the bound that keeps it from it (``computeConcurrencyAllocation`` upstream).
+    """
+
+    def at(proportion: float) -> list[float]:
+        return [min(claim.upper, max(claim.lower, proportion * claim.target)) for claim in claims]
+
+    low, high = 0.0, 1.0
+    while sum(at(high)) < total and high < 1e12:
+        high *= 2
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        if sum(at(middle)) < total:
+            low = middle
+        else:
+            high = middle
+    return at(high), high
+
+
+class Demand:
+    """Seats that are in use or waited for, over time: their mean, spread and peak of a period."""
+
+    __slots__ = ("_area", "_level", "_since", "_squares", "_start", "average", "deviation", "peak", "smoothed")
+
+    #: How much of what was smoothed before stays after a period (upstream's ``seatDemandSmoothingCoefficient``).
+    _KEPT: Final = 0.977
+
+    def __init__(self, now: float) -> None:
+        self._start = self._since = now
+        self._level = 0
+        self._area = 0.0
+        self._squares = 0.0
+        #: Highest of the running period; of ``average`` and ``deviation`` it is the last one.
+        self.peak = 0
+        self.average = 0.0
+        self.deviation = 0.0
+        self.smoothed = 0.0
+
+    def add(self, seats: int, now: float) -> None:
+        """From now on there are so many more (or fewer)."""
+        level = self._level
+        if now > self._since:
+            weighted = level * (now - self._since)
+            self._area += weighted
+            self._squares += weighted * level
+            self._since = now
+        self._level = level = level + seats
+        if level > self.peak:  # noqa: PLR1730 — twice in every request, and a call costs more
+            self.peak = level
+
+    def end_period(self, now: float) -> int:
+        """Work out ``average``, ``deviation`` and ``smoothed``, begin anew, and return the period's peak."""
+        self.add(0, now)
+        lasted = now - self._start
+        if lasted > 0:
+            self.average = self._area / lasted
+            self.deviation = math.sqrt(max(0.0, self._squares / lasted - self.average**2))
+        envelope = self.average + self.deviation
+        self.smoothed = max(envelope, self._KEPT * self.smoothed + (1 - self._KEPT) * envelope)
+        peak, self.peak = self.peak, self._level
+        self._start = now
+        self._area = self._squares = 0.0
+        return peak

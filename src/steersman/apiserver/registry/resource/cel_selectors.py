@@ -1,0 +1,26 @@
+"""Selectors of devices are compiled when they are written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from steersman.apimachinery import field
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from steersman.apimachinery.field import FieldError, Path
+
+
+def check_selector(expression: str, path: Path) -> Iterator[FieldError]:
+    """Must compile to a boolean, and not be able to cost too much."""
+    from steersman.cel.cost_estimate import estimate_cost  # noqa: PLC0415 — loaded with the first expression
+    from steersman.cel.devices import COST_LIMIT, SelectorError, compile_selector  # noqa: PLC0415 — as above
+
+    try:
+        program = compile_selector(expression)
+    except SelectorError as error:
+        yield field.invalid(path, expression, str(error))
+        return
+    if estimate_cost(program.tree) > COST_LIMIT:
+        yield field.forbidden(path, "too complex, exceeds cost limit")

@@ -1,0 +1,46 @@
+"""Connections that are no HTTP any more: what one side sends is written to the other, until one of them closes."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from steersman.apiserver.http import Tunnel
+
+    Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+#: At once; who reads slowly holds up who sends.
+_PIECE_BYTES: Final = 64 * 1024
+
+
+async def carry(take: Callable[[], Streams], tunnel: Tunnel, headers: list[tuple[bytes, bytes]]) -> None:
+    """Answer 101 with ``headers`` on the connection that ``take`` gives, and carry bytes. Both ends are closed after it."""
+    reader, writer = take()
+    lines = [b"HTTP/1.1 101 Switching Protocols", *(name + b": " + value for name, value in headers)]
+    writer.write(b"\r\n".join(lines) + b"\r\n\r\n" + tunnel.rest)
+    ways = [
+        asyncio.create_task(_copy(reader, tunnel.writer), name="tunnel: from the client"),
+        asyncio.create_task(_copy(tunnel.reader, writer), name="tunnel: to the client"),
+    ]
+    try:
+        await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
+        # What the far side has said until it closed is written already; a client that closed wants nothing more.
+    finally:
+        for way in ways:
+            way.cancel()
+        await asyncio.wait(ways)
+        for end in (tunnel.writer, writer):
+            end.close()
+            with contextlib.suppress(OSError):
+                await end.wait_closed()
+
+
+async def _copy(source: asyncio.StreamReader, target: asyncio.StreamWriter) -> None:
+    with contextlib.suppress(OSError):
+        while data := await source.read(_PIECE_BYTES):
+            target.write(data)
+            await target.drain()

@@ -1,0 +1,160 @@
+from __future__ import annotations
+
+import pytest
+from tests.unit.apiserver.admission.policies import GROUP, RULE, Policed, told
+from tests.unit.apiserver.writing import DEPLOYMENTS, USER
+
+from steersman.apiserver.admission.interface import Attributes, Operation
+from steersman.apiserver.admission.mutating_policy import MutatingAdmissionPolicy
+from steersman.apiserver.admission.validating_policy import ValidatingAdmissionPolicy
+from steersman.apiserver.request import RequestContext
+
+ANNOTATE = "Object{metadata: Object.metadata{annotations: {'added': string(size(object.data))}}}"
+
+
+def applying(expression):
+    return {"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": expression}}
+
+
+def patching(expression):
+    return {"patchType": "JSONPatch", "jsonPatch": {"expression": expression}}
+
+
+def mutating(*more):
+    return Policed(MutatingAdmissionPolicy, *more)
+
+
+async def mutate(server, *mutations, name="p", bind=True, rule=RULE, **spec):
+    """A bound policy with these mutations."""
+    spec = {"matchConstraints": {"resourceRules": [rule]}, "reinvocationPolicy": "Never", **spec}
+    spec["mutations"] = list(mutations)
+    await server.make(f"{GROUP}/mutatingadmissionpolicies", metadata={"name": name}, spec=spec)
+    path = f"{GROUP}/mutatingadmissionpolicybindings"
+    if bind:
+        await server.make(path, metadata={"name": name}, spec={"policyName": name})
+
+
+async def test_configurations_are_laid_over_the_object():
+    async with mutating() as server:
+        await mutate(server, applying(ANNOTATE), applying("Object{data: {'k': 'new', 'l': 'more'}}"))
+        made = (await server.write(annotations={"own": "1"})).body
+        assert made["metadata"]["annotations"] == {"own": "1", "added": "1"}
+        assert made["data"] == {"k": "new", "l": "more"}
+
+
+async def test_patches_are_applied_unless_a_test_in_them_fails():
+    async with mutating() as server:
+        test = "JSONPatch{op: 'test', path: '/data/k', value: 'v'}"
+        await mutate(
+            server,
+            patching(f"[{test}, JSONPatch{{op: 'add', path: '/data/' + jsonpatch.escapeKey('a.b'), value: 'x'}}]"),
+        )
+        assert (await server.write()).body["data"] == {"k": "v", "a.b": "x"}
+        assert (await server.write({"k": "w"}, name="b")).body["data"] == {"k": "w"}
+
+
+async def test_lists_with_keys_are_merged_and_defaults_filled_in():
+    rule = {**RULE, "apiGroups": ["apps"], "resources": ["deployments"]}
+    pod = "Object.spec.template.spec"
+    config = f"Object{{spec: Object.spec{{template: Object.spec.template{{spec: {pod}{{initContainers: [{pod}.initContainers{{name: 'i', image: 'j'}}]}}}}}}}}"
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    async with mutating() as server:
+        await mutate(server, applying(config), rule=rule)
+        made = await server.make(DEPLOYMENTS, spec={"selector": {"matchLabels": {"a": "b"}}, "template": template})
+        (container,) = made["spec"]["template"]["spec"]["initContainers"]
+        assert (container["name"], container["imagePullPolicy"]) == ("i", "Always")
+
+
+@pytest.mark.parametrize(
+    ("mutation", "text"),
+    [
+        (applying("Object{data: Object.wrong{k: 'v'}}"), 'type mismatch: unexpected type name "Object.wrong"'),
+        (applying("Object{none: 1}"), "error applying patch: failed to convert patch object to typed object: .none"),
+        (
+            applying("Object{data: {'k': string(object.x)}}"),
+            "expression 'Object{data: {'k': string(object.x)}}' resulted",
+        ),
+        (patching("[JSONPatch{op: 'remove', path: '/data/none'}]"), "JSONPath: "),
+        (
+            applying("Object{metadata: Object.metadata{ownerReferences: [], finalizers: ['a/b'], managedFields: [1]}}"),
+            "error applying patch: ",
+        ),
+    ],
+)
+async def test_what_cannot_be_done_denies(mutation, text):
+    async with mutating() as server:
+        await mutate(server, mutation)
+        answer = await server.write()
+        assert (answer.code, answer.body["reason"]) == (403, "Invalid")
+        assert told(answer).startswith(text)
+        assert answer.body["message"].startswith("policy 'p' with binding 'p' denied request: ")
+        await server.merge(f"{GROUP}/mutatingadmissionpolicies/p", {"spec": {"failurePolicy": "Ignore"}})
+        assert (await server.write()).code == 201
+
+
+async def test_policies_that_cannot_be_configured_deny():
+    async with mutating() as server:
+        await mutate(server, applying(ANNOTATE), paramKind={"apiVersion": "x.example.com/v1", "kind": "Limit"})
+        answer = await server.write()
+        assert answer.body["message"] == (
+            "policy 'p' denied request: failed to configure policy: failed to find resource referenced by paramKind: "
+            "'x.example.com/v1, Kind=Limit'"
+        )
+
+
+async def test_fields_that_nobody_knows_are_an_error_of_the_server():
+    async with mutating() as server:
+        await mutate(server, patching("[JSONPatch{op: 'add', path: '/nope', value: 1}]"))
+        answer = await server.write()
+        assert (answer.code, answer.body["message"]) == (
+            500,
+            'Internal error occurred: strict decoding error: unknown field "nope"',
+        )
+
+
+async def test_conditions_and_bindings_choose():
+    async with mutating() as server:
+        conditions = [{"name": "c", "expression": "object.data.k == 'w'"}]
+        await mutate(server, applying(ANNOTATE), matchConditions=conditions)
+        await mutate(server, applying(ANNOTATE), name="unbound", bind=False)
+        assert "annotations" not in (await server.write()).body["metadata"]
+        assert "annotations" in (await server.write({"k": "w"}, name="b")).body["metadata"]
+
+
+@pytest.mark.parametrize(("repeats", "count"), [("IfNeeded", "2"), ("Never", "1")])
+async def test_a_policy_may_be_asked_again_when_a_later_one_changed_the_object(repeats, count):
+    async with mutating() as server:
+        await mutate(server, applying(ANNOTATE), name="a", reinvocationPolicy=repeats)
+        await mutate(server, applying("Object{data: {'l': 'x'}}"), name="b")
+        assert (await server.write()).body["metadata"]["annotations"]["added"] == count
+
+
+async def test_validating_policies_see_what_mutating_ones_made():
+    async with mutating(ValidatingAdmissionPolicy) as server:
+        await mutate(server, applying("Object{data: {'l': 'x'}}"))
+        await server.enforce("object.data.l == 'x'")
+        assert (await server.write()).code == 201
+
+
+async def test_bodies_of_subresources_have_their_own_type():
+    rule = {**RULE, "resources": ["pods/binding"]}
+    async with mutating() as server:
+        await mutate(
+            server, applying("Object{metadata: Object.metadata{labels: {'to': object.target.name}}}"), rule=rule
+        )
+        attributes = Attributes(
+            Operation.CREATE,
+            server.registry.get("", "v1", "pods"),
+            RequestContext(USER, server.clock.now(), namespace="default"),
+            name="a",
+            obj={
+                "apiVersion": "v1",
+                "kind": "Binding",
+                "metadata": {"name": "a"},
+                "target": {"kind": "Node", "name": "n"},
+            },
+            subresource="binding",
+        )
+        await server.admission.steps(attributes.served, "binding", Operation.CREATE).mutate(attributes)
+        assert attributes.object["metadata"]["labels"] == {"to": "n"}
+        assert attributes.object["target"] == {"kind": "Node", "name": "n"}

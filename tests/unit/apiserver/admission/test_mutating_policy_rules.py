@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import pytest
+
+from steersman.apiserver.admission.mutating_policy_rules import MutatingRules
+from steersman.apiserver.admission.validating_policy_rules import EvaluationError
+from steersman.schema.loader import struct_for
+
+POD = struct_for("", "v1", "Pod")
+
+
+def made(expression, obj=None, *, patch_type="ApplyConfiguration", **spec):
+    key = "applyConfiguration" if patch_type == "ApplyConfiguration" else "jsonPatch"
+    rules = MutatingRules({"mutations": [{"patchType": patch_type, key: {"expression": expression}}], **spec})
+    obj = obj or {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": {}}
+    return rules.mutate(0, obj, {"object": obj}, POD)
+
+
+def test_variables_can_hold_parts():
+    variables = [{"name": "meta", "expression": "Object.metadata{labels: {'a': 'b'}}"}]
+    assert made("Object{metadata: variables.meta}", variables=variables)["metadata"] == {
+        "name": "a",
+        "labels": {"a": "b"},
+    }
+
+
+def test_values_become_json():
+    patch = "[JSONPatch{op: 'add', path: '/spec/x', value: [dyn(1u), dyn(duration('1s')), dyn(b'a'), dyn({'k': 2.5})]}]"
+    assert made(patch, patch_type="JSONPatch")["spec"]["x"] == [1, "1s", "YQ==", {"k": 2.5}]
+
+
+@pytest.mark.parametrize(
+    ("expression", "told"),
+    [
+        (
+            "Object{spec: Object.spec{tolerations: [Object.spec.tolerations{key: 'a'}]}}",
+            (
+                "error applying patch: invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs: "
+                ".spec.tolerations"
+            ),
+        ),
+        (
+            "Object{spec: Object.spec{priority: quantity('1')}}",
+            "unsupported type conversion from 'kubernetes.Quantity' to google.protobuf.Value",
+        ),
+        ("Object{spec: Object.spec{priority: nope}}", "compilation error: compilation failed: "),
+    ],
+)
+def test_what_cannot_be_applied(expression, told):
+    with pytest.raises(EvaluationError) as raised:
+        made(expression)
+    assert str(raised.value).startswith(told)

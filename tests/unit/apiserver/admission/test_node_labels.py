@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+import pytest
+
+from steersman.apiserver.admission.node_labels import forbidden_labels
+
+
+def node(**labels):
+    return {"metadata": {"labels": labels}}
+
+
+@pytest.mark.parametrize(
+    ("key", "forbidden"),
+    [
+        ("plain", False),
+        ("example.com/x", False),
+        ("kubernetes.io/hostname", False),
+        ("kubelet.kubernetes.io/x", False),
+        ("a.node.kubernetes.io/x", False),
+        ("kubernetes.io/x", True),
+        ("x.k8s.io/y", True),
+        ("node-restriction.kubernetes.io/x", True),
+        ("a.node-restriction.kubernetes.io/x", True),
+        ("notkubernetes.io/x", False),
+    ],
+)
+def test_which_labels_a_kubelet_may_set(key, forbidden):
+    assert bool(forbidden_labels(node(**{key: "v"}), None)) == forbidden
+
+
+def test_what_stays_does_not_count_but_what_goes_does():
+    before = node(**{"kubernetes.io/a": "1", "kubernetes.io/b": "1", "kubernetes.io/c": "1"})
+    after = node(**{"kubernetes.io/a": "1", "kubernetes.io/b": "2"})
+    assert forbidden_labels(after, before) == ["kubernetes.io/b", "kubernetes.io/c"]

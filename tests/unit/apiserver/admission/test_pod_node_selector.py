@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import pytest
+from tests.unit.apiserver.admission.plugged import Plugged, refusal
+
+from steersman.apiserver.admission.pod_node_selector import ANNOTATION, PodNodeSelector, parse_selector
+
+
+def selecting():
+    return Plugged(lambda stored: PodNodeSelector(stored("namespaces").cache))
+
+
+async def annotate(server, text):
+    await server.merge("/api/v1/namespaces/default", {"metadata": {"annotations": {ANNOTATION: text}}})
+
+
+async def test_pods_go_where_their_namespace_says():
+    async with selecting() as server:
+        await annotate(server, "env=dev, zone = a")
+        spec = (await server.pod(nodeSelector={"disk": "ssd", "env": "dev"})).body["spec"]
+        assert spec["nodeSelector"] == {"env": "dev", "zone": "a", "disk": "ssd"}
+
+
+async def test_they_cannot_go_elsewhere():
+    async with selecting() as server:
+        await annotate(server, "env=dev")
+        assert refusal(await server.pod(nodeSelector={"env": "prod"})) == (
+            "pod node label selector conflicts with its namespace node label selector"
+        )
+
+
+async def test_without_an_annotation_nothing_is_added():
+    async with selecting() as server:
+        assert "nodeSelector" not in (await server.pod()).body["spec"]
+
+
+async def test_an_annotation_that_is_none_is_an_error_of_the_cluster():
+    async with selecting() as server:
+        await annotate(server, "a=b=c")
+        answer = await server.pod()
+        assert (answer.code, answer.body["message"]) == (500, "invalid selector: [a b c]")
+
+
+@pytest.mark.parametrize("text", ["a", "=b", "a=ä", "a=b,"])
+def test_what_cannot_be_read(text):
+    with pytest.raises(ValueError, match="invalid"):
+        parse_selector(text)
+
+
+async def test_the_cluster_has_a_selector_and_limits_for_those_who_say_nothing():
+    told = {"podNodeSelectorPluginConfig": {"clusterDefaultNodeSelector": "env=dev", "default": "env=dev,disk=ssd"}}
+    async with Plugged(lambda stored: PodNodeSelector(stored("namespaces").cache, told)) as server:
+        made = await server.pod(nodeSelector={"disk": "ssd"})
+        assert made.body["spec"]["nodeSelector"] == {"env": "dev", "disk": "ssd"}
+        assert refusal(await server.pod("b", nodeSelector={"zone": "a"})) == (
+            "pod node label selector labels conflict with its namespace whitelist"
+        )
+        await annotate(server, "")
+        assert "nodeSelector" not in (await server.pod("c")).body["spec"]

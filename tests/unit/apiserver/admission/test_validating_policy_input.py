@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import pytest
+
+from steersman.apiserver.admission.validating_policy_input import (
+    PolicyVariables,
+    Spending,
+    kind_of,
+    namespace_object,
+)
+from steersman.cel.admission import VARIABLE, Compiler
+from steersman.cel.values import EvalError
+from steersman.schema.resources import Resource, Subresource
+
+POD = Resource(
+    "",
+    "v1",
+    "pods",
+    "Pod",
+    "pod",
+    namespaced=True,
+    verbs=("create",),
+    subresources=(Subresource("status", "Pod", ()), Subresource("eviction", "Eviction", (), "policy", "v1")),
+)
+
+
+def test_the_kind_of_a_request_is_that_of_its_body():
+    assert kind_of(POD, "") == {"group": "", "version": "v1", "kind": "Pod"}
+    assert kind_of(POD, "status") == {"group": "", "version": "v1", "kind": "Pod"}
+    assert kind_of(POD, "eviction") == {"group": "policy", "version": "v1", "kind": "Eviction"}
+
+
+def test_of_a_namespace_some_fields_are_told():
+    namespace = {"metadata": {"name": "a", "managedFields": []}, "status": {"phase": "Active"}}
+    assert namespace_object(namespace) == {"metadata": {"name": "a"}, "spec": {}, "status": {"phase": "Active"}}
+    assert namespace_object(None) is None
+
+
+def test_variables_are_evaluated_once_and_paid_for():
+    compiler, spending = Compiler(params=False, composed=True), Spending(1000)
+    programs = {
+        name: compiler.add_variable(name, text, VARIABLE)
+        for name, text in (("a", "[1, 2].map(x, x)"), ("b", "variables.a + [3]"), ("c", "object.x"))
+    }
+    variables = PolicyVariables({**programs, "d": "no"}, {"object": {}}, spending)
+    assert variables["b"] == [1, 2, 3]
+    left = spending.left
+    assert (variables["b"], spending.left < 1000) == ([1, 2, 3], True)
+    assert spending.left == left
+    assert "c" in variables
+    with pytest.raises(EvalError, match='composited variable "c" fails to evaluate: no such key: x'):
+        variables["c"]
+    with pytest.raises(EvalError, match='composited variable "d" fails to compile: no'):
+        variables["d"]

@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import pytest
+
+from steersman.apiserver.admission import validating_policy_rules
+from steersman.apiserver.admission.validating_policy_rules import EvaluationError, Outcome, ValidatingRules
+
+CONDITION = {"name": "a", "expression": "object.a == 1"}
+
+
+def rules(*expressions, **spec):
+    return ValidatingRules({"validations": [{"expression": text} for text in expressions], **spec})
+
+
+def test_every_validation_decides():
+    decisions = rules("true", "false", "object.x").validate({"object": {}}).decisions
+    assert [decision.denied for decision in decisions] == [False, True, True]
+    assert decisions[1].message == "failed expression: false"
+    assert decisions[2].message == "compilation error: must evaluate to bool but got dyn"
+
+
+def test_conditions_that_do_not_hold_leave_nothing_to_say():
+    assert rules("false", matchConditions=[CONDITION]).validate({"object": {"a": 2}}) == Outcome()
+
+
+@pytest.mark.parametrize(
+    ("obj", "policy", "holds"),
+    [
+        ({"a": 1, "b": 1}, "Fail", True),
+        ({"a": 2}, "Fail", False),
+        ({"b": 2}, "Fail", False),
+        ({"a": 1}, "Ignore", False),
+    ],
+)
+def test_one_condition_that_is_false_is_enough(obj, policy, holds):
+    conditions = [CONDITION, {"name": "b", "expression": "object.b == 1"}]
+    assert rules(matchConditions=conditions, failurePolicy=policy).holds({"object": obj}) is holds
+
+
+def test_conditions_without_a_value_deny():
+    conditions = [CONDITION, {"name": "b", "expression": "object.b == 1"}]
+    found = rules("true", matchConditions=conditions, failurePolicy="Fail")
+    with pytest.raises(EvaluationError, match="a == 1' resulted in error: no such key: a, expression 'object"):
+        found.holds({"object": {}})
+    assert found.validate({"object": {}}).decisions[0].denied
+
+
+def test_all_expressions_share_a_budget(monkeypatch):
+    monkeypatch.setattr(validating_policy_rules, "BUDGET", 10)
+    decisions = rules("true", "[1, 2, 3].all(x, x > 0)", "true").validate({}).decisions
+    assert [decision.message for decision in decisions] == [
+        "validation failed due to running out of cost budget, no further validation rules will be run"
+    ]
+
+
+def test_notes_are_texts_that_say_something():
+    notes = [{"key": key, "valueExpression": text} for key, text in (("a", "' x '"), ("b", "' '"), ("c", "null"))]
+    assert rules(auditAnnotations=notes).validate({}).annotations == (("a", "x"),)

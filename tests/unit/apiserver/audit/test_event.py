@@ -1,0 +1,174 @@
+"""What is recorded of one request."""
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from steersman.apiserver.audit.bodies import RequestBody, ResponseBody
+from steersman.apiserver.audit.event import AuditEvent, fitted, is_status, json_line, legacy_line, source_ips
+from steersman.apiserver.audit.policy import Outcome
+from steersman.apiserver.filters.request_info import parse
+from steersman.apiserver.http import Request
+from steersman.apiserver.request import AuditLevel, UserInfo
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+ALICE = UserInfo("alice", ("dev",), "u1", {"scopes": ("a", "b")})
+POD = b'{"metadata":{"name":"b","uid":"7","resourceVersion":"5","managedFields":[{}]},\n"spec":{}}'
+
+
+def request(method="GET", path="/api/v1/namespaces/a/pods", *headers, query=b"", client=("192.0.2.7", 1)) -> Request:
+    scope = {"method": method, "path": path, "query_string": query, "headers": list(headers), "client": client}
+    made = Request(scope, receive=None)
+    made.info, made.user, made.audit_id = parse(method, path), ALICE, "id-1"
+    return made
+
+
+def event(of: Request, level=AuditLevel.METADATA, *, omit_managed_fields=False) -> AuditEvent:
+    return AuditEvent(of, ALICE, Outcome(level, frozenset(), omit_managed_fields), received=NOW)
+
+
+def shown(made: AuditEvent, stage="ResponseComplete") -> dict:
+    return json.loads(json_line(made.tree(stage, now=NOW + timedelta(milliseconds=5))))
+
+
+def test_an_event_has_upstreams_fields_in_their_order():
+    of = request("GET", "/api/v1/namespaces/a/pods/b/log", (b"user-agent", b"kubectl"), query=b"follow=1")
+    made = event(of)
+    made.notes.add("authorization.k8s.io/decision", "allow")
+    made.answered(200)
+    assert list(shown(made).items()) == [
+        ("kind", "Event"),
+        ("apiVersion", "audit.k8s.io/v1"),
+        ("level", "Metadata"),
+        ("auditID", "id-1"),
+        ("stage", "ResponseComplete"),
+        ("requestURI", "/api/v1/namespaces/a/pods/b/log?follow=1"),
+        ("verb", "get"),
+        ("user", {"username": "alice", "uid": "u1", "groups": ["dev"], "extra": {"scopes": ["a", "b"]}}),
+        ("sourceIPs", ["192.0.2.7"]),
+        ("userAgent", "kubectl"),
+        ("objectRef", {"resource": "pods", "namespace": "a", "name": "b", "apiVersion": "v1", "subresource": "log"}),
+        ("responseStatus", {"metadata": {}, "code": 200}),
+        ("requestReceivedTimestamp", "2026-01-01T00:00:00.000000Z"),
+        ("stageTimestamp", "2026-01-01T00:00:00.005000Z"),
+        ("annotations", {"authorization.k8s.io/decision": "allow"}),
+    ]
+
+
+def test_the_first_stage_knows_of_no_answer_and_no_body():
+    made = event(request("POST"), AuditLevel.REQUEST_RESPONSE)
+    made.request_body = RequestBody(POD, "application/json")
+    made.answered(201)
+    assert not {"responseStatus", "requestObject"} & shown(made, "RequestReceived").keys()
+
+
+def test_no_header_but_agent_and_addresses_is_in_an_event():
+    of = request("GET", "/version", (b"authorization", b"Bearer s3cret"), (b"cookie", b"s3cret"))
+    made = event(of, AuditLevel.REQUEST_RESPONSE)
+    made.answered(200)
+    assert "s3cret" not in json.dumps(shown(made))
+
+
+def test_who_acts_as_another_is_told_with_both():
+    of = request()
+    made = event(of)
+    of.user = UserInfo("bob")
+    assert (shown(made)["user"]["username"], shown(made)["impersonatedUser"]) == ("alice", {"username": "bob"})
+    assert "authenticationMetadata" not in shown(made)
+    made.notes.impersonation_constraint = "impersonate:user-info"
+    assert shown(made)["authenticationMetadata"] == {"impersonationConstraint": "impersonate:user-info"}
+
+
+@pytest.mark.parametrize(
+    ("level", "has_request", "has_response"),
+    [
+        (AuditLevel.METADATA, False, False),
+        (AuditLevel.REQUEST, True, False),
+        (AuditLevel.REQUEST_RESPONSE, True, True),
+    ],
+)
+def test_the_level_decides_which_objects_are_in_an_event(level, has_request, has_response):
+    made = event(request("POST"), level)
+    made.request_body = RequestBody(POD, "application/json")
+    made.response_body = ResponseBody([POD], "application/json", gzipped=False)
+    tree = shown(made)
+    assert (("requestObject" in tree), ("responseObject" in tree)) == (has_request, has_response)
+
+
+def test_what_is_created_is_named_by_its_body():
+    made = event(request("POST"))
+    made.request_body = RequestBody(POD, "application/json")
+    ref = shown(made)["objectRef"]
+    assert (ref["name"], ref["uid"], ref["resourceVersion"]) == ("b", "7", "5")
+
+
+def test_managed_fields_are_left_out_where_the_policy_wants_it():
+    made = event(request("POST"), AuditLevel.REQUEST_RESPONSE, omit_managed_fields=True)
+    made.request_body = RequestBody(POD, "application/json")
+    made.response_body = ResponseBody([b'{"items":[', POD, b"]}"], "application/json", gzipped=False)
+    tree = shown(made)
+    assert "managedFields" not in tree["requestObject"]["metadata"]
+    assert "managedFields" not in tree["responseObject"]["items"][0]["metadata"]
+
+
+def test_a_patch_is_recorded_as_it_came():
+    made = event(request("PATCH"), AuditLevel.REQUEST, omit_managed_fields=True)
+    made.request_body = RequestBody(b'[{"op":"remove","path":"/a"}]', "application/json-patch+json")
+    assert shown(made)["requestObject"] == [{"op": "remove", "path": "/a"}]
+
+
+def test_a_refusal_is_told_with_its_details():
+    made = event(request())
+    made.answered(
+        404, {"kind": "Status", "metadata": {}, "status": "Failure", "message": "no", "details": {"name": "b"}}
+    )
+    assert shown(made)["responseStatus"] == {
+        "metadata": {},
+        "status": "Failure",
+        "message": "no",
+        "details": {"name": "b"},
+        "code": 404,
+    }
+
+
+@pytest.mark.parametrize(
+    ("headers", "client", "expected"),
+    [
+        ([], ("192.0.2.7", 1), ["192.0.2.7"]),
+        ([], None, []),
+        ([(b"x-forwarded-for", b"192.0.2.1, nonsense, ::1")], ("192.0.2.7", 1), ["192.0.2.1", "::1", "192.0.2.7"]),
+        ([(b"x-forwarded-for", b"192.0.2.7")], ("192.0.2.7", 1), ["192.0.2.7"]),
+        ([(b"x-real-ip", b"192.0.2.9")], ("192.0.2.7", 1), ["192.0.2.9", "192.0.2.7"]),
+    ],
+)
+def test_addresses_are_those_of_the_way(headers, client, expected):
+    assert source_ips(request("GET", "/version", *headers, client=client)) == expected
+
+
+def test_a_long_user_agent_is_cut():
+    of = request("GET", "/version", (b"user-agent", b"x" * 2000))
+    assert shown(event(of))["userAgent"] == "x" * 1024 + "...TRUNCATED"
+
+
+def test_an_event_that_is_too_large_loses_its_objects_and_says_so():
+    tree = {"requestObject": "x" * 100, "verb": "get"}
+    assert fitted(tree, size_max_bytes=1000) is tree
+    assert fitted(tree, size_max_bytes=80) == {"verb": "get", "annotations": {"audit.k8s.io/truncated": "true"}}
+    assert fitted(tree, size_max_bytes=20) is None
+
+
+def test_the_legacy_format_is_one_line_of_text():
+    made = event(request())
+    made.answered(200)
+    assert legacy_line(made.tree("ResponseComplete", now=NOW)).decode() == (
+        '2026-01-01T00:00:00.000000Z AUDIT: id="id-1" stage="ResponseComplete" ip="192.0.2.7" method="list" '
+        'user="alice" groups="dev" as="<self>" asgroups="<lookup>" user-agent="" namespace="a" '
+        'uri="/api/v1/namespaces/a/pods" response="200"\n'
+    )
+
+
+def test_a_status_is_known_by_its_beginning():
+    assert is_status(b'{"kind":"Status","apiVersion":"v1"}')
+    assert is_status(b'{\n  "kind": "Status"')
+    assert not is_status(b'{"kind":"Pod"}')

@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+import pytest
+from tests.unit.apiserver.writing import CONFIG_MAPS, DEPLOYMENTS, Server, deployment
+
+from steersman.apiserver.admission.interface import Operation, Plugin
+from steersman.apiserver.endpoints.repeating import RepeatedApplies
+from steersman.apiserver.endpoints.target import Target
+
+A = f"{CONFIG_MAPS}/a"
+
+
+def config(**data):
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": data}
+
+
+class Watchful(Plugin):
+    """Counts what it is asked, and labels objects once it is told to."""
+
+    name = "RuntimeClass"
+
+    def __init__(self):
+        self.asked = 0
+        self.label = ""
+
+    def handles(self, resource, subresource, operation):
+        return resource.name == "configmaps" and operation is Operation.UPDATE
+
+    async def admit(self, attributes):
+        self.asked += 1
+        if self.label:
+            attributes.object["metadata"]["labels"] = {"l": self.label}
+
+    async def validate(self, attributes):
+        self.asked += 100
+
+
+@pytest.fixture
+def found(monkeypatch):
+    """Which applies were answered from memory."""
+    answers = []
+    ask = RepeatedApplies.unchanged
+
+    async def unchanged(self, *asked):
+        entry = await ask(self, *asked)
+        answers.append(entry is not None)
+        return entry
+
+    monkeypatch.setattr(RepeatedApplies, "unchanged", unchanged)
+    return answers
+
+
+async def test_the_third_apply_is_known_to_change_nothing(found):
+    async with Server() as server:
+        answers = [await server.apply(A, config(k="v")) for _ in range(4)]
+        assert found == [False, False, True, True]
+        assert [answer.code for answer in answers] == [201, 200, 200, 200]
+        assert answers[1].body == answers[3].body
+
+
+async def test_whatever_changes_the_object_ends_that(found):
+    async with Server() as server:
+        for _ in range(3):
+            await server.apply(A, config(k="v"))
+        await server.merge(A, {"data": {"k": "w"}})
+        refused = await server.apply(A, config(k="v"))
+        assert (found[-1], refused.code) == (False, 409)
+        taken = await server.apply(A, config(k="v"), query="force=true")
+        assert (found[-1], taken.body["data"]) == (False, {"k": "v"})
+
+
+async def test_another_body_manager_or_object_is_another_apply(found):
+    async with Server() as server:
+        for _ in range(3):
+            await server.apply(A, config(k="v"))
+        await server.apply(A, config(k="v"), manager="two")
+        await server.apply(A, config(k="v", more="x"))
+        await server.apply(f"{CONFIG_MAPS}/b", {**config(k="v"), "metadata": {"name": "b"}})
+        assert found[3:] == [False, False, False]
+
+
+async def test_admission_is_asked_each_time(found):
+    plugin = Watchful()
+    async with Server(plugin) as server:
+        for _ in range(4):
+            await server.apply(A, config(k="v"))
+        assert (found[-1], plugin.asked) == (True, 303)
+        plugin.label = "x"
+        labelled = await server.apply(A, config(k="v"))
+        assert (found[-1], labelled.body["metadata"]["labels"]) == (False, {"l": "x"})
+
+
+async def test_who_was_warned_is_warned_again(found):
+    doubled = b'{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"},"data":{"k":"v"},"data":{"k":"v"}}'
+    async with Server() as server:
+        warnings = [
+            (
+                await server.call(
+                    "PATCH", A, doubled, media_type="application/apply-patch+yaml", query="fieldManager=one"
+                )
+            )
+            for _ in range(4)
+        ]
+        assert found == [False] * 4
+        assert all(answer.warnings for answer in warnings)
+
+
+async def test_defaults_do_not_stand_in_the_way(found):
+    async with Server() as server:
+        body = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "a"}, "spec": deployment()}
+        answers = [await server.apply(f"{DEPLOYMENTS}/a", body) for _ in range(3)]
+        assert found == [False, False, True]
+        assert answers[2].body == answers[1].body
+
+
+async def test_roles_depend_on_who_writes_and_scales_are_no_objects(monkeypatch):
+    seen = {}
+    make = Target.__init__
+
+    def remember(self, served, **more):
+        make(self, served, **more)
+        seen[served.resource.name, self.subresource] = self
+
+    monkeypatch.setattr(Target, "__init__", remember)
+    async with Server() as server:
+        await server.call("GET", "/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles")
+        await server.call("GET", f"{DEPLOYMENTS}/a/scale")
+        await server.call("GET", f"{DEPLOYMENTS}/a/status")
+        assert seen["roles", ""].repeated_applies is None
+        assert seen["deployments", "scale"].repeated_applies is None
+        assert seen["deployments", "status"].repeated_applies is not None

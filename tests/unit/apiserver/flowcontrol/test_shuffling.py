@@ -1,0 +1,26 @@
+"""Hands of queues."""
+
+from collections import Counter
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from steersman.apiserver.flowcontrol.shuffling import deal, flow_hash
+
+
+@given(st.integers(0, 2**64 - 1), st.integers(1, 128), st.integers(1, 10))
+def test_a_hand_holds_different_cards_of_the_deck(entropy, deck, hand):
+    cards = deal(entropy, deck_size=deck, hand_size=hand)
+    assert len(set(cards)) == len(cards) == min(deck, hand)
+    assert all(0 <= card < deck for card in cards)
+
+
+def test_every_hand_comes_up_as_often_as_any_other():
+    hands = Counter(tuple(deal(entropy, deck_size=6, hand_size=3)) for entropy in range(6 * 5 * 4))
+    assert len(hands) == 120
+    assert set(hands.values()) == {1}
+
+
+def test_flows_differ_by_schema_and_distinguisher():
+    assert len({flow_hash("a", "b"), flow_hash("ab", ""), flow_hash("a", "c"), flow_hash("", "ab")}) == 4
+    assert 0 <= flow_hash("a", "b") < 2**64

@@ -1,0 +1,113 @@
+"""A connection that is handed over, end to end: a client, a started server, and whoever is at the far end."""
+
+import asyncio
+from contextlib import asynccontextmanager
+
+from steersman.apiserver.endpoints.connections import Connections
+from steersman.apiserver.endpoints.handing_on import proxy
+from steersman.apiserver.endpoints.kubelet import Location
+from steersman.apiserver.filters.errors import errors
+from steersman.apiserver.filters.request_info import request_info
+from steersman.apiserver.server.app import Application
+from steersman.apiserver.server.serving import Serving, listen
+from steersman.asynckit.clock import RealClock
+
+UPGRADE = b"GET /x HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: echo\r\nAuthorization: Bearer secret\r\n\r\n"
+SWITCH = b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\nfirst "
+
+
+@asynccontextmanager
+async def between(far_end):
+    """A server that hands every request on to ``far_end``; gives its application and a client's connection."""
+    far = await asyncio.start_server(far_end, "127.0.0.1", 0)
+    port = far.sockets[0].getsockname()[1]
+    connections = Connections(RealClock())
+    connections.kubelet_tls = object()
+
+    async def handler(request):
+        location = Location("127.0.0.1", str(port), "/there", scheme="http")
+        return await proxy(connections, location, request, as_kubelets_client=False)
+
+    app = Application(errors()(request_info()(handler)), clock=RealClock())
+    serving = Serving(app, clock=RealClock())
+    sock = listen("127.0.0.1", 0)
+    address = sock.getsockname()
+    await serving.start(sock, None)
+    reader, writer = await asyncio.open_connection(*address)
+    try:
+        yield app, reader, writer
+    finally:
+        writer.close()
+        await serving.stop(grace_seconds=1)
+        far.close()
+
+
+class Echo:
+    """Says what it hears, until it hears ``bye``."""
+
+    def __init__(self, answer: bytes = SWITCH) -> None:
+        self.answer, self.head, self.ended = answer, b"", asyncio.Event()
+
+    async def __call__(self, reader, writer) -> None:
+        self.head = await reader.readuntil(b"\r\n\r\n")
+        writer.write(self.answer)
+        while (data := await reader.read(100)) and data != b"bye":
+            writer.write(data)
+        writer.close()
+        self.ended.set()
+
+
+async def test_bytes_go_both_ways_until_the_far_end_closes():
+    async with between(echo := Echo()) as (_, reader, writer):
+        writer.write(UPGRADE)
+        head = await reader.readuntil(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 101 ")
+        assert b"upgrade: echo" in head
+        writer.write(b"hello")
+        assert await reader.readexactly(11) == b"first hello"
+        writer.write(b"bye")
+        assert await reader.read() == b""
+        assert b"secret" not in echo.head
+        assert echo.head.startswith(b"GET /there HTTP/1.1\r\n")
+
+
+async def test_the_far_end_learns_that_the_client_has_gone():
+    async with between(echo := Echo()) as (app, reader, writer):
+        writer.write(UPGRADE)
+        await reader.readuntil(b"first ")
+        assert app.busy == 1
+        writer.close()
+        await asyncio.wait_for(echo.ended.wait(), 10)
+
+
+async def test_a_stopping_server_ends_it():
+    async with between(Echo()) as (app, reader, writer):
+        writer.write(UPGRADE)
+        await reader.readuntil(b"first ")
+        app.end_watches()
+        assert await asyncio.wait_for(reader.read(), 10) == b""
+
+
+async def test_a_refused_upgrade_is_answered_as_the_far_end_does():
+    refusal = b"HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\nX-Why: so\r\n\r\nno"
+    async with between(Echo(refusal)) as (_, reader, writer):
+        writer.write(UPGRADE)
+        answer = await asyncio.wait_for(reader.read(), 10)
+        assert answer.startswith(b"HTTP/1.1 403 ")
+        assert b"x-why: so" in answer
+        assert answer.endswith(b"\r\n\r\nno")
+
+
+async def test_a_plain_request_is_passed_on_and_its_answer_back():
+    body = (
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Type: a/b\r\n\r\n3\r\none\r\n3\r\ntwo\r\n0\r\n\r\n"
+    )
+    async with between(echo := Echo(body)) as (_, reader, writer):
+        writer.write(b"POST /x HTTP/1.1\r\nHost: h\r\nConnection: close\r\nX-My: own\r\nContent-Length: 2\r\n\r\nhi")
+        answer = await asyncio.wait_for(reader.read(), 10)
+        assert answer.startswith(b"HTTP/1.1 200 OK\r\n")
+        assert b"content-type: a/b" in answer
+        assert b"one" in answer
+        assert b"two" in answer
+        assert b"x-my: own" in echo.head
+        assert b"x-forwarded-uri: /x" in echo.head
