@@ -1,0 +1,1 @@
+"""ValidatingAdmissionPolicies say which generation was looked at (``validatingadmissionpolicy-status-controller``)."""

@@ -1,0 +1,72 @@
+"""The shell: policies that come or change."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import msgspec
+from lightkube.models.admissionregistration_v1 import ValidatingAdmissionPolicy
+
+from steersman.apimachinery.errors import is_not_found
+from steersman.client.changes import Deleted
+from steersman.client.errors import ApiError
+from steersman.controllers.admissionpolicystatus.plan import checked, is_checked, matched, shown_kind
+from steersman.controllers.base import Shell
+
+if TYPE_CHECKING:
+    from steersman.cel.types import Type
+    from steersman.controllers.context import ControllerContext
+
+
+class PolicyStatus(Shell):
+    """Keys are names of policies."""
+
+    name: ClassVar[str] = "validatingadmissionpolicy-status-controller"
+
+    def __init__(self, context: ControllerContext) -> None:
+        super().__init__(context, workers=context.options.concurrent_validating_admission_policy_status_syncs)
+        self._policies = self.watch(ValidatingAdmissionPolicy, when=lambda change: not isinstance(change, Deleted))
+
+    async def reconcile(self, key: str) -> None:
+        """Check the expressions against the types of what they match. That they compile, the API server saw to."""
+        policy = self._policies.lister.get(key)
+        if policy is None or is_checked(policy):
+            return
+        warnings = await self._warnings(msgspec.to_builtins(policy.spec)) if policy.spec is not None else []
+        try:
+            written = await self.client.apply(
+                checked(policy, warnings), field_manager=self.name, force=True, subresource="status"
+            )
+        except ApiError as error:
+            if is_not_found(error):
+                return
+            raise
+        self.own_writes.note(key, self._policies, written)
+
+    async def _warnings(self, spec: dict[str, Any]) -> list[dict[str, str]]:
+        # Expressions take long to load; only who has policies pays for it.
+        from steersman.cel.type_checking import TYPES_MAX, expression_warnings  # noqa: PLC0415 — as said
+        from steersman.controllers.admissionpolicystatus.types import Types  # noqa: PLC0415 — as said
+
+        types = Types(self.client)
+        kinds: dict[str, Type] = {}
+        for resource in matched(spec):
+            kind = await types.kind_of(resource)
+            found = await types.type_of(resource.group, resource.version, kind) if kind else None
+            if found is not None and len(kinds) < TYPES_MAX:
+                kinds[shown_kind(resource.group, resource.version, kind)] = found
+        if not kinds:
+            return []
+        param_kind = spec.get("paramKind")
+        params = None
+        if param_kind:
+            group, _, version = param_kind["apiVersion"].rpartition("/")
+            params = await types.type_of(group, version, param_kind["kind"])
+        if param_kind and params is None:
+            return []  # what expressions say of parameters cannot be told right or wrong
+        return expression_warnings(spec, sorted(kinds.items()), params)
+
+
+def build(context: ControllerContext) -> PolicyStatus:
+    """Wire it up."""
+    return PolicyStatus(context)

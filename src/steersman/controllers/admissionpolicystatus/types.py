@@ -1,0 +1,67 @@
+"""The types of kinds: of built-in ones from the table, of others as the server's OpenAPI documents tell."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from steersman.apimachinery.errors import is_not_found
+from steersman.cel.builtin_types import declare_struct
+from steersman.cel.openapi import declare
+from steersman.client import requests
+from steersman.client.errors import ApiError
+from steersman.controllers.admissionpolicystatus.plan import Matched, schema_of
+from steersman.runtime.served import Served, ask
+from steersman.schema.loader import struct_for
+from steersman.schema.resources import table
+
+if TYPE_CHECKING:
+    from steersman.cel.types import Type
+    from steersman.client import Client
+
+
+class Types:
+    """Asks the server only for what is not built in; made anew for each policy, as definitions change."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._served: Served | None = None
+        self._documents: dict[tuple[str, str], dict[str, Any]] = {}
+
+    async def kind_of(self, matched: Matched) -> str:
+        """Empty for a resource that nobody serves. Raises ClientError."""
+        built_in = table().get(*matched)
+        if built_in is not None:
+            return built_in.kind
+        if self._served is None:
+            self._served = await ask(self._client)
+        api_version = f"{matched.group}/{matched.version}" if matched.group else matched.version
+        for (served_in, kind), resource in self._served.kinds.items():
+            if served_in == api_version and resource.info.name == matched.resource:
+                return kind
+        return ""
+
+    async def type_of(self, group: str, version: str, kind: str) -> Type | None:
+        """None where no schema tells. Raises ClientError."""
+        try:
+            return declare_struct(struct_for(group, version, kind))
+        except KeyError:
+            pass  # not built in
+        schema = schema_of(await self._document(group, version), group, version, kind)
+        return None if schema is None else declare(schema, is_resource=True)
+
+    async def _document(self, group: str, version: str) -> dict[str, Any]:
+        known = self._documents.get((group, version))
+        if known is None:
+            path = f"/openapi/v3/apis/{group}/{version}" if group else f"/openapi/v3/api/{version}"
+            try:
+                answer = await self._client.raw(requests.read(path))
+            except ApiError as error:
+                if not is_not_found(error):
+                    raise
+                known = {}
+            else:
+                known = msgspec.json.decode(answer.body, type=dict)
+            self._documents[group, version] = known
+        return known

@@ -1,0 +1,225 @@
+"""The shell: pods, their claims and volumes, Nodes, and the attachments that drivers act on."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from lightkube.models.core_v1 import Node, PersistentVolume, PersistentVolumeClaim, Pod
+from lightkube.models.storage_v1 import CSIDriver, VolumeAttachment
+
+from steersman.apimachinery.errors import is_already_exists, is_not_found
+from steersman.client.changes import Deleted, Updated
+from steersman.client.errors import ApiError
+from steersman.client.objects import name_of, namespace_of, uid_of
+from steersman.controllers.attachdetach.plan import (
+    FORCE_SECONDS,
+    NodePlan,
+    attached_patch,
+    claim_names,
+    is_attached,
+    is_managed,
+    needs_volumes,
+    plan_node,
+    volume_of,
+)
+from steersman.controllers.base import Shell
+from steersman.runtime.pods import BY_NODE, node_names, node_of
+from steersman.runtime.result import Result
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from steersman.client.changes import Change
+    from steersman.controllers.context import ControllerContext
+
+_BY_CLAIM: Final = "attachdetach claim"
+_OF_NODE: Final = "attachdetach node"
+_OF_VOLUME: Final = "attachdetach volume"
+#: Names that this controller, or another of its kind, gives. Attachments of others are left alone.
+_OURS: Final = re.compile(r"csi-[0-9a-f]{64}\Z")
+
+
+class AttachDetach(Shell):
+    """Keys are names of Nodes."""
+
+    name: ClassVar[str] = "persistentvolume-attach-detach-controller"
+    component: ClassVar[str] = "attachdetach-controller"
+
+    def __init__(self, context: ControllerContext) -> None:
+        super().__init__(context, workers=10)
+        #: When an attachment was found to be of no use, in monotonic seconds.
+        self._idle: dict[str, float] = {}
+        never = context.options.disable_force_detach_on_timeout
+        self._force_seconds: Final = float("inf") if never else FORCE_SECONDS
+        self._nodes = self.watch(Node, when=lambda change: not isinstance(change, Deleted))
+        self._pods = self.watch(Pod, keys=node_names, when=_moves_volumes)
+        self._pods.add_index(BY_NODE, node_names)
+        self._pods.add_index(_BY_CLAIM, _claim_keys)
+        self._claims = self.watch(PersistentVolumeClaim, keys=self._nodes_of_claim)
+        self._volumes = self.watch(PersistentVolume, keys=self._nodes_of_volume)
+        self._attachments = self.watch(VolumeAttachment, keys=_node_of_attachment)
+        self._attachments.add_index(_OF_NODE, _node_of_attachment)
+        self._attachments.add_index(_OF_VOLUME, _volume_of_attachment)
+        self._attachments.add_callback(self._attachment_changed)
+        self._drivers = self.informer(CSIDriver)
+
+    def _nodes_of_claim(self, claim: PersistentVolumeClaim) -> list[str]:
+        pods = self._pods.lister.by_index(_BY_CLAIM, f"{namespace_of(claim)}/{name_of(claim)}")
+        return [name for pod in pods for name in node_names(pod)]
+
+    def _nodes_of_volume(self, volume: PersistentVolume) -> list[str]:
+        reference = volume.spec.claimRef if volume.spec else None
+        if reference is None:
+            return []
+        pods = self._pods.lister.by_index(_BY_CLAIM, f"{reference.namespace}/{reference.name}")
+        return [name for pod in pods for name in node_names(pod)]
+
+    def _attachment_changed(self, change: Change[VolumeAttachment]) -> None:
+        """One that is gone lets others have the volume; one that is done, or failed, is told to the pods."""
+        attachment = change.latest
+        if isinstance(change, Deleted):
+            self._idle.pop(name_of(attachment), None)
+            volume = self._volumes.lister.get(volume_of(attachment))
+            for name in self._nodes_of_volume(volume) if volume is not None else ():
+                self.queue.add(name)
+        elif isinstance(change, Updated):
+            self._tell_progress(change.old, change.new)
+
+    def _tell_progress(self, old: VolumeAttachment, new: VolumeAttachment) -> None:
+        volume = volume_of(new)
+        if is_attached(new) and not is_attached(old):
+            text = f'AttachVolume.Attach succeeded for volume "{volume}" '
+            self._tell_pods(new.spec.nodeName, volume, "Normal", "SuccessfulAttachVolume", text)
+        error = new.status.attachError if new.status else None
+        before = old.status.attachError if old.status else None
+        if error is not None and error != before:
+            text = f'AttachVolume.Attach failed for volume "{volume}" : {error.message or ""}'
+            self._tell_pods(new.spec.nodeName, volume, "Warning", "FailedAttachVolume", text)
+
+    def _tell_pods(self, node: str, volume: str, *event: str) -> None:
+        type_, reason, text = event
+        for pod in self._pods.lister.by_index(BY_NODE, node):
+            if volume in self._wanted_by(pod):
+                self.events.event(pod, type_, reason, text)
+
+    def _wanted_by(self, pod: Pod) -> dict[str, PersistentVolume]:
+        """Volumes of drivers that are attached, by name."""
+        found: dict[str, PersistentVolume] = {}
+        for name in claim_names(pod):
+            claim = self._claims.lister.get(name, namespace=namespace_of(pod))
+            bound = claim.spec.volumeName if claim is not None and claim.spec is not None else None
+            volume = self._volumes.lister.get(bound) if bound else None
+            reference = volume.spec.claimRef if volume is not None and volume.spec is not None else None
+            if volume is None or reference is None or claim is None or reference.uid != uid_of(claim):
+                continue
+            if self._is_attachable(volume):
+                found[name_of(volume)] = volume
+        return found
+
+    def _is_attachable(self, volume: PersistentVolume) -> bool:
+        csi = volume.spec.csi if volume.spec else None
+        driver = self._drivers.lister.get(csi.driver) if csi is not None else None
+        if csi is None:
+            return False
+        return driver is None or driver.spec.attachRequired is not False
+
+    async def reconcile(self, key: str) -> Result | None:
+        """Attach what pods of the Node need, and detach what they need no more."""
+        node = self._nodes.lister.get(key)
+        attachments = [each for each in self._attachments.lister.by_index(_OF_NODE, key) if _OURS.match(name_of(each))]
+        if node is None or not is_managed(node):
+            return None
+        wanted: dict[str, PersistentVolume] = {}
+        for pod in self._pods.lister.by_index(BY_NODE, key):
+            if needs_volumes(pod, node):
+                wanted |= self._wanted_by(pod)
+        volumes = {
+            name: volume for each in attachments if (volume := self._volumes.lister.get(name := volume_of(each)))
+        }
+        plan = plan_node(
+            node,
+            wanted,
+            attachments,
+            others={name: self._others(name, key) for name in wanted},
+            volumes=volumes | wanted,
+            waited=self._waited(attachments, wanted),
+            force_seconds=self._force_seconds,
+        )
+        await self._apply(key, node, plan)
+        return self._again(plan)
+
+    def _others(self, volume: str, node: str) -> list[str]:
+        return [
+            each.spec.nodeName
+            for each in self._attachments.lister.by_index(_OF_VOLUME, volume)
+            if each.spec.nodeName != node
+        ]
+
+    def _waited(self, attachments: Iterable[VolumeAttachment], wanted: dict[str, PersistentVolume]) -> dict[str, float]:
+        now = self.clock.monotonic()
+        for each in attachments:
+            if volume_of(each) in wanted:
+                self._idle.pop(name_of(each), None)
+            else:
+                self._idle.setdefault(name_of(each), now)
+        return {name_of(each): now - self._idle.get(name_of(each), now) for each in attachments}
+
+    def _again(self, plan: NodePlan) -> Result | None:
+        """When the first Node that holds on to a volume has had enough time."""
+        now = self.clock.monotonic()
+        waits = [self._idle[name_of(each)] + self._force_seconds - now for each in plan.held]
+        left = [seconds for seconds in waits if 0 < seconds < float("inf")]
+        return Result(requeue_after_seconds=min(left)) if left else None
+
+    async def _apply(self, key: str, node: Node, plan: NodePlan) -> None:
+        """What is detached leaves the Node's status first, so that its kubelet does not count on it."""
+        for volume in plan.elsewhere:
+            text = (
+                f'Multi-Attach error for volume "{volume}" Volume is already exclusively attached to one node and '
+                "can't be attached to another"
+            )
+            self._tell_pods(key, volume, "Warning", "FailedAttachVolume", text)
+        patch = attached_patch(node, plan.attached)
+        if patch is not None:
+            written: Any = await self.client.patch(Node, key, patch, subresource="status")
+            self.own_writes.note(key, self._nodes, written)
+        for attachment in plan.detach:
+            try:
+                await self.client.delete_object(attachment, uid=uid_of(attachment))
+            except ApiError as error:
+                if not is_not_found(error):
+                    raise
+        for attachment in plan.attach:
+            try:
+                self.own_writes.note(key, self._attachments, await self.client.create(attachment))
+            except ApiError as error:
+                if not is_already_exists(error):
+                    raise
+
+
+def _claim_keys(pod: Pod) -> list[str]:
+    return [f"{namespace_of(pod)}/{name}" for name in claim_names(pod)]
+
+
+def _node_of_attachment(attachment: VolumeAttachment) -> tuple[str, ...]:
+    return (attachment.spec.nodeName,)
+
+
+def _volume_of_attachment(attachment: VolumeAttachment) -> tuple[str, ...]:
+    return (volume_of(attachment),)
+
+
+def _moves_volumes(change: Change[Pod]) -> bool:
+    """Pods without claims, and changes that have nothing to do with them, are none of its business."""
+    if not claim_names(change.latest):
+        return False
+    if not isinstance(change, Updated):
+        return True
+    old, new = change.old, change.new
+    return node_of(old) != node_of(new) or needs_volumes(old, None) != needs_volumes(new, None)
+
+
+def build(context: ControllerContext) -> AttachDetach:
+    """Wire it up."""
+    return AttachDetach(context)

@@ -1,0 +1,164 @@
+"""Which VolumeAttachments a Node should have: pure. Rules of ``pkg/controller/volume/attachdetach`` and its CSI plugin."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Final
+
+from lightkube.models.meta_v1 import ObjectMeta
+from lightkube.models.storage_v1 import VolumeAttachment, VolumeAttachmentSource, VolumeAttachmentSpec
+
+from steersman.client.objects import annotations_of, metadata_field, name_of
+from steersman.runtime.conditions import is_condition_true
+from steersman.runtime.pods import is_finished
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from lightkube.models.core_v1 import Node, PersistentVolume, Pod
+
+    Tree = dict[str, Any]
+
+_MANAGED: Final = "volumes.kubernetes.io/controller-managed-attach-detach"
+_KEEP: Final = "volumes.kubernetes.io/keep-terminated-pod-volumes"
+_OUT_OF_SERVICE: Final = "node.kubernetes.io/out-of-service"
+_SHARED: Final = {"ReadWriteMany", "ReadOnlyMany"}
+#: How long a Node that is not ready may keep a volume that nobody uses.
+FORCE_SECONDS: Final = 360.0
+
+
+def is_managed(node: Node) -> bool:
+    """Whether its kubelet leaves attaching to this controller."""
+    return annotations_of(node).get(_MANAGED) == "true"
+
+
+def claim_names(pod: Pod) -> list[str]:
+    """Claims that the pod's volumes name; those of its generic ephemeral volumes too."""
+    names: list[str] = []
+    for volume in (pod.spec.volumes if pod.spec else None) or ():
+        if volume.persistentVolumeClaim is not None:
+            names.append(volume.persistentVolumeClaim.claimName)
+        elif volume.ephemeral is not None:
+            names.append(f"{name_of(pod)}-{volume.name}")
+    return names
+
+
+def needs_volumes(pod: Pod, node: Node | None) -> bool:
+    """A pod that has ended needs none any more, unless its Node keeps them."""
+    return not is_finished(pod) or (node is not None and annotations_of(node).get(_KEEP) == "true")
+
+
+def attachment_name(handle: str, driver: str, node: str) -> str:
+    """The name that everybody gives it."""
+    return "csi-" + sha256(f"{handle}{driver}{node}".encode()).hexdigest()
+
+
+def volume_name(volume: PersistentVolume) -> str:
+    """As Nodes name it in their status; empty where no driver has it."""
+    csi = volume.spec.csi if volume.spec else None
+    return f"kubernetes.io/csi/{csi.driver}^{csi.volumeHandle}" if csi is not None else ""
+
+
+def is_shared(volume: PersistentVolume) -> bool:
+    """Whether it may be on several Nodes at once."""
+    return bool(_SHARED & set((volume.spec.accessModes if volume.spec else None) or ()))
+
+
+def new_attachment(volume: PersistentVolume, node: str) -> VolumeAttachment:
+    """Asks the driver's attacher to attach it."""
+    csi = volume.spec.csi if volume.spec else None
+    if csi is None:
+        raise ValueError(f"{name_of(volume)} is no driver's")
+    return VolumeAttachment(
+        apiVersion="storage.k8s.io/v1",
+        kind="VolumeAttachment",
+        metadata=ObjectMeta(name=attachment_name(csi.volumeHandle, csi.driver, node)),
+        spec=VolumeAttachmentSpec(
+            attacher=csi.driver, nodeName=node, source=VolumeAttachmentSource(persistentVolumeName=name_of(volume))
+        ),
+    )
+
+
+def is_attached(attachment: VolumeAttachment) -> bool:
+    """Whether the attacher says so."""
+    return attachment.status is not None and bool(attachment.status.attached)
+
+
+def volume_of(attachment: VolumeAttachment) -> str:
+    """The name of its PersistentVolume; empty where it has none."""
+    return attachment.spec.source.persistentVolumeName or "" if attachment.spec.source else ""
+
+
+@dataclass(slots=True)
+class NodePlan:
+    """What to write for one Node."""
+
+    attach: list[VolumeAttachment] = field(default_factory=list)
+    detach: list[VolumeAttachment] = field(default_factory=list)
+    #: Volumes that are somewhere else and may be in one place only: names.
+    elsewhere: list[str] = field(default_factory=list)
+    #: Attachments that wait until the Node has let go.
+    held: list[VolumeAttachment] = field(default_factory=list)
+    #: ``status.volumesAttached``, in order.
+    attached: list[str] = field(default_factory=list)
+
+
+def plan_node(
+    node: Node,
+    wanted: Mapping[str, PersistentVolume],
+    attachments: Sequence[VolumeAttachment],
+    *,
+    others: Mapping[str, Iterable[str]],
+    volumes: Mapping[str, PersistentVolume],
+    waited: Mapping[str, float],
+    force_seconds: float = FORCE_SECONDS,
+) -> NodePlan:
+    """``wanted``: volumes that pods of the Node need, by name; ``others``: Nodes that other attachments of a volume are for.
+
+    ``waited``: seconds since an attachment was not needed any more, by name. A volume is not taken from a Node that still
+    uses it, unless that Node is out of service, or has been unready for so long.
+    """
+    plan = NodePlan()
+    there = {volume_of(each): each for each in attachments if metadata_field(each, "deletionTimestamp") is None}
+    for name, volume in wanted.items():
+        if name in there:
+            continue
+        if not is_shared(volume) and list(others.get(name, ())):
+            plan.elsewhere.append(name)
+        else:
+            plan.attach.append(new_attachment(volume, name_of(node)))
+    in_use = set((node.status.volumesInUse if node.status else None) or ())
+    for name, attachment in there.items():
+        known = volumes.get(name)
+        unique = volume_name(known) if known is not None else ""
+        is_held = unique in in_use and not _may_force(node, waited.get(name_of(attachment), 0.0), force_seconds)
+        if name not in wanted:
+            (plan.held if is_held else plan.detach).append(attachment)
+        if unique and is_attached(attachment) and (name in wanted or is_held):
+            plan.attached.append(unique)
+    plan.attached.sort()
+    return plan
+
+
+def _may_force(node: Node, waited_seconds: float, force_seconds: float) -> bool:
+    taints = (node.spec.taints if node.spec else None) or ()
+    if any(taint.key == _OUT_OF_SERVICE for taint in taints):
+        return True
+    ready = is_condition_true(node.status.conditions if node.status else None, "Ready")
+    return not ready and waited_seconds >= force_seconds
+
+
+def attached_patch(node: Node, attached: Sequence[str]) -> Tree | None:
+    """What the Node's status says of volumes of drivers; None where it says so. A merge patch of this version."""
+    listed = (node.status.volumesAttached if node.status else None) or ()
+    rows = [{"name": each.name, "devicePath": each.devicePath} for each in listed]
+    kept = [row for row in rows if not row["name"].startswith("kubernetes.io/csi/") or row["name"] in attached]
+    names = {row["name"] for row in kept}
+    merged = kept + [{"name": name, "devicePath": ""} for name in attached if name not in names]
+    if merged == rows:
+        return None
+    return {
+        "metadata": {"resourceVersion": metadata_field(node, "resourceVersion")},
+        "status": {"volumesAttached": merged or None},
+    }

@@ -1,0 +1,66 @@
+"""The shell of a controller inside this manager: ``runtime.Controller`` that also knows the manager's options."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from steersman.client.workqueue import ItemExponentialBackoff, LongestOf, OverallBucket
+from steersman.runtime.controller import Controller
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+    from datetime import datetime
+
+    from steersman.client.events import EventRecorder
+    from steersman.client.informer import Informer
+    from steersman.client.workqueue import RateLimiter
+    from steersman.controllers.context import ControllerContext
+
+
+#: After any outage all is looked at again within this. Upstream lets most keys wait for up to 1000 s, namespaces 60 s.
+BACKOFF_SECONDS_MAX: Final = 60.0
+#: When it is made sure that what was created is there.
+SECOND_LOOK_SECONDS: Final = 5.0
+
+
+class Shell(Controller):
+    """Base of this manager's controllers: also knows their options, and runs work beside the queue."""
+
+    #: Source of its events; its name where it is not given.
+    component: ClassVar[str] = ""
+
+    def __init__(self, context: ControllerContext, *, workers: int = 1) -> None:
+        self.manager: Final = context
+        limiter: RateLimiter[str] = LongestOf(
+            ItemExponentialBackoff(max_delay_seconds=BACKOFF_SECONDS_MAX), OverallBucket(clock=context.clock)
+        )
+        super().__init__(context, workers=workers, rate_limiter=limiter)
+        self.options: Final = context.options
+        self.events: Final[EventRecorder] = context.events.recorder(self.component or self.name)
+
+    def now(self) -> datetime:
+        """The time as ``metav1.Time`` tells it, in whole seconds."""
+        return self.clock.now().replace(microsecond=0)
+
+    def note_created(self, key: str, informer: Informer[Any], created: Any) -> None:
+        """As ``own_writes.note``, and ``key`` is looked at once more.
+
+        Who deletes ``created`` before a cache that was cut off has seen it leaves no event behind.
+        """
+        self.own_writes.note(key, informer, created)
+        self.queue.add_after(key, SECOND_LOOK_SECONDS)
+
+    def beside(self) -> dict[str, Coroutine[Any, Any, object]]:
+        """For subclasses: work that runs as long as the controller does, by name."""
+        return {}
+
+    async def run(self) -> None:
+        """Work until cancelled or stopped."""
+        async with asyncio.TaskGroup() as group:
+            beside = [group.create_task(work, name=f"{self.name}: {name}") for name, work in self.beside().items()]
+            try:
+                await super().run()
+            finally:
+                for task in beside:
+                    task.cancel()

@@ -1,0 +1,53 @@
+"""The shell of the cleaner: each token is looked at when it expires."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from lightkube.models.core_v1 import Secret
+
+from steersman.apimachinery.errors import is_conflict, is_not_found
+from steersman.client.changes import Deleted
+from steersman.client.errors import ApiError
+from steersman.client.objects import uid_of
+from steersman.controllers.base import Shell
+from steersman.controllers.bootstraptokens.plan import NAMESPACE, TYPE, seconds_to_expiry
+from steersman.runtime.result import Result
+
+if TYPE_CHECKING:
+    from steersman.controllers.context import ControllerContext
+
+
+class TokenCleaner(Shell):
+    """Keys are those of Secrets."""
+
+    name: ClassVar[str] = "token-cleaner-controller"
+
+    def __init__(self, context: ControllerContext) -> None:
+        super().__init__(context)
+        self._tokens = self.watch(
+            Secret,
+            namespace=NAMESPACE,
+            field_selector={"type": TYPE},
+            when=lambda change: not isinstance(change, Deleted),
+        )
+
+    async def reconcile(self, key: str) -> Result | None:
+        """Wait or delete."""
+        secret = self._tokens.lister.by_key(key)
+        left = seconds_to_expiry(secret, now=self.clock.now()) if secret is not None else None
+        if secret is None or left is None:
+            return None
+        if left > 0:
+            return Result(requeue_after_seconds=left)
+        try:
+            await self.client.delete_object(secret, uid=uid_of(secret))
+        except ApiError as error:
+            if not (is_not_found(error) or is_conflict(error)):
+                raise
+        return None
+
+
+def build(context: ControllerContext) -> TokenCleaner:
+    """Wire it up."""
+    return TokenCleaner(context)

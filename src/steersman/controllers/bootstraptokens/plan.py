@@ -1,0 +1,76 @@
+"""Which Secrets are tokens, until when they hold, and the signatures made with them."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from steersman.apimachinery.timestamps import parse_time
+from steersman.apiserver.authn.jws import pack
+from steersman.client.objects import metadata_field, name_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
+    from lightkube.models.core_v1 import ConfigMap, Secret
+
+TYPE: Final = "bootstrap.kubernetes.io/token"
+NAMESPACE: Final = "kube-system"
+#: In ``kube-public``.
+CLUSTER_INFO: Final = "cluster-info"
+PUBLIC_NAMESPACE: Final = "kube-public"
+_KUBECONFIG: Final = "kubeconfig"
+_SIGNATURE: Final = "jws-kubeconfig-"
+_NAME: Final = "bootstrap-token-"
+
+
+def seconds_to_expiry(secret: Secret, *, now: datetime) -> float | None:
+    """0 or less: it has expired, as has one whose time cannot be read. None: it does not expire."""
+    text = _text(secret, "expiration")
+    if not text:
+        return None
+    try:
+        return (parse_time(text) - now).total_seconds()
+    except ValueError:
+        return 0.0
+
+
+def signing_token(secret: Secret, *, now: datetime) -> tuple[str, str] | None:
+    """Id and secret of a token that signs; None where it does not, or is malformed."""
+    token_id, token = _text(secret, "token-id"), _text(secret, "token-secret")
+    if metadata_field(secret, "deletionTimestamp") is not None or not (token_id and token):
+        return None
+    if name_of(secret) != _NAME + token_id or _text(secret, "usage-bootstrap-signing") != "true":
+        return None
+    left = seconds_to_expiry(secret, now=now)
+    return None if left is not None and left <= 0 else (token_id, token)
+
+
+def signed(info: ConfigMap, tokens: Mapping[str, str]) -> ConfigMap | None:
+    """The config map with a signature of each token, and of no other; None where it has them."""
+    data = info.data or {}
+    content = data.get(_KUBECONFIG)
+    if content is None:
+        return None
+    new = {key: value for key, value in data.items() if not key.startswith(_SIGNATURE)}
+    new |= {_SIGNATURE + id_: detached_signature(content, id_, token) for id_, token in sorted(tokens.items())}
+    return None if new == data else msgspec.structs.replace(info, data=new)
+
+
+def detached_signature(content: str, token_id: str, token: str) -> str:
+    """A compact JWS without its payload (RFC 7515, appendix F), by HMAC with SHA-256."""
+    header = pack(msgspec.json.encode({"alg": "HS256", "kid": token_id}))
+    signature = hmac.new(token.encode(), header + b"." + pack(content.encode()), hashlib.sha256).digest()
+    return (header + b".." + pack(signature)).decode()
+
+
+def _text(secret: Secret, key: str) -> str:
+    try:
+        return base64.b64decode((secret.data or {}).get(key) or "").decode()
+    except ValueError:
+        return ""

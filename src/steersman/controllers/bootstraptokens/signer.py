@@ -1,0 +1,54 @@
+"""The shell of the signer: the config map, and tokens that come, change, go and expire."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from lightkube.models.core_v1 import ConfigMap, Secret
+
+from steersman.controllers.base import Shell
+from steersman.controllers.bootstraptokens.plan import (
+    CLUSTER_INFO,
+    NAMESPACE,
+    PUBLIC_NAMESPACE,
+    TYPE,
+    seconds_to_expiry,
+    signed,
+    signing_token,
+)
+from steersman.runtime.result import Result
+
+if TYPE_CHECKING:
+    from steersman.controllers.context import ControllerContext
+
+_KEY: Final = f"{PUBLIC_NAMESPACE}/{CLUSTER_INFO}"
+
+
+class BootstrapSigner(Shell):
+    """The one key is that of the config map."""
+
+    name: ClassVar[str] = "bootstrap-signer-controller"
+
+    def __init__(self, context: ControllerContext) -> None:
+        super().__init__(context)
+        self._tokens = self.watch(Secret, namespace=NAMESPACE, field_selector={"type": TYPE}, keys=lambda _: (_KEY,))
+        self._infos = self.watch(ConfigMap, namespace=PUBLIC_NAMESPACE, field_selector={"metadata.name": CLUSTER_INFO})
+
+    async def reconcile(self, key: str) -> Result | None:
+        """Write the signatures; come again when the next token expires."""
+        info = self._infos.lister.by_key(key)
+        if info is None:
+            return None
+        now = self.clock.now()
+        tokens = dict(token for secret in self._tokens.lister if (token := signing_token(secret, now=now)))
+        new = signed(info, tokens)
+        if new is not None:
+            self.own_writes.note(key, self._infos, await self.client.update(new))
+        left = [seconds for secret in self._tokens.lister if (seconds := seconds_to_expiry(secret, now=now))]
+        waits = [seconds for seconds in left if seconds > 0]
+        return Result(requeue_after_seconds=min(waits)) if waits else None
+
+
+def build(context: ControllerContext) -> BootstrapSigner:
+    """Wire it up."""
+    return BootstrapSigner(context)

@@ -1,0 +1,52 @@
+"""``certificatesigningrequest-cleaner-controller``: old requests go."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from lightkube.models.certificates_v1 import CertificateSigningRequest
+
+from steersman.apimachinery.errors import is_conflict, is_not_found
+from steersman.client.changes import Deleted
+from steersman.client.errors import ApiError
+from steersman.client.objects import uid_of
+from steersman.controllers.base import Shell
+from steersman.controllers.certificates.issuing import certificate_end
+from steersman.controllers.certificates.plan import seconds_to_cleanup
+from steersman.runtime.result import Result
+
+if TYPE_CHECKING:
+    from steersman.controllers.context import ControllerContext
+
+
+class Cleaner(Shell):
+    """Keys are names of requests; each is looked at when it is due."""
+
+    name: ClassVar[str] = "certificatesigningrequest-cleaner-controller"
+
+    def __init__(self, context: ControllerContext) -> None:
+        super().__init__(context)
+        self._requests = self.watch(CertificateSigningRequest, when=lambda change: not isinstance(change, Deleted))
+
+    async def reconcile(self, key: str) -> Result | None:
+        """Wait or delete."""
+        csr = self._requests.lister.get(key)
+        if csr is None:
+            return None
+        end = certificate_end(csr.status.certificate if csr.status else None)
+        wait = seconds_to_cleanup(csr, now=self.clock.now(), certificate_end=end)
+        if wait is None:
+            return None
+        if wait > 0:
+            return Result(requeue_after_seconds=wait)
+        try:
+            await self.client.delete_object(csr, uid=uid_of(csr))
+        except ApiError as error:
+            if not (is_not_found(error) or is_conflict(error)):
+                raise
+        return None
+
+
+def build(context: ControllerContext) -> Cleaner:
+    """Wire it up."""
+    return Cleaner(context)

@@ -1,0 +1,198 @@
+"""Rules of the built-in signers, and what is left to do about a request."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+from lightkube.models.certificates_v1 import CertificateSigningRequestCondition, CertificateSigningRequestStatus
+
+from steersman.client.objects import metadata_field
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from lightkube.models.certificates_v1 import CertificateSigningRequest
+
+KUBELET_SERVING: Final = "kubernetes.io/kubelet-serving"
+KUBELET_CLIENT: Final = "kubernetes.io/kube-apiserver-client-kubelet"
+API_CLIENT: Final = "kubernetes.io/kube-apiserver-client"
+LEGACY_UNKNOWN: Final = "kubernetes.io/legacy-unknown"
+
+_NODES: Final = "system:nodes"
+_NODE_PREFIX: Final = "system:node:"
+_CLIENT_USAGES: Final = frozenset({"digital signature", "client auth"})
+_SERVER_USAGES: Final = frozenset({"digital signature", "server auth"})
+_KEY_ENCIPHERMENT: Final = "key encipherment"
+
+#: How long requests are kept, by what became of them.
+_DONE_LIFE: Final = timedelta(hours=1)
+_PENDING_LIFE: Final = timedelta(hours=24)
+#: Certificates are valid from a little earlier, for clocks that are late.
+BACKDATE: Final = timedelta(minutes=5)
+#: Shorter lives are counted from now, without the time before.
+_SHORT: Final = timedelta(hours=8)
+_LIFE_MIN: Final = timedelta(minutes=10)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the encoded request asks for."""
+
+    common_name: str = ""
+    organizations: tuple[str, ...] = ()
+    dns_names: tuple[str, ...] = ()
+    ip_addresses: tuple[str, ...] = ()
+    emails: tuple[str, ...] = ()
+    uris: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Recognized:
+    """A request that is approved if its user may create this subresource of requests."""
+
+    subresource: str
+    message: str
+
+
+class NotForSigner(ValueError):  # noqa: N818 — says what is so
+    """The request breaks a rule of its signer; the text says which."""
+
+
+def kubelet_client_fault(asked: Asked, usages: Collection[str]) -> str:
+    """Empty where a kubelet may have this client certificate."""
+    if list(asked.organizations) != [_NODES]:
+        return "subject organization is not system:nodes"
+    for found, text in (
+        (asked.dns_names, "DNS subjectAltNames are not allowed"),
+        (asked.emails, "Email subjectAltNames are not allowed"),
+        (asked.ip_addresses, "IP subjectAltNames are not allowed"),
+        (asked.uris, "URI subjectAltNames are not allowed"),
+    ):
+        if found:
+            return text
+    if not asked.common_name.startswith(_NODE_PREFIX):
+        return "subject common name does not begin with system:node:"
+    if not _exactly(usages, _CLIENT_USAGES):
+        return "usages did not match [key encipherment digital signature client auth]"
+    return ""
+
+
+def kubelet_serving_fault(asked: Asked, usages: Collection[str]) -> str:
+    """Empty where a kubelet may have this serving certificate."""
+    if list(asked.organizations) != [_NODES]:
+        return "subject organization is not system:nodes"
+    if not (asked.dns_names or asked.ip_addresses):
+        return "DNS or IP subjectAltName is required"
+    if asked.emails:
+        return "Email subjectAltNames are not allowed"
+    if asked.uris:
+        return "URI subjectAltNames are not allowed"
+    if not _exactly(usages, _SERVER_USAGES):
+        return "usages did not match [key encipherment digital signature server auth]"
+    if not asked.common_name.startswith(_NODE_PREFIX):
+        return "subject common name does not begin with system:node:"
+    return ""
+
+
+def api_client_fault(usages: Iterable[str]) -> str:
+    """Empty where these usages suit a client of the API server."""
+    listed = list(usages)
+    for usage in listed:
+        if usage not in _CLIENT_USAGES and usage != _KEY_ENCIPHERMENT:
+            return f"invalid usage for client certificate: {usage}"
+    return "" if "client auth" in listed else "missing required usage for client certificate: client auth"
+
+
+def signer_fault(signer: str, asked: Asked, usages: Collection[str]) -> str:
+    """Why a signer refuses a request; empty where it does not."""
+    match signer:
+        case "kubernetes.io/kubelet-serving":
+            return kubelet_serving_fault(asked, usages)
+        case "kubernetes.io/kube-apiserver-client-kubelet":
+            return kubelet_client_fault(asked, usages)
+        case "kubernetes.io/kube-apiserver-client":
+            return api_client_fault(usages)
+    return ""
+
+
+def recognized(csr: CertificateSigningRequest, asked: Asked) -> list[Recognized]:
+    """As what a request may be approved, the narrower right first."""
+    if csr.spec.signerName != KUBELET_CLIENT or kubelet_client_fault(asked, csr.spec.usages or ()):
+        return []
+    found = []
+    if csr.spec.username == asked.common_name:
+        message = "Auto approving self kubelet client certificate after SubjectAccessReview."
+        found.append(Recognized("selfnodeclient", message))
+    message = "Auto approving kubelet client certificate after SubjectAccessReview."
+    return [*found, Recognized("nodeclient", message)]
+
+
+def is_undecided(csr: CertificateSigningRequest) -> bool:
+    """Neither approved, nor denied, nor signed."""
+    return not (_has(csr, "Approved") or _has(csr, "Denied") or is_issued(csr))
+
+
+def is_to_be_signed(csr: CertificateSigningRequest) -> bool:
+    """Approved, and neither signed nor given up."""
+    return _has(csr, "Approved") and not (_has(csr, "Denied") or _has(csr, "Failed") or is_issued(csr))
+
+
+def is_issued(csr: CertificateSigningRequest) -> bool:
+    """Whether there is a certificate."""
+    return bool(csr.status and csr.status.certificate)
+
+
+def with_condition(
+    csr: CertificateSigningRequest, type_: str, reason: str, message: str, *, now: datetime | None = None
+) -> CertificateSigningRequest:
+    """One more condition, which is true."""
+    status = csr.status or CertificateSigningRequestStatus()
+    made = CertificateSigningRequestCondition(
+        type=type_, status="True", reason=reason, message=message, lastUpdateTime=now
+    )
+    conditions = [*(status.conditions or ()), made]
+    return msgspec.structs.replace(csr, status=msgspec.structs.replace(status, conditions=conditions))
+
+
+def validity(
+    expiration_seconds: int | None, *, now: datetime, longest: timedelta, ca: tuple[datetime, datetime]
+) -> tuple[datetime, datetime]:
+    """From and until when a certificate is valid; ``ca``: the same of its signer. Raises ValueError for an ended CA."""
+    life = longest
+    if expiration_seconds is not None:
+        life = min(longest, max(_LIFE_MIN, timedelta(seconds=expiration_seconds)))
+    if now >= ca[1]:
+        raise ValueError(f"the signer has expired: NotAfter={ca[1]}")
+    start = now - BACKDATE
+    end = now + life if life < _SHORT else start + life
+    return max(start, ca[0]), min(end, ca[1])
+
+
+def seconds_to_cleanup(
+    csr: CertificateSigningRequest, *, now: datetime, certificate_end: datetime | None
+) -> float | None:
+    """0 or less: delete it now. ``certificate_end``: when its certificate expires."""
+    created = metadata_field(csr, "creationTimestamp")
+    due: list[datetime] = []
+    conditions = (csr.status.conditions if csr.status else None) or ()
+    for condition in conditions:
+        counts = condition.type in ("Denied", "Failed") or (condition.type == "Approved" and is_issued(csr))
+        if counts and condition.lastUpdateTime is not None:
+            due.append(condition.lastUpdateTime + _DONE_LIFE)
+    pending = not conditions or (_has(csr, "Approved") and not is_issued(csr))
+    if pending and created is not None:
+        due.append(created + _PENDING_LIFE)
+    if certificate_end is not None:
+        due.append(certificate_end)
+    return (min(due) - now).total_seconds() if due else None
+
+
+def _exactly(usages: Collection[str], needed: frozenset[str]) -> bool:
+    return set(usages) in (needed, needed | {_KEY_ENCIPHERMENT})
+
+
+def _has(csr: CertificateSigningRequest, type_: str) -> bool:
+    return any(condition.type == type_ for condition in (csr.status.conditions if csr.status else None) or ())

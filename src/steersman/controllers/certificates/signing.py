@@ -1,0 +1,90 @@
+"""``certificatesigningrequest-signing-controller``: signs what was approved for a built-in signer."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Final
+
+import msgspec
+from lightkube.models.certificates_v1 import CertificateSigningRequest, CertificateSigningRequestStatus
+
+from steersman.client.changes import Deleted
+from steersman.controllers.base import Shell
+from steersman.controllers.certificates.issuing import Authority, Request
+from steersman.controllers.certificates.plan import (
+    API_CLIENT,
+    KUBELET_CLIENT,
+    KUBELET_SERVING,
+    LEGACY_UNKNOWN,
+    is_to_be_signed,
+    signer_fault,
+    validity,
+    with_condition,
+)
+from steersman.runtime.result import TerminalError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from steersman.controllers.context import ControllerContext
+    from steersman.controllers.options import ControllerOptions
+
+#: Signers → the part of their flags' names.
+_FLAGS: Final = {
+    KUBELET_SERVING: "kubelet_serving",
+    KUBELET_CLIENT: "kubelet_client",
+    API_CLIENT: "kube_apiserver_client",
+    LEGACY_UNKNOWN: "legacy_unknown",
+}
+
+
+class Signer(Shell):
+    """Keys are names of requests."""
+
+    name: ClassVar[str] = "certificatesigningrequest-signing-controller"
+
+    def __init__(self, context: ControllerContext, *, authorities: Mapping[str, Authority]) -> None:
+        """``authorities``: by signer."""
+        super().__init__(context, workers=5)
+        self._authorities = authorities
+        self._longest = timedelta(seconds=self.options.cluster_signing_duration_seconds)
+        self._requests = self.watch(CertificateSigningRequest, when=lambda change: not isinstance(change, Deleted))
+
+    async def reconcile(self, key: str) -> None:
+        """Sign it, or say why not."""
+        csr = self._requests.lister.get(key)
+        authority = self._authorities.get(csr.spec.signerName) if csr is not None else None
+        if csr is None or authority is None or not is_to_be_signed(csr):
+            return
+        try:
+            request = Request(csr.spec.request)
+        except ValueError as error:
+            raise TerminalError(f'unable to parse csr "{key}": {error}') from error
+        usages = csr.spec.usages or []
+        fault = signer_fault(csr.spec.signerName, request.asked, usages)
+        if fault:
+            new = with_condition(csr, "Failed", "SignerValidationFailure", fault, now=self.now())
+        else:
+            life = validity(csr.spec.expirationSeconds, now=self.now(), longest=self._longest, ca=authority.validity)
+            status = csr.status or CertificateSigningRequestStatus()
+            certificate = authority.sign(request, usages, validity=life)
+            new = msgspec.structs.replace(csr, status=msgspec.structs.replace(status, certificate=certificate))
+        self.own_writes.note(key, self._requests, await self.client.update_status(new))
+
+
+def authorities(options: ControllerOptions) -> dict[str, Authority]:
+    """What the flags name: for each signer its own, or the one for all. Raises OSError, ValueError."""
+    found: dict[str, Authority] = {}
+    for signer, part in _FLAGS.items():
+        certificate = getattr(options, f"cluster_signing_{part}_cert_file") or options.cluster_signing_cert_file
+        key = getattr(options, f"cluster_signing_{part}_key_file") or options.cluster_signing_key_file
+        if certificate and key:
+            found[signer] = Authority(Path(certificate).read_bytes(), Path(key).read_bytes())
+    return found
+
+
+def build(context: ControllerContext) -> Signer | None:
+    """Wire it up; without ``--cluster-signing-*`` files nothing can be signed."""
+    found = authorities(context.options)
+    return Signer(context, authorities=found) if found else None

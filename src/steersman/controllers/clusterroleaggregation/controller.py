@@ -1,0 +1,54 @@
+"""The shell: any change of a ClusterRole may change those that select it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from lightkube.models.meta_v1 import ObjectMeta
+from lightkube.models.rbac_v1 import ClusterRole
+
+from steersman.client.changes import Updated
+from steersman.controllers.base import Shell
+from steersman.controllers.clusterroleaggregation.plan import affected, aggregated_rules, is_up_to_date
+
+if TYPE_CHECKING:
+    from steersman.client.changes import Change
+    from steersman.controllers.context import ControllerContext
+
+
+class ClusterRoleAggregation(Shell):
+    """Keys are names of aggregating roles."""
+
+    name: ClassVar[str] = "clusterrole-aggregation-controller"
+
+    def __init__(self, context: ControllerContext) -> None:
+        super().__init__(context, workers=5)
+        self._roles = self.informer(ClusterRole)
+        self._roles.add_index("aggregating", _aggregating)
+        self._roles.add_callback(self._changed)
+
+    def _changed(self, change: Change[ClusterRole]) -> None:
+        states = [change.old, change.new] if isinstance(change, Updated) else [change.latest]
+        for name in affected(states, self._roles.lister.by_index("aggregating", "")):
+            self.queue.add(name)
+
+    async def reconcile(self, key: str) -> None:
+        """Write the rules, as the owner of that field."""
+        role = self._roles.lister.get(key)
+        if role is None or role.aggregationRule is None:
+            return
+        rules = aggregated_rules(role, self._roles.lister)
+        if is_up_to_date(role, rules):
+            return
+        wanted = ClusterRole(metadata=ObjectMeta(name=key), rules=rules or None)
+        written = await self.client.apply(wanted, field_manager=self.name, force=True)
+        self.own_writes.note(key, self._roles, written)
+
+
+def _aggregating(role: ClusterRole) -> tuple[str, ...]:
+    return () if role.aggregationRule is None else ("",)
+
+
+def build(context: ControllerContext) -> ClusterRoleAggregation:
+    """Wire it up."""
+    return ClusterRoleAggregation(context)

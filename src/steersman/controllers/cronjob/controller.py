@@ -1,0 +1,163 @@
+"""The shell of the CronJob controller: watches CronJobs and Jobs, and wakes when a start is due."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from lightkube.models.batch_v1 import CronJob, Job
+
+from steersman.apimachinery.errors import CAUSE_NAMESPACE_TERMINATING, has_cause, is_already_exists, is_not_found
+from steersman.client.objects import name_of, namespace_of, uid_of
+from steersman.controllers.base import Shell
+from steersman.controllers.cronjob import plan
+from steersman.runtime.dependents import controlled_by, index_dependents
+from steersman.runtime.finalizers import is_being_deleted
+from steersman.runtime.owners import controller_of, is_controlled_by
+from steersman.runtime.result import Result
+from steersman.runtime.structs import replaced
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import datetime
+
+    from lightkube.models.batch_v1 import CronJobStatus
+
+    from steersman.client.informer import Informer
+    from steersman.controllers.context import ControllerContext
+
+#: So far ahead one waits at most before looking at the clock again: it may be set meanwhile.
+SLEEP_SECONDS_MAX: Final = 24 * 3600.0
+#: So short one waits at least: a timer may end a little before the time by the clock.
+SLEEP_SECONDS_MIN: Final = 0.001
+
+
+class CronJobController(Shell):
+    """``cronjob-controller``."""
+
+    name = "cronjob-controller"
+
+    def __init__(self, context: ControllerContext) -> None:
+        super().__init__(context, workers=context.options.concurrent_cron_job_syncs)
+        self.crons: Final[Informer[CronJob]] = self.watch(CronJob)
+        self.jobs: Final[Informer[Job]] = self.watch(Job, keys=self._crons_of)
+        index_dependents(self.jobs)
+
+    def _crons_of(self, job: Job) -> Iterable[str]:
+        owner = controller_of(job)
+        if owner is not None and owner.kind == "CronJob":
+            yield f"{namespace_of(job)}/{owner.name}"
+
+    async def reconcile(self, key: str) -> Result | None:
+        """Take in what became of its Jobs, and start one if one is due."""
+        try:
+            return await self._step(key)
+        except Exception as error:
+            if has_cause(error, CAUSE_NAMESPACE_TERMINATING):
+                return None  # nothing can be made there, and nothing needs to be
+            raise
+
+    async def _step(self, key: str) -> Result | None:
+        cron = self.crons.lister.by_key(key)
+        if cron is None:
+            return None
+        jobs = list(controlled_by(self.jobs.lister, uid_of(cron)))
+        status = await self._clean_up(key, cron, jobs)
+        status, events = plan.take_in(status, jobs)
+        status = await self._without_lost(cron, status, jobs)
+        start = plan.plan_start(cron, status, now=self.clock.now())
+        for event in (*events, *start.events):
+            self.events.event(cron, event.type, event.reason, event.message)
+        try:
+            if start.at is not None:
+                status = await self._start(key, cron, status, start)
+        finally:
+            await self._write_status(key, cron, status)
+        return self._until(start.wake)
+
+    async def _clean_up(self, key: str, cron: CronJob, jobs: Sequence[Job]) -> CronJobStatus:
+        """Delete ended Jobs beyond the limits; they are active no more."""
+        status = plan.status_of(cron)
+        for job in plan.superfluous(cron, [job for job in jobs if not is_being_deleted(job)]):
+            if await self._delete(cron, name_of(job), uid_of(job)):
+                status = plan.without(status, [uid_of(job)])
+        return status
+
+    async def _delete(self, cron: CronJob, name: str, uid: str) -> bool:
+        """Whether the Job is gone or on its way."""
+        try:
+            await self.client.delete(
+                Job, name, namespace=namespace_of(cron), uid=uid, propagation_policy="Background"
+            )  # fmt: skip
+        except Exception as error:  # noqa: BLE001 — told, and tried again when the Job changes
+            if is_not_found(error):
+                return True
+            self.events.event(cron, "Warning", "FailedDelete", f"Deleted job: {error}")
+            return False
+        self.events.event(cron, "Normal", "SuccessfulDelete", f"Deleted job {name}")
+        return True
+
+    async def _without_lost(self, cron: CronJob, status: CronJobStatus, jobs: Sequence[Job]) -> CronJobStatus:
+        """Active Jobs that are gone; the server is asked, as the cache may only be late."""
+        for each in plan.absent(status, jobs):
+            try:
+                await self.client.get(Job, each.name or "", namespace=namespace_of(cron))
+            except Exception as error:
+                if not is_not_found(error):
+                    raise
+                self.events.event(cron, "Normal", "MissingJob", f"Active job went missing: {each.name}")
+                status = plan.without(status, [each.uid or ""])
+        return status
+
+    async def _start(self, key: str, cron: CronJob, status: CronJobStatus, start: plan.Start) -> CronJobStatus:
+        assert start.at is not None
+        if start.replaces:
+            for each in status.active or ():
+                if not await self._delete(cron, each.name or "", each.uid or ""):
+                    raise _CouldNotReplace(f"could not replace job {each.namespace}/{each.name}")
+                status = plan.without(status, [each.uid or ""])
+        job = await self._create(key, cron, start.at)
+        if job is None or any(each.uid == uid_of(job) for each in status.active or ()):
+            return status
+        return plan.with_started(status, job, start.at)
+
+    async def _create(self, key: str, cron: CronJob, at: datetime) -> Job | None:
+        """The Job for that time; None when somebody else's has its name."""
+        wanted = plan.new_job(cron, at)
+        try:
+            job = await self.client.create(wanted)
+        except Exception as error:
+            if is_already_exists(error):
+                there = await self.client.get(Job, name_of(wanted), namespace=namespace_of(wanted))
+                return there if is_controlled_by(there, cron) else None
+            if not has_cause(error, CAUSE_NAMESPACE_TERMINATING):
+                self.events.event(cron, "Warning", "FailedCreate", f"Error creating job: {error}")
+            raise
+        self.own_writes.note(key, self.jobs, job)
+        self.events.event(cron, "Normal", "SuccessfulCreate", f"Created job {name_of(job)}")
+        return job
+
+    async def _write_status(self, key: str, cron: CronJob, status: CronJobStatus) -> None:
+        if status == plan.status_of(cron):
+            return
+        try:
+            written = await self.client.update_status(replaced(cron, status=status))
+        except Exception as error:
+            if not is_not_found(error):
+                raise
+        else:
+            self.own_writes.note(key, self.crons, written)
+
+    def _until(self, wake: datetime | None) -> Result | None:
+        if wake is None:
+            return None
+        seconds = (wake - self.clock.now()).total_seconds()
+        return Result(requeue_after_seconds=min(max(seconds, SLEEP_SECONDS_MIN), SLEEP_SECONDS_MAX))
+
+
+class _CouldNotReplace(Exception):  # noqa: N818 — reads as what it is
+    """An active Job could not be deleted; tried again."""
+
+
+def build(context: ControllerContext) -> CronJobController:
+    """The controller, wired up."""
+    return CronJobController(context)

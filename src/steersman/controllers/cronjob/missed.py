@@ -1,0 +1,52 @@
+"""Which start of a schedule is due: a pure rule."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from steersman.apimachinery.schedules import Schedule
+
+#: So many missed starts are a sign of a wrong clock, or of a controller that was away for long.
+MANY: Final = 100
+#: How far one looks back for the latest start at first; then twice as far each time.
+_FIRST_LOOK: Final = timedelta(minutes=2)
+
+
+class Due(NamedTuple):
+    """What is due now."""
+
+    #: The latest start that has come; None when none has since the last.
+    at: datetime | None
+    #: Whether more than ``MANY`` were missed.
+    too_many: bool = False
+
+
+class NeverComes(ValueError):  # noqa: N818 — reads as what it is
+    """A schedule like the 31st of February."""
+
+
+def find_due(schedule: Schedule, *, since: datetime, now: datetime) -> Due:
+    """The latest start after ``since`` and not after ``now``. Raises NeverComes."""
+    moment = schedule.next(since)
+    if moment is None:
+        raise NeverComes("time difference between two schedules is less than 1 second")
+    latest: datetime | None = None
+    for _ in range(MANY + 1):
+        if moment is None or moment > now:
+            return Due(latest)
+        latest, moment = moment, schedule.next(moment)
+    return Due(_latest(schedule, since, now) or latest, too_many=True)
+
+
+def _latest(schedule: Schedule, since: datetime, now: datetime) -> datetime | None:
+    """Looks back in growing steps, so that years of minutes are not counted through."""
+    look = _FIRST_LOOK
+    found = schedule.next(now - look)
+    while (found is None or found > now) and now - look > since:
+        look *= 2
+        found = schedule.next(max(since, now - look))
+    while found is not None and found <= now and (following := schedule.next(found)) is not None and following <= now:
+        found = following
+    return found if found is not None and found <= now else None

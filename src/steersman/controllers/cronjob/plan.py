@@ -1,0 +1,246 @@
+"""What a CronJob's Jobs mean for it, and what to start: pure rules (``pkg/controller/cronjob`` of Kubernetes)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, tzinfo
+from typing import TYPE_CHECKING, Final
+
+from lightkube.models.batch_v1 import CronJobStatus, Job
+from lightkube.models.core_v1 import ObjectReference
+from lightkube.models.meta_v1 import ObjectMeta, OwnerReference
+
+from steersman.apimachinery.gotext import quote
+from steersman.apimachinery.schedules import Schedule, ScheduleError, load_zone, parse_schedule
+from steersman.apimachinery.timestamps import format_time
+from steersman.client.objects import annotations_of, labels_of, name_of, namespace_of, resource_version_of, uid_of
+from steersman.controllers.cronjob.missed import NeverComes, find_due
+from steersman.runtime.conditions import find_condition, is_condition_true
+from steersman.runtime.finalizers import is_being_deleted
+from steersman.runtime.owners import controller_reference
+from steersman.runtime.structs import replaced
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from lightkube.models.batch_v1 import CronJob, CronJobSpec
+
+SCHEDULED_AT: Final = "batch.kubernetes.io/cronjob-scheduled-timestamp"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """To be told of the CronJob."""
+
+    type: str
+    reason: str
+    message: str
+
+
+def spec_of(cron: CronJob) -> CronJobSpec:
+    """``spec``; a CronJob always has one."""
+    assert cron.spec is not None
+    return cron.spec
+
+
+def status_of(cron: CronJob) -> CronJobStatus:
+    """``status``; empty where it is missing."""
+    return cron.status or CronJobStatus()
+
+
+# What its Jobs mean
+
+
+def ended_as(job: Job) -> str:
+    """The condition that says how the Job has ended; empty while it has not."""
+    conditions = job.status.conditions if job.status else None
+    return next((name for name in ("Complete", "Failed") if is_condition_true(conditions, name)), "")
+
+
+def superfluous(cron: CronJob, jobs: Iterable[Job]) -> list[Job]:
+    """Ended Jobs beyond the history limits, those that began first in front."""
+    ended = sorted((job for job in jobs if ended_as(job)), key=_began)
+    surplus: list[Job] = []
+    for how, limit in (
+        ("Complete", spec_of(cron).successfulJobsHistoryLimit),
+        ("Failed", spec_of(cron).failedJobsHistoryLimit),
+    ):
+        alike = [job for job in ended if ended_as(job) == how]
+        if limit is not None:
+            surplus += alike[: max(0, len(alike) - limit)]
+    return surplus
+
+
+def _began(job: Job) -> tuple[bool, float, str]:
+    """One that never began counts as later than all others."""
+    start = job.status.startTime if job.status else None
+    return start is None, start.timestamp() if start else 0.0, name_of(job)
+
+
+def without(status: CronJobStatus, uids: Iterable[str]) -> CronJobStatus:
+    """The status without these Jobs among the active ones."""
+    gone = set(uids)
+    return replaced(status, active=[each for each in status.active or () if each.uid not in gone] or None)
+
+
+def with_started(status: CronJobStatus, job: Job, at: datetime) -> CronJobStatus:
+    """The status with one Job more."""
+    reference = ObjectReference(
+        apiVersion="batch/v1",
+        kind="Job",
+        name=name_of(job),
+        namespace=namespace_of(job),
+        resourceVersion=resource_version_of(job),
+        uid=uid_of(job),
+    )
+    return replaced(status, active=[*(status.active or ()), reference], lastScheduleTime=at)
+
+
+def absent(status: CronJobStatus, jobs: Iterable[Job]) -> list[ObjectReference]:
+    """Active Jobs that the cache does not have; whether they are really gone must be asked."""
+    present = set(map(uid_of, jobs))
+    return [each for each in status.active or () if each.uid not in present]
+
+
+def take_in(status: CronJobStatus, jobs: Sequence[Job]) -> tuple[CronJobStatus, list[Event]]:
+    """What has become of the Jobs: those that ended are active no more, and the last success is noted."""
+    events: list[Event] = []
+    active = {each.uid for each in status.active or ()}
+    for job in jobs:
+        how = ended_as(job)
+        if how and uid_of(job) in active:
+            status = without(status, [uid_of(job)])
+            message = f"Saw completed job: {name_of(job)}, condition: {how}"
+            events.append(Event("Normal", "SawCompletedJob", message))
+        elif not how and uid_of(job) not in active:
+            message = f"Saw a job that the controller did not create or forgot: {name_of(job)}"
+            events.append(Event("Warning", "UnexpectedJob", message))
+        status = _with_success(status, job)
+    return status, events
+
+
+def _with_success(status: CronJobStatus, job: Job) -> CronJobStatus:
+    if ended_as(job) != "Complete" or job.status is None:
+        return status
+    at = job.status.completionTime
+    if at is None:
+        complete = find_condition(job.status.conditions, "Complete")
+        at = complete.lastTransitionTime if complete else None
+    if at is None or (status.lastSuccessfulTime is not None and at <= status.lastSuccessfulTime):
+        return status
+    return replaced(status, lastSuccessfulTime=at)
+
+
+# What to start
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """What to do about the schedule now."""
+
+    #: The scheduled time for which to start a Job; None: none is to be started.
+    at: datetime | None = None
+    #: Whether active Jobs have to make way first.
+    replaces: bool = False
+    events: tuple[Event, ...] = ()
+    #: The next time of the schedule; None: it waits for a change.
+    wake: datetime | None = None
+
+
+def plan_start(cron: CronJob, status: CronJobStatus, *, now: datetime) -> Start:
+    """Whether a start is due, and whether it may be made."""
+    if is_being_deleted(cron):
+        return Start()
+    try:
+        zone = load_zone(spec_of(cron).timeZone or "UTC")
+    except ScheduleError as error:
+        why = f"invalid timeZone: {quote(spec_of(cron).timeZone or '')}: {error}"
+        return Start(events=(Event("Warning", "UnknownTimeZone", why),))
+    if spec_of(cron).suspend:
+        return Start()
+    told = _told_of_zone(cron)
+    try:
+        schedule = _schedule(cron, zone)
+        due = find_due(schedule, since=_earliest(cron, status, now), now=now)
+    except NeverComes as error:
+        why = f"invalid schedule schedule: {spec_of(cron).schedule} : {error}"
+        return Start(events=(*told, Event("Warning", "InvalidSchedule", why)))
+    except ScheduleError as error:
+        why = f"unparseable schedule: {quote(spec_of(cron).schedule)} : {error}"
+        return Start(events=(*told, Event("Warning", "UnparseableSchedule", why)))
+    if due.too_many:
+        why = "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew"
+        told = (*told, Event("Warning", "TooManyMissedTimes", why))
+    wake = schedule.next(now)
+    if due.at is None or _is_done(cron, status, due.at):
+        return Start(events=told, wake=wake)
+    refusal = _refusal(cron, status, due.at, now)
+    if refusal is not None:
+        return Start(events=(*told, refusal), wake=wake)
+    replaces = spec_of(cron).concurrencyPolicy == "Replace" and bool(status.active)
+    return Start(at=due.at, replaces=replaces, events=told, wake=wake)
+
+
+def _told_of_zone(cron: CronJob) -> tuple[Event, ...]:
+    schedule = spec_of(cron).schedule
+    if "TZ" not in schedule:
+        return ()
+    why = (
+        f"CRON_TZ or TZ used in schedule {quote(schedule)} is not officially supported, see "
+        "https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details"
+    )
+    return (Event("Warning", "UnsupportedSchedule", why),)
+
+
+def _schedule(cron: CronJob, zone: tzinfo) -> Schedule:
+    return parse_schedule(spec_of(cron).schedule, zone=zone)
+
+
+def _earliest(cron: CronJob, status: CronJobStatus, now: datetime) -> datetime:
+    """Starts before this are none of ours."""
+    created = cron.metadata.creationTimestamp if cron.metadata else None
+    since = status.lastScheduleTime or created or now
+    deadline = spec_of(cron).startingDeadlineSeconds
+    return since if deadline is None else max(since, now - timedelta(seconds=deadline))
+
+
+def _is_done(cron: CronJob, status: CronJobStatus, at: datetime) -> bool:
+    name = job_name(cron, at)
+    return status.lastScheduleTime == at or any(each.name == name for each in status.active or ())
+
+
+def _refusal(cron: CronJob, status: CronJobStatus, at: datetime, now: datetime) -> Event | None:
+    deadline = spec_of(cron).startingDeadlineSeconds
+    if deadline is not None and at + timedelta(seconds=deadline) < now:
+        when = at.astimezone(UTC).strftime("%a, %d %b %Y %H:%M:%S +0000")
+        return Event("Warning", "MissSchedule", f"Missed scheduled time to start a job: {when}")
+    if spec_of(cron).concurrencyPolicy == "Forbid" and status.active:
+        why = "Not starting job because prior execution is running and concurrency policy is Forbid"
+        return Event("Normal", "JobAlreadyActive", why)
+    return None
+
+
+def job_name(cron: CronJob, at: datetime) -> str:
+    """The CronJob's name and the scheduled minute: the same Job is never made twice."""
+    return f"{name_of(cron)}-{int(at.timestamp()) // 60}"
+
+
+def new_job(cron: CronJob, at: datetime) -> Job:
+    """The Job to create for a scheduled time."""
+    template = spec_of(cron).jobTemplate
+    reference = controller_reference(cron, api_version="batch/v1", kind="CronJob")
+    metadata = ObjectMeta(
+        name=job_name(cron, at),
+        namespace=namespace_of(cron),
+        labels=labels_of(template) or None,
+        annotations=annotations_of(template) | {SCHEDULED_AT: _local(cron, at)},
+        ownerReferences=[OwnerReference(**reference.tree())],
+    )
+    return Job(apiVersion="batch/v1", kind="Job", metadata=metadata, spec=template.spec)
+
+
+def _local(cron: CronJob, at: datetime) -> str:
+    """The time where the schedule counts, as RFC 3339."""
+    zone = load_zone(spec_of(cron).timeZone or "UTC")
+    local = at.astimezone(zone)
+    return local.isoformat(timespec="seconds") if local.utcoffset() else format_time(at)

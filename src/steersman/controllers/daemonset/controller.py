@@ -1,0 +1,321 @@
+"""The shell of the DaemonSet controller: watches DaemonSets, Pods and Nodes, and applies the plan."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+from lightkube.models.apps_v1 import DaemonSet
+from lightkube.models.core_v1 import Node, Pod
+
+from steersman.apimachinery.errors import CAUSE_NAMESPACE_TERMINATING, has_cause, is_not_found
+from steersman.apimachinery.selectors import from_label_selector
+from steersman.client.changes import Added, Deleted, Updated
+from steersman.client.objects import key_of, labels_of, name_of, namespace_of, uid_of
+from steersman.controllers.base import Shell
+from steersman.controllers.daemonset import plan, rules
+from steersman.controllers.daemonset.failed_pods import FailedPods
+from steersman.controllers.daemonset.status import plan_status, seconds_to_look_again
+from steersman.controllers.pod_control import LOOK_AGAIN_SECONDS, PodControl
+from steersman.controllers.revision_control import RevisionControl
+from steersman.runtime.dependents import candidates, controlled_by, index_dependents
+from steersman.runtime.finalizers import is_being_deleted
+from steersman.runtime.owners import controller_of, controller_reference
+from steersman.runtime.pods import is_ready
+from steersman.runtime.references import ReferenceManager
+from steersman.runtime.result import Result
+from steersman.runtime.revisions import superfluous
+from steersman.runtime.structs import replaced
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from lightkube.models.apps_v1 import ControllerRevision, DaemonSetStatus
+
+    from steersman.apimachinery.selectors import LabelSelector
+    from steersman.client.changes import Change
+    from steersman.client.informer import Informer
+    from steersman.controllers.context import ControllerContext
+    from steersman.controllers.revision_control import Present
+
+
+class DaemonSetController(Shell):
+    """``daemonset-controller``."""
+
+    name = "daemonset-controller"
+
+    def __init__(self, context: ControllerContext) -> None:
+        super().__init__(context, workers=context.options.concurrent_daemonset_syncs)
+        self.sets: Final[Informer[DaemonSet]] = self.informer(DaemonSet)
+        self.nodes: Final[Informer[Node]] = self.informer(Node)
+        self.pods: Final[Informer[Pod]] = self.informer(Pod)
+        self.revisions: Final = RevisionControl(
+            self, DaemonSet, hash_label=rules.REVISION_HASH, hashed=rules.revision_hash
+        )
+        self.control: Final = PodControl(self, self.pods)
+        self.failed: Final = FailedPods()
+        index_dependents(self.pods)
+        self.sets.add_callback(self._set_changed)
+        self.pods.add_callback(self._pod_changed)
+        self.nodes.add_callback(self._node_changed)
+        self.revisions.informer.add_callback(self._revision_changed)
+
+    # What changed
+
+    def _set_changed(self, change: Change[DaemonSet]) -> None:
+        if isinstance(change, Deleted) or (isinstance(change, Updated) and uid_of(change.old) != uid_of(change.new)):
+            self.control.forget(key_of(change.old))
+        self.enqueue_change(change)
+
+    def _revision_changed(self, change: Change[ControllerRevision]) -> None:
+        """Somebody who deletes or changes a revision is not to keep it so."""
+        ds = self._owner_of(change.latest)
+        if ds is not None:
+            self.enqueue(ds)
+        elif controller_of(change.latest) is None:
+            self._orphan_changed(change.latest)
+
+    def _pod_changed(self, change: Change[Pod]) -> None:
+        match change:
+            case Added(new=pod) if not is_being_deleted(pod):
+                self._pod_added(pod)
+            case Added(new=pod) | Deleted(old=pod):
+                self._pod_gone(pod)
+            case Updated(old=old, new=pod):
+                self._pod_updated(old, pod)
+
+    def _pod_added(self, pod: Pod) -> None:
+        if controller_of(pod) is None:
+            self._orphan_changed(pod)
+            return
+        ds = self._owner_of(pod)
+        if ds is not None:
+            self.control.expectations.creation_observed(key_of(ds))
+            self.enqueue(ds)
+
+    def _pod_gone(self, pod: Pod) -> None:
+        ds = self._owner_of(pod)
+        if ds is not None:
+            self.control.expectations.deletion_observed(key_of(ds), uid_of(pod))
+            self.enqueue(ds)
+
+    def _pod_updated(self, old: Pod, pod: Pod) -> None:
+        if uid_of(old) != uid_of(pod):
+            self._pod_gone(old)
+            self._pod_changed(Added(pod))
+            return
+        if is_being_deleted(pod):
+            self._pod_gone(pod)
+            return
+        owner, former = controller_of(pod), controller_of(old)
+        if former is not None and former != owner and (lost := self._owner_of(old)) is not None:
+            self.enqueue(lost)
+        if owner is None:
+            if former is not None or labels_of(old) != labels_of(pod):
+                self._orphan_changed(pod)
+            return
+        ds = self._owner_of(pod)
+        if ds is None:
+            return
+        self.enqueue(ds)
+        least = rules.spec_of(ds).minReadySeconds
+        if least and not is_ready(old) and is_ready(pod):
+            self.enqueue_after(ds, least + 1)  # a second more, as a node's clock may be behind
+
+    def _orphan_changed(self, obj: Pod | ControllerRevision) -> None:
+        for ds in self.sets.lister.list(namespace=namespace_of(obj)):
+            if _selector(ds).matches(labels_of(obj)):
+                self.enqueue(ds)
+
+    def _owner_of(self, obj: Pod | ControllerRevision) -> DaemonSet | None:
+        owner = controller_of(obj)
+        if owner is None or owner.kind != "DaemonSet":
+            return None
+        ds = self.sets.lister.get(owner.name, namespace=namespace_of(obj))
+        return ds if ds is not None and uid_of(ds) == owner.uid else None
+
+    def _node_changed(self, change: Change[Node]) -> None:
+        """Only those DaemonSets are looked at to which the node means something else now."""
+        if isinstance(change, Updated) and _are_alike(change.old, change.new):
+            return
+        for ds in self.sets.lister:
+            match change:
+                case Added(new=node):
+                    matters = rules.judge(ds, node).should_run
+                case Deleted(old=node):
+                    matters = rules.judge(ds, node).may_stay
+                case Updated(old=old, new=node):
+                    matters = rules.judge(ds, old) != rules.judge(ds, node)
+            if matters:
+                self.enqueue(ds)
+
+    # What to do
+
+    async def reconcile(self, key: str) -> Result | None:
+        """Look at all nodes, create and delete Pods, one step of an update, and the status."""
+        try:
+            return await self._step(key)
+        except Exception as error:
+            if has_cause(error, CAUSE_NAMESPACE_TERMINATING):
+                return None  # nothing can be made there, and nothing needs to be
+            raise
+
+    async def _step(self, key: str) -> Result | None:
+        ds = self.sets.lister.by_key(key)
+        if ds is None:
+            self.control.forget(key)
+            return None
+        selector = rules.spec_of(ds).selector
+        if not selector.matchLabels and not selector.matchExpressions:
+            message = "This daemon set is selecting all pods. A non-empty selector is required."
+            self.events.event(ds, "Warning", "SelectingAll", message)
+            return None
+        if is_being_deleted(ds):
+            return None
+        revisions = await self.revisions.claim(ds, _selector(ds))
+        collisions = (ds.status.collisionCount if ds.status else None) or 0
+        present = await self.revisions.settle(key, ds, revisions, collisions=collisions)
+        may_write = await self.control.is_up_to_date(key, controlled_by(self.pods.lister, uid_of(ds)))
+        pods = await self._claim(ds)
+        await self._rename_duplicates(key, present, pods)
+        world = plan.see(
+            ds, self.nodes.lister, pods, labels_of(present.revision)[rules.REVISION_HASH], now=self.clock.now()
+        )
+        waits = await self._work(key, world, revisions, present) if may_write else _Outcome()
+        status = plan_status(world, observed=may_write, collisions=present.collisions)
+        await self._write_status(key, ds, status)
+        if waits.error is not None:
+            raise waits.error
+        return self._next_look(key, world, status, waits)
+
+    async def _claim(self, ds: DaemonSet) -> list[Pod]:
+        selector = _selector(ds)
+        references = ReferenceManager(self.client, ds, controller_resource=DaemonSet, dependents=Pod)
+        try:
+            return await references.claim(
+                candidates(self.pods.lister, ds), lambda pod: selector.matches(labels_of(pod))
+            )  # fmt: skip
+        except ExceptionGroup as several:
+            raise several.exceptions[0] from several
+
+    async def _rename_duplicates(self, key: str, present: Present, pods: Sequence[Pod]) -> None:
+        """Two revisions of one template become one: Pods of the others are labelled anew, then those are deleted."""
+        if not present.duplicates:
+            return
+        wanted = labels_of(present.revision)[rules.REVISION_HASH]
+        others = {labels_of(revision).get(rules.REVISION_HASH) for revision in present.duplicates}
+        for pod in pods:
+            if labels_of(pod).get(rules.REVISION_HASH) in others:
+                patch = {"metadata": {"uid": uid_of(pod), "labels": {rules.REVISION_HASH: wanted}}}
+                written = await self.client.patch(Pod, name_of(pod), patch, namespace=namespace_of(pod))
+                self.own_writes.note(key, self.pods, written)
+        await self.revisions.delete(present.duplicates)
+
+    async def _work(
+        self, key: str, world: plan.World, revisions: Sequence[ControllerRevision], present: Present
+    ) -> _Outcome:
+        needs = plan.plan_nodes(world)
+        failed, wait = self._due(world, needs.failed)
+        for pod in needs.succeeded:
+            message = (
+                f"Found succeeded daemon pod {key_of(pod)} on node {rules.target_node(pod)}, will try to delete it"
+            )
+            self.events.event(world.ds, "Normal", "SucceededDaemonPod", message)
+        delete = (*needs.delete, *failed, *needs.succeeded)
+        error = await self._apply(key, world, needs.create, delete)
+        outcome = _Outcome(error, _sooner(wait, needs.look_again_seconds))
+        if error is None and not needs.create and not delete and rules.strategy_of(world.ds) == "RollingUpdate":
+            step = plan.plan_update(world)
+            outcome = _Outcome(await self._apply(key, world, step.create, step.delete), outcome.look_again_seconds)
+        if outcome.error is None:
+            await self._clean_history(world, revisions, present)
+        return outcome
+
+    def _due(self, world: plan.World, failed: Iterable[Pod]) -> tuple[list[Pod], float | None]:
+        """Failed Pods that may be replaced now, and when the next may be."""
+        due: list[Pod] = []
+        waits: list[float] = []
+        now = self.clock.monotonic()
+        for pod in failed:
+            node = rules.target_node(pod)
+            observed = world.ds.status.observedGeneration if world.ds.status else None
+            key = (uid_of(world.ds), observed, node)
+            left = self.failed.seconds_left(key, now=now)
+            if left > 0:
+                waits.append(left)
+                continue
+            self.failed.note(key, now=now)
+            message = f"Found failed daemon pod {key_of(pod)} on node {node}, will try to kill it"
+            self.events.event(world.ds, "Warning", "FailedDaemonPod", message)
+            due.append(pod)
+        return due, min(waits, default=None)
+
+    async def _apply(
+        self, key: str, world: plan.World, create: Sequence[str], delete: Sequence[Pod]
+    ) -> Exception | None:  # fmt: skip
+        create, delete = create[: plan.BURST], delete[: plan.BURST]
+        if not create and not delete:
+            return None
+        self.control.expectations.expect(key, creations=len(create), deletions=map(uid_of, delete))
+        reference = controller_reference(world.ds, api_version="apps/v1", kind="DaemonSet")
+        pods = [rules.new_pod(world.ds, node, reference, world.revision_hash) for node in create]
+        created, removed = await asyncio.gather(
+            self.control.create(key, world.ds, pods), self.control.delete(key, world.ds, delete)
+        )
+        return created.error or removed.error
+
+    async def _clean_history(
+        self, world: plan.World, revisions: Sequence[ControllerRevision], present: Present
+    ) -> None:  # fmt: skip
+        """Revisions whose Pods are gone stay only as far as the limit lets them."""
+        living = {labels_of(pod).get(rules.REVISION_HASH) for pods in world.pods.values() for pod in pods}
+        kept = {uid_of(present.revision), *map(uid_of, present.duplicates)}
+        old = [revision for revision in revisions if uid_of(revision) not in kept]
+        unused = [revision for revision in old if labels_of(revision).get(rules.REVISION_HASH) not in living]
+        limit = rules.spec_of(world.ds).revisionHistoryLimit
+        surplus = len(old) - (10 if limit is None else limit)
+        if surplus > 0:
+            await self.revisions.delete(superfluous(unused, keep=max(0, len(unused) - surplus)))
+
+    async def _write_status(self, key: str, ds: DaemonSet, status: DaemonSetStatus) -> None:
+        if status == ds.status:
+            return
+        try:
+            written = await self.client.update_status(replaced(ds, status=status))
+        except Exception as error:
+            if not is_not_found(error):
+                raise
+        else:
+            self.own_writes.note(key, self.sets, written)
+
+    def _next_look(self, key: str, world: plan.World, status: DaemonSetStatus, done: _Outcome) -> Result | None:
+        seconds = _sooner(done.look_again_seconds, seconds_to_look_again(world, status))
+        if not self.control.expectations.satisfied(key):
+            seconds = _sooner(seconds, LOOK_AGAIN_SECONDS)
+        return None if seconds is None else Result(requeue_after_seconds=seconds)
+
+
+class _Outcome(msgspec.Struct, frozen=True):
+    """What became of the work on Pods."""
+
+    error: Exception | None = None
+    look_again_seconds: float | None = None
+
+
+def _are_alike(old: Node, new: Node) -> bool:
+    """Whether they are the same to every DaemonSet: most changes of a node are reports of its kubelet."""
+    return labels_of(old) == labels_of(new) and (old.spec and old.spec.taints) == (new.spec and new.spec.taints)
+
+
+def _selector(ds: DaemonSet) -> LabelSelector:
+    return from_label_selector(msgspec.to_builtins(rules.spec_of(ds).selector))
+
+
+def _sooner(one: float | None, other: float | None) -> float | None:
+    return min((seconds for seconds in (one, other) if seconds is not None), default=None)
+
+
+def build(context: ControllerContext) -> DaemonSetController:
+    """The controller, wired up."""
+    return DaemonSetController(context)

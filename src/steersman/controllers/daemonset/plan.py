@@ -1,0 +1,174 @@
+"""Which nodes need a Pod and which Pods have to go: pure rules (``pkg/controller/daemon`` of Kubernetes)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from lightkube.models.core_v1 import Pod
+
+from steersman.client.objects import name_of
+from steersman.controllers.daemonset import rules
+from steersman.runtime.finalizers import is_being_deleted
+from steersman.runtime.pods import is_available, is_finished, is_ready, node_of, phase_of, seconds_to_available
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from datetime import datetime
+
+    from lightkube.models.apps_v1 import DaemonSet
+    from lightkube.models.core_v1 import Node
+
+#: Pods that one step creates, and deletes, at most.
+BURST: Final = 250
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """A DaemonSet and what there is for it."""
+
+    ds: DaemonSet
+    #: By name.
+    nodes: Mapping[str, Node]
+    #: By node; see ``rules.by_node``. A node without any is not in it.
+    pods: Mapping[str, Sequence[Pod]]
+    revision_hash: str
+    now: datetime
+
+    def available(self, pod: Pod) -> bool:
+        """Ready, and for so long already."""
+        return is_available(pod, rules.spec_of(self.ds).minReadySeconds or 0, now=self.now)
+
+    def updated(self, pod: Pod) -> bool:
+        """Whether it has the present template."""
+        return rules.is_updated(pod, self.ds, self.revision_hash)
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What to do now."""
+
+    #: Names of nodes.
+    create: tuple[str, ...] = ()
+    delete: tuple[Pod, ...] = ()
+    #: Also to be deleted, but more slowly each time, and told of.
+    failed: tuple[Pod, ...] = ()
+    #: Also to be deleted, and told of.
+    succeeded: tuple[Pod, ...] = ()
+    #: When the next Pod becomes available.
+    look_again_seconds: float | None = None
+
+
+def see(ds: DaemonSet, nodes: Iterable[Node], pods: Iterable[Pod], revision_hash: str, *, now: datetime) -> World:
+    """``pods``: those that the DaemonSet controls. Of those that ended and are being deleted nothing more is to be said."""
+    present = (pod for pod in pods if not (is_finished(pod) and is_being_deleted(pod)))
+    return World(ds, {name_of(node): node for node in nodes}, rules.by_node(present), revision_hash, now)
+
+
+def plan_nodes(world: World) -> Needs:
+    """Each node as it should be, whatever is being updated."""
+    create: list[str] = []
+    delete: list[Pod] = []
+    failed: list[Pod] = []
+    succeeded: list[Pod] = []
+    waits: list[float] = []
+    for name, node in world.nodes.items():
+        verdict, pods = rules.judge(world.ds, node), world.pods.get(name, ())
+        if verdict.should_run and not pods:
+            create.append(name)
+        staying = [pod for pod in pods if not is_being_deleted(pod)]
+        if not verdict.may_stay:
+            delete += staying
+            continue
+        failed += [pod for pod in staying if phase_of(pod) == "Failed"]
+        succeeded += [pod for pod in staying if phase_of(pod) == "Succeeded"]
+        running = [pod for pod in staying if not is_finished(pod)]
+        delete += _surplus(world, running)
+        waits += _wait_for_surge(world, running)
+    delete += [
+        pod
+        for name, pods in world.pods.items()
+        if name not in world.nodes
+        for pod in pods
+        if not node_of(pod) and not is_being_deleted(pod)  # nobody else would ever delete what is on no node
+    ]
+    return Needs(tuple(create), tuple(delete), tuple(failed), tuple(succeeded), min(waits, default=None))
+
+
+def _surplus(world: World, running: Sequence[Pod]) -> list[Pod]:
+    """All but the oldest; while a surge rolls the oldest new and the oldest old one, until the new one is available."""
+    if len(running) <= 1 or not rules.allows_surge(world.ds):
+        return list(running[1:])
+    new = [pod for pod in running if world.updated(pod)]
+    old = [pod for pod in running if not world.updated(pod)]
+    surplus = [*new[1:], *old[1:]]
+    if new and old and (not is_ready(old[0]) or world.available(new[0])):
+        surplus.append(old[0])
+    return surplus
+
+
+def _wait_for_surge(world: World, running: Sequence[Pod]) -> list[float]:
+    least = rules.spec_of(world.ds).minReadySeconds or 0
+    new = [pod for pod in running if world.updated(pod)]
+    if len(running) <= 1 or not least or not rules.allows_surge(world.ds):
+        return []
+    wait = seconds_to_available(new[:1], least, now=world.now)
+    return [] if wait is None else [wait]
+
+
+def plan_update(world: World) -> Needs:
+    """A step of a rolling update, when each node is otherwise as it should be."""
+    desired = [name for name, node in world.nodes.items() if rules.judge(world.ds, node).should_run]
+    surge, unavailable = rules.fenceposts(world.ds, len(desired))
+    of_nodes = {name: world.pods.get(name, ()) for name in dict.fromkeys([*world.pods, *desired])}
+    if surge:
+        return _surge(world, {name: of_nodes[name] for name in desired}, surge)
+    return _replace(world, of_nodes, unavailable)
+
+
+def _new_and_old(world: World, pods: Iterable[Pod]) -> tuple[Pod | None, Pod | None] | None:
+    """The one of each; None when there are several of one kind, which has to be cleared first."""
+    staying = [pod for pod in pods if not is_being_deleted(pod)]
+    new = [pod for pod in staying if world.updated(pod)]
+    old = [pod for pod in staying if not world.updated(pod)]
+    if len(new) > 1 or len(old) > 1:
+        return None
+    return (new[0] if new else None), (old[0] if old else None)
+
+
+def _replace(world: World, of_nodes: Mapping[str, Sequence[Pod]], most: int) -> Needs:
+    """Delete old Pods: those that are of no use now, and of the others as many as may be missing."""
+    useless: list[Pod] = []
+    useful: list[Pod] = []
+    unavailable = 0
+    for pods in of_nodes.values():
+        match _new_and_old(world, pods):
+            case None, Pod() as old if world.available(old):
+                useful.append(old)
+            case None, Pod() as old:
+                useless.append(old)
+                unavailable += 1
+            case Pod() as new, None if world.available(new):
+                pass
+            case _:
+                unavailable += 1
+    return Needs(delete=(*useless, *useful[: max(0, most - unavailable)]))
+
+
+def _surge(world: World, of_nodes: Mapping[str, Sequence[Pod]], most: int) -> Needs:
+    """Create new Pods beside old ones, and delete an old one when the new one is available."""
+    at_once: list[str] = []
+    candidates: list[str] = []
+    delete: list[Pod] = []
+    surging = 0
+    for name, pods in of_nodes.items():
+        match _new_and_old(world, pods):
+            case None:
+                surging += 1
+            case None, Pod() as old:
+                (candidates if world.available(old) else at_once).append(name)
+            case Pod() as new, Pod() as old if world.available(new):
+                delete.append(old)
+            case Pod(), Pod():
+                surging += 1
+    return Needs(create=(*at_once, *candidates[: max(0, most - surging)]), delete=tuple(delete))

@@ -1,0 +1,190 @@
+"""Which nodes a DaemonSet is for, and how its Pods are bound to them: pure rules (``pkg/controller/daemon``)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from lightkube.models.core_v1 import (
+    Affinity,
+    NodeAffinity,
+    NodeSelector,
+    NodeSelectorRequirement,
+    NodeSelectorTerm,
+    Pod,
+    Toleration,
+)
+
+from steersman.apimachinery.intstr import scaled_value
+from steersman.client.objects import annotations_of, labels_of, name_of, namespace_of
+from steersman.runtime.node_matching import NO_EXECUTE, NO_SCHEDULE, is_chosen, untolerated
+from steersman.runtime.pods import node_of, pod_from_template
+from steersman.runtime.structs import replaced, with_metadata
+from steersman.runtime.template_hash import template_hash
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from lightkube.models.apps_v1 import DaemonSet, DaemonSetSpec
+    from lightkube.models.core_v1 import Node, PodSpec, PodTemplateSpec
+
+    from steersman.runtime.owners import Owner
+
+REVISION_HASH: Final = "controller-revision-hash"
+GENERATION_LABEL: Final = "pod-template-generation"
+GENERATION_ANNOTATION: Final = "deprecated.daemonset.template.generation"
+_NAME_FIELD: Final = "metadata.name"
+
+_TAINTS: Final = "node.kubernetes.io/"
+#: What every daemon bears: it may be what mends the node.
+_TOLERATED: Final = (
+    ("not-ready", NO_EXECUTE),
+    ("unreachable", NO_EXECUTE),
+    ("disk-pressure", NO_SCHEDULE),
+    ("memory-pressure", NO_SCHEDULE),
+    ("pid-pressure", NO_SCHEDULE),
+    ("unschedulable", NO_SCHEDULE),
+)
+
+
+def spec_of(ds: DaemonSet) -> DaemonSetSpec:
+    """``spec``; a DaemonSet always has one."""
+    assert ds.spec is not None
+    return ds.spec
+
+
+def pod_spec_of(ds: DaemonSet) -> PodSpec:
+    """The template's ``spec``, not yet bound to a node."""
+    spec = spec_of(ds).template.spec
+    assert spec is not None
+    return spec
+
+
+def tolerations(spec: PodSpec) -> list[Toleration]:
+    """The template's tolerations and those of daemons; one of hostNetwork may start before the network is there."""
+    wanted = [Toleration(key=_TAINTS + name, operator="Exists", effect=effect) for name, effect in _TOLERATED]
+    if spec.hostNetwork:
+        wanted.append(Toleration(key=f"{_TAINTS}network-unavailable", operator="Exists", effect=NO_SCHEDULE))
+    found = list(spec.tolerations or ())
+    for toleration in wanted:
+        alike = [number for number, each in enumerate(found) if _same_but_for_time(each, toleration)]
+        if alike:
+            found[alike[0]] = toleration
+        else:
+            found.append(toleration)
+    return found
+
+
+def _same_but_for_time(one: Toleration, other: Toleration) -> bool:
+    return replaced(one, tolerationSeconds=None, value=one.value or None) == other
+
+
+class Verdict(NamedTuple):
+    """What a node is to a DaemonSet."""
+
+    #: It should have a Pod.
+    should_run: bool
+    #: A Pod that it has may stay.
+    may_stay: bool
+
+
+def judge(ds: DaemonSet, node: Node) -> Verdict:
+    """Nodes that are chosen and whose taints are tolerated get a Pod; of those it has only NoExecute drives them away."""
+    spec = pod_spec_of(ds)
+    if spec.nodeName and spec.nodeName != name_of(node):
+        return Verdict(should_run=False, may_stay=False)
+    if not is_chosen(spec, node):
+        return Verdict(should_run=False, may_stay=False)
+    taints = (node.spec.taints if node.spec else None) or ()
+    borne = tolerations(spec)
+    if untolerated(taints, borne) is None:
+        return Verdict(should_run=True, may_stay=True)
+    return Verdict(should_run=False, may_stay=untolerated(taints, borne, effects=(NO_EXECUTE,)) is None)
+
+
+def new_pod(ds: DaemonSet, node: str, controller: Owner, revision_hash: str) -> Pod:
+    """A Pod to create for a node. It is not bound to it: the scheduler does that, and may make room for it."""
+    template = spec_of(ds).template
+    pod = pod_from_template(template, owner_name=name_of(ds), namespace=namespace_of(ds), controller=controller)
+    labels = labels_of(pod) | {REVISION_HASH: revision_hash}
+    generation = template_generation(ds)
+    if generation:
+        labels[GENERATION_LABEL] = generation
+    spec = replaced(pod.spec, tolerations=tolerations(pod_spec_of(ds)), affinity=_pinned(pod_spec_of(ds), node))
+    return replaced(with_metadata(pod, labels=labels), spec=spec)
+
+
+def revision_hash(template: PodTemplateSpec, collisions: int) -> str:
+    """What names the revision of a template; it is the ReplicaSets' hash, too."""
+    return template_hash(template, collisions or None)
+
+
+def template_generation(ds: DaemonSet) -> str:
+    """The number of the template as an old annotation counts it; empty where it is missing or no number."""
+    text = annotations_of(ds).get(GENERATION_ANNOTATION, "")
+    return text if text.isascii() and text.isdigit() else ""
+
+
+def _pinned(spec: PodSpec, node: str) -> Affinity:
+    """The template's affinity, but for which nodes are required: only this one is."""
+    by_name = NodeSelectorRequirement(key=_NAME_FIELD, operator="In", values=[node])
+    required = NodeSelector(nodeSelectorTerms=[NodeSelectorTerm(matchFields=[by_name])])
+    affinity = spec.affinity or Affinity()
+    node_affinity = replaced(
+        affinity.nodeAffinity or NodeAffinity(), requiredDuringSchedulingIgnoredDuringExecution=required
+    )
+    return replaced(affinity, nodeAffinity=node_affinity)
+
+
+def target_node(pod: Pod) -> str:
+    """The node that the Pod is on or pinned to; empty when it is neither."""
+    if node_of(pod):
+        return node_of(pod)
+    affinity = pod.spec.affinity.nodeAffinity if pod.spec and pod.spec.affinity else None
+    required = affinity.requiredDuringSchedulingIgnoredDuringExecution if affinity else None
+    for term in required.nodeSelectorTerms if required else ():
+        for field in term.matchFields or ():
+            if field.key == _NAME_FIELD and field.operator == "In" and len(field.values or ()) == 1:
+                return (field.values or [""])[0]
+    return ""
+
+
+def by_node(pods: Iterable[Pod]) -> dict[str, list[Pod]]:
+    """Pods by the node they are for; of each node those that are bound first, then the oldest."""
+    found: dict[str, list[Pod]] = {}
+    for pod in pods:
+        found.setdefault(target_node(pod), []).append(pod)
+    for of_node in found.values():
+        of_node.sort(key=_standing)
+    return found
+
+
+def _standing(pod: Pod) -> tuple[bool, float, str]:
+    created = pod.metadata.creationTimestamp if pod.metadata else None
+    return not node_of(pod), created.timestamp() if created else 0.0, name_of(pod)
+
+
+def is_updated(pod: Pod, ds: DaemonSet, revision_hash: str) -> bool:
+    """Whether the Pod has the present template."""
+    labels, generation = labels_of(pod), template_generation(ds)
+    return labels.get(REVISION_HASH) == revision_hash or bool(generation and labels.get(GENERATION_LABEL) == generation)
+
+
+def fenceposts(ds: DaemonSet, desired: int) -> tuple[int, int]:
+    """How many nodes may have a second Pod, and how many none that is available, while an update rolls."""
+    strategy = spec_of(ds).updateStrategy
+    rolling = strategy.rollingUpdate if strategy else None
+    surge, unavailable = (rolling.maxSurge, rolling.maxUnavailable) if rolling else (None, None)
+    most_surge = scaled_value(surge or 0, desired, round_up=True)
+    most_unavailable = scaled_value(1 if unavailable is None else unavailable, desired, round_up=True)
+    return (most_surge, most_unavailable) if most_surge or most_unavailable else (0, 1)
+
+
+def allows_surge(ds: DaemonSet) -> bool:
+    """Whether a node may have an old and a new Pod at once."""
+    return strategy_of(ds) == "RollingUpdate" and fenceposts(ds, 1)[0] > 0
+
+
+def strategy_of(ds: DaemonSet) -> str:
+    """``spec.updateStrategy.type``."""
+    strategy = spec_of(ds).updateStrategy
+    return (strategy.type if strategy else None) or "RollingUpdate"

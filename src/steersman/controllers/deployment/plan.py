@@ -1,0 +1,362 @@
+"""One step of a Deployment: which ReplicaSets to make, scale or forget, and what to tell. Pure.
+
+``plan`` reads top to bottom as the rules go: find the ReplicaSet of the present template; if the Deployment's size
+changed, scale what is there; otherwise roll out, a little at a time. What a step does to ReplicaSets is kept in a
+``_Draft``, so that later rules of the step see it. Source: ``pkg/controller/deployment`` of Kubernetes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from lightkube.models.apps_v1 import DeploymentStatus, ReplicaSet, ReplicaSetSpec
+from lightkube.models.meta_v1 import LabelSelector, ObjectMeta
+
+from steersman.client.objects import annotations_of, labels_of, name_of, namespace_of, uid_of
+from steersman.controllers.deployment import revisions, rules, status
+from steersman.controllers.deployment.hashing import set_name
+from steersman.controllers.deployment.revisions import HASH_LABEL, REVISION
+from steersman.runtime.finalizers import is_being_deleted
+from steersman.runtime.owners import controller_reference
+from steersman.runtime.structs import replaced, with_metadata
+from steersman.runtime.template_hash import template_hash
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import datetime
+
+    from lightkube.models.apps_v1 import Deployment
+    from lightkube.models.core_v1 import PodTemplateSpec
+
+
+@dataclass(frozen=True, slots=True)
+class CreateSet:
+    """Create the ReplicaSet of a new template."""
+
+    rs: ReplicaSet
+    #: Told as an event when it worked; empty for none.
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateSet:
+    """Write a ReplicaSet's size or annotations."""
+
+    rs: ReplicaSet
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteSet:
+    """Forget an old ReplicaSet."""
+
+    rs: ReplicaSet
+
+
+Action = CreateSet | UpdateSet | DeleteSet
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """To be done in this order; then the Deployment's status is written if ``changed``."""
+
+    actions: tuple[Action, ...]
+    #: The Deployment as its status subresource is to be written.
+    deployment: Deployment
+    changed: bool
+    #: Look again then, though nothing happens: the rollout may be stuck.
+    look_again_seconds: float | None = None
+
+
+def plan(deployment: Deployment, owned: Sequence[ReplicaSet], *, old_pods_run: OldPodsRun, now: datetime) -> Plan:
+    """What to do now. ``owned``: the Deployment's ReplicaSets. ``now`` in whole seconds, as objects tell times."""
+    draft = _Draft(deployment, owned, now)
+    if is_being_deleted(deployment):
+        draft.sync_revision()
+        return draft.told()
+    draft.tell_pausing()
+    draft.sync_revision()
+    paused = bool(deployment.spec and deployment.spec.paused)
+    if paused or (draft.size_changed() and draft.can_scale()):
+        _scale(draft)
+        if paused:
+            draft.forget_history()
+        return draft.told()
+    if rules.strategy_of(deployment) == rules.RECREATE:
+        _recreate(draft, old_pods_run)
+    else:
+        _roll(draft)
+    if draft.new_is_unobserved:
+        return draft.told_later()
+    if status.is_complete(deployment, draft.before):
+        draft.forget_history()
+    return draft.told_with_progress()
+
+
+class OldPodsRun:
+    """Whether Pods of earlier templates may still run; asked when everything old is scaled down."""
+
+    def __init__(self, owners_of_running: Iterable[str]) -> None:
+        """UIDs of the ReplicaSets that have Pods which have not ended."""
+        self._owners = set(owners_of_running)
+
+    def __call__(self, old: Iterable[ReplicaSet], new: ReplicaSet | None) -> bool:
+        """Told by the ReplicaSets or by their Pods, whichever is later."""
+        if any(rs.status and rs.status.replicas for rs in old):
+            return True
+        return bool(self._owners - ({uid_of(new)} if new else set()))
+
+
+@dataclass(slots=True)
+class _Draft:
+    """The step so far."""
+
+    deployment: Deployment
+    owned: Sequence[ReplicaSet]
+    now: datetime
+    new: ReplicaSet | None = None
+    old: list[ReplicaSet] = field(default_factory=list)
+    actions: list[Action] = field(default_factory=list)
+    #: As the server has it, with what this step told already.
+    before: DeploymentStatus = field(default_factory=DeploymentStatus)
+    revision: int = 0
+
+    def __post_init__(self) -> None:
+        assert self.deployment.spec is not None
+        self.before = self.deployment.status or DeploymentStatus()
+        self.revision = revisions.revision_of(self.deployment)
+        self.new = revisions.find_new(self.owned, self.deployment.spec.template)
+        self.old = [rs for rs in self.owned if self.new is None or uid_of(rs) != uid_of(self.new)]
+
+    @property
+    def everyone(self) -> list[ReplicaSet]:
+        return [*self.old, *([self.new] if self.new is not None else [])]
+
+    def tell(self, told: Any) -> None:
+        self.before = status.with_told(self.before, told)
+
+    # Revisions
+
+    def tell_pausing(self) -> None:
+        """Pausing stops the clock of the progress deadline, resuming starts it anew."""
+        if status.deadline_seconds(self.deployment) is None:
+            return
+        told = status.progress(self.before)
+        if told is not None and told.reason == status.TIMED_OUT:
+            return
+        was_paused = told is not None and told.reason == status.PAUSED
+        is_paused = bool(self.deployment.spec and self.deployment.spec.paused)
+        if is_paused and not was_paused:
+            self.tell(status.progressing("Unknown", status.PAUSED, "Deployment is paused", now=self.now))
+        elif was_paused and not is_paused:
+            self.tell(status.progressing("Unknown", status.RESUMED, "Deployment is resumed", now=self.now))
+
+    def sync_revision(self) -> None:
+        """The ReplicaSet of the present template has the highest revision and the Deployment's annotations."""
+        if self.new is None:
+            return
+        assert self.deployment.spec is not None
+        fresh = revisions.as_newest(self.new, annotations_of(self.deployment), self._next_revision())
+        least = self.deployment.spec.minReadySeconds or None
+        assert fresh.spec is not None
+        if (fresh.spec.minReadySeconds or None) != least:
+            fresh = replaced(fresh, spec=replaced(fresh.spec, minReadySeconds=least))
+        if fresh is not self.new:
+            self._update(fresh)
+        self.revision = revisions.revision_of(fresh)
+        if status.deadline_seconds(self.deployment) is not None and status.progress(self.before) is None:
+            message = f'Found new replica set "{name_of(fresh)}"'
+            self.tell(status.progressing("True", status.NEW_SET_FOUND, message, now=self.now))
+
+    def _next_revision(self) -> int:
+        return max(map(revisions.revision_of, self.old), default=0) + 1
+
+    def create_new(self) -> ReplicaSet:
+        """The ReplicaSet of the present template, made when there is none."""
+        if self.new is not None:
+            return self.new
+        replicas = rules.new_size(self.deployment, self.old, 0)
+        rs = revisions.as_newest(
+            new_set(self.deployment, replicas), annotations_of(self.deployment), self._next_revision()
+        )
+        rs = self._annotated(rs)
+        name = name_of(rs)
+        self.new = rs
+        self.actions.append(CreateSet(rs, f"Scaled up replica set {name} from 0 to {replicas}" if replicas else ""))
+        self.revision = revisions.revision_of(rs)
+        if status.deadline_seconds(self.deployment) is not None:
+            message = f'Created new replica set "{name}"'
+            self.tell(status.progressing("True", status.NEW_SET_CREATED, message, now=self.now))
+        return rs
+
+    # Sizes
+
+    def size_changed(self) -> bool:
+        """Whether an active ReplicaSet was last scaled for another size of the Deployment."""
+        desired = [revisions.desired_annotation(rs) for rs in rules.active(self.everyone)]
+        return any(told is not None and told != rules.wanted(self.deployment) for told in desired)
+
+    def can_scale(self) -> bool:
+        """Whether there is a rule for it: a Deployment that recreates while several run first ends the old ones.
+
+        (Upstream does nothing at all then, for ever.)
+        """
+        rolls = rules.strategy_of(self.deployment) == rules.ROLLING_UPDATE
+        return rolls or rules.active_or_latest(self.new, self.old) is not None
+
+    def scale(self, rs: ReplicaSet, replicas: int) -> bool:
+        """Give a ReplicaSet a size, noting for which size of the Deployment; whether it is another one."""
+        before = rules.size(rs)
+        scaled = self._annotated(rs if before == replicas else revisions.with_size(rs, replicas))
+        if scaled is rs:
+            return False
+        if before == replicas:
+            self._update(scaled)
+            return False
+        way = "up" if before < replicas else "down"
+        self._update(scaled, f"Scaled {way} replica set {name_of(rs)} from {before} to {replicas}")
+        return True
+
+    def scale_all(self, sizes: Iterable[tuple[ReplicaSet, int]]) -> bool:
+        """Several; whether any has another size. One that keeps its size is not touched."""
+        scaled = [self.scale(rs, replicas) for rs, replicas in sizes if rules.size(rs) != replicas]
+        return any(scaled)
+
+    def forget_history(self) -> None:
+        """Delete old ReplicaSets beyond the limit."""
+        self.actions.extend(map(DeleteSet, rules.expired_history(self.deployment, self.old)))
+
+    def _annotated(self, rs: ReplicaSet) -> ReplicaSet:
+        size = rules.wanted(self.deployment)
+        return revisions.with_replica_annotations(rs, desired=size, most=size + rules.max_surge(self.deployment))
+
+    def _update(self, rs: ReplicaSet, message: str = "") -> None:
+        """Write it, together with what was to be written of it before."""
+        uid = uid_of(rs)
+        earlier = [a for a in self.actions if isinstance(a, UpdateSet) and uid_of(a.rs) == uid and not a.message]
+        self.actions = [action for action in self.actions if action not in earlier]
+        self.actions.append(UpdateSet(rs, message))
+        if self.new is not None and uid_of(self.new) == uid:
+            self.new = rs
+        self.old = [rs if uid_of(other) == uid else other for other in self.old]
+
+    # The end
+
+    @property
+    def has_created(self) -> bool:
+        """Whether the new ReplicaSet is made in this very step, at the size it may have."""
+        return any(isinstance(action, CreateSet) for action in self.actions)
+
+    @property
+    def new_is_unobserved(self) -> bool:
+        """Whether nobody has counted the new ReplicaSet's Pods yet, and there is still time for that."""
+        if self.new is None or (self.new.status is not None and self.new.status.observedGeneration):
+            return False
+        return not status.has_timed_out(self.deployment, self.before, now=self.now)
+
+    def told_later(self) -> Plan:
+        """No counts: a ReplicaSet that is just made has none to tell, not even that none are missing."""
+        return self._finish(self.before, watch=True)
+
+    def told(self) -> Plan:
+        """The counts alone."""
+        return self._finish(
+            status.count(self.deployment, self.before, self.everyone, self.new, now=self.now), watch=False
+        )
+
+    def told_with_progress(self) -> Plan:
+        """The counts, how the rollout goes, and what fails."""
+        counted = status.count(self.deployment, self.before, self.everyone, self.new, now=self.now)
+        counted = status.watch_progress(self.deployment, self.before, counted, self.new, now=self.now)
+        return self._finish(status.take_over_failure(counted, self.everyone, self.new), watch=True)
+
+    def _finish(self, new_status: DeploymentStatus, *, watch: bool) -> Plan:
+        old_status = self.deployment.status or DeploymentStatus()
+        annotations = annotations_of(self.deployment)
+        if self.revision and annotations.get(REVISION) != str(self.revision):
+            annotations = annotations | {REVISION: str(self.revision)}
+        changed = not same_status(old_status, new_status) or annotations is not annotations_of(self.deployment)
+        deployment = with_metadata(replaced(self.deployment, status=new_status), annotations=annotations or None)
+        seconds = status.seconds_to_deadline(self.deployment, new_status, now=self.now) if watch else None
+        return Plan(tuple(self.actions), deployment, changed, seconds)
+
+
+def _scale(draft: _Draft) -> None:
+    """The Deployment's size changed, or it is paused: keep what runs in proportion, roll out nothing."""
+    deployment = draft.deployment
+    only = rules.active_or_latest(draft.new, draft.old)
+    if only is not None:
+        # Noted also where the size is right: one that was taken over may have been scaled for another Deployment, and
+        # would look like a change of size for ever (as it does upstream).
+        if rules.size(only) != rules.wanted(deployment) or revisions.desired_annotation(only) is not None:
+            draft.scale(only, rules.wanted(deployment))
+    elif rules.is_saturated(deployment, draft.new):
+        draft.scale_all((rs, 0) for rs in rules.active(draft.old))
+    elif rules.strategy_of(deployment) == rules.ROLLING_UPDATE and (several := rules.active(draft.everyone)):
+        for rs, replicas in rules.proportional_sizes(deployment, several):
+            draft.scale(rs, replicas)
+
+
+def _roll(draft: _Draft) -> None:
+    """Grow the new ReplicaSet as far as the surge allows, otherwise shrink old ones as far as availability allows."""
+    deployment, new = draft.deployment, draft.create_new()
+    size, most = rules.size(new), rules.wanted(deployment)
+    target = most if size > most else rules.new_size(deployment, draft.everyone, size)
+    if not draft.has_created and draft.scale_all([(new, target)]):
+        return
+    old = rules.active(draft.old)
+    most = rules.most_to_reduce(deployment, new, old)
+    if not old or most <= 0:
+        return
+    draft.scale_all(rules.unhealthy_reductions(old, most))
+    draft.scale_all(rules.rolling_reductions(deployment, new, rules.active(draft.old)))
+
+
+def _recreate(draft: _Draft, old_pods_run: OldPodsRun) -> None:
+    """Nothing new before all that is old has ended."""
+    if draft.scale_all((rs, 0) for rs in rules.active(draft.old)) or old_pods_run(draft.old, draft.new):
+        return
+    new = draft.create_new()
+    if not draft.has_created:
+        draft.scale_all([(new, rules.wanted(draft.deployment))])
+
+
+def new_set(deployment: Deployment, replicas: int) -> ReplicaSet:
+    """A ReplicaSet of the Deployment's template; its name and labels carry the template's hash."""
+    assert deployment.spec is not None
+    template: PodTemplateSpec = deployment.spec.template
+    made = template_hash(template, (deployment.status.collisionCount if deployment.status else None))
+    labels = labels_of(template) | {HASH_LABEL: made}
+    selector = deployment.spec.selector
+    owner = controller_reference(deployment, api_version="apps/v1", kind="Deployment")
+    return ReplicaSet(
+        apiVersion="apps/v1",
+        kind="ReplicaSet",
+        metadata=ObjectMeta(
+            name=set_name(name_of(deployment), made),
+            namespace=namespace_of(deployment),
+            labels=labels,
+            ownerReferences=[owner.typed()],
+        ),
+        spec=ReplicaSetSpec(
+            replicas=replicas,
+            minReadySeconds=deployment.spec.minReadySeconds,
+            selector=LabelSelector(
+                matchLabels=(selector.matchLabels or {}) | {HASH_LABEL: made},
+                matchExpressions=selector.matchExpressions,
+            ),
+            template=with_metadata(template, labels=labels),
+        ),
+    )
+
+
+def same_status(one: DeploymentStatus, other: DeploymentStatus) -> bool:
+    """Whether both tell the same; zeros and absent counts are alike, but for Pods on their way out."""
+    return _plain(one) == _plain(other)
+
+
+def _plain(told: DeploymentStatus) -> dict[str, Any]:
+    tree = msgspec.to_builtins(told)
+    return {key: value for key, value in tree.items() if value or key == "terminatingReplicas"}

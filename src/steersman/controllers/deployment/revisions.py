@@ -1,0 +1,176 @@
+"""What ReplicaSets remember of their Deployment, in annotations; and which one has its present template. Pure rules."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from steersman.apimachinery.quantity import parse as parse_quantity
+from steersman.client.objects import annotations_of, labels_of
+from steersman.runtime.structs import replaced, with_metadata
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from datetime import datetime
+
+    from lightkube.models.apps_v1 import ReplicaSet
+    from lightkube.models.core_v1 import PodTemplateSpec
+
+HASH_LABEL: Final = "pod-template-hash"
+REVISION: Final = "deployment.kubernetes.io/revision"
+REVISION_HISTORY: Final = "deployment.kubernetes.io/revision-history"
+DESIRED_REPLICAS: Final = "deployment.kubernetes.io/desired-replicas"
+MAX_REPLICAS: Final = "deployment.kubernetes.io/max-replicas"
+ROLLBACK_TO: Final = "deprecated.deployment.rollback.to"
+
+#: Annotations of a Deployment that its ReplicaSets do not get.
+_OWN: Final = frozenset(
+    {"kubectl.kubernetes.io/last-applied-configuration", REVISION, REVISION_HISTORY, DESIRED_REPLICAS, MAX_REPLICAS,
+     ROLLBACK_TO}
+)  # fmt: skip
+#: Characters of the list of earlier revisions; the oldest are dropped beyond it.
+HISTORY_CHARS_MAX: Final = 2000
+
+
+def _number(annotations: Mapping[str, str], name: str) -> int | None:
+    """Go's ``ParseInt``; None where there is no number."""
+    text = annotations.get(name, "")
+    digits = text[1:] if text[:1] in ("-", "+") else text
+    return int(text) if digits.isascii() and digits.isdigit() else None
+
+
+def revision_of(obj: Any) -> int:
+    """The revision of a Deployment or ReplicaSet; 0 where it tells none."""
+    return _number(annotations_of(obj), REVISION) or 0
+
+
+def desired_annotation(rs: ReplicaSet) -> int | None:
+    """The Deployment's size when the ReplicaSet was last scaled."""
+    return _number(annotations_of(rs), DESIRED_REPLICAS)
+
+
+def max_annotation(rs: ReplicaSet) -> int | None:
+    """The Deployment's size with its surge when the ReplicaSet was last scaled."""
+    return _number(annotations_of(rs), MAX_REPLICAS)
+
+
+def created(rs: ReplicaSet) -> tuple[datetime | None, str]:
+    """Order of creation; names decide between those of one second."""
+    metadata = rs.metadata
+    return (metadata.creationTimestamp if metadata else None, (metadata.name if metadata else None) or "")
+
+
+def by_age(sets: Iterable[ReplicaSet]) -> list[ReplicaSet]:
+    """The oldest first; what tells no time is oldest."""
+    return sorted(sets, key=lambda rs: (created(rs)[0] is not None, created(rs)))
+
+
+def by_revision(sets: Iterable[ReplicaSet]) -> list[ReplicaSet]:
+    """The lowest revision first, then the oldest."""
+    return sorted(by_age(sets), key=revision_of)
+
+
+def with_replica_annotations(rs: ReplicaSet, *, desired: int, most: int) -> ReplicaSet:
+    """The ReplicaSet as scaled for a size of the Deployment; itself when it says so already."""
+    wanted = {DESIRED_REPLICAS: str(desired), MAX_REPLICAS: str(most)}
+    if wanted.items() <= annotations_of(rs).items():
+        return rs
+    return with_metadata(rs, annotations=annotations_of(rs) | wanted)
+
+
+def as_newest(rs: ReplicaSet, deployment_annotations: Mapping[str, str], revision: int) -> ReplicaSet:
+    """The ReplicaSet with the Deployment's annotations, at least at ``revision``; itself when it is so already.
+
+    One that had a lower revision was rolled back to: its earlier revisions are remembered.
+    """
+    annotations = dict(annotations_of(rs))
+    annotations |= {key: value for key, value in deployment_annotations.items() if key not in _OWN}
+    told = annotations.get(REVISION, "")
+    before = _number(annotations, REVISION)
+    if told and before is None:
+        return _with_annotations(rs, annotations)  # someone wrote nonsense there; it is left to them
+    if (before or 0) < revision:
+        annotations[REVISION] = str(revision)
+        if told:
+            _remember(annotations, told)
+    return _with_annotations(rs, annotations)
+
+
+def _with_annotations(rs: ReplicaSet, annotations: dict[str, str]) -> ReplicaSet:
+    return rs if annotations == annotations_of(rs) else with_metadata(rs, annotations=annotations)
+
+
+def _remember(annotations: dict[str, str], revision: str) -> None:
+    earlier = [word for word in annotations.get(REVISION_HISTORY, "").split(",") if word]
+    earlier.append(revision)
+    while len(",".join(earlier)) > HISTORY_CHARS_MAX and len(earlier) > 1:
+        earlier.pop(0)
+    annotations[REVISION_HISTORY] = ",".join(earlier)
+
+
+# Templates
+
+
+def without_hash(template: PodTemplateSpec) -> PodTemplateSpec:
+    """The template without the label that tells ReplicaSets apart."""
+    labels = labels_of(template)
+    if HASH_LABEL not in labels:
+        return template
+    return with_metadata(template, labels={key: value for key, value in labels.items() if key != HASH_LABEL} or None)
+
+
+def same_template(one: PodTemplateSpec, other: PodTemplateSpec) -> bool:
+    """Whether both mean the same Pods: empty and absent lists and maps are alike, quantities compare by value."""
+    one, other = without_hash(one), without_hash(other)
+    return _same(one, other)
+
+
+#: Fields that hold a quantity, or a map of them.
+_QUANTITIES: Final = frozenset({"limits", "requests", "overhead", "sizeLimit", "divisor", "storage"})
+
+
+def _same(one: Any, other: Any, *, quantities: bool = False) -> bool:
+    if bool(one == other):
+        return True
+    match one, other:
+        case msgspec.Struct(), msgspec.Struct() if type(one) is type(other):
+            return all(
+                _same(getattr(one, name), getattr(other, name), quantities=name in _QUANTITIES)
+                for name in one.__struct_fields__
+            )
+        case ((list() | dict() | None), (list() | dict() | None)) if not one and not other:
+            return True
+        case list(), list():
+            return len(one) == len(other) and all(map(_same, one, other))
+        case dict(), dict():
+            return one.keys() == other.keys() and all(_same(one[key], other[key], quantities=quantities) for key in one)
+        case str(), str() if quantities:
+            return bool(_amount(one) == _amount(other))
+    return False
+
+
+def _amount(text: str) -> Any:
+    try:
+        return parse_quantity(text)
+    except ValueError:
+        return text
+
+
+def template_of(rs: ReplicaSet) -> PodTemplateSpec | None:
+    """``spec.template``."""
+    return rs.spec.template if rs.spec else None
+
+
+def find_new(sets: Iterable[ReplicaSet], template: PodTemplateSpec) -> ReplicaSet | None:
+    """The ReplicaSet that has the Deployment's template; of several the oldest, so that all choose the same."""
+    for rs in by_age(sets):
+        its = template_of(rs)
+        if its is not None and same_template(its, template):
+            return rs
+    return None
+
+
+def with_size(rs: ReplicaSet, replicas: int) -> ReplicaSet:
+    """The ReplicaSet with another ``spec.replicas``."""
+    return replaced(rs, spec=replaced(rs.spec, replicas=replicas))

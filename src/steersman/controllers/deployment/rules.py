@@ -1,0 +1,212 @@
+"""How many replicas each ReplicaSet of a Deployment should have: pure rules (``deployment/util`` of Kubernetes)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from steersman.apimachinery.intstr import scaled_value
+from steersman.controllers.deployment.revisions import by_age, by_revision, desired_annotation, max_annotation
+from steersman.runtime.finalizers import is_being_deleted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from lightkube.models.apps_v1 import Deployment, ReplicaSet
+
+ROLLING_UPDATE: Final = "RollingUpdate"
+RECREATE: Final = "Recreate"
+#: A history or a deadline of so many is none at all: old clients wrote it for "not given".
+NO_LIMIT: Final = 2**31 - 1
+
+
+def wanted(deployment: Deployment) -> int:
+    """``spec.replicas``; 1 where it is not given."""
+    replicas = deployment.spec.replicas if deployment.spec else None
+    return 1 if replicas is None else replicas
+
+
+def size(rs: ReplicaSet | None) -> int:
+    """``spec.replicas``; 0 for none."""
+    if rs is None:
+        return 0
+    replicas = rs.spec.replicas if rs.spec else None
+    return 1 if replicas is None else replicas
+
+
+def available(rs: ReplicaSet) -> int:
+    """``status.availableReplicas``."""
+    return (rs.status.availableReplicas if rs.status else None) or 0
+
+
+def strategy_of(deployment: Deployment) -> str:
+    """``spec.strategy.type``."""
+    strategy = deployment.spec.strategy if deployment.spec else None
+    return (strategy.type if strategy else None) or ROLLING_UPDATE
+
+
+def fenceposts(max_surge: int | str | None, max_unavailable: int | str | None, replicas: int) -> tuple[int, int]:
+    """Both as numbers: surges are rounded up, what may be unavailable down.
+
+    Of percentages so small that both would be 0, one replica may be unavailable, or nothing would ever move.
+    """
+    surge = scaled_value(max_surge or 0, replicas, round_up=True)
+    unavailable = scaled_value(max_unavailable or 0, replicas, round_up=False)
+    return (surge, unavailable) if surge or unavailable else (0, 1)
+
+
+def _fenceposts_of(deployment: Deployment) -> tuple[int, int]:
+    strategy = deployment.spec.strategy if deployment.spec else None
+    rolling = strategy.rollingUpdate if strategy else None
+    if rolling is None:
+        return fenceposts(None, None, wanted(deployment))
+    return fenceposts(rolling.maxSurge, rolling.maxUnavailable, wanted(deployment))
+
+
+def max_surge(deployment: Deployment) -> int:
+    """Replicas beyond those wanted that may be there during a rolling update; 0 for other strategies."""
+    return _fenceposts_of(deployment)[0] if strategy_of(deployment) == ROLLING_UPDATE else 0
+
+
+def max_unavailable(deployment: Deployment) -> int:
+    """Replicas of those wanted that may be missing during a rolling update; 0 for other strategies."""
+    if strategy_of(deployment) != ROLLING_UPDATE or wanted(deployment) == 0:
+        return 0
+    return min(_fenceposts_of(deployment)[1], wanted(deployment))
+
+
+def new_size(deployment: Deployment, everyone: Iterable[ReplicaSet], current: int) -> int:
+    """What the new ReplicaSet may grow to now, from ``current``; ``everyone`` without it when it is not there yet."""
+    if strategy_of(deployment) == RECREATE:
+        return wanted(deployment)
+    # Not the fenceposts: with a surge of 0 none is added before an old one has gone.
+    strategy = deployment.spec.strategy if deployment.spec else None
+    surge = (strategy.rollingUpdate.maxSurge if strategy and strategy.rollingUpdate else None) or 0
+    most = wanted(deployment) + scaled_value(surge, wanted(deployment), round_up=True)
+    present = sum(map(size, everyone))
+    if present >= most:
+        return current
+    return current + min(most - present, wanted(deployment) - current)
+
+
+def active(sets: Iterable[ReplicaSet | None]) -> list[ReplicaSet]:
+    """Those that want Pods."""
+    return [rs for rs in sets if rs is not None and size(rs) > 0]
+
+
+def active_or_latest(new: ReplicaSet | None, old: Sequence[ReplicaSet]) -> ReplicaSet | None:
+    """The one that takes all of the Deployment's replicas: the only active one, or the newest when none is.
+
+    None when several are active, or there are none at all.
+    """
+    found = active([*reversed(by_age(old)), new])
+    if len(found) == 1:
+        return found[0]
+    if found:
+        return None
+    return new or next(iter(reversed(by_age(old))), None)
+
+
+def is_saturated(deployment: Deployment, rs: ReplicaSet | None) -> bool:
+    """Whether the ReplicaSet has all replicas, for this size of the Deployment, and all are available."""
+    if rs is None:
+        return False
+    return size(rs) == desired_annotation(rs) == available(rs) == wanted(deployment)
+
+
+def proportional_sizes(deployment: Deployment, sets: Sequence[ReplicaSet]) -> list[tuple[ReplicaSet, int]]:
+    """Spread what a change of size adds or takes over active ReplicaSets, in proportion to their sizes.
+
+    The larger come first; of equal ones the newer when growing, the older when shrinking. What rounding leaves over
+    is the first one's.
+    """
+    allowed = wanted(deployment) + max_surge(deployment) if wanted(deployment) > 0 else 0
+    to_add = allowed - sum(map(size, sets))
+    if to_add == 0:
+        return [(rs, size(rs)) for rs in sets]
+    ordered = by_age(sets)
+    if to_add > 0:
+        ordered.reverse()
+    ordered.sort(key=lambda rs: -size(rs))
+    sizes: list[int] = []
+    added = 0
+    for rs in ordered:
+        share = _proportion(rs, deployment, to_add - added)
+        sizes.append(size(rs) + share)
+        added += share
+    sizes[0] = max(0, sizes[0] + to_add - added)
+    return list(zip(ordered, sizes, strict=True))
+
+
+def _proportion(rs: ReplicaSet, deployment: Deployment, left: int) -> int:
+    """Its share of the change, and no more than is left of it."""
+    if left == 0:
+        return 0
+    share = _fraction(rs, deployment)
+    return min(share, left) if left > 0 else max(share, left)
+
+
+def _fraction(rs: ReplicaSet, deployment: Deployment) -> int:
+    """By how much it would change if it kept its part of the whole."""
+    if wanted(deployment) == 0:
+        return -size(rs)
+    before = max_annotation(rs)
+    if not before:  # someone took the annotation away: the present size must do
+        before = (deployment.status.replicas if deployment.status else None) or 0
+    if not before:
+        return 0
+    grown = size(rs) * (wanted(deployment) + max_surge(deployment)) / before
+    return int(grown + 0.5) - size(rs)  # half up, as upstream's ``RoundToInt32``
+
+
+def unhealthy_reductions(old: Sequence[ReplicaSet], most: int) -> list[tuple[ReplicaSet, int]]:
+    """New sizes that take unavailable replicas away first, ``most`` at most: those cost nothing."""
+    found: list[tuple[ReplicaSet, int]] = []
+    for rs in by_age(old):
+        taken = min(most, size(rs) - available(rs))
+        if most <= 0:
+            break
+        if taken <= 0:
+            continue
+        found.append((rs, size(rs) - taken))
+        most -= taken
+    return found
+
+
+def rolling_reductions(
+    deployment: Deployment, new: ReplicaSet, old: Sequence[ReplicaSet]
+) -> list[tuple[ReplicaSet, int]]:
+    """New sizes of old ReplicaSets such that enough replicas stay available."""
+    spare = sum(map(available, old)) + available(new) - (wanted(deployment) - max_unavailable(deployment))
+    found: list[tuple[ReplicaSet, int]] = []
+    for rs in by_age(old):
+        if spare <= 0:
+            break
+        taken = min(size(rs), spare)
+        if taken:
+            found.append((rs, size(rs) - taken))
+        spare -= taken
+    return found
+
+
+def most_to_reduce(deployment: Deployment, new: ReplicaSet, old: Sequence[ReplicaSet]) -> int:
+    """Replicas of old ReplicaSets that may go now, counting those of the new one that are not available yet."""
+    present = sum(map(size, old)) + size(new)
+    least = wanted(deployment) - max_unavailable(deployment)
+    return present - least - (size(new) - available(new))
+
+
+def expired_history(deployment: Deployment, old: Sequence[ReplicaSet]) -> list[ReplicaSet]:
+    """Old ReplicaSets beyond ``revisionHistoryLimit`` that nothing runs in, the lowest revisions first."""
+    limit = deployment.spec.revisionHistoryLimit if deployment.spec else None
+    if limit is None or limit == NO_LIMIT:
+        return []
+    alive = [rs for rs in old if not is_being_deleted(rs)]
+    surplus = by_revision(alive)[: max(0, len(alive) - limit)]
+    return [rs for rs in surplus if _is_idle(rs)]
+
+
+def _is_idle(rs: ReplicaSet) -> bool:
+    status = rs.status
+    observed = (status.observedGeneration if status else None) or 0
+    generation = (rs.metadata.generation if rs.metadata else None) or 0
+    return not (status.replicas if status else 0) and size(rs) == 0 and generation <= observed

@@ -1,0 +1,207 @@
+"""What a Deployment tells of itself: counts, and the conditions Available, Progressing and ReplicaFailure. Pure rules."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+from lightkube.models.apps_v1 import DeploymentCondition, DeploymentStatus
+
+from steersman.client.objects import name_of
+from steersman.controllers.deployment.rules import NO_LIMIT, available, max_unavailable, size, wanted
+from steersman.runtime.conditions import find_condition, without_condition
+from steersman.runtime.structs import replaced
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import datetime
+
+    from lightkube.models.apps_v1 import Deployment, ReplicaSet
+
+AVAILABLE: Final = "Available"
+PROGRESSING: Final = "Progressing"
+REPLICA_FAILURE: Final = "ReplicaFailure"
+
+# Reasons of Progressing.
+NEW_SET_CREATED: Final = "NewReplicaSetCreated"
+NEW_SET_FOUND: Final = "FoundNewReplicaSet"
+NEW_SET_AVAILABLE: Final = "NewReplicaSetAvailable"
+SETS_UPDATED: Final = "ReplicaSetUpdated"
+SET_NOT_CREATED: Final = "ReplicaSetCreateError"
+TIMED_OUT: Final = "ProgressDeadlineExceeded"
+PAUSED: Final = "DeploymentPaused"
+RESUMED: Final = "DeploymentResumed"
+
+
+def deadline_seconds(deployment: Deployment) -> int | None:
+    """``spec.progressDeadlineSeconds``; None where progress is not watched."""
+    seconds = deployment.spec.progressDeadlineSeconds if deployment.spec else None
+    return None if seconds == NO_LIMIT else seconds
+
+
+def progress(status: DeploymentStatus) -> DeploymentCondition | None:
+    """The condition Progressing."""
+    return find_condition(status.conditions, PROGRESSING)
+
+
+def with_told(status: DeploymentStatus, told: DeploymentCondition) -> DeploymentStatus:
+    """The status with a condition; the one that is there stays when it says the same for the same reason."""
+    present = find_condition(status.conditions, told.type)
+    if present is not None and present.status == told.status:
+        if present.reason == told.reason:
+            return status
+        told = replaced(told, lastTransitionTime=present.lastTransitionTime)
+    return replaced(status, conditions=[*without_condition(status.conditions, told.type), told])
+
+
+def without_told(status: DeploymentStatus, type_: str) -> DeploymentStatus:
+    """The status without the condition of that type."""
+    return replaced(status, conditions=without_condition(status.conditions, type_) or None)
+
+
+def condition(type_: str, status: str, reason: str, message: str, *, now: datetime) -> DeploymentCondition:
+    """A condition that becomes so now."""
+    return DeploymentCondition(
+        type=type_, status=status, reason=reason, message=message, lastUpdateTime=now, lastTransitionTime=now
+    )
+
+
+def progressing(status: str, reason: str, message: str, *, now: datetime) -> DeploymentCondition:
+    """The condition Progressing."""
+    return condition(PROGRESSING, status, reason, message, now=now)
+
+
+def count(
+    deployment: Deployment,
+    status: DeploymentStatus,
+    sets: Iterable[ReplicaSet],
+    new: ReplicaSet | None,
+    *,
+    now: datetime,
+) -> DeploymentStatus:
+    """The status with what the ReplicaSets tell, and whether enough is available. ``sets`` holds ``new`` too."""
+    sets = list(sets)
+    there = sum(map(available, sets))
+    counted = DeploymentStatus(
+        observedGeneration=(deployment.metadata.generation if deployment.metadata else None),
+        replicas=sum(map(_replicas, sets)) or None,
+        updatedReplicas=(_replicas(new) if new else 0) or None,
+        readyReplicas=sum((rs.status.readyReplicas if rs.status else None) or 0 for rs in sets) or None,
+        availableReplicas=there or None,
+        unavailableReplicas=max(0, sum(map(size, sets)) - there) or None,
+        terminatingReplicas=_terminating(sets),
+        collisionCount=status.collisionCount,
+        conditions=status.conditions,
+    )
+    if there >= wanted(deployment) - max_unavailable(deployment):
+        told = condition(
+            AVAILABLE, "True", "MinimumReplicasAvailable", "Deployment has minimum availability.", now=now
+        )  # fmt: skip
+    else:
+        told = condition(
+            AVAILABLE, "False", "MinimumReplicasUnavailable", "Deployment does not have minimum availability.", now=now
+        )
+    return with_told(counted, told)
+
+
+def _replicas(rs: ReplicaSet) -> int:
+    return rs.status.replicas if rs.status else 0
+
+
+def _terminating(sets: Sequence[ReplicaSet]) -> int | None:
+    """None while a ReplicaSet has not told its own yet."""
+    told = [rs.status.terminatingReplicas if rs.status else None for rs in sets]
+    return None if None in told else sum(filter(None, told))
+
+
+def is_complete(deployment: Deployment, status: DeploymentStatus) -> bool:
+    """All replicas are of the new template and available, and no others are left."""
+    replicas = wanted(deployment)
+    return (
+        (status.updatedReplicas or 0) == replicas
+        and (status.replicas or 0) == replicas
+        and (status.availableReplicas or 0) == replicas
+        and (status.observedGeneration or 0) >= ((deployment.metadata.generation if deployment.metadata else 0) or 0)
+    )
+
+
+def has_progressed(old: DeploymentStatus, new: DeploymentStatus) -> bool:
+    """More new replicas, fewer old ones, or more that are ready or available."""
+
+    def outdated(status: DeploymentStatus) -> int:
+        return (status.replicas or 0) - (status.updatedReplicas or 0)
+
+    return (
+        (new.updatedReplicas or 0) > (old.updatedReplicas or 0)
+        or outdated(new) < outdated(old)
+        or (new.readyReplicas or 0) > (old.readyReplicas or 0)
+        or (new.availableReplicas or 0) > (old.availableReplicas or 0)
+    )
+
+
+def has_timed_out(deployment: Deployment, status: DeploymentStatus, *, now: datetime) -> bool:
+    """Whether the last progress is longer ago than the deadline; a rollout that was complete has none."""
+    seconds, told = deadline_seconds(deployment), progress(status)
+    if seconds is None or told is None or told.reason == NEW_SET_AVAILABLE:
+        return False
+    if told.reason == TIMED_OUT:
+        return True
+    return told.lastUpdateTime is None or told.lastUpdateTime + timedelta(seconds=seconds) < now
+
+
+def watch_progress(
+    deployment: Deployment,
+    before: DeploymentStatus,
+    counted: DeploymentStatus,
+    new: ReplicaSet | None,
+    *,
+    now: datetime,
+) -> DeploymentStatus:
+    """The condition Progressing, from the counts ``before`` and now. Once complete, it is left alone until a rollout."""
+    if deadline_seconds(deployment) is None:
+        return without_told(counted, PROGRESSING)
+    told = progress(before)
+    settled = (counted.replicas or 0) == (counted.updatedReplicas or 0)
+    if settled and told is not None and told.reason == NEW_SET_AVAILABLE:
+        return counted
+    who = f'ReplicaSet "{name_of(new)}"' if new is not None else f'Deployment "{name_of(deployment)}"'
+    if is_complete(deployment, counted):
+        message = f"{who} has successfully progressed."
+        return with_told(counted, progressing("True", NEW_SET_AVAILABLE, message, now=now))
+    if has_progressed(before, counted):
+        fresh = progressing("True", SETS_UPDATED, f"{who} is progressing.", now=now)
+        if told is not None and told.status == "True":
+            fresh = replaced(fresh, lastTransitionTime=told.lastTransitionTime)
+        # Put in even for the same reason: its time of update tells of this progress.
+        return with_told(without_told(counted, PROGRESSING), fresh)
+    if has_timed_out(deployment, counted, now=now):
+        return with_told(counted, progressing("False", TIMED_OUT, f"{who} has timed out progressing.", now=now))
+    return counted
+
+
+def take_over_failure(status: DeploymentStatus, sets: Iterable[ReplicaSet], new: ReplicaSet | None) -> DeploymentStatus:
+    """The ReplicaFailure of a ReplicaSet, of the new one before others; none when none fails."""
+    for rs in [*([new] if new else []), *sets]:
+        failed = find_condition(rs.status.conditions if rs.status else None, REPLICA_FAILURE)
+        if failed is not None:
+            since = failed.lastTransitionTime
+            told = DeploymentCondition(
+                type=REPLICA_FAILURE,
+                status=failed.status,
+                reason=failed.reason,
+                message=failed.message,
+                lastTransitionTime=since,
+                lastUpdateTime=since,
+            )
+            return with_told(status, told)
+    return without_told(status, REPLICA_FAILURE)
+
+
+def seconds_to_deadline(deployment: Deployment, status: DeploymentStatus, *, now: datetime) -> float | None:
+    """When to look whether the rollout is stuck; None when that is not to be expected any more."""
+    seconds, told = deadline_seconds(deployment), progress(status)
+    if seconds is None or told is None or is_complete(deployment, status) or told.reason == TIMED_OUT:
+        return None
+    if told.lastUpdateTime is None:
+        return 0.0
+    return (told.lastUpdateTime + timedelta(seconds=seconds) - now).total_seconds()

@@ -1,0 +1,212 @@
+"""The shell: budgets, the pods they select, and what those pods' controllers want."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+import msgspec
+from lightkube.models.apps_v1 import Deployment, ReplicaSet, StatefulSet
+from lightkube.models.core_v1 import Pod, ReplicationController
+from lightkube.models.policy_v1 import PodDisruptionBudget
+
+from steersman.apimachinery.errors import is_conflict, is_not_found
+from steersman.apimachinery.timestamps import format_time
+from steersman.client import PatchType
+from steersman.client.changes import Deleted, Updated
+from steersman.client.errors import ApiError, ClientError
+from steersman.client.objects import key_of, labels_of, name_of, namespace_of, uid_of
+from steersman.controllers.base import Shell
+from steersman.controllers.disruption.plan import (
+    Scale,
+    disrupted,
+    expect,
+    failed_status,
+    healthy_pods,
+    is_written,
+    matching,
+    needs_scale,
+    seconds_to_stale,
+    selected,
+    shown_selector,
+    stale_patch,
+    status,
+)
+from steersman.runtime.owners import controller_of
+from steersman.runtime.result import Result
+
+if TYPE_CHECKING:
+    from lightkube.models.policy_v1 import PodDisruptionBudgetStatus
+
+    from steersman.client.changes import Change
+    from steersman.client.informer import Informer
+    from steersman.controllers.context import ControllerContext
+    from steersman.runtime.owners import Owner
+
+_POD: Final = "pod:"
+
+
+class Disruption(Shell):
+    """Keys are those of budgets, and ``pod:`` with those of pods that were to be disrupted."""
+
+    name: ClassVar[str] = "disruption-controller"
+    component: ClassVar[str] = "controllermanager"
+
+    def __init__(self, context: ControllerContext) -> None:
+        super().__init__(context)
+        self._budgets = self.watch(PodDisruptionBudget, when=lambda change: not isinstance(change, Deleted))
+        self._pods = self.informer(Pod)
+        self._pods.add_callback(self._pod_changed)
+        #: What has a scale, by kind.
+        self._scaled: dict[tuple[str, str], Informer[Any]] = {
+            ("", "ReplicationController"): self.informer(ReplicationController),
+            ("apps", "Deployment"): self.informer(Deployment),
+            ("apps", "ReplicaSet"): self.informer(ReplicaSet),
+            ("apps", "StatefulSet"): self.informer(StatefulSet),
+        }
+        for informer in self._scaled.values():
+            informer.add_callback(self._scale_changed)
+
+    async def start(self) -> None:
+        """Pods may have been heard of before their budgets."""
+        for budget in self._budgets.lister:
+            self.enqueue(budget)
+
+    def _pod_changed(self, change: Change[Pod]) -> None:
+        pod = change.latest
+        budgets = self._budgets.lister.list(namespace=namespace_of(pod))
+        found = matching(budgets, labels_of(pod)) if budgets else []
+        if isinstance(change, Updated) and labels_of(change.old) != labels_of(change.new):
+            found += matching(budgets, labels_of(change.old))
+        for budget in found:
+            self.enqueue(budget)
+        if not isinstance(change, Deleted):
+            wait = seconds_to_stale(pod, now=self.clock.now())
+            if wait is not None:
+                self.queue.add_after(_POD + key_of(pod), wait)
+
+    def _scale_changed(self, change: Change[Any]) -> None:
+        """Budgets that count in percent follow the scale at once, not with the next pod."""
+        if isinstance(change, Updated) and _replicas(change.old) != _replicas(change.new):
+            for budget in self._budgets.lister.list(namespace=namespace_of(change.new)):
+                if needs_scale(budget):
+                    self.enqueue(budget)
+
+    async def reconcile(self, key: str) -> Result | None:
+        """Count, and write what differs."""
+        if key.startswith(_POD):
+            return await self._take_back(key.removeprefix(_POD))
+        budget = self._budgets.lister.by_key(key)
+        if budget is None:
+            return None
+        try:
+            return await self._count(key, budget)
+        except Exception as error:
+            if not is_conflict(error) and not is_not_found(error):
+                await self._write(key, budget, failed_status(budget, str(error), now=self.now()))
+            raise
+
+    async def _count(self, key: str, budget: PodDisruptionBudget) -> Result | None:
+        pods = selected(budget, self._pods.lister.list(namespace=namespace_of(budget)))
+        if not pods:
+            self.events.event(budget, "Normal", "NoPods", "No matching pods found")
+        scales: dict[str, Scale | None] = {}
+        if needs_scale(budget):
+            for owner in filter(None, map(controller_of, pods)):
+                if owner.uid not in scales:
+                    scales[owner.uid] = await self._scale(owner, namespace_of(budget))
+        try:
+            expected = expect(budget, pods, scales)
+        except (LookupError, ValueError) as error:
+            text = f"Failed to calculate the number of expected pods: {error}"
+            self.events.event(budget, "Warning", "CalculateExpectedPodCountFailed", text)
+            raise ClientError(str(error)) from error
+        if expected.unmanaged:
+            self._report_unmanaged(budget)
+        now = self.now()
+        waiting = disrupted(budget, pods, now=now)
+        for pod in waiting.overdue:
+            text = f"Pod was expected by PDB {key} to be deleted but it wasn't"
+            self.events.event(pod, "Warning", "NotDeleted", text)
+        new = status(budget, expected, healthy_pods(pods, waiting.pods), waiting.pods, now=now)
+        await self._write(key, budget, new)
+        if waiting.seconds_to_recheck is None:
+            return None
+        return Result(requeue_after_seconds=waiting.seconds_to_recheck)
+
+    def _report_unmanaged(self, budget: PodDisruptionBudget) -> None:
+        selector = shown_selector(budget.spec.selector if budget.spec else None)
+        text = (
+            f"Pods selected by this PodDisruptionBudget (selector: {selector}) were found to be unmanaged. As a result, "
+            "the status of the PDB cannot be calculated correctly, which may result in undefined behavior. To account "
+            'for these pods please set ".spec.minAvailable" field of the PDB to an integer value.'
+        )
+        self.events.event(budget, "Warning", "UnmanagedPods", text)
+
+    async def _scale(self, owner: Owner, namespace: str) -> Scale | None:
+        """How many pods the controller wants; None where it is not there, or has no scale."""
+        informer = self._scaled.get((owner.group, owner.kind))
+        if informer is None:
+            return await self._scale_of_other(owner, namespace)
+        found: Any = informer.lister.get(owner.name, namespace=namespace)
+        if found is None or uid_of(found) != owner.uid:
+            return None
+        above = controller_of(found)
+        if owner.kind == "ReplicaSet" and above is not None and above.kind == "Deployment":
+            deployment: Any = self._scaled["apps", "Deployment"].lister.get(above.name, namespace=namespace)
+            found = deployment if deployment is not None and uid_of(deployment) == above.uid else None
+        return Scale(uid_of(found), _replicas(found)) if found is not None else None
+
+    async def _scale_of_other(self, owner: Owner, namespace: str) -> Scale | None:
+        try:
+            resource = await self.client.discover(owner.api_version, owner.kind)
+            scale = await self.client.get_subresource(resource, owner.name, "scale", namespace=namespace)
+        except LookupError:
+            return None
+        except ApiError as error:
+            if is_not_found(error):
+                return None
+            raise
+        if scale["metadata"].get("uid") != owner.uid:
+            return None
+        return Scale(owner.uid, int((scale.get("spec") or {}).get("replicas") or 0))
+
+    async def _write(self, key: str, budget: PodDisruptionBudget, new: PodDisruptionBudgetStatus) -> None:
+        if is_written(budget, new):
+            return
+        written = await self.client.update_status(msgspec.structs.replace(budget, status=new))
+        self.own_writes.note(key, self._budgets, written)
+
+    async def _take_back(self, key: str) -> Result | None:
+        """The condition ``DisruptionTarget`` of a pod that was not disrupted after all."""
+        pod = self._pods.lister.by_key(key)
+        wait = seconds_to_stale(pod, now=self.clock.now()) if pod is not None else None
+        if pod is None or wait is None:
+            return None
+        if wait > 0:
+            return Result(requeue_after_seconds=wait)
+        try:
+            written = await self.client.patch(
+                Pod,
+                name_of(pod),
+                stale_patch(pod, now=format_time(self.clock.now())),
+                patch_type=PatchType.STRATEGIC,
+                namespace=namespace_of(pod),
+                subresource="status",
+            )
+        except ApiError as error:
+            if is_not_found(error) or is_conflict(error):
+                return None
+            raise
+        self.own_writes.note(_POD + key, self._pods, written)
+        return None
+
+
+def _replicas(obj: Any) -> int:
+    """1 where nothing is said, as it is defaulted."""
+    replicas = obj.spec.replicas if obj.spec is not None else None
+    return 1 if replicas is None else int(replicas)
+
+
+def build(context: ControllerContext) -> Disruption:
+    """Wire it up."""
+    return Disruption(context)

@@ -1,0 +1,247 @@
+"""The status of a PodDisruptionBudget."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+from lightkube.models.meta_v1 import Condition
+from lightkube.models.policy_v1 import PodDisruptionBudgetStatus
+
+from steersman.apimachinery.intstr import scaled_value
+from steersman.apimachinery.selectors import NOTHING, from_label_selector
+from steersman.client.objects import labels_of, metadata_field, name_of, uid_of
+from steersman.runtime.conditions import find_condition, with_condition
+from steersman.runtime.owners import controller_of
+from steersman.runtime.pods import is_finished, is_ready
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from lightkube.models.core_v1 import Pod
+    from lightkube.models.meta_v1 import LabelSelector as LabelSelectorModel
+    from lightkube.models.policy_v1 import PodDisruptionBudget
+
+    from steersman.apimachinery.selectors import LabelSelector
+
+#: An eviction that was admitted must have led to a deletion by then.
+_DELETION_TIMEOUT: Final = timedelta(minutes=2)
+#: A pod that was to be disrupted must be terminating by then.
+_STALE_AFTER: Final = timedelta(minutes=2)
+_ALLOWED: Final = "DisruptionAllowed"
+_TARGET: Final = "DisruptionTarget"
+
+
+class NoController(LookupError):  # noqa: N818 — says what is so
+    """A pod's controller is of no kind that has a scale."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """How many pods somebody wants."""
+
+    uid: str
+    replicas: int
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What a budget counts on."""
+
+    pods: int
+    healthy: int
+    #: Names of pods that nothing controls, where that matters.
+    unmanaged: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Disrupted:
+    """Evictions that were admitted and have not shown yet."""
+
+    pods: dict[str, datetime]
+    #: Pods that should be gone by now.
+    overdue: tuple[Pod, ...] = ()
+    seconds_to_recheck: float | None = None
+
+
+def selector_of(budget: PodDisruptionBudget) -> LabelSelector:
+    """None selects nothing, an empty one everything. Raises SelectorError."""
+    selector = budget.spec.selector if budget.spec else None
+    return NOTHING if selector is None else from_label_selector(msgspec.to_builtins(selector))
+
+
+def matching(budgets: Iterable[PodDisruptionBudget], labels: Mapping[str, str]) -> list[PodDisruptionBudget]:
+    """Budgets that select these labels."""
+    return [budget for budget in budgets if selector_of(budget).matches(labels)]
+
+
+def selected(budget: PodDisruptionBudget, pods: Iterable[Pod]) -> list[Pod]:
+    """Pods of the budget's namespace that it selects."""
+    selector = selector_of(budget)
+    return [pod for pod in pods if selector.matches(labels_of(pod))]
+
+
+def needs_scale(budget: PodDisruptionBudget) -> bool:
+    """Whether it counts what controllers want, not the pods there are."""
+    spec = budget.spec
+    if spec is None:
+        return False
+    return spec.maxUnavailable is not None or isinstance(spec.minAvailable, str)
+
+
+def expect(budget: PodDisruptionBudget, pods: Sequence[Pod], scales: Mapping[str, Scale | None]) -> Expected:
+    """``scales``: by UID of the pods' controllers; None: it has none. Raises NoController, ValueError.
+
+    Two ReplicaSets of one Deployment have one scale.
+    """
+    spec = budget.spec
+    if spec is None or (spec.maxUnavailable is None and spec.minAvailable is None):
+        return Expected(0, 0)
+    if not needs_scale(budget):
+        return Expected(len(pods), int(spec.minAvailable or 0))
+    total, unmanaged = _total(pods, scales)
+    if spec.maxUnavailable is not None:
+        healthy = total - scaled_value(spec.maxUnavailable, total, round_up=True)
+        return Expected(total, max(0, healthy), unmanaged)
+    assert spec.minAvailable is not None
+    return Expected(total, scaled_value(spec.minAvailable, total, round_up=True), unmanaged)
+
+
+def _total(pods: Sequence[Pod], scales: Mapping[str, Scale | None]) -> tuple[int, tuple[str, ...]]:
+    unmanaged: list[str] = []
+    counted: dict[str, int] = {}
+    for pod in pods:
+        owner = controller_of(pod)
+        if owner is None:
+            unmanaged.append(name_of(pod))
+            continue
+        scale = scales.get(owner.uid)
+        if scale is None:
+            raise NoController(f'found no controllers for pod "{name_of(pod)}"')
+        counted[scale.uid] = scale.replicas
+    return sum(counted.values()), tuple(unmanaged)
+
+
+def disrupted(budget: PodDisruptionBudget, pods: Iterable[Pod], *, now: datetime) -> Disrupted:
+    """What is still to come of the evictions that the API server noted."""
+    noted = (budget.status.disruptedPods if budget.status else None) or {}
+    waiting: dict[str, datetime] = {}
+    overdue: list[Pod] = []
+    waits: list[float] = []
+    for pod in pods if noted else ():
+        since = _moment(noted.get(name_of(pod)))
+        if since is None or metadata_field(pod, "deletionTimestamp") is not None:
+            continue
+        due = since + _DELETION_TIMEOUT
+        if due < now:
+            overdue.append(pod)
+        else:
+            waiting[name_of(pod)] = since
+            waits.append((due - now).total_seconds())
+    return Disrupted(waiting, tuple(overdue), min(waits, default=None))
+
+
+def healthy_pods(pods: Iterable[Pod], waiting: Mapping[str, datetime]) -> int:
+    """Ready, and not about to go."""
+    return sum(
+        is_ready(pod) and metadata_field(pod, "deletionTimestamp") is None and name_of(pod) not in waiting
+        for pod in pods
+    )
+
+
+def status(
+    budget: PodDisruptionBudget, expected: Expected, healthy: int, waiting: Mapping[str, datetime], *, now: datetime
+) -> PodDisruptionBudgetStatus:
+    """Nothing may be disrupted where nothing is expected: pods may just be on their way."""
+    allowed = max(0, healthy - expected.healthy) if expected.pods > 0 else 0
+    generation = metadata_field(budget, "generation") or 0
+    condition = Condition(
+        type=_ALLOWED,
+        status="True" if allowed else "False",
+        reason="SufficientPods" if allowed else "InsufficientPods",
+        message="",
+        observedGeneration=generation,
+        lastTransitionTime=now,
+    )
+    return PodDisruptionBudgetStatus(
+        currentHealthy=healthy,
+        desiredHealthy=expected.healthy,
+        expectedPods=expected.pods,
+        disruptionsAllowed=allowed,
+        disruptedPods=dict(waiting) or None,
+        observedGeneration=generation,
+        conditions=_with(budget, condition),
+    )
+
+
+def failed_status(budget: PodDisruptionBudget, why: str, *, now: datetime) -> PodDisruptionBudgetStatus:
+    """What cannot be counted allows nothing."""
+    old = budget.status or PodDisruptionBudgetStatus(
+        currentHealthy=0, desiredHealthy=0, disruptionsAllowed=0, expectedPods=0
+    )
+    condition = Condition(
+        type=_ALLOWED,
+        status="False",
+        reason="SyncFailed",
+        message=why,
+        observedGeneration=old.observedGeneration,
+        lastTransitionTime=now,
+    )
+    return msgspec.structs.replace(old, disruptionsAllowed=0, conditions=_with(budget, condition))
+
+
+def is_written(budget: PodDisruptionBudget, new: PodDisruptionBudgetStatus) -> bool:
+    """Whether the budget says so already, whatever the times of its conditions."""
+    old = budget.status
+    return old is not None and msgspec.structs.replace(old, disruptedPods=old.disruptedPods or None) == new
+
+
+def seconds_to_stale(pod: Pod, *, now: datetime) -> float | None:
+    """When the pod's ``DisruptionTarget`` is to be taken back; None: it needs not be.
+
+    A kubelet's own may take long before the pod terminates.
+    """
+    condition = find_condition(pod.status.conditions if pod.status else None, _TARGET)
+    if condition is None or condition.status != "True" or condition.reason == "TerminationByKubelet":
+        return None
+    if is_finished(pod) or metadata_field(pod, "deletionTimestamp") is not None:
+        return None
+    since = condition.lastTransitionTime or now
+    return max(0.0, (since + _STALE_AFTER - now).total_seconds())
+
+
+def stale_patch(pod: Pod, *, now: str) -> dict[str, Any]:
+    """A strategic patch of the status."""
+    condition: dict[str, Any] = {
+        "type": _TARGET, "status": "False", "reason": None, "message": None, "lastTransitionTime": now,
+    }  # fmt: skip
+    generation = metadata_field(pod, "generation")
+    if generation:
+        condition["observedGeneration"] = generation
+    return {"metadata": {"uid": uid_of(pod)}, "status": {"conditions": [condition]}}
+
+
+def shown_selector(selector: LabelSelectorModel | None) -> str:
+    """As the event shows it; clients see this form."""
+    if selector is None:
+        return "nil"
+    labels = "".join(f"{key}: {value}," for key, value in sorted((selector.matchLabels or {}).items()))
+    expressions = "".join(
+        f"LabelSelectorRequirement{{Key:{each.key},Operator:{each.operator},Values:[{' '.join(each.values or ())}],}},"
+        for each in selector.matchExpressions or ()
+    )
+    return (
+        f"&LabelSelector{{MatchLabels:map[string]string{{{labels}}},"
+        f"MatchExpressions:[]LabelSelectorRequirement{{{expressions}}},}}"
+    )
+
+
+def _with(budget: PodDisruptionBudget, condition: Condition) -> list[Condition]:
+    old = budget.status.conditions if budget.status else None
+    return with_condition(old, condition, now=condition.lastTransitionTime)  # type: ignore[arg-type]
+
+
+def _moment(value: Any) -> datetime | None:
+    return datetime.fromisoformat(value) if isinstance(value, str) else value

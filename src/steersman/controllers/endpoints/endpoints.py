@@ -1,0 +1,91 @@
+"""The shell of ``endpoints-controller``: Services, their pods and the Endpoints."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from lightkube.models.core_v1 import Endpoints, Pod, Service
+
+from steersman.apimachinery.errors import is_conflict, is_not_found
+from steersman.client.changes import Added
+from steersman.client.errors import ApiError
+from steersman.client.objects import annotations_of, key_of, namespace_of, resource_version_of, split_key
+from steersman.controllers.base import Shell
+from steersman.controllers.endpoints.endpoints_plan import plan_endpoints
+from steersman.controllers.endpoints.services import LEADER, has_endpoints, selects, touched_keys
+from steersman.controllers.endpoints.slice_writing import is_namespace_ending
+from steersman.controllers.endpoints.trigger import TriggerTimes
+
+if TYPE_CHECKING:
+    from steersman.client.changes import Change
+    from steersman.controllers.context import ControllerContext
+
+
+class EndpointsController(Shell):
+    """Keys are those of Services."""
+
+    name: ClassVar[str] = "endpoints-controller"
+    component: ClassVar[str] = "endpoint-controller"
+
+    def __init__(self, context: ControllerContext) -> None:
+        super().__init__(context, workers=context.options.concurrent_endpoint_syncs)
+        self._times = TriggerTimes()
+        self._services = self.watch(Service)
+        self._pods = self.informer(Pod)
+        self._pods.add_callback(self._pod_changed)
+        self._endpoints = self.informer(Endpoints)
+        self._endpoints.add_callback(self._endpoints_changed)
+
+    def _pod_changed(self, change: Change[Pod]) -> None:
+        for key in touched_keys(self._services.lister, change):
+            self.queue.add_after(key, self.options.endpoint_updates_batch_period_seconds)
+
+    def _endpoints_changed(self, change: Change[Endpoints]) -> None:
+        """Put right what others change. Those whose Service went while nobody looked go now; locks stay."""
+        found = change.latest
+        is_left_over = isinstance(change, Added) and change.is_initial and LEADER not in annotations_of(found)
+        if is_left_over or key_of(found) in self._services.lister.keys():  # noqa: SIM118 — a lister is no mapping
+            self.queue.add(key_of(found))
+
+    async def reconcile(self, key: str) -> None:
+        """Make the Endpoints tell where the pods are."""
+        service = self._services.lister.by_key(key)
+        current = self._endpoints.lister.by_key(key)
+        if service is None:
+            self._times.forget(key)
+            if current is not None:
+                await self._delete(key)
+            return
+        if not has_endpoints(service):
+            return
+        pods = [pod for pod in self._pods.lister.list(namespace=namespace_of(service)) if selects(service, pod)]
+        wanted = plan_endpoints(service, pods, current, self._times.look(key, service, pods))
+        if wanted is not None:
+            await self._write(key, wanted)
+
+    async def _write(self, key: str, wanted: Endpoints) -> None:
+        creates = not resource_version_of(wanted)
+        try:
+            written = await (self.client.create(wanted) if creates else self.client.update(wanted))
+        except ApiError as error:
+            if creates and is_namespace_ending(error):
+                return
+            if not is_conflict(error):
+                reason = "FailedToCreateEndpoint" if creates else "FailedToUpdateEndpoint"
+                what = f"create endpoint for service {key}" if creates else f"update endpoint {key}"
+                self.events.event(wanted, "Warning", reason, f"Failed to {what}: {error}")
+            raise
+        self.own_writes.note(key, self._endpoints, written)
+
+    async def _delete(self, key: str) -> None:
+        namespace, name = split_key(key)
+        try:
+            await self.client.delete(Endpoints, name, namespace=namespace)
+        except ApiError as error:
+            if not is_not_found(error):
+                raise
+
+
+def build(context: ControllerContext) -> EndpointsController:
+    """Wire it up."""
+    return EndpointsController(context)

@@ -1,0 +1,105 @@
+"""The shell of ``endpointslice-controller``: Services, their pods, the pods' Nodes and the slices."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from lightkube.models.core_v1 import Node, Pod, Service
+from lightkube.models.discovery_v1 import EndpointSlice
+
+from steersman.apimachinery.errors import is_conflict
+from steersman.client.changes import Deleted, Updated
+from steersman.client.errors import ApiError
+from steersman.client.objects import key_of, labels_of, metadata_field, name_of, namespace_of
+from steersman.controllers.base import Shell
+from steersman.controllers.endpoints.services import (
+    MANAGED_BY,
+    TRIGGER_TIME,
+    has_endpoints,
+    selects,
+    service_keys,
+    touched_keys,
+)
+from steersman.controllers.endpoints.slice_plan import CONTROLLER, plan_slices
+from steersman.controllers.endpoints.slice_writing import BY_SERVICE, key_of_slice, of_service, write_slices
+from steersman.controllers.endpoints.trigger import TriggerTimes
+from steersman.runtime.pods import BY_NODE, node_names, node_of
+
+if TYPE_CHECKING:
+    from steersman.client.changes import Change
+    from steersman.controllers.context import ControllerContext
+
+_ZONE = "topology.kubernetes.io/zone"
+
+
+class EndpointSlices(Shell):
+    """Keys are those of Services."""
+
+    name: ClassVar[str] = "endpointslice-controller"
+
+    def __init__(self, context: ControllerContext) -> None:
+        super().__init__(context, workers=context.options.concurrent_service_endpoint_syncs)
+        self._times = TriggerTimes()
+        self._services = self.watch(Service)
+        self._nodes = self.informer(Node)
+        self._pods = self.informer(Pod)
+        self._pods.add_index(BY_NODE, node_names)
+        self._slices = self.watch(EndpointSlice, keys=key_of_slice, when=_is_ours)
+        self._slices.add_index(BY_SERVICE, key_of_slice)
+        self._pods.add_callback(self._pod_changed)
+        self._nodes.add_callback(self._node_changed)
+
+    def _pod_changed(self, change: Change[Pod]) -> None:
+        for key in touched_keys(self._services.lister, change):
+            self.queue.add_after(key, self.options.endpointslice_updates_batch_period_seconds)
+
+    def _node_changed(self, change: Change[Node]) -> None:
+        """Pods whose Node was not known, or in another zone, are to be looked at."""
+        if isinstance(change, Deleted):
+            return
+        if isinstance(change, Updated) and labels_of(change.old).get(_ZONE) == labels_of(change.new).get(_ZONE):
+            return
+        for pod in self._pods.lister.by_index(BY_NODE, name_of(change.new)):
+            for key in service_keys(self._services.lister, pod):
+                self.queue.add(key)
+
+    async def reconcile(self, key: str) -> None:
+        """Make the slices tell where the pods are."""
+        service = self._services.lister.by_key(key)
+        if service is None:
+            self._times.forget(key)
+            return
+        if not has_endpoints(service):
+            return
+        pods = [pod for pod in self._pods.lister.list(namespace=namespace_of(service)) if selects(service, pod)]
+        nodes = {name: node for pod in pods if (node := self._nodes.lister.get(name := node_of(pod))) is not None}
+        slices = [
+            each
+            for each in of_service(self._slices, key, manager=CONTROLLER)
+            if metadata_field(each, "deletionTimestamp") is None
+        ]
+        trigger = self._times.look(key, service, pods)
+        plan = plan_slices(service, pods, slices, nodes, max_endpoints=self.options.max_endpoints_per_slice)
+        try:
+            await write_slices(self, key, self._slices, plan.changes, notes={TRIGGER_TIME: trigger})
+        except ApiError as error:
+            if not is_conflict(error):
+                self._tell(service, str(error))
+            raise
+        if plan.homeless:
+            many = len(plan.homeless) > 1
+            self._tell(service, f"[{', '.join(plan.homeless)}]" if many else plan.homeless[0])
+
+    def _tell(self, service: Service, fault: str) -> None:
+        text = f"Error updating Endpoint Slices for Service {key_of(service)}: {fault}"
+        self.events.event(service, "Warning", "FailedToUpdateEndpointSlices", text)
+
+
+def _is_ours(change: Change[EndpointSlice]) -> bool:
+    found = [change.latest, change.old] if isinstance(change, Updated) else [change.latest]
+    return any(labels_of(each).get(MANAGED_BY) == CONTROLLER for each in found)
+
+
+def build(context: ControllerContext) -> EndpointSlices:
+    """Wire it up."""
+    return EndpointSlices(context)

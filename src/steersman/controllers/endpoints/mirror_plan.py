@@ -1,0 +1,140 @@
+"""Slices that mirror Endpoints which somebody made by hand: pure. Rules of ``pkg/controller/endpointslicemirroring``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from lightkube.models.discovery_v1 import Endpoint, EndpointConditions, EndpointPort, EndpointSlice
+from lightkube.models.meta_v1 import ObjectMeta
+
+from steersman.apimachinery.addresses import parse_ip
+from steersman.client.objects import annotations_of, labels_of, metadata_field, name_of, namespace_of, uid_of
+from steersman.controllers.endpoints.packing import Changes, endpoints_of, identity_of, ports_key, recycle
+from steersman.controllers.endpoints.services import LEADER, MANAGED_BY, SERVICE_NAME, slice_name_prefix
+from steersman.controllers.endpoints.subsets import repacked
+from steersman.runtime.owners import controller_reference
+from steersman.runtime.structs import replaced, with_metadata
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lightkube.models.core_v1 import EndpointAddress, Endpoints, EndpointSubset, Service
+
+CONTROLLER: Final = "endpointslicemirroring-controller.k8s.io"
+_SKIP: Final = "endpointslice.kubernetes.io/skip-mirror"
+_NOT_MIRRORED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+
+
+@dataclass(slots=True)
+class MirrorPlan:
+    """What to write, and how many addresses are not mirrored: those that are none, and those that are too many."""
+
+    changes: Changes
+    invalid: int = 0
+    skipped: int = 0
+
+
+@dataclass(slots=True)
+class _Mirror:
+    """One slice."""
+
+    family: str
+    ports: list[EndpointPort]
+    endpoints: dict[object, Endpoint]
+
+
+def is_mirrored(endpoints: Endpoints | None, service: Service | None) -> bool:
+    """Whether slices are to be made of these Endpoints: they are no lock, and no controller's."""
+    if endpoints is None or service is None or (service.spec is not None and service.spec.selector):
+        return False
+    return labels_of(endpoints).get(_SKIP) != "true" and LEADER not in annotations_of(endpoints)
+
+
+def plan_mirror(endpoints: Endpoints, slices: Sequence[EndpointSlice], *, max_per_subset: int) -> MirrorPlan:
+    """``slices``: the mirrors there are. Each set of ports of each family is one slice."""
+    plan = MirrorPlan(Changes())
+    mirrors: dict[object, _Mirror] = {}
+    for subset in repacked(endpoints.subsets or ()):
+        _add(plan, mirrors, subset, max_per_subset)
+    existing: dict[object, list[EndpointSlice]] = {}
+    for each in slices:
+        existing.setdefault((each.addressType, ports_key(each.ports)), []).append(each)
+    for key, mirror in mirrors.items():
+        _settle(plan.changes, endpoints, mirror, existing.pop(key, []))
+    plan.changes.delete += [each for rest in existing.values() for each in rest]
+    if metadata_field(endpoints, "deletionTimestamp") is not None:
+        plan.changes.create.clear()
+    plan.changes = recycle(plan.changes, owner_uid=uid_of(endpoints))
+    return plan
+
+
+def _add(plan: MirrorPlan, mirrors: dict[object, _Mirror], subset: EndpointSubset, max_per_subset: int) -> None:
+    ports = [
+        EndpointPort(name=each.name or "", port=each.port, protocol=each.protocol, appProtocol=each.appProtocol)
+        for each in subset.ports or ()
+    ]
+    rows = [(each, True) for each in subset.addresses or ()]
+    rows += [(each, False) for each in subset.notReadyAddresses or ()]
+    added = 0
+    for address, ready in rows:
+        if added >= max_per_subset:
+            break
+        family = _family(address)
+        if family is None:
+            plan.invalid += 1
+            continue
+        mirror = mirrors.setdefault((family, ports_key(ports)), _Mirror(family, ports, {}))
+        endpoint = _endpoint(address, ready=ready)
+        mirror.endpoints[identity_of(endpoint)] = endpoint
+        added += 1
+    plan.skipped += len(rows) - added
+
+
+def _family(address: EndpointAddress) -> str | None:
+    ip = parse_ip(address.ip)
+    return None if ip is None else f"IPv{ip.version}"
+
+
+def _endpoint(address: EndpointAddress, *, ready: bool) -> Endpoint:
+    return Endpoint(
+        addresses=[address.ip],
+        conditions=EndpointConditions(ready=ready),
+        targetRef=address.targetRef,
+        nodeName=address.nodeName or None,
+        hostname=address.hostname or None,
+    )
+
+
+def _settle(changes: Changes, endpoints: Endpoints, mirror: _Mirror, existing: list[EndpointSlice]) -> None:
+    """One slice is kept; it is written where it differs."""
+    new = _slice(endpoints, mirror)
+    if not existing:
+        changes.create.append(new)
+        return
+    first, *rest = existing
+    changes.delete += rest
+    held = {identity_of(each): each for each in endpoints_of(first)}
+    if held == mirror.endpoints and labels_of(first) == labels_of(new) and annotations_of(first) == annotations_of(new):
+        return
+    written = replaced(first, endpoints=new.endpoints, ports=new.ports)
+    changes.update.append(with_metadata(written, labels=labels_of(new), annotations=annotations_of(new) or None))
+
+
+def _slice(endpoints: Endpoints, mirror: _Mirror) -> EndpointSlice:
+    owner = controller_reference(endpoints, api_version="v1", kind="Endpoints")
+    notes = {key: value for key, value in annotations_of(endpoints).items() if key != _NOT_MIRRORED}
+    return EndpointSlice(
+        apiVersion="discovery.k8s.io/v1",
+        kind="EndpointSlice",
+        metadata=ObjectMeta(
+            generateName=slice_name_prefix(name_of(endpoints)),
+            namespace=namespace_of(endpoints),
+            labels=labels_of(endpoints) | {SERVICE_NAME: name_of(endpoints), MANAGED_BY: CONTROLLER},
+            annotations=notes or None,
+            ownerReferences=[owner.typed()],
+        ),
+        addressType=mirror.family,
+        ports=mirror.ports or None,
+        endpoints=list(mirror.endpoints.values()),
+    )

@@ -1,0 +1,129 @@
+"""How endpoints are laid into slices so that few slices change. Rules of ``k8s.io/endpointslice``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from steersman.client.objects import labels_of
+from steersman.runtime.structs import replaced, with_metadata
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from lightkube.models.discovery_v1 import Endpoint, EndpointPort, EndpointSlice
+
+Identity = tuple[object, ...]
+
+
+@dataclass(slots=True)
+class Changes:
+    """What is to be written. Slices to create have no name; those to update are as they should be."""
+
+    create: list[EndpointSlice] = field(default_factory=list)
+    update: list[EndpointSlice] = field(default_factory=list)
+    delete: list[EndpointSlice] = field(default_factory=list)
+
+    def add(self, other: Changes) -> None:
+        """Those of another part of the Service."""
+        self.create += other.create
+        self.update += other.update
+        self.delete += other.delete
+
+
+def identity_of(endpoint: Endpoint) -> Identity:
+    """What makes two endpoints the same one, whatever else changes."""
+    target = endpoint.targetRef
+    whom = (target.namespace, target.name) if target is not None else ()
+    return (tuple(sorted(endpoint.addresses)), endpoint.hostname or "", whom)
+
+
+def ports_key(ports: Iterable[EndpointPort] | None) -> tuple[object, ...]:
+    """Equal for slices with the same ports in any order."""
+    rows = [(each.name or "", each.port or 0, each.protocol or "", each.appProtocol or "") for each in ports or ()]
+    return tuple(sorted(rows))
+
+
+def endpoints_of(found: EndpointSlice) -> list[Endpoint]:
+    """``endpoints``."""
+    return list(found.endpoints or ())
+
+
+def pack(
+    existing: Sequence[EndpointSlice],
+    wanted: Sequence[Endpoint],
+    *,
+    labels: dict[str, str],
+    make: Callable[[list[Endpoint]], EndpointSlice],
+    max_endpoints: int,
+) -> Changes:
+    """Lay ``wanted`` into slices that all have the same ports.
+
+    What is there stays where it is; what is new goes into slices that change anyway, the fullest first; then, if all of
+    the rest fits into one slice, into the one that it fills best; and else into new slices, made by ``make``.
+    """
+    rest: dict[Identity, Endpoint] = {identity_of(endpoint): endpoint for endpoint in wanted}
+    changed: list[EndpointSlice] = []
+    unchanged: list[EndpointSlice] = []
+    changes = Changes()
+    for found in existing:
+        old = endpoints_of(found)
+        kept = [rest.pop(same) for same in map(identity_of, old) if same in rest]
+        if not kept and old:
+            changes.delete.append(found)
+        elif kept != old or labels_of(found) != labels:
+            changed.append(_with(found, kept, labels))
+        else:
+            unchanged.append(found)
+    left = list(rest.values())
+    changed.sort(key=lambda each: -len(endpoints_of(each)))
+    for found in changed:
+        has = endpoints_of(found)
+        room = max(0, max_endpoints - len(has))
+        changes.update.append(replaced(found, endpoints=has + left[:room]))
+        left = left[room:]
+    _place_rest(changes, left, unchanged, labels=labels, make=make, max_endpoints=max_endpoints)
+    return changes
+
+
+def _place_rest(
+    changes: Changes,
+    left: list[Endpoint],
+    unchanged: list[EndpointSlice],
+    *,
+    labels: dict[str, str],
+    make: Callable[[list[Endpoint]], EndpointSlice],
+    max_endpoints: int,
+) -> None:
+    while left:
+        room = [each for each in unchanged if len(endpoints_of(each)) + len(left) <= max_endpoints]
+        if room:
+            fullest = max(room, key=lambda each: len(endpoints_of(each)))
+            changes.update.append(_with(fullest, endpoints_of(fullest) + left, labels))
+            return
+        changes.create.append(make(left[:max_endpoints]))
+        left = left[max_endpoints:]
+
+
+def _with(found: EndpointSlice, endpoints: list[Endpoint], labels: dict[str, str]) -> EndpointSlice:
+    return with_metadata(replaced(found, endpoints=endpoints), labels=labels)
+
+
+def recycle(changes: Changes, *, owner_uid: str) -> Changes:
+    """Slices that would be deleted become those that would be made, where owner and family allow it."""
+    create, delete, update = list(changes.create), [], list(changes.update)
+    for old in changes.delete:
+        place = next((i for i, new in enumerate(create) if new.addressType == old.addressType), None)
+        if place is None or not is_owned(old, owner_uid):
+            delete.append(old)
+            continue
+        new = create.pop(place)
+        metadata = {"labels": labels_of(new), "ownerReferences": new.metadata.ownerReferences if new.metadata else None}
+        update.append(with_metadata(replaced(old, endpoints=new.endpoints, ports=new.ports), **metadata))
+    return Changes(create, update, delete)
+
+
+def is_owned(found: EndpointSlice, uid: str) -> bool:
+    """Whether that object is one of its owners."""
+    references = (found.metadata.ownerReferences if found.metadata else None) or ()
+    return any(reference.uid == uid for reference in references)

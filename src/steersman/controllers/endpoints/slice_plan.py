@@ -1,0 +1,218 @@
+"""The slices of a Service: pure. Rules of ``k8s.io/endpointslice``'s reconciler."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from lightkube.models.discovery_v1 import (
+    Endpoint,
+    EndpointConditions,
+    EndpointHints,
+    EndpointPort,
+    EndpointSlice,
+    ForNode,
+    ForZone,
+)
+from lightkube.models.meta_v1 import ObjectMeta
+
+from steersman.client.objects import labels_of, metadata_field, name_of, namespace_of, uid_of
+from steersman.controllers.endpoints.packing import Changes, endpoints_of, is_owned, pack, ports_key, recycle
+from steersman.controllers.endpoints.pods import (
+    address_of,
+    hostname_of,
+    is_deleted,
+    may_be_endpoint,
+    port_number,
+    reference_to,
+)
+from steersman.controllers.endpoints.services import (
+    HEADLESS,
+    MANAGED_BY,
+    SERVICE_NAME,
+    families,
+    is_headless,
+    slice_name_prefix,
+)
+from steersman.runtime.owners import controller_reference
+from steersman.runtime.pods import is_ready, node_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from lightkube.models.core_v1 import Node, Pod, Service
+
+CONTROLLER: Final = "endpointslice-controller.k8s.io"
+_RESERVED: Final = (SERVICE_NAME, MANAGED_BY, HEADLESS)
+_ZONE: Final = "topology.kubernetes.io/zone"
+_SAME_ZONE: Final = ("PreferSameZone", "PreferClose")
+_SAME_NODE: Final = "PreferSameNode"
+
+
+@dataclass(slots=True)
+class SlicePlan:
+    """What to write, and pods that are left out as their Node is not known."""
+
+    changes: Changes
+    homeless: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Group:
+    """Pods with the same ports."""
+
+    ports: list[EndpointPort]
+    endpoints: list[Endpoint] = field(default_factory=list)
+
+
+def plan_slices(
+    service: Service,
+    pods: Sequence[Pod],
+    slices: Sequence[EndpointSlice],
+    nodes: Mapping[str, Node],
+    *,
+    max_endpoints: int,
+) -> SlicePlan:
+    """``slices``: those of this controller for this Service that are not being deleted."""
+    plan = SlicePlan(Changes())
+    wanted = families(service)
+    for family in wanted:
+        work = _Family(service, family, list(pods), nodes, max_endpoints)
+        plan.changes.add(work.plan([each for each in slices if each.addressType == family]))
+        plan.homeless += [text for text in work.homeless if text not in plan.homeless]
+    plan.changes.delete += [each for each in slices if each.addressType not in wanted]
+    if metadata_field(service, "deletionTimestamp") is not None:
+        plan.changes.create.clear()
+    return plan
+
+
+@dataclass(slots=True)
+class _Family:
+    """The slices of one address family."""
+
+    service: Service
+    family: str
+    pods: list[Pod]
+    nodes: Mapping[str, Node]
+    max_endpoints: int
+    homeless: list[str] = field(default_factory=list)
+
+    def plan(self, slices: list[EndpointSlice]) -> Changes:
+        """From those there are."""
+        uid = uid_of(self.service)
+        changes = Changes(delete=[each for each in slices if not is_owned(each, uid)])
+        by_ports: dict[object, list[EndpointSlice]] = {}
+        for each in slices:
+            if is_owned(each, uid):
+                by_ports.setdefault(ports_key(each.ports), []).append(each)
+        for key, group in self._groups().items():
+            changes.add(self._pack(by_ports.pop(key, []), group))
+        changes.delete += [each for rest in by_ports.values() for each in rest]
+        if len(changes.delete) == len(slices) and not changes.create:
+            _keep_one(changes, new_slice(self.service, self.family, [], []))
+        return recycle(changes, owner_uid=uid)
+
+    def _pack(self, slices: list[EndpointSlice], group: _Group) -> Changes:
+        def make(endpoints: list[Endpoint]) -> EndpointSlice:
+            return new_slice(self.service, self.family, group.ports, endpoints)
+
+        labels = slice_labels(self.service)
+        return pack(slices, group.endpoints, labels=labels, make=make, max_endpoints=self.max_endpoints)
+
+    def _groups(self) -> dict[object, _Group]:
+        groups: dict[object, _Group] = {}
+        service = self.service
+        publishes = bool(service.spec and service.spec.publishNotReadyAddresses)
+        for pod in self.pods:
+            if not may_be_endpoint(pod, terminating=True):
+                continue
+            ports = slice_ports(service, pod)
+            group = groups.setdefault(ports_key(ports), _Group(ports))
+            node = self.nodes.get(node_of(pod))
+            if node is None and not publishes:
+                whose = f"Pod {name_of(pod)} for Service {namespace_of(service)}/{name_of(service)}"
+                self.homeless.append(f"skipping {whose}: Node {node_of(pod)} Not Found")
+                continue
+            address = address_of(pod, self.family)
+            if address:
+                group.endpoints.append(endpoint_of(pod, address, service, node))
+        return groups
+
+
+def _keep_one(changes: Changes, empty: EndpointSlice) -> None:
+    """A Service without endpoints has one slice that says so."""
+    for found in changes.delete:
+        if (
+            not endpoints_of(found)
+            and not found.ports
+            and labels_of(found) == labels_of(empty)
+            and _same_owner(found, empty)
+        ):
+            changes.delete.remove(found)
+            return
+    changes.create.append(empty)
+
+
+def _same_owner(found: EndpointSlice, empty: EndpointSlice) -> bool:
+    owners = (empty.metadata.ownerReferences if empty.metadata else None) or ()
+    return all(is_owned(found, owner.uid) for owner in owners)
+
+
+def slice_ports(service: Service, pod: Pod) -> list[EndpointPort]:
+    """Those of the Service's ports that the pod has."""
+    found = [(port, port_number(pod, port)) for port in (service.spec.ports if service.spec else None) or ()]
+    return [
+        EndpointPort(name=port.name or "", port=number, protocol=port.protocol, appProtocol=port.appProtocol)
+        for port, number in found
+        if number is not None
+    ]
+
+
+def endpoint_of(pod: Pod, address: str, service: Service, node: Node | None) -> Endpoint:
+    """A pod as an endpoint."""
+    serving, terminating = is_ready(pod), is_deleted(pod)
+    ready = bool(service.spec and service.spec.publishNotReadyAddresses) or (serving and not terminating)
+    zone = labels_of(node).get(_ZONE) or None
+    return Endpoint(
+        addresses=[address],
+        conditions=EndpointConditions(ready=ready, serving=serving, terminating=terminating),
+        targetRef=reference_to(pod),
+        nodeName=node_of(pod) or None,
+        zone=zone,
+        hostname=hostname_of(pod, service),
+        hints=_hints(service, node_of(pod), zone) if ready else None,
+    )
+
+
+def _hints(service: Service, node: str, zone: str | None) -> EndpointHints | None:
+    """For whom it is close (KEP-4444, KEP-3015)."""
+    distribution = service.spec.trafficDistribution if service.spec else None
+    zones = [ForZone(name=zone)] if zone and distribution in (*_SAME_ZONE, _SAME_NODE) else None
+    nodes = [ForNode(name=node)] if node and distribution == _SAME_NODE else None
+    return EndpointHints(forZones=zones, forNodes=nodes) if zones or nodes else None
+
+
+def slice_labels(service: Service) -> dict[str, str]:
+    """Those of the Service, and the controller's own."""
+    labels = {key: value for key, value in labels_of(service).items() if key not in _RESERVED}
+    if is_headless(service):
+        labels[HEADLESS] = ""
+    return labels | {SERVICE_NAME: name_of(service), MANAGED_BY: CONTROLLER}
+
+
+def new_slice(service: Service, family: str, ports: list[EndpointPort], endpoints: list[Endpoint]) -> EndpointSlice:
+    """One that is not there yet."""
+    owner = controller_reference(service, api_version="v1", kind="Service")
+    return EndpointSlice(
+        apiVersion="discovery.k8s.io/v1",
+        kind="EndpointSlice",
+        metadata=ObjectMeta(
+            generateName=slice_name_prefix(name_of(service)),
+            namespace=namespace_of(service),
+            labels=slice_labels(service),
+            ownerReferences=[owner.typed()],
+        ),
+        addressType=family,
+        ports=ports or None,
+        endpoints=endpoints,
+    )

@@ -1,0 +1,65 @@
+"""Writing what a plan for slices says, for both controllers of slices."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from steersman.apimachinery.errors import is_not_found
+from steersman.client.errors import ApiError
+from steersman.client.objects import annotations_of, labels_of, namespace_of, uid_of
+from steersman.controllers.endpoints.services import MANAGED_BY, SERVICE_NAME
+from steersman.runtime.structs import replaced, with_metadata
+
+if TYPE_CHECKING:
+    from lightkube.models.discovery_v1 import EndpointSlice
+
+    from steersman.client.informer import Informer
+    from steersman.controllers.base import Shell
+    from steersman.controllers.endpoints.packing import Changes
+
+#: Name of the index that ``key_of_slice`` makes.
+BY_SERVICE: Final = "service"
+_BEING_TERMINATED: Final = "because it is being terminated"
+
+
+async def write_slices(
+    shell: Shell, key: str, informer: Informer[EndpointSlice], changes: Changes, *, notes: dict[str, str | None]
+) -> None:
+    """Create, update, delete; ``notes``: annotations that all written slices get, or with None lose."""
+    for new in changes.create:
+        try:
+            shell.own_writes.note(key, informer, await shell.client.create(_as_written(new, notes)))
+        except ApiError as error:
+            if is_namespace_ending(error):
+                return
+            raise
+    for changed in changes.update:
+        shell.own_writes.note(key, informer, await shell.client.update(_as_written(changed, notes)))
+    for old in changes.delete:
+        try:
+            await shell.client.delete_object(old, uid=uid_of(old))
+        except ApiError as error:
+            if not is_not_found(error):
+                raise
+
+
+def is_namespace_ending(error: ApiError) -> bool:
+    """Whether nothing can be created as the namespace is being deleted: then there is nothing left to do."""
+    return error.code == 403 and _BEING_TERMINATED in str(error)
+
+
+def _as_written(found: EndpointSlice, notes: dict[str, str | None]) -> EndpointSlice:
+    """No endpoints are left out, not written as none: who writes an empty list would own it."""
+    merged = {key: value for key, value in {**annotations_of(found), **notes}.items() if value is not None}
+    return with_metadata(replaced(found, endpoints=found.endpoints or None), annotations=merged or None)
+
+
+def key_of_slice(found: EndpointSlice) -> list[str]:
+    """The Service that a slice is for."""
+    name = labels_of(found).get(SERVICE_NAME)
+    return [f"{namespace_of(found)}/{name}"] if name else []
+
+
+def of_service(informer: Informer[EndpointSlice], key: str, *, manager: str) -> list[EndpointSlice]:
+    """The manager's slices for a Service."""
+    return [each for each in informer.lister.by_index(BY_SERVICE, key) if labels_of(each).get(MANAGED_BY) == manager]

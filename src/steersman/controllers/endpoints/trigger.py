@@ -1,0 +1,53 @@
+"""When what led to a change of endpoints happened, so that one can tell how long the news took to every node."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from steersman.apimachinery.timestamps import format_time
+from steersman.client.objects import metadata_field, name_of
+from steersman.runtime.pods import ready_condition
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from lightkube.models.core_v1 import Pod, Service
+
+
+class _Seen(NamedTuple):
+    service: datetime | None
+    pods: dict[str, datetime]
+
+
+class TriggerTimes:
+    """Remembers what was looked at: an entry for each Service that is there."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, _Seen] = {}
+
+    def forget(self, key: str) -> None:
+        """The Service is gone."""
+        self._seen.pop(key, None)
+
+    def look(self, key: str, service: Service, pods: Sequence[Pod]) -> str | None:
+        """The earliest moment among those that are new since the last look; of a new Service the one it was made at.
+
+        None: nothing that tells its time is new.
+        """
+        made = metadata_field(service, "creationTimestamp")
+        moments = {name_of(pod): since for pod in pods if (since := _moment(pod)) is not None}
+        before = self._seen.get(key)
+        self._seen[key] = _Seen(made, moments)
+        if before is None:
+            return format_time(made) if made is not None else None
+        news = [since for name, since in moments.items() if name not in before.pods or since > before.pods[name]]
+        if made is not None and (before.service is None or made > before.service):
+            news.append(made)
+        return format_time(min(news)) if news else None
+
+
+def _moment(pod: Pod) -> datetime | None:
+    """When it became ready, or not."""
+    ready = ready_condition(pod)
+    return ready.lastTransitionTime if ready is not None else None

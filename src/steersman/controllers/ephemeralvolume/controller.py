@@ -1,0 +1,59 @@
+"""The shell: pods that come, and claims that go."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from lightkube.models.core_v1 import PersistentVolumeClaim, Pod
+
+from steersman.apimachinery.errors import is_already_exists
+from steersman.client.changes import Added, Deleted
+from steersman.client.errors import ApiError, ClientError
+from steersman.client.objects import namespace_of
+from steersman.controllers.base import Shell
+from steersman.controllers.ephemeralvolume.plan import ForeignClaim, is_missing, wanted_claims
+from steersman.runtime.owners import controller_of
+
+if TYPE_CHECKING:
+    from steersman.controllers.context import ControllerContext
+
+
+class EphemeralVolumes(Shell):
+    """Keys are those of pods."""
+
+    name: ClassVar[str] = "ephemeral-volume-controller"
+    component: ClassVar[str] = "ephemeral_volume"
+
+    def __init__(self, context: ControllerContext) -> None:
+        super().__init__(context, workers=context.options.concurrent_ephemeralvolume_syncs)
+        self._pods = self.watch(Pod, when=lambda change: isinstance(change, Added) and bool(wanted_claims(change.new)))
+        self._claims = self.watch(
+            PersistentVolumeClaim, keys=_owner_keys, when=lambda change: isinstance(change, Deleted)
+        )
+
+    async def reconcile(self, key: str) -> None:
+        """Create what is missing; the first that cannot be had ends it."""
+        pod = self._pods.lister.by_key(key)
+        if pod is None:
+            return
+        namespace = namespace_of(pod)
+        for volume, claim in wanted_claims(pod).items():
+            try:
+                if is_missing(pod, claim, lambda name: self._claims.lister.get(name, namespace=namespace)):
+                    self.note_created(key, self._claims, await self.client.create(claim))
+            except (ApiError, ForeignClaim) as error:
+                if isinstance(error, ApiError) and is_already_exists(error):
+                    raise  # the cache is late, or the claim is foreign: the next look tells
+                text = f"ephemeral volume {volume}: {error}"
+                self.events.event(pod, "Warning", "FailedBinding", text)
+                raise ClientError(f"pod {key}, {text}") from error
+
+
+def _owner_keys(claim: PersistentVolumeClaim) -> list[str]:
+    owner = controller_of(claim)
+    return [f"{namespace_of(claim)}/{owner.name}"] if owner is not None and owner.kind == "Pod" else []
+
+
+def build(context: ControllerContext) -> EphemeralVolumes:
+    """Wire it up."""
+    return EphemeralVolumes(context)

@@ -1,0 +1,304 @@
+"""The shell: every object's metadata is heard of; what the graph asks for is looked at, and acted on, by workers."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from steersman.apimachinery.errors import is_conflict, is_not_found
+from steersman.client import PatchType, tree
+from steersman.client.changes import Added, Deleted, Updated
+from steersman.client.errors import ApiError
+from steersman.client.events.lru import LruDict
+from steersman.client.objects import resource_version_of, uid_of
+from steersman.client.partial_metadata import metadata_only
+from steersman.controllers.base import Shell
+from steersman.controllers.garbagecollector.graph import FOREGROUND, ORPHAN, Graph, Identity
+from steersman.controllers.garbagecollector.plan import (
+    DANGLING,
+    Delete,
+    Keep,
+    Release,
+    decide,
+    finalizer_patch,
+    owner_candidates,
+    release_patch,
+    seen,
+    standing_of,
+    unblock_patch,
+)
+from steersman.runtime.metadata_watch import shared
+from steersman.runtime.owners import owners_of
+from steersman.runtime.result import Result
+
+if TYPE_CHECKING:
+    from steersman.client import ResourceType
+    from steersman.client.changes import Change
+    from steersman.controllers.context import ControllerContext
+    from steersman.controllers.garbagecollector.graph import Effects, Node
+    from steersman.controllers.garbagecollector.plan import Standing
+    from steersman.runtime.owners import Owner
+
+#: Keys of owners whose dependents are to be released; other keys are UIDs to be looked at.
+_ORPHAN: Final = "orphan:"
+#: Dependents of one owner that are released at a time.
+_RELEASES_AT_ONCE: Final = 20
+#: As upstream's cache.
+_ABSENT_MAX: Final = 500
+
+
+class _UnknownKind(LookupError):  # noqa: N818 — says what is so
+    """Nothing that is served is of this kind, yet or ever."""
+
+
+class _Misplaced(ValueError):  # noqa: N818 — says what is so
+    """A cluster-scoped object names an owner that is in a namespace: no object can be meant."""
+
+
+class GarbageCollector(Shell):
+    """Keys are UIDs of nodes of the graph."""
+
+    name: ClassVar[str] = "garbage-collector-controller"
+
+    def __init__(self, context: ControllerContext) -> None:
+        super().__init__(context, workers=context.options.concurrent_gc_syncs)
+        self.graph: Final = Graph()
+        #: Owners that are known not to exist, so that each of a thousand dependents need not ask; a UID never comes back.
+        self._absent: LruDict[Identity, bool] = LruDict(_ABSENT_MAX)
+        self._metadata = shared(context.client, context.informers, clock=context.clock)
+        self._metadata.listen(self._heard)
+
+    async def run(self) -> None:
+        """Work until cancelled."""
+        async with self._metadata.running():
+            await super().run()
+
+    # What is heard
+
+    def _heard(self, resource: ResourceType[Any], change: Change[Any]) -> None:
+        match change:
+            case Added(new):
+                self._apply(self.graph.observe(seen(resource, new), None))
+            case Updated(old, new) if uid_of(old) != uid_of(new):
+                self._apply(self.graph.forget(seen(resource, old).identity))
+                self._apply(self.graph.observe(seen(resource, new), None))
+            case Updated(old, new) if old is not new:
+                self._apply(self.graph.observe(seen(resource, new), seen(resource, old)))
+            case Deleted(old):
+                self._apply(self.graph.forget(seen(resource, old).identity))
+
+    def _apply(self, effects: Effects) -> None:
+        for identity in effects.absent:
+            self._absent.put(identity, True)
+        for uid in effects.delete:
+            self.queue.add(uid)
+        for uid in effects.later:
+            self.queue.add_rate_limited(uid)
+        for uid in effects.orphan:
+            self.queue.add(_ORPHAN + uid)
+        for dependent, claimed in effects.invalid:
+            self._report(dependent, claimed)
+
+    def _report(self, dependent: Identity, claimed: Identity) -> None:
+        reference = {
+            "apiVersion": dependent.api_version,
+            "kind": dependent.kind,
+            "namespace": dependent.namespace,
+            "name": dependent.name,
+            "uid": dependent.uid,
+        }
+        text = f'ownerRef {claimed} does not exist in namespace "{dependent.namespace}"'
+        self.events.event(reference, "Warning", "OwnerRefInvalidNamespace", text)
+
+    # What is done
+
+    async def reconcile(self, key: str) -> Result | None:
+        """Release dependents of an owner, or see whether an object is garbage."""
+        if key.startswith(_ORPHAN):
+            await self._orphan(key.removeprefix(_ORPHAN))
+            return None
+        node = self.graph.nodes.get(key)
+        if node is None:
+            return None
+        try:
+            gone = await self._attempt(node)
+        except _UnknownKind as error:
+            self.log.debug("%s: %s", node.identity, error)
+            return Result(requeue=True)
+        except _Misplaced:
+            return None
+        # A virtual node that exists is asked for again until a watch shows it.
+        return Result(requeue=True) if node.virtual and not gone and self.graph.nodes.get(key) is node else None
+
+    async def _attempt(self, node: Node) -> bool:
+        """True: the object does not exist."""
+        if node.being_deleted and not node.deleting_dependents:
+            return False
+        identity = node.identity
+        latest = self._cached(identity) or await self._get(identity)
+        if latest is None or uid_of(latest) != identity.uid:
+            self._apply(self.graph.forget_absent(identity))
+            return True
+        if node.deleting_dependents:
+            await self._go_on_in_foreground(node, latest)
+            return False
+        owners = owners_of(latest)
+        if not owners:
+            return False
+        standings = [(owner, await self._standing(owner, identity.namespace)) for owner in owners]
+        dependents = self.graph.dependents(identity.uid)
+        in_circle = any(dependent.deleting_dependents for dependent in dependents)
+        match decide(latest, standings, dependents=len(dependents), in_circle=in_circle):
+            case Keep():
+                pass
+            case Release(uids):
+                await self._patch(identity, release_patch(latest, uids, strategic=_is_builtin(identity)))
+            case Delete(policy, unblock):
+                if unblock:
+                    await self._unblock(identity)
+                    latest = await self._get(identity)
+                if latest is not None:
+                    await self._delete(identity, latest, policy)
+        return False
+
+    async def _go_on_in_foreground(self, node: Node, latest: Any) -> None:
+        blocking = self.graph.blocking(node.identity.uid)
+        if not blocking:
+            await self._take_finalizer_off(node.identity, latest, FOREGROUND)
+        for dependent in blocking:
+            if not dependent.deleting_dependents:
+                self.queue.add(dependent.identity.uid)
+            elif self.graph.waits_for(dependent.identity.uid, node.identity.uid):
+                await self._unblock(dependent.identity)
+
+    async def _unblock(self, identity: Identity) -> None:
+        """Objects that wait for each other, or for themselves, would wait for ever."""
+        latest = await self._get(identity)
+        if latest is not None and uid_of(latest) == identity.uid:
+            await self._patch(identity, unblock_patch(latest, strategic=_is_builtin(identity)))
+
+    async def _orphan(self, uid: str) -> None:
+        node = self.graph.nodes.get(uid)
+        if node is None:
+            return
+        places = asyncio.Semaphore(_RELEASES_AT_ONCE)
+        releases = [self._release(dependent.identity, uid, places) for dependent in self.graph.dependents(uid)]
+        for outcome in await asyncio.gather(*releases, return_exceptions=True):
+            if outcome is not None:
+                raise outcome
+        latest = await self._get(node.identity)
+        if latest is not None and uid_of(latest) == uid:
+            await self._take_finalizer_off(node.identity, latest, ORPHAN)
+
+    async def _release(self, identity: Identity, owner_uid: str, places: asyncio.Semaphore) -> None:
+        async with places:
+            builtin = _is_builtin(identity)
+            latest = {"metadata": {"uid": identity.uid}} if builtin else await self._get(identity)
+            if latest is not None and uid_of(latest) == identity.uid:
+                await self._patch(identity, release_patch(latest, [owner_uid], strategic=builtin))
+
+    async def _standing(self, owner: Owner, namespace: str) -> Standing:
+        candidates = owner_candidates(owner, namespace)
+        if any(self._absent.get(candidate) for candidate in candidates):
+            return DANGLING
+        resource = self._resource(owner.api_version, owner.kind)
+        if resource.info.namespaced and not namespace:
+            raise _Misplaced
+        identity = candidates[1] if resource.info.namespaced else candidates[0]
+        found = self._cached(identity) or await self._get(identity)
+        if found is None or uid_of(found) != owner.uid:
+            self._absent.put(identity, True)
+            return DANGLING
+        return standing_of(found)
+
+    # Requests
+
+    def _resource(self, api_version: str, kind: str) -> ResourceType[Any]:
+        found = self._metadata.served.kinds.get((api_version, kind))
+        if found is None:
+            raise _UnknownKind(f'no matches for kind "{kind}" in version "{api_version}"')
+        return found
+
+    def _cached(self, identity: Identity) -> Any | None:
+        """What a watch showed; None where that is another object, or none, and the server has to be asked.
+
+        An old state does no harm: deletions and patches hold for the version or the UID that was judged, and that an
+        owner is gone is heard of later, which brings its dependents here again.
+        """
+        resource = self._resource(identity.api_version, identity.kind)
+        informer = self._metadata.informers.get(resource.info.group_resource)
+        found = informer.lister.get(identity.name, namespace=identity.namespace) if informer is not None else None
+        return found if found is not None and uid_of(found) == identity.uid else None
+
+    async def _get(self, identity: Identity) -> Any | None:
+        resource = self._resource(identity.api_version, identity.kind)
+        if resource.info.namespaced and not identity.namespace:
+            raise _Misplaced
+        namespace = identity.namespace if resource.info.namespaced else None
+        try:
+            return await self.client.get(metadata_only(resource), identity.name, namespace=namespace)
+        except ApiError as error:
+            if is_not_found(error):
+                return None
+            raise
+
+    async def _patch(self, identity: Identity, patch: dict[str, Any]) -> None:
+        resource = self._resource(identity.api_version, identity.kind)
+        strategic = "resourceVersion" not in patch["metadata"]
+        try:
+            await self.client.patch(
+                metadata_only(resource),
+                identity.name,
+                patch,
+                patch_type=PatchType.STRATEGIC if strategic else PatchType.MERGE,
+                namespace=identity.namespace or None,
+            )
+        except ApiError as error:
+            if not is_not_found(error):
+                raise
+
+    async def _take_finalizer_off(self, identity: Identity, latest: Any, finalizer: str) -> None:
+        patch = finalizer_patch(latest, finalizer)
+        if patch is not None:
+            await self._patch(identity, patch)
+
+    async def _delete(self, identity: Identity, latest: Any, policy: Any) -> None:
+        """Only in the version that was judged; changed meanwhile, only if its owners are the same."""
+        resource = self._resource(identity.api_version, identity.kind)
+
+        async def delete(version: str | None) -> None:
+            options = {"uid": identity.uid, "propagation_policy": policy}
+            if version is not None:
+                options["resource_version"] = version
+            namespace = identity.namespace or None
+            await self.client.delete(resource, identity.name, namespace=namespace, **options)
+
+        try:
+            try:
+                await delete(resource_version_of(latest))
+            except ApiError as error:
+                if not is_conflict(error):
+                    raise
+                live = await self._get(identity)
+                if live is None or uid_of(live) != identity.uid:
+                    return
+                if owners_of(live) != owners_of(latest):
+                    raise
+                await delete(None)
+        except ApiError as error:
+            if not is_not_found(error):
+                raise
+
+
+def _is_builtin(identity: Identity) -> bool:
+    """Whether the server can merge its lists by key."""
+    try:
+        tree(identity.api_version, identity.kind)
+    except LookupError:
+        return False
+    return True
+
+
+def build(context: ControllerContext) -> GarbageCollector | None:
+    """Wire it up, unless ``--enable-garbage-collector=false``."""
+    return GarbageCollector(context) if context.options.enable_garbage_collector else None

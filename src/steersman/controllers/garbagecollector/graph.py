@@ -1,0 +1,281 @@
+"""The graph of owners and dependents, as the watches show it. Pure: changes go in, what is to be looked at comes out.
+
+An owner that is referred to and was not seen is a *virtual* node: whether it exists must be asked. References may be
+wrong (another kind, name or namespace than the object of that UID has); so a node's *identity* is what was observed, or
+for a virtual one what somebody claims, and a dependent with another claim is looked at on its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from steersman.runtime.owners import Owner
+
+#: Finalizers with which deletion waits for the dependents' deletion, or for their release.
+FOREGROUND: Final = "foregroundDeletion"
+ORPHAN: Final = "orphan"
+
+
+class Identity(NamedTuple):
+    """Coordinates of an object; the namespace is empty for cluster-scoped ones."""
+
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+    uid: str
+
+    def __str__(self) -> str:
+        """As events show it."""
+        where = f"namespace: {self.namespace}, name: {self.name}, uid: {self.uid}"
+        return f"[{self.api_version}/{self.kind}, {where}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What the graph needs of an object."""
+
+    identity: Identity
+    owners: tuple[Owner, ...] = ()
+    finalizers: tuple[str, ...] = ()
+    being_deleted: bool = False
+
+    def waits_for(self, finalizer: str) -> bool:
+        """Whether it is being deleted and held by that finalizer."""
+        return self.being_deleted and finalizer in self.finalizers
+
+
+@dataclass(slots=True, eq=False)
+class Node:
+    """One object."""
+
+    identity: Identity
+    owners: tuple[Owner, ...] = ()
+    #: UIDs of nodes that name this one an owner.
+    dependents: set[str] = field(default_factory=set)
+    virtual: bool = False
+    being_deleted: bool = False
+    #: It waits in foreground for its dependents.
+    deleting_dependents: bool = False
+
+    def owner(self, uid: str) -> Owner | None:
+        """Its reference to that UID."""
+        return next((owner for owner in self.owners if owner.uid == uid), None)
+
+
+@dataclass(slots=True)
+class Effects:
+    """What a change asks for."""
+
+    #: UIDs to look at: whether they are garbage, or may go on with their deletion.
+    delete: dict[str, None] = field(default_factory=dict)
+    #: UIDs whose dependents are to be released.
+    orphan: dict[str, None] = field(default_factory=dict)
+    #: Virtual nodes that got another identity: to be looked at after a wait.
+    later: dict[str, None] = field(default_factory=dict)
+    #: Owners that are known not to exist.
+    absent: list[Identity] = field(default_factory=list)
+    #: Dependents whose reference to a UID crosses namespaces.
+    invalid: list[tuple[Identity, Identity]] = field(default_factory=list)
+
+
+class Graph:
+    """Invariant: ``dependents`` of a node are UIDs of nodes that name it an owner: all that do, and came after it.
+
+    When an observed node goes, those who name it are to be looked at once; who names it later makes a virtual node.
+    """
+
+    def __init__(self) -> None:
+        self.nodes: dict[str, Node] = {}
+
+    def observe(self, seen: Seen, old: Seen | None) -> Effects:
+        """An object was added or changed."""
+        effects = Effects()
+        node = self.nodes.get(seen.identity.uid)
+        if node is not None and node.virtual:
+            self._materialize(node, seen.identity, effects)
+        if node is None:
+            node = Node(
+                seen.identity,
+                seen.owners,
+                being_deleted=seen.being_deleted,
+                deleting_dependents=seen.waits_for(FOREGROUND),
+            )
+            self.nodes[seen.identity.uid] = node
+            self._link(node, seen.owners, effects)
+        else:
+            self._change_owners(node, seen.owners, effects)
+            node.being_deleted = node.being_deleted or seen.being_deleted
+        self._follow_deletion(node, seen, old, effects)
+        return effects
+
+    def forget(self, identity: Identity) -> Effects:
+        """An informer told that an object is gone."""
+        effects = Effects()
+        node = self.nodes.get(identity.uid)
+        if node is not None:
+            self._remove(node, identity, effects)
+        return effects
+
+    def forget_absent(self, identity: Identity) -> Effects:
+        """The server said that there is no such object, of which nobody heard."""
+        effects = Effects()
+        node = self.nodes.get(identity.uid)
+        if node is None:
+            return effects
+        if not node.virtual and node.identity == identity:
+            self._remove(node, identity, effects)
+            return effects
+        matching, others = self._split_dependents(node, identity)
+        if node.virtual and not others:
+            self._remove(node, identity, effects)
+            return effects
+        if matching:
+            effects.absent.append(identity)
+            effects.delete.update(dict.fromkeys(dependent.identity.uid for dependent in matching))
+        if node.virtual and node.identity == identity:
+            other = self._other_identity(node, others, identity)
+            if other is not None:
+                node.identity = other
+                effects.later[identity.uid] = None
+        return effects
+
+    def dependents(self, uid: str) -> list[Node]:
+        """Those that name this UID."""
+        node = self.nodes.get(uid)
+        return [] if node is None else [self.nodes[dependent] for dependent in node.dependents]
+
+    def blocking(self, uid: str) -> list[Node]:
+        """Dependents for which its deletion in foreground waits."""
+        return [
+            dependent
+            for dependent in self.dependents(uid)
+            if any(owner.uid == uid and owner.block_owner_deletion for owner in dependent.owners)
+        ]
+
+    def waits_for(self, uid: str, other: str) -> bool:
+        """Whether the deletion of ``uid`` in foreground waits, over whatever others that wait, for ``other``."""
+        seen, ahead = set(), [uid]
+        while ahead:
+            current = ahead.pop()
+            node = self.nodes.get(current)
+            if current in seen or node is None or not node.deleting_dependents:
+                continue
+            if current == other:
+                return True
+            seen.add(current)
+            ahead.extend(blocker.identity.uid for blocker in self.blocking(current))
+        return False
+
+    # Parts of the above
+
+    def _materialize(self, node: Node, identity: Identity, effects: Effects) -> None:
+        """A virtual node was seen for the first time: those who named it otherwise are to be looked at."""
+        if node.identity != identity:
+            for dependent in self._split_dependents(node, identity)[1]:
+                if identity.namespace and dependent.identity.namespace != identity.namespace:
+                    self._report(dependent, identity.uid, effects)
+                effects.delete[dependent.identity.uid] = None
+            node.identity = identity
+        node.virtual = False
+
+    def _link(self, node: Node, owners: Iterable[Owner], effects: Effects) -> None:
+        suspicious = False
+        for owner in owners:
+            known = self.nodes.get(owner.uid)
+            if known is None:
+                claimed = _claimed(owner, node.identity.namespace)
+                self.nodes[owner.uid] = Node(claimed, dependents={node.identity.uid}, virtual=True)
+                effects.delete[owner.uid] = None
+                continue
+            known.dependents.add(node.identity.uid)
+            foreign = bool(known.identity.namespace) and known.identity.namespace != node.identity.namespace
+            if foreign and not known.virtual:
+                self._report(node, owner.uid, effects)
+            suspicious = suspicious or foreign or not _fits(owner, known.identity)
+        if suspicious:
+            effects.delete[node.identity.uid] = None
+
+    def _change_owners(self, node: Node, owners: tuple[Owner, ...], effects: Effects) -> None:
+        if node.owners == owners:
+            return
+        before = {owner.uid: owner for owner in node.owners}
+        after = {owner.uid: owner for owner in owners}
+        for uid, owner in before.items():
+            unblocked = owner.block_owner_deletion and not (uid in after and after[uid].block_owner_deletion)
+            if unblocked and uid in self.nodes:
+                effects.delete[uid] = None
+        node.owners = owners
+        self._link(node, [owner for uid, owner in after.items() if uid not in before], effects)
+        for uid in before.keys() - after.keys():
+            self._unlink(node, uid)
+
+    def _unlink(self, node: Node, owner_uid: str) -> None:
+        """A virtual node lives as long as somebody names it."""
+        owner = self.nodes.get(owner_uid)
+        if owner is not None:
+            owner.dependents.discard(node.identity.uid)
+            if owner.virtual and not owner.dependents:
+                del self.nodes[owner_uid]
+
+    def _follow_deletion(self, node: Node, seen: Seen, old: Seen | None, effects: Effects) -> None:
+        uid = seen.identity.uid
+        if seen.waits_for(ORPHAN) and not (old is not None and old.waits_for(ORPHAN)):
+            effects.orphan[uid] = None
+        elif seen.waits_for(FOREGROUND) and not (old is not None and old.waits_for(FOREGROUND)):
+            node.deleting_dependents = True
+            effects.delete.update(dict.fromkeys(node.dependents))
+            effects.delete[uid] = None
+
+    def _remove(self, node: Node, told: Identity, effects: Effects) -> None:
+        uid = node.identity.uid
+        for owner in node.owners:
+            known = self.nodes.get(owner.uid)
+            if known is not None and known.deleting_dependents:
+                effects.delete[owner.uid] = None
+            self._unlink(node, owner.uid)
+        if node.dependents:
+            effects.absent.append(told)
+            effects.delete.update(dict.fromkeys(node.dependents))
+        del self.nodes[uid]
+
+    def _split_dependents(self, node: Node, identity: Identity) -> tuple[list[Node], list[Node]]:
+        """Dependents that name it by this identity, and those that do not."""
+        matching: list[Node] = []
+        others: list[Node] = []
+        for uid in node.dependents:
+            dependent = self.nodes[uid]
+            owner = dependent.owner(identity.uid)
+            fits = owner is not None and _fits(owner, identity)
+            near = not identity.namespace or dependent.identity.namespace == identity.namespace
+            (matching if fits and near else others).append(dependent)
+        return matching, others
+
+    def _other_identity(self, node: Node, others: list[Node], not_this: Identity) -> Identity | None:
+        """Another claim about a virtual node: the next in order, so that all get their turn."""
+        claims: list[Identity] = []
+        for dependent in others:
+            owner = dependent.owner(node.identity.uid)
+            if owner is not None:
+                claims.append(_claimed(owner, dependent.identity.namespace))
+        claims = sorted({claim for claim in claims if claim != not_this})
+        return next((claim for claim in claims if claim > not_this), claims[0] if claims else None)
+
+    def _report(self, dependent: Node, owner_uid: str, effects: Effects) -> None:
+        owner = dependent.owner(owner_uid)
+        if owner is not None:
+            effects.invalid.append((dependent.identity, _claimed(owner, dependent.identity.namespace)))
+
+
+def _claimed(owner: Owner, namespace: str) -> Identity:
+    return Identity(owner.api_version, owner.kind, namespace, owner.name, owner.uid)
+
+
+def _fits(owner: Owner, identity: Identity) -> bool:
+    return (owner.api_version, owner.kind, owner.name, owner.uid) == (
+        identity.api_version, identity.kind, identity.name, identity.uid,
+    )  # fmt: skip

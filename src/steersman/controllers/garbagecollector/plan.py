@@ -1,0 +1,126 @@
+"""What is to be done about one object that may be garbage."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from steersman.client.objects import metadata_field, namespace_of, resource_version_of, uid_of
+from steersman.controllers.garbagecollector.graph import FOREGROUND, ORPHAN, Identity, Seen
+from steersman.runtime.owners import owners_of, without_owner
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from steersman.client.requests import PropagationPolicy
+    from steersman.client.resource_types import ResourceType
+    from steersman.runtime.owners import Owner
+
+    Tree = dict[str, Any]
+
+Standing = Literal["solid", "dangling", "waiting"]
+SOLID: Final = "solid"
+DANGLING: Final = "dangling"
+WAITING: Final = "waiting"
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """Nothing to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """Some owner holds it; references to these UIDs are to be taken off."""
+
+    uids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    """Nobody holds it."""
+
+    policy: PropagationPolicy
+    #: Take ``blockOwnerDeletion`` off its own references first: it is part of a circle that would wait for ever.
+    unblock: bool = False
+
+
+def decide(
+    obj: Any, standings: Iterable[tuple[Owner, Standing]], *, dependents: int, in_circle: bool
+) -> Keep | Release | Delete:
+    """``standings``: what became of each owner. ``in_circle``: a dependent of it waits in foreground, too."""
+    listed = list(standings)
+    by_standing = {
+        wanted: [owner.uid for owner, standing in listed if standing == wanted] for wanted in (DANGLING, WAITING)
+    }
+    if not listed:
+        return Keep()
+    if len(by_standing[DANGLING]) + len(by_standing[WAITING]) < len(listed):
+        # A reference to an owner that waits must go, too: else that owner would wait for an object that stays.
+        gone = (*by_standing[DANGLING], *by_standing[WAITING])
+        return Release(gone) if gone else Keep()
+    if by_standing[WAITING] and dependents:
+        return Delete("Foreground", unblock=in_circle)
+    finalizers = metadata_field(obj, "finalizers") or ()
+    if ORPHAN in finalizers:
+        return Delete("Orphan")
+    return Delete("Foreground" if FOREGROUND in finalizers else "Background")
+
+
+def standing_of(owner: Any) -> Standing:
+    """Of an owner that exists."""
+    waits = metadata_field(owner, "deletionTimestamp") is not None and FOREGROUND in (
+        metadata_field(owner, "finalizers") or ()
+    )
+    return WAITING if waits else SOLID
+
+
+def release_patch(obj: Any, uids: Iterable[str], *, strategic: bool) -> Tree:
+    """Takes references off. A merge patch replaces the whole list, so it holds for one version only."""
+    if strategic:
+        references: list[Tree] = [{"$patch": "delete", "uid": uid} for uid in uids]
+        return {"metadata": {"uid": uid_of(obj), "ownerReferences": references}}
+    left = owners_of(obj)
+    for uid in uids:
+        left = without_owner(left, uid)
+    return _versioned(obj, {"ownerReferences": [owner.tree() for owner in left]})
+
+
+def unblock_patch(obj: Any, *, strategic: bool) -> Tree:
+    """Takes ``blockOwnerDeletion`` off all references."""
+    owners = [owner for owner in owners_of(obj) if owner.block_owner_deletion]
+    if strategic:
+        references = [{"uid": owner.uid, "blockOwnerDeletion": False} for owner in owners]
+        return {"metadata": {"uid": uid_of(obj), "ownerReferences": references}}
+    trees = [replace(owner, block_owner_deletion=False).tree() for owner in owners_of(obj)]
+    return _versioned(obj, {"ownerReferences": trees})
+
+
+def finalizer_patch(obj: Any, finalizer: str) -> Tree | None:
+    """Takes a finalizer off; None where it is not there."""
+    finalizers = metadata_field(obj, "finalizers") or []
+    if finalizer not in finalizers:
+        return None
+    return _versioned(obj, {"finalizers": [name for name in finalizers if name != finalizer]})
+
+
+def owner_candidates(owner: Owner, namespace: str) -> tuple[Identity, Identity]:
+    """What an owner may be, before it is known whether its kind is in namespaces: cluster-scoped, or beside."""
+    found = Identity(owner.api_version, owner.kind, namespace, owner.name, owner.uid)
+    return found._replace(namespace=""), found
+
+
+def seen(resource: ResourceType[Any], obj: Any) -> Seen:
+    """What the graph is told of an object."""
+    info = resource.info
+    name, uid = metadata_field(obj, "name") or "", uid_of(obj)
+    return Seen(
+        Identity(info.api_version, info.kind, namespace_of(obj), name, uid),
+        owners=tuple(owners_of(obj)) if metadata_field(obj, "ownerReferences") else (),
+        finalizers=tuple(metadata_field(obj, "finalizers") or ()),
+        being_deleted=metadata_field(obj, "deletionTimestamp") is not None,
+    )
+
+
+def _versioned(obj: Any, metadata: Tree) -> Tree:
+    return {"metadata": {"uid": uid_of(obj), "resourceVersion": resource_version_of(obj), **metadata}}

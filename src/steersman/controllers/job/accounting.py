@@ -1,0 +1,166 @@
+"""The status of a Job, and which Pods it lets go: pure rules of KEP-2307.
+
+A Pod keeps a finalizer until the status has counted it. The order is: write the Pod's UID into the status' list of
+uncounted ones; take the finalizer away; move the UID from the list into the counter. Whatever breaks in between is
+taken up where it stands, and nothing counts twice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from lightkube.models.batch_v1 import JobStatus, UncountedTerminatedPods
+
+from steersman.client.objects import uid_of
+from steersman.controllers.job import facts
+from steersman.controllers.job.indexes import Indexes
+from steersman.controllers.job.plan import condition
+from steersman.controllers.job.policies import match_failure
+from steersman.runtime.conditions import find_condition, is_condition_true
+from steersman.runtime.finalizers import is_being_deleted
+from steersman.runtime.structs import replaced
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+    from datetime import datetime
+
+    from lightkube.models.batch_v1 import JobCondition
+    from lightkube.models.core_v1 import Pod
+
+    from steersman.controllers.job.observed import Observed
+
+#: UIDs that a status lists at most, so that it does not grow too large.
+UNCOUNTED_MAX: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Accounting:
+    """What to write first, whom to let go then, and what to write at last."""
+
+    status: JobStatus
+    let_go: tuple[Pod, ...]
+    #: That it has ended; to be written once all Pods are counted and gone.
+    final: JobCondition | None
+
+
+def account(seen: Observed, status: JobStatus, ending: JobCondition | None, *, now: datetime) -> Accounting:
+    """``status`` as it should be but for uncounted Pods; ``ending`` as ``judge`` said it, or None."""
+    tracked = {uid_of(pod) for pod in seen.tracked}
+    status = settle(status, tracked)
+    uncounted = status.uncountedTerminatedPods or UncountedTerminatedPods()
+    succeeded, failed = list(uncounted.succeeded or ()), list(uncounted.failed or ())
+    new_indexes: set[int] = set()
+    let_go: list[Pod] = []
+    full = False
+    failing = ending is not None and ending.type == facts.FAILURE_TARGET
+    for pod in _in_order(seen):
+        if not _may_go(seen, pod, ending):
+            continue
+        if len(new_indexes) + len(succeeded) + len(failed) >= UNCOUNTED_MAX:
+            full = True
+            break
+        let_go.append(pod)
+        if facts.has_succeeded(pod) and uid_of(pod) not in failed:
+            _count_success(seen, pod, succeeded, new_indexes)
+        elif (facts.has_failed(pod, seen.job) or failing) and uid_of(pod) not in failed and _counts(seen, pod):
+            failed.append(uid_of(pod))
+    status = replaced(status, uncountedTerminatedPods=_uncounted(succeeded, failed))
+    status = _with_indexes(seen, status, new_indexes)
+    if ending is not None and not is_condition_true(status.conditions, ending.type):
+        status = replaced(status, conditions=[*(status.conditions or ()), ending])
+    return Accounting(status, tuple(let_go), None if ending is None or full else _final(ending, now))
+
+
+def _in_order(seen: Observed) -> Sequence[Pod]:
+    if not facts.is_indexed(seen.job):
+        return seen.tracked
+    return sorted(seen.tracked, key=lambda pod: -1 if (index := facts.index_of(pod)) is None else index)
+
+
+def _may_go(seen: Observed, pod: Pod, ending: JobCondition | None) -> bool:
+    if is_being_deleted(seen.job) or ending is not None or facts.has_succeeded(pod):
+        return True
+    if not facts.has_failed(pod, seen.job):
+        return False
+    index = facts.index_of(pod)
+    return index is None or (last := seen.remembered.get(index)) is None or uid_of(last) != uid_of(pod)
+
+
+def _count_success(seen: Observed, pod: Pod, succeeded: list[str], new_indexes: set[int]) -> None:
+    if not facts.is_indexed(seen.job):
+        if uid_of(pod) not in succeeded:
+            succeeded.append(uid_of(pod))
+        return
+    index = facts.index_in(pod, seen.job)
+    if index is not None and index not in seen.told_indexes:
+        new_indexes.add(index)
+
+
+def _counts(seen: Observed, pod: Pod) -> bool:
+    if facts.is_indexed(seen.job) and facts.index_in(pod, seen.job) is None:
+        return False
+    return match_failure(facts.spec_of(seen.job).podFailurePolicy, pod).counts
+
+
+def _with_indexes(seen: Observed, status: JobStatus, new: Collection[int]) -> JobStatus:
+    if not facts.is_indexed(seen.job):
+        return status
+    done = seen.told_indexes | Indexes.of(new)
+    failed = seen.failed_indexes
+    return replaced(
+        status,
+        succeeded=len(done) or None,
+        completedIndexes=str(done) or None,
+        failedIndexes=None if failed is None else str(failed),
+    )
+
+
+def _final(ending: JobCondition, now: datetime) -> JobCondition:
+    type_ = facts.COMPLETE if ending.type == facts.SUCCESS_CRITERIA_MET else facts.FAILED
+    return condition(type_, ending.reason or "", ending.message or "", now=now)
+
+
+def _uncounted(succeeded: Sequence[str], failed: Sequence[str]) -> UncountedTerminatedPods:
+    return UncountedTerminatedPods(succeeded=list(succeeded) or None, failed=list(failed) or None)
+
+
+def settle(status: JobStatus, tracked: Collection[str]) -> JobStatus:
+    """Uncounted Pods that have no finalizer any more (``tracked`` ones have) are counted for good."""
+    uncounted = status.uncountedTerminatedPods or UncountedTerminatedPods()
+    succeeded, failed = uncounted.succeeded or (), uncounted.failed or ()
+    still_succeeded = [uid for uid in succeeded if uid in tracked]
+    still_failed = [uid for uid in failed if uid in tracked]
+    return replaced(
+        status,
+        uncountedTerminatedPods=_uncounted(still_succeeded, still_failed),
+        succeeded=((status.succeeded or 0) + len(succeeded) - len(still_succeeded)) or None,
+        failed=((status.failed or 0) + len(failed) - len(still_failed)) or None,
+    )
+
+
+def finish(status: JobStatus, final: JobCondition | None) -> JobStatus:
+    """The status of a Job that has ended; the same while Pods are uncounted or on their way out (KEP-3939)."""
+    uncounted = status.uncountedTerminatedPods
+    if final is None or status.terminating or (uncounted and (uncounted.succeeded or uncounted.failed)):
+        return status
+    done = replaced(status, conditions=[*(status.conditions or ()), final])
+    return replaced(done, completionTime=final.lastTransitionTime) if final.type == facts.COMPLETE else done
+
+
+def with_suspension(status: JobStatus, *, suspended: bool, now: datetime) -> tuple[JobStatus, str]:
+    """The status with the condition ``Suspended``, and the event to tell, if it changed.
+
+    A suspended Job has no start: its deadline counts anew from when it is resumed.
+    """
+    if suspended:
+        status = replaced(status, startTime=None)
+    old = find_condition(status.conditions, facts.SUSPENDED)
+    wanted = "True" if suspended else "False"
+    if (old is None and not suspended) or (old is not None and old.status == wanted):
+        return status, ""
+    event = "Suspended" if suspended else "Resumed"
+    new = condition(facts.SUSPENDED, f"Job{event}", f"Job {event.lower()}", now=now, status=wanted)
+    kept = [new if each.type == facts.SUSPENDED else each for each in status.conditions or ()]
+    status = replaced(status, conditions=kept if old is not None else [*kept, new])
+    return (status if suspended else replaced(status, startTime=now)), event

@@ -1,0 +1,82 @@
+"""How long a Job waits before it replaces a failed Pod: 10 s, doubled with each failure in a row, at most 10 minutes. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Final
+
+from steersman.runtime.pods import ready_condition
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from lightkube.models.core_v1 import ContainerStatus, Pod
+
+FIRST_SECONDS: Final = 10.0
+MOST_SECONDS: Final = 600.0
+#: Doublings after which the wait is at its most.
+_DOUBLINGS_MAX: Final = 16
+_LONG_AGO: Final = datetime.min.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Failures:
+    """Of one Job: those since the last success."""
+
+    in_a_row: int = 0
+    last: datetime | None = None
+
+    def after(self, succeeded: Sequence[Pod], failed: Sequence[Pod]) -> Failures:
+        """The same after more Pods have ended."""
+        times = sorted(map(ended_at, failed))
+        if not succeeded:
+            return Failures(self.in_a_row + len(times), times[-1]) if times else self
+        success = max(map(ended_at, succeeded))
+        later = [moment for moment in times if moment > success]
+        return Failures(len(later), later[-1] if later else None)
+
+    def seconds_left(self, now: datetime) -> float:
+        """How long the next Pod has to wait; 0: not at all."""
+        if not self.in_a_row or self.last is None:
+            return 0.0
+        wait = min(FIRST_SECONDS * (1 << min(self.in_a_row - 1, _DOUBLINGS_MAX)), MOST_SECONDS)
+        return max(0.0, wait - (now - self.last).total_seconds())
+
+
+def ended_at(pod: Pod) -> datetime:
+    """When the Pod ended, as far as one can tell: by its containers, its condition, its deletion, or else its creation."""
+    metadata = pod.metadata
+    if (moment := _containers_ended(pod)) is not None:
+        return moment
+    condition = ready_condition(pod)
+    if condition is not None and condition.status == "False" and condition.lastTransitionTime is not None:
+        return condition.lastTransitionTime
+    if metadata is not None and metadata.deletionTimestamp is not None:
+        # That is when it has to be gone: the deletion was asked for a grace period earlier.
+        return metadata.deletionTimestamp - timedelta(seconds=metadata.deletionGracePeriodSeconds or 0)
+    return (metadata.creationTimestamp if metadata else None) or _LONG_AGO
+
+
+def _containers_ended(pod: Pod) -> datetime | None:
+    """When the last ended, sidecars among them; None while one has not."""
+    if pod.status is None:
+        return None
+    init = (pod.spec.initContainers if pod.spec else None) or ()
+    sidecars = {container.name for container in init if container.restartPolicy == "Always"}
+    asked = [
+        *(pod.status.containerStatuses or ()),
+        *(status for status in pod.status.initContainerStatuses or () if status.name in sidecars),
+    ]
+    moments = [_ended(status) for status in asked]
+    return _latest(moments)
+
+
+def _ended(status: ContainerStatus) -> datetime | None:
+    ended = status.state.terminated if status.state else None
+    return ended.finishedAt if ended else None
+
+
+def _latest(moments: Iterable[datetime | None]) -> datetime | None:
+    known = list(moments)
+    return None if not known or None in known else max(moment for moment in known if moment is not None)

@@ -1,0 +1,387 @@
+"""The shell of the Job controller: watches, claims Pods, applies the plan, and keeps account."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+from lightkube.models.batch_v1 import Job, JobStatus
+from lightkube.models.core_v1 import Pod
+
+from steersman.apimachinery.errors import is_invalid, is_not_found
+from steersman.apimachinery.selectors import from_label_selector
+from steersman.client import PatchType
+from steersman.client.changes import Added, Deleted, Updated
+from steersman.client.objects import key_of, labels_of, name_of, namespace_of, uid_of
+from steersman.controllers.base import Shell
+from steersman.controllers.job import facts, plan
+from steersman.controllers.job.accounting import Accounting, account, finish, settle, with_suspension
+from steersman.controllers.job.backoff import Failures
+from steersman.controllers.job.observed import Observed, observe
+from steersman.controllers.job.templates import new_pod
+from steersman.controllers.pod_control import LOOK_AGAIN_SECONDS, PodControl
+from steersman.runtime.dependents import candidates, controlled_by, index_dependents
+from steersman.runtime.finalizers import has_finalizer, is_being_deleted, with_finalizer
+from steersman.runtime.owners import controller_of, controller_reference, is_controlled_by
+from steersman.runtime.pods import is_ready
+from steersman.runtime.references import ReferenceManager
+from steersman.runtime.result import Result
+from steersman.runtime.structs import replaced
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from lightkube.models.batch_v1 import JobCondition
+
+    from steersman.apimachinery.selectors import LabelSelector
+    from steersman.client.changes import Change
+    from steersman.client.informer import Informer
+    from steersman.controllers.context import ControllerContext
+
+
+#: What happens to Pods leads to one look at their Job in this time.
+BATCH_SECONDS: Final = 1.0
+
+
+class JobController(Shell):
+    """``job-controller``."""
+
+    name = "job-controller"
+
+    def __init__(self, context: ControllerContext) -> None:
+        super().__init__(context, workers=context.options.concurrent_job_syncs)
+        self.jobs: Final[Informer[Job]] = self.informer(Job)
+        self.pods: Final[Informer[Pod]] = self.informer(Pod)
+        index_dependents(self.pods)
+        self.control: Final = PodControl(self, self.pods)
+        #: Pods, by key, that wait for a Job which is gone or has ended, and are to be let go.
+        self.orphans: Final = self.add_queue("job_orphan_pod", self._let_orphan_go)
+        #: By key of the Job the UIDs whose finalizer was taken away and is in the cache still; bounded by its Pods.
+        self._untracked: Final[dict[str, set[str]]] = {}
+        self._failures: Final[dict[str, Failures]] = {}
+        #: By key when it was last looked at, on the monotonic clock.
+        self._looked: Final[dict[str, float]] = {}
+        self.jobs.add_callback(self._job_changed)
+        self.pods.add_callback(self._pod_changed)
+
+    # What changed
+
+    def _job_changed(self, change: Change[Job]) -> None:
+        job = change.latest
+        if isinstance(change, Updated) and uid_of(change.old) != uid_of(job):  # the deletion of the first was missed
+            self._forget(key_of(job))
+            self._release_pods_of(change.old)
+        if isinstance(change, Deleted) or facts.is_finished(job):
+            self._release_pods_of(job)
+        if isinstance(change, Updated) and _generation(change.old) == _generation(job):
+            self._enqueue_soon(job)
+        else:
+            self.enqueue_change(change)
+
+    def _enqueue_soon(self, job: Job) -> None:
+        """At once, unless it was looked at within the last second: Pods of a large Job end in crowds, and each look writes."""
+        since = self.clock.monotonic() - self._looked.get(key_of(job), -BATCH_SECONDS)
+        self.enqueue_after(job, max(0.0, BATCH_SECONDS - since))
+
+    def _pod_changed(self, change: Change[Pod]) -> None:
+        match change:
+            case Added(new=pod) if not is_being_deleted(pod):
+                self._pod_added(pod)
+            case Added(new=pod):
+                self._pod_gone(pod)
+            case Deleted(old=pod):
+                self._pod_gone(pod)
+            case Updated(old=old, new=pod):
+                self._pod_updated(old, pod)
+
+    def _pod_added(self, pod: Pod) -> None:
+        job = self._owner_of(pod)
+        if job is not None:
+            self.control.expectations.creation_observed(key_of(job))
+            self._pod_matters(job, pod)
+        elif controller_of(pod) is None:
+            self._orphan_changed(pod)
+        else:
+            self._release_if_tracked(pod)
+
+    def _pod_gone(self, pod: Pod) -> None:
+        job = self._owner_of(pod)
+        if job is not None:
+            self.control.expectations.deletion_observed(key_of(job), uid_of(pod))
+            self._pod_matters(job, pod)
+        else:
+            self._release_if_tracked(pod)
+
+    def _pod_updated(self, old: Pod, pod: Pod) -> None:
+        if uid_of(old) != uid_of(pod):
+            self._pod_gone(old)
+            self._pod_changed(Added(pod))
+            return
+        former = self._owner_of(old)
+        job = self._owner_of(pod)
+        if former is not None and (job is None or uid_of(job) != uid_of(former)):
+            self.enqueue(former)
+        if is_being_deleted(pod):
+            self._pod_gone(pod)
+        elif job is not None:
+            self._pod_matters(job, pod)
+        elif controller_of(pod) is not None:
+            self._release_if_tracked(pod)
+        elif former is not None or labels_of(old) != labels_of(pod):
+            self._orphan_changed(pod)
+
+    def _pod_matters(self, job: Job, pod: Pod) -> None:
+        if facts.is_finished(job):
+            self._release_if_tracked(pod)
+        self._enqueue_soon(job)
+
+    def _orphan_changed(self, pod: Pod) -> None:
+        for job in self.jobs.lister.list(namespace=namespace_of(pod)):
+            if _selector(job).matches(labels_of(pod)):
+                self.enqueue(job)
+        self._release_if_tracked(pod)
+
+    def _owner_of(self, pod: Pod) -> Job | None:
+        owner = controller_of(pod)
+        if owner is None or owner.kind != "Job":
+            return None
+        job = self.jobs.lister.get(owner.name, namespace=namespace_of(pod))
+        return job if job is not None and uid_of(job) == owner.uid else None
+
+    # Pods that nobody counts any more
+
+    def _release_pods_of(self, job: Job) -> None:
+        for pod in controlled_by(self.pods.lister, uid_of(job)):
+            self._release_if_tracked(pod)
+
+    def _release_if_tracked(self, pod: Pod) -> None:
+        if has_finalizer(pod, facts.TRACKING):
+            self.orphans.add(key_of(pod))
+
+    async def _let_orphan_go(self, key: str) -> None:
+        """Take the finalizer away when no Job, or an ended one, has the Pod; one of another manager is left to it."""
+        pod = self.pods.lister.by_key(key)
+        if pod is None or not has_finalizer(pod, facts.TRACKING):
+            return
+        owner = controller_of(pod)
+        if owner is not None and owner.kind != "Job":
+            return
+        job = self._owner_of(pod)
+        if job is not None and (not facts.is_finished(job) or facts.is_managed_by_another(job)):
+            return
+        await self._untrack(pod)
+
+    async def _untrack(self, pod: Pod) -> None:
+        """Take the finalizer away; that the Pod is gone is as good."""
+        patch = {"metadata": {"uid": uid_of(pod), "$deleteFromPrimitiveList/finalizers": [facts.TRACKING]}}
+        try:
+            await self.client.patch(
+                Pod, name_of(pod), patch, namespace=namespace_of(pod), patch_type=PatchType.STRATEGIC
+            )
+        except Exception as error:
+            if not is_not_found(error) and not is_invalid(error):  # 422: another Pod has the name now
+                raise
+
+    # What to do
+
+    async def reconcile(self, key: str) -> Result | None:
+        """Look at the Job and its Pods; create, delete, count."""
+        job = self.jobs.lister.by_key(key)
+        if job is None or facts.is_managed_by_another(job) or facts.is_finished(job):
+            self._forget(key)
+            return None
+        if facts.spec_of(job).completionMode not in (None, *facts.MODES):
+            message = "Skipped Job sync because completion mode is unknown"
+            self.events.event(job, "Warning", "UnknownCompletionMode", message)
+            return None
+        self._looked[key] = self.clock.monotonic()
+        up_to_date = await self.control.is_up_to_date(key, controlled_by(self.pods.lister, uid_of(job)))
+        pods = await self._claim(job)
+        seen = observe(job, pods, untracked=self._still_shown(key, pods), failures=self._failures.get(key, Failures()))
+        return await self._go_on(key, seen, up_to_date=up_to_date)
+
+    def _forget(self, key: str) -> None:
+        self.control.forget(key)
+        self._untracked.pop(key, None)
+        self._failures.pop(key, None)
+        self._looked.pop(key, None)
+
+    def _still_shown(self, key: str, pods: Iterable[Pod]) -> set[str]:
+        """Pods that have lost their finalizer, which the cache shows still."""
+        shown = {uid_of(pod) for pod in pods if has_finalizer(pod, facts.TRACKING)}
+        still = self._untracked.pop(key, set()) & shown
+        if still:
+            self._untracked[key] = still
+        return still
+
+    async def _claim(self, job: Job) -> list[Pod]:
+        selector = _selector(job)
+        references = ReferenceManager(
+            self.client, job, controller_resource=Job, dependents=Pod, finalizers=[facts.TRACKING]
+        )
+        try:
+            claimed = await references.claim(
+                candidates(self.pods.lister, job), lambda pod: selector.matches(labels_of(pod))
+            )
+        except ExceptionGroup as several:
+            raise several.exceptions[0] from several
+        # One that was just adopted got the finalizer, though its copy in the cache is without.
+        return [pod if is_controlled_by(pod, job) else with_finalizer(pod, facts.TRACKING) for pod in claimed]
+
+    async def _go_on(self, key: str, seen: Observed, *, up_to_date: bool) -> Result | None:
+        now, precise = self.now(), self.clock.now()
+        status = seen.job.status or JobStatus()
+        if status.startTime is None and not facts.is_suspended(seen.job):
+            status = replaced(status, startTime=now)
+        judged = ending = plan.judge(seen, status.startTime, now=precise)
+        waits = plan.seconds_to_deadline(seen.job, status.startTime, now=precise) if ending is None else None
+        written = _Written(created=(), deleted=())
+        if ending is not None:
+            if up_to_date:
+                written = await self._delete(key, seen, seen.active, count=True)
+            # What is not deleted yet, or not in the cache, may still have a finalizer: the end is not told yet.
+            ending = ending if up_to_date and len(written.deleted) == len(seen.active) else None
+        elif up_to_date and not is_being_deleted(seen.job):
+            pods = plan.plan_pods(seen, now=precise)
+            waits = _sooner(waits, pods.look_again_seconds)
+            written = await self._apply(key, seen, pods)
+        active = len(seen.active) + len(written.created) - len(written.deleted)
+        if judged is None:
+            status, ending = self._look_for_success(seen, status, active, managed=written.managed)
+        status = replaced(
+            status,
+            active=active or None,
+            ready=seen.ready - sum(map(is_ready, written.deleted)),
+            terminating=seen.terminating + len(written.deleted),
+        )
+        await self._keep_account(key, seen, account(seen, status, _stamped(ending, now), now=now))
+        if written.error is not None:
+            raise written.error
+        if not self.control.expectations.satisfied(key):
+            waits = _sooner(waits, LOOK_AGAIN_SECONDS)
+        return None if waits is None else Result(requeue_after_seconds=waits)
+
+    def _look_for_success(
+        self, seen: Observed, status: JobStatus, active: int, *, managed: bool
+    ) -> tuple[JobStatus, JobCondition | None]:
+        """The Job may be complete now; if not, and its Pods were seen to, whether it is suspended may have changed."""
+        complete = plan.completion(seen, active, now=self.now())
+        if complete is not None or not managed:
+            return status, complete
+        status, event = with_suspension(status, suspended=facts.is_suspended(seen.job), now=self.now())
+        if event:
+            self.events.event(seen.job, "Normal", event, f"Job {event.lower()}")
+        return status, None
+
+    # Pods
+
+    async def _apply(self, key: str, seen: Observed, pods: plan.PodsPlan) -> _Written:
+        if pods.delete:
+            return await self._delete(key, seen, pods.delete, count=False)
+        if not pods.create:
+            return _Written(created=(), deleted=(), managed=True)
+        owner = controller_reference(seen.job, api_version="batch/v1", kind="Job")
+        wanted = [
+            new_pod(seen.job, owner, index, last=None if index is None else seen.remembered.get(index))
+            for index in pods.create
+        ]
+        self.control.expectations.expect(key, creations=len(wanted))
+        made = await self.control.create(key, seen.job, wanted)
+        return _Written(created=made.pods, deleted=(), error=made.error, managed=True)
+
+    async def _delete(self, key: str, seen: Observed, pods: Sequence[Pod], *, count: bool) -> _Written:
+        """``count``: they are to count as failed, so their finalizers stay for now."""
+        self.control.expectations.expect(key, deletions=map(uid_of, pods))
+        removed = await self.control.delete(key, seen.job, pods, before=None if count else self._untrack)
+        if not count:
+            self._untracked.setdefault(key, set()).update(map(uid_of, removed.pods))
+        return _Written(created=(), deleted=removed.pods, error=removed.error, managed=True)
+
+    # Accounts
+
+    async def _keep_account(self, key: str, seen: Observed, accounting: Accounting) -> None:
+        job = await self._write(key, seen.job, accounting.status)
+        self._failures[key] = seen.failures
+        gone = await self._let_go(key, accounting.let_go)
+        tracked = {uid_of(pod) for pod in seen.tracked} - gone
+        status = settle(job.status or JobStatus(), tracked)
+        all_gone = len(gone) == len(accounting.let_go)
+        if all_gone:
+            status = finish(status, accounting.final)
+        job = await self._write(key, job, status)
+        if facts.is_finished(job):
+            self._tell_end(job)
+        if not all_gone:
+            raise _CouldNotLetGo(f"finalizers of {len(accounting.let_go) - len(gone)} pods of {key} are still there")
+
+    async def _write(self, key: str, job: Job, status: JobStatus) -> Job:
+        """The Job as it is now; nothing is written when nothing changed."""
+        if status == job.status:
+            return job
+        written = await self.client.update_status(replaced(job, status=status))
+        self.own_writes.note(key, self.jobs, written)
+        return written
+
+    async def _let_go(self, key: str, pods: Sequence[Pod]) -> set[str]:
+        """Take finalizers away; the UIDs of those where that worked."""
+        outcomes = await asyncio.gather(*map(self._untrack, pods), return_exceptions=True)
+        gone = {uid_of(pod) for pod, outcome in zip(pods, outcomes, strict=True) if outcome is None}
+        if gone:
+            self._untracked.setdefault(key, set()).update(gone)
+        for outcome in outcomes:
+            if isinstance(outcome, BaseException):
+                self.log.info("a pod of %s keeps its finalizer for now: %s", key, outcome)
+        return gone
+
+    def _tell_end(self, job: Job) -> None:
+        for condition in (job.status.conditions if job.status else None) or ():
+            if condition.type == facts.COMPLETE and condition.status == "True":
+                self._tell_completion(job)
+            elif condition.type == facts.FAILED and condition.status == "True":
+                self.events.event(job, "Warning", condition.reason or "", condition.message or "")
+
+    def _tell_completion(self, job: Job) -> None:
+        completions = facts.spec_of(job).completions
+        if completions is not None and ((job.status.succeeded if job.status else None) or 0) > completions:
+            self.events.event(job, "Warning", "TooManySucceededPods", "Too many succeeded pods")
+        self.events.event(job, "Normal", "Completed", "Job completed")
+
+
+class _CouldNotLetGo(Exception):  # noqa: N818 — reads as what it is
+    """Some Pods have their finalizer still; the next reconcile goes on there."""
+
+
+class _Written(msgspec.Struct, frozen=True, kw_only=True):
+    """What a reconcile did to Pods."""
+
+    created: tuple[Pod, ...]
+    deleted: tuple[Pod, ...]
+    error: Exception | None = None
+    #: Whether Pods were seen to at all.
+    managed: bool = False
+
+
+def _selector(job: Job) -> LabelSelector:
+    selector = facts.spec_of(job).selector
+    return from_label_selector(None if selector is None else msgspec.to_builtins(selector))
+
+
+def _generation(job: Job) -> int:
+    return (job.metadata.generation if job.metadata else None) or 0
+
+
+def _stamped(ending: JobCondition | None, now: object) -> JobCondition | None:
+    """Conditions tell whole seconds."""
+    if ending is None or ending.lastTransitionTime is None or not ending.lastTransitionTime.microsecond:
+        return ending
+    return replaced(ending, lastProbeTime=now, lastTransitionTime=now)
+
+
+def _sooner(one: float | None, other: float | None) -> float | None:
+    return min((seconds for seconds in (one, other) if seconds is not None), default=None)
+
+
+def build(context: ControllerContext) -> JobController:
+    """The controller, wired up."""
+    return JobController(context)

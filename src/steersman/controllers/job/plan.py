@@ -1,0 +1,226 @@
+"""Whether a Job has ended and why, and which Pods it needs now: pure rules (``pkg/controller/job`` of Kubernetes)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from itertools import islice
+from typing import TYPE_CHECKING, Final
+
+from lightkube.models.batch_v1 import JobCondition
+
+from steersman.controllers.job import facts
+from steersman.controllers.job.backoff import Failures, ended_at
+from steersman.controllers.job.indexes import Indexes
+from steersman.controllers.job.policies import match_failure, met_success_policy
+from steersman.runtime.conditions import find_condition, is_condition_true
+from steersman.runtime.pod_order import least_loss_first
+from steersman.runtime.pods import is_terminating, phase_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import datetime
+
+    from lightkube.models.batch_v1 import Job
+    from lightkube.models.core_v1 import Pod
+
+    from steersman.controllers.job.observed import Observed
+
+#: Pods that one reconcile creates or deletes at most.
+BURST: Final = 500
+
+
+def condition(type_: str, reason: str, message: str, *, now: datetime, status: str = "True") -> JobCondition:
+    """A condition as of now."""
+    return JobCondition(
+        type=type_, status=status, reason=reason, message=message, lastProbeTime=now, lastTransitionTime=now
+    )
+
+
+# Has it ended?
+
+
+def judge(seen: Observed, start: datetime | None, *, now: datetime) -> JobCondition | None:
+    """The condition that says how it will end; None while it goes on.
+
+    What was said once stays so. Failures go before successes, and among them the policy of the Pods first.
+    """
+    told = seen.job.status.conditions if seen.job.status else None
+    if is_condition_true(told, facts.SUCCESS_CRITERIA_MET):
+        return find_condition(told, facts.SUCCESS_CRITERIA_MET)
+    if is_condition_true(told, facts.FAILURE_TARGET):
+        return find_condition(told, facts.FAILURE_TARGET)
+    why = _fails_by_policy(seen) or _fails_by_limits(seen, start, now) or _fails_by_indexes(seen)
+    if why:
+        return condition(facts.FAILURE_TARGET, *why, now=now)
+    if facts.is_indexed(seen.job):
+        spec = facts.spec_of(seen.job)
+        met = met_success_policy(spec.successPolicy, seen.succeeded_indexes, spec.completions or 0)
+        if met:
+            return condition(facts.SUCCESS_CRITERIA_MET, "SuccessPolicy", met, now=now)
+    return None
+
+
+def _fails_by_policy(seen: Observed) -> tuple[str, str] | None:
+    policy = facts.spec_of(seen.job).podFailurePolicy
+    if policy is None:
+        return None
+    for pod in seen.pods:
+        if facts.has_failed(pod, seen.job) and (message := match_failure(policy, pod).message):
+            return "PodFailurePolicy", message
+    return None
+
+
+def _fails_by_limits(seen: Observed, start: datetime | None, now: datetime) -> tuple[str, str] | None:
+    limit = facts.spec_of(seen.job).backoffLimit
+    if limit is not None and (seen.failed > limit or _restarts_exceed(seen, limit)):
+        return "BackoffLimitExceeded", "Job has reached the specified backoff limit"
+    left = seconds_to_deadline(seen.job, start, now=now)
+    if left is not None and left <= 0:
+        return "DeadlineExceeded", "Job was active longer than specified deadline"
+    return None
+
+
+def _restarts_exceed(seen: Observed, limit: int) -> bool:
+    """Where containers are restarted in place, that counts as a failure of the Pod."""
+    template = facts.spec_of(seen.job).template.spec
+    if template is None or template.restartPolicy != "OnFailure":
+        return False
+    restarts = sum(
+        status.restartCount
+        for pod in seen.pods
+        if pod.status is not None and phase_of(pod) in ("Running", "Pending")
+        for status in (*(pod.status.initContainerStatuses or ()), *(pod.status.containerStatuses or ()))
+    )
+    return bool(restarts >= max(limit, 1))
+
+
+def seconds_to_deadline(job: Job, start: datetime | None, *, now: datetime) -> float | None:
+    """How long the Job may still run; None where it has no deadline, or does not run."""
+    allowed = facts.spec_of(job).activeDeadlineSeconds
+    if allowed is None or start is None or facts.is_suspended(job):
+        return None
+    return (start + timedelta(seconds=allowed) - now).total_seconds()
+
+
+def _fails_by_indexes(seen: Observed) -> tuple[str, str] | None:
+    failed = seen.failed_indexes
+    if failed is None or not failed.runs:
+        return None
+    spec = facts.spec_of(seen.job)
+    if spec.maxFailedIndexes is not None and len(failed) > spec.maxFailedIndexes:
+        return "MaxFailedIndexesExceeded", "Job has exceeded the specified maximal number of failed indexes"
+    if len(failed) + len(seen.succeeded_indexes) >= (spec.completions or 0):
+        return "FailedIndexes", "Job has failed indexes"
+    return None
+
+
+def completion(seen: Observed, active: int, *, now: datetime) -> JobCondition | None:
+    """That enough have succeeded and none is active any more."""
+    completions = facts.spec_of(seen.job).completions
+    enough = seen.succeeded > 0 if completions is None else seen.succeeded >= completions
+    if not enough or active:
+        return None
+    message = "Reached expected number of succeeded pods"
+    return condition(facts.SUCCESS_CRITERIA_MET, "CompletionsReached", message, now=now)
+
+
+# Which Pods does it need?
+
+
+@dataclass(frozen=True, slots=True)
+class PodsPlan:
+    """Deletions go first; what is to be created then waits for another look."""
+
+    delete: tuple[Pod, ...] = ()
+    #: The completion index of each new Pod; None where the Job has no indexes.
+    create: tuple[int | None, ...] = ()
+    #: When a Pod that has to wait may be created.
+    look_again_seconds: float | None = None
+
+
+def plan_pods(seen: Observed, *, now: datetime, burst: int = BURST) -> PodsPlan:
+    """What to do for a Job that goes on."""
+    if facts.is_suspended(seen.job):
+        return PodsPlan(delete=seen.active)
+    wanted = _wanted(seen)
+    surplus = _surplus(seen, max(0, len(seen.active) - wanted))
+    if surplus:
+        return PodsPlan(delete=tuple(surplus[:burst]))
+    waiting = seen.terminating if facts.waits_for_the_end(seen.job) else 0
+    missing = min(wanted - waiting - len(seen.active), burst)
+    if missing <= 0:
+        return PodsPlan()
+    if facts.counts_per_index(seen.job):
+        return _plan_indexes(seen, missing, now)
+    left = seen.failures.seconds_left(now)
+    if left > 0:
+        return PodsPlan(look_again_seconds=left)
+    if facts.is_indexed(seen.job):
+        return PodsPlan(create=tuple(islice(_pending(seen), missing)))
+    return PodsPlan(create=(None,) * missing)
+
+
+def _wanted(seen: Observed) -> int:
+    """How many Pods should be active."""
+    spec = facts.spec_of(seen.job)
+    parallelism = 1 if spec.parallelism is None else spec.parallelism
+    if spec.completions is None:
+        # One success is enough for all: those that run may end, others are not begun.
+        return len(seen.active) if seen.succeeded > 0 else parallelism
+    return max(0, min(spec.completions - seen.succeeded, parallelism))
+
+
+def _surplus(seen: Observed, at_least: int) -> list[Pod]:
+    """Pods to delete: such as have no right index, and then those whose end loses least."""
+    surplus, rest = _misplaced(seen) if facts.is_indexed(seen.job) else ([], list(seen.active))
+    if len(surplus) < at_least:
+        surplus += least_loss_first(rest)[: at_least - len(surplus)]
+    return surplus
+
+
+def _misplaced(seen: Observed) -> tuple[list[Pod], list[Pod]]:
+    """Active Pods without a right index, of one that has succeeded, or beside another of it; and the rest."""
+    by_index: dict[int, list[Pod]] = {}
+    wrong: list[Pod] = []
+    for pod in seen.active:
+        index = facts.index_in(pod, seen.job)
+        if index is None or index in seen.succeeded_indexes:
+            wrong.append(pod)
+        else:
+            by_index.setdefault(index, []).append(pod)
+    right: list[Pod] = []
+    for _, pods in sorted(by_index.items()):
+        *duplicates, last = least_loss_first(pods)
+        wrong += duplicates
+        right.append(last)
+    return wrong, right
+
+
+def _pending(seen: Observed) -> Iterable[int]:
+    """Indexes that need a Pod, in order."""
+    present: Sequence[Pod] = seen.active
+    if facts.waits_for_the_end(seen.job):
+        present = [*present, *filter(is_terminating, seen.pods)]
+    taken = Indexes.of(index for pod in present if (index := facts.index_of(pod)) is not None)
+    done = seen.succeeded_indexes | taken | (seen.failed_indexes or Indexes())
+    return done.missing(facts.spec_of(seen.job).completions or 0)
+
+
+def _plan_indexes(seen: Observed, missing: int, now: datetime) -> PodsPlan:
+    """Each index waits by itself. Looks again when the first of those that have to wait may go on."""
+    at_once: list[int] = []
+    waits: list[float] = []
+    for index in islice(_pending(seen), missing):
+        left = _seconds_left_of(seen.remembered.get(index), now)
+        if left > 0:
+            waits.append(left)
+        else:
+            at_once.append(index)
+    return PodsPlan(create=tuple(at_once), look_again_seconds=min(waits, default=None))
+
+
+def _seconds_left_of(last: Pod | None, now: datetime) -> float:
+    if last is None:
+        return 0.0
+    return Failures(facts.all_failures_of_index(last) + 1, ended_at(last)).seconds_left(now)

@@ -1,0 +1,93 @@
+"""What a Job says about failed Pods (``podFailurePolicy``) and about enough successes (``successPolicy``). Pure rules."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from steersman.client.objects import key_of
+from steersman.controllers.job.indexes import Indexes
+
+if TYPE_CHECKING:
+    from lightkube.models.batch_v1 import (
+        PodFailurePolicy,
+        PodFailurePolicyOnExitCodesRequirement,
+        PodFailurePolicyRule,
+        SuccessPolicy,
+        SuccessPolicyRule,
+    )
+    from lightkube.models.core_v1 import ContainerStatus, Pod
+
+IGNORE: Final = "Ignore"
+FAIL_INDEX: Final = "FailIndex"
+FAIL_JOB: Final = "FailJob"
+
+
+class FailureMatch(NamedTuple):
+    """What becomes of one failed Pod."""
+
+    #: Of the rule that matched; empty when none did.
+    action: str = ""
+    #: Why the Job fails; only for ``FailJob``.
+    message: str = ""
+
+    @property
+    def counts(self) -> bool:
+        """Whether it counts against backoff limits."""
+        return self.action != IGNORE
+
+
+def match_failure(policy: PodFailurePolicy | None, pod: Pod) -> FailureMatch:
+    """The first rule that matches a failed Pod says what becomes of it."""
+    for number, rule in enumerate(policy.rules if policy else ()):
+        found = _match(rule, pod)
+        if found:
+            message = f"{found} matching {rule.action} rule at index {number}" if rule.action == FAIL_JOB else ""
+            return FailureMatch(rule.action, message)
+    return FailureMatch()
+
+
+def _match(rule: PodFailurePolicyRule, pod: Pod) -> str:
+    """What of the Pod matches, in words; empty when nothing does."""
+    if pod.status is None:
+        return ""
+    if rule.onExitCodes is not None:
+        for status in (*(pod.status.containerStatuses or ()), *(pod.status.initContainerStatuses or ())):
+            code = _exit_code(status)
+            if code and _wants(rule.onExitCodes, status.name, code):
+                return f"Container {status.name} for pod {key_of(pod)} failed with exit code {code}"
+        return ""
+    for condition in pod.status.conditions or ():
+        if any(
+            pattern.type == condition.type and (pattern.status or "True") == condition.status
+            for pattern in rule.onPodConditions or ()
+        ):
+            return f"Pod {key_of(pod)} has condition {condition.type}"
+    return ""
+
+
+def _exit_code(status: ContainerStatus) -> int:
+    """0 for what has not ended, too: neither is a failure."""
+    ended = status.state.terminated if status.state else None
+    return ended.exitCode if ended else 0
+
+
+def _wants(asked: PodFailurePolicyOnExitCodesRequirement, container: str, code: int) -> bool:
+    if asked.containerName is not None and asked.containerName != container:
+        return False
+    return (code in asked.values) is (asked.operator == "In")
+
+
+def met_success_policy(policy: SuccessPolicy | None, succeeded: Indexes, completions: int) -> str:
+    """Which rule says that this is enough, in words; empty when none does."""
+    for number, rule in enumerate(policy.rules if policy else ()):
+        if _is_met(rule, succeeded, completions):
+            return f"Matched rules at index {number}"
+    return ""
+
+
+def _is_met(rule: SuccessPolicyRule, succeeded: Indexes, completions: int) -> bool:
+    if rule.succeededIndexes is None:
+        return rule.succeededCount is not None and len(succeeded) >= rule.succeededCount
+    asked = Indexes.parse(rule.succeededIndexes, completions)
+    enough = len(asked) if rule.succeededCount is None else rule.succeededCount
+    return asked.in_common(succeeded) >= enough

@@ -1,0 +1,1 @@
+"""Old tokens in Secrets that nobody uses are invalidated, and later deleted (``legacy-serviceaccount-token-cleaner``)."""

@@ -1,0 +1,90 @@
+"""The shell: one look a day."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from lightkube.models.core_v1 import ConfigMap, Pod, Secret, ServiceAccount
+
+from steersman.apimachinery.errors import is_conflict, is_not_found
+from steersman.client.errors import ApiError
+from steersman.client.objects import annotations_of, name_of, namespace_of, resource_version_of, uid_of
+from steersman.controllers.base import Shell
+from steersman.controllers.legacytokencleaner.plan import (
+    INVALID_SINCE,
+    TRACKING,
+    Delete,
+    Invalidate,
+    decide,
+    is_tracked_long_enough,
+    mounted_secrets,
+)
+from steersman.runtime.result import Result
+
+if TYPE_CHECKING:
+    from steersman.controllers.context import ControllerContext
+
+_TYPE: Final = "kubernetes.io/service-account-token"
+_ACCOUNT: Final = "kubernetes.io/service-account.name"
+_PERIOD_SECONDS: Final = 24 * 3600.0
+_ALL: Final = "all"
+
+
+class LegacyTokenCleaner(Shell):
+    """The one key stands for all Secrets."""
+
+    name: ClassVar[str] = "legacy-serviceaccount-token-cleaner-controller"
+
+    def __init__(self, context: ControllerContext) -> None:
+        super().__init__(context)
+        self._period = timedelta(seconds=self.options.legacy_service_account_token_clean_up_period_seconds)
+        self._secrets = self.informer(Secret, field_selector={"type": _TYPE})
+        self._accounts = self.informer(ServiceAccount)
+        self._pods = self.informer(Pod)
+
+    async def start(self) -> None:
+        """Look once at the start."""
+        self.queue.add(_ALL)
+
+    async def reconcile(self, key: str) -> Result:
+        """All Secrets; what fails for one is tried again with all, soon."""
+        del key
+        now = self.clock.now()
+        if is_tracked_long_enough(await self._tracking(), now=now, period=self._period):
+            for secret in self._secrets.lister.list():
+                namespace = namespace_of(secret)
+                account = self._accounts.lister.get(annotations_of(secret).get(_ACCOUNT, ""), namespace=namespace)
+                mounted = mounted_secrets(self._pods.lister.list(namespace=namespace), namespace)
+                await self._act(secret, decide(secret, account, mounted, now=now, period=self._period))
+        return Result(requeue_after_seconds=_PERIOD_SECONDS)
+
+    async def _act(self, secret: Secret, action: Invalidate | Delete | None) -> None:
+        namespace = namespace_of(secret)
+        try:
+            match action:
+                case Invalidate(day):
+                    metadata = {"uid": uid_of(secret), "resourceVersion": resource_version_of(secret)}
+                    patch = {"metadata": {**metadata, "labels": {INVALID_SINCE: day}}}
+                    await self.client.patch(Secret, name_of(secret), patch, namespace=namespace)
+                case Delete():
+                    version = resource_version_of(secret)
+                    await self.client.delete_object(secret, uid=uid_of(secret), resource_version=version)
+                case None:
+                    pass
+        except ApiError as error:
+            if not (is_not_found(error) or is_conflict(error)):
+                raise
+
+    async def _tracking(self) -> ConfigMap | None:
+        try:
+            return await self.client.get(ConfigMap, TRACKING, namespace="kube-system")
+        except ApiError as error:
+            if is_not_found(error):
+                return None
+            raise
+
+
+def build(context: ControllerContext) -> LegacyTokenCleaner:
+    """Wire it up."""
+    return LegacyTokenCleaner(context)

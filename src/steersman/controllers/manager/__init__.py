@@ -1,0 +1,1 @@
+"""The process that runs controllers: which ones, as whom, elected by whom, and how they are."""

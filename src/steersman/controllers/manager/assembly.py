@@ -1,0 +1,199 @@
+"""From options to a manager that is ready to run: which controllers, as whom, with what in common."""
+
+from __future__ import annotations
+
+import logging
+from random import Random
+from typing import TYPE_CHECKING, Any, Final
+
+from prometheus_client import Gauge
+
+from steersman.asynckit.backoff import Backoff, BackoffPolicy
+from steersman.asynckit.tasks import Supervisor
+from steersman.asynckit.timeouts import Timeout
+from steersman.client.errors import ClientError
+from steersman.client.leaderelection import LeaderElector, LeaseLock, Timing
+from steersman.controllers.context import ControllerContext
+from steersman.controllers.registry import REGISTRY, is_enabled
+from steersman.runtime.health import Unhealthy
+from steersman.runtime.manager import Manager
+from steersman.runtime.served import ask
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from steersman.client import Client
+    from steersman.controllers.manager.identities import Identities
+    from steersman.controllers.manager.options import ManagerOptions
+    from steersman.controllers.registry import Registration
+    from steersman.runtime.controller import Controller
+    from steersman.runtime.served import Served
+
+_log = logging.getLogger(__name__)
+
+#: How long a server that does not answer is asked again, as upstream's ``WaitForAPIServer``.
+SERVER_WAIT_SECONDS: Final = 10.0
+#: Events recorded at the very end have so long to be written.
+_FLUSH_SECONDS: Final = 5.0
+#: As kube-controller-manager names itself in metrics.
+MANAGER: Final = "kube-controller-manager"
+_RETRY: Final = BackoffPolicy(0.05, 1.0)
+
+
+class Managed:
+    """A controller with the writer of its events, as the manager runs it."""
+
+    def __init__(
+        self, registration: Registration, controller: Controller, context: ControllerContext, *, running: Gauge
+    ) -> None:
+        self.name: Any = registration.name
+        self._running = running.labels(registration.name, MANAGER)
+        self._controller = controller
+        self._context = context
+        self._delay_seconds = 0.0
+        self._ended = False
+
+    def start_after(self, seconds: float) -> None:
+        """Let so much time pass before it begins."""
+        self._delay_seconds = seconds
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it does its work."""
+        return self._controller.is_ready
+
+    async def run(self) -> None:
+        """Until ``stop`` or cancellation."""
+        if self._delay_seconds:
+            await self._context.clock.sleep(self._delay_seconds)
+        writer = Supervisor(self.name)
+        events = self._context.events
+        writer.start("events", events.run())
+        self._running.set(1)
+        try:
+            await self._controller.run()
+            await self._flush()
+        finally:
+            self._running.set(0)
+            self._ended = True
+            await writer.close()
+
+    async def _flush(self) -> None:
+        try:
+            async with Timeout(_FLUSH_SECONDS, clock=self._context.clock):
+                await self._context.events.flush()
+        except TimeoutError:
+            _log.warning("%s: some events could not be written", self.name)
+
+    def stop(self) -> None:
+        """Finish what is under way."""
+        self._controller.stop()
+
+    def check(self) -> None:
+        """For ``/healthz``: a controller that is not started yet is well, one that has ended is not."""
+        if self._ended:
+            raise Unhealthy("it has ended")
+
+
+async def wait_for_server(client: Client, *, seconds: float = SERVER_WAIT_SECONDS) -> Served:
+    """What the server serves, asked for until it answers. Raises the last error when it does not for so long."""
+    backoff = Backoff(_RETRY)
+    deadline = client.clock.monotonic() + seconds
+    _log.info("waiting until the server says what it serves")
+    while True:
+        try:
+            return await ask(client)
+        except ClientError as error:
+            if client.clock.monotonic() >= deadline:
+                raise
+            _log.info("the server does not answer yet: %s", error)
+        await client.clock.sleep(backoff.next_seconds())
+
+
+def missing(entry: Registration, served: Served) -> list[str]:
+    """What the controller needs and the server does not serve."""
+    there = {f"{kind[0]} {resource.info.name}" for kind, resource in served.kinds.items()}
+    return [need for need in entry.needs if need not in there]
+
+
+def selected(options: ManagerOptions, served: Served) -> Iterable[Registration]:
+    """The controllers to run; those that are asked for and cannot run are named in the log."""
+    for entry in REGISTRY:
+        if not is_enabled(entry, options.controllers):
+            _log.info("controller %s is off", entry.name)
+        elif not entry.module:
+            level = logging.WARNING if entry.name in options.controllers else logging.INFO
+            _log.log(level, "controller %s is not part of this release", entry.name)
+        elif gone := missing(entry, served):
+            level = logging.WARNING if entry.name in options.controllers else logging.INFO
+            _log.log(level, "controller %s is skipped: the server does not serve %s", entry.name, ", ".join(gone))
+        else:
+            yield entry
+
+
+async def assemble(
+    options: ManagerOptions, identities: Identities, *, identity: str, dice: Random | None = None
+) -> Manager:
+    """A manager with its controllers, wired up and not started. ``identity`` names this process in elections.
+
+    Raises ClientError when the server does not answer, ValueError for options that make no sense.
+    """
+    dice = dice or Random()  # noqa: S311 — jitter
+    root = identities.root()
+    served = await wait_for_server(root)
+    manager = Manager(
+        root,
+        dice=dice,
+        metrics=identities.metrics,
+        elector=_elector(options, root, identity=identity, dice=dice) if options.leader_elect else None,
+        health_host=options.address,
+        health_port=options.port or None,
+        resync_seconds=options.min_resync_period_seconds * (1 + dice.random()) or None,
+        shutdown_grace_seconds=options.controller_shutdown_timeout_seconds,
+    )
+    add_controllers(manager, options, identities, served)
+    return manager
+
+
+def add_controllers(manager: Manager, options: ManagerOptions, identities: Identities, served: Served) -> None:
+    """Build each controller that is selected, in its own name and with all informers shared."""
+    shared, delay_seconds = manager.context, 0.0
+    running = Gauge(
+        "running_managed_controllers", "1 for each controller that runs", ("name", "manager"),
+        registry=shared.metrics.registry,
+    )  # fmt: skip
+    for entry in selected(options, served):
+        context = ControllerContext(
+            identities.client(entry.service_account),
+            name=entry.name,
+            options=options,
+            dice=shared.dice,
+            metrics=shared.metrics,
+            informers=shared.informers,
+        )
+        controller = entry.build(context)
+        if controller is None:
+            _log.info("controller %s has nothing to do", entry.name)
+            continue
+        managed = manager.add(Managed(entry, controller, context, running=running))
+        managed.start_after(delay_seconds)
+        delay_seconds += options.controller_start_interval_seconds
+        manager.healthz.add(entry.name, managed.check)
+
+
+def _elector(options: ManagerOptions, root: Client, *, identity: str, dice: Random) -> LeaderElector:
+    if options.leader_elect_resource_lock != "leases":
+        raise ValueError(f"--leader-elect-resource-lock: unknown lock type {options.leader_elect_resource_lock!r}")
+    lock = LeaseLock(
+        root,
+        namespace=options.leader_elect_resource_namespace,
+        name=options.leader_elect_resource_name,
+        identity=identity,
+    )
+    timing = Timing(
+        lease_duration_seconds=options.leader_elect_lease_duration_seconds,
+        renew_deadline_seconds=options.leader_elect_renew_deadline_seconds,
+        retry_period_seconds=options.leader_elect_retry_period_seconds,
+    )
+    more: dict[str, Any] = {"coordinated": options.coordinated_leader_election}
+    return LeaderElector(lock, timing=timing, clock=root.clock, dice=dice, **more)

@@ -1,0 +1,173 @@
+"""As whom each controller acts: all as one user, or each as its own service account."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+import msgspec
+
+from steersman.apimachinery.errors import is_already_exists, is_not_found
+from steersman.asynckit.ratelimit import TokenBucket
+from steersman.client import tree
+from steersman.client.aiohttp_transport import AiohttpTransport
+from steersman.client.client import Client
+from steersman.client.credentials import ConfigError, Identity, with_bearer
+from steersman.client.errors import ClientError
+from steersman.runtime.metrics import RuntimeMetrics
+from steersman.version import KUBERNETES_VERSION, __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from steersman.asynckit.clock import Clock
+    from steersman.client.kubeconfig import ClusterAccess
+    from steersman.client.transport import Transport
+    from steersman.controllers.manager.options import ManagerOptions
+
+NAMESPACE: Final = "kube-system"
+#: Asked for; the server may give longer ones.
+TOKEN_SECONDS: Final = 3600
+#: Of one controller; what it asks for beyond that waits. Bursts of hundreds of writes gain nothing from more, and each
+#: connection costs both sides a TLS handshake.
+CONNECTIONS_MAX: Final = 32
+#: A token is replaced when this part of its life is left.
+_LEFT: Final = 0.2
+
+_ACCOUNTS: Final = tree("v1", "ServiceAccount")
+
+
+def user_agent(who: str = "") -> str:
+    """The first word is the field manager of all that is written, as kube-controller-manager's."""
+    agent = f"kube-controller-manager/{KUBERNETES_VERSION} steersman/{__version__}"
+    return f"{agent}/{who}" if who else agent
+
+
+class Identities(Protocol):
+    """Makes clients."""
+
+    @property
+    def metrics(self) -> RuntimeMetrics:
+        """Where all clients count their requests, and controllers the rest."""
+
+    def root(self) -> Client:
+        """The process itself: it watches for all, and holds the lease."""
+
+    def client(self, service_account: str) -> Client:
+        """A controller's."""
+
+    async def close(self) -> None:
+        """Give up all connections."""
+
+
+class OneIdentity:
+    """Everybody acts as the user of the kubeconfig."""
+
+    def __init__(self, transport: Transport, options: ManagerOptions, *, clock: Clock) -> None:
+        self.metrics: RuntimeMetrics = RuntimeMetrics()
+        self._make: Callable[[str], Client] = lambda who: self._client(transport, who, options=options, clock=clock)
+        self._root = self._make("")
+
+    def root(self) -> Client:
+        """The one user."""
+        return self._root
+
+    def client(self, service_account: str) -> Client:
+        """The same user with a user agent of its own, and its own limit of requests."""
+        return self._make(service_account)
+
+    async def close(self) -> None:
+        """All clients share one transport."""
+        await self._root.close()
+
+    def _client(self, transport: Transport, who: str, *, options: ManagerOptions, clock: Clock) -> Client:
+        qps = options.kube_api_qps
+        limiter = TokenBucket(qps, max(1, options.kube_api_burst), clock=clock) if qps > 0 else None
+        return Client(transport, clock=clock, user_agent=user_agent(who), limiter=limiter, metrics=self.metrics.client)
+
+
+class ServiceAccounts(OneIdentity):
+    """Each controller acts as its account in ``kube-system``, with tokens that the root client asks for."""
+
+    def __init__(self, access: ClusterAccess, options: ManagerOptions, *, clock: Clock) -> None:
+        super().__init__(AiohttpTransport(access), options, clock=clock)
+        self._access = access
+        self._options = options
+        self._clock = clock
+        self._clients: list[Client] = []
+
+    def client(self, service_account: str) -> Client:
+        """As the account; as the root where a controller has none."""
+        if not service_account:
+            return self.root()
+        tokens = AccountTokens(self.root(), service_account)
+        transport = AiohttpTransport(
+            msgspec.structs.replace(self._access, credentials=tokens), connections_max=CONNECTIONS_MAX
+        )
+        made = self._client(transport, f"system:serviceaccount:{NAMESPACE}:{service_account}", options=self._options,
+                       clock=self._clock)  # fmt: skip
+        self._clients.append(made)
+        return made
+
+    async def close(self) -> None:
+        """Each has its own connections; the root's are last, as tokens come through it."""
+        for client in self._clients:
+            await client.close()
+        await super().close()
+
+
+class AccountTokens:
+    """Tokens of one service account, by TokenRequest; the account is made when it is missing."""
+
+    def __init__(self, root: Client, name: str) -> None:
+        self._root = root
+        self._name = name
+        self._identity: Identity | None = None
+        self._renew_at: datetime | None = None
+        #: One asks, the others wait for what it gets.
+        self._asking = asyncio.Lock()
+
+    async def identity(self) -> Identity:
+        """A token that is good for a while. Raises ``ConfigError`` when none can be had."""
+        async with self._asking:
+            if self._identity is None or (self._renew_at and self._root.clock.now() >= self._renew_at):
+                try:
+                    await self._renew()
+                except ClientError as error:
+                    if self._identity is None:
+                        raise ConfigError(f"no token for service account {NAMESPACE}/{self._name}: {error}") from error
+            assert self._identity is not None
+            return self._identity
+
+    def reject(self) -> bool:
+        """The account may have been made anew: another token may do."""
+        self._identity = None
+        return True
+
+    async def _renew(self) -> None:
+        try:
+            answer = await self._ask()
+        except ClientError as error:
+            if not is_not_found(error):
+                raise
+            await self._make_account()
+            answer = await self._ask()
+        status = answer["status"]
+        now, expires = self._root.clock.now(), datetime.fromisoformat(status["expirationTimestamp"])
+        self._renew_at = now + max(expires - now, timedelta()) * (1 - _LEFT)
+        self._identity = with_bearer(Identity(), status["token"])
+
+    async def _ask(self) -> dict[str, Any]:
+        body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest"}
+        return await self._root.create_subresource(
+            _ACCOUNTS, self._name, "token", {**body, "spec": {"expirationSeconds": TOKEN_SECONDS}}, namespace=NAMESPACE
+        )
+
+    async def _make_account(self) -> None:
+        account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": self._name}}
+        try:
+            await self._root.create(account, namespace=NAMESPACE)
+        except ClientError as error:
+            if not is_already_exists(error):
+                raise

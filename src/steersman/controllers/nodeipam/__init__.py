@@ -1,0 +1,1 @@
+"""Nodes get ranges of addresses for their pods (``node-ipam-controller``)."""

@@ -1,0 +1,128 @@
+"""The shell: Nodes without ranges get some, and those that go give theirs back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from lightkube.models.core_v1 import Node
+
+from steersman.apimachinery.errors import is_not_found
+from steersman.client import PatchType
+from steersman.client.changes import Deleted
+from steersman.client.errors import ApiError
+from steersman.client.objects import name_of, uid_of
+from steersman.controllers.base import Shell
+from steersman.controllers.nodeipam.plan import (
+    NodeRanges,
+    cidr_patch,
+    cidrs_of,
+    parse_cluster,
+    prefix_for,
+)
+
+if TYPE_CHECKING:
+    from steersman.client.changes import Change
+    from steersman.controllers.context import ControllerContext
+    from steersman.controllers.options import ControllerOptions
+
+_WORKERS = 30
+
+
+class NodeIPAM(Shell):
+    """Keys are names of Nodes."""
+
+    name: ClassVar[str] = "node-ipam-controller"
+    component: ClassVar[str] = "cidrAllocator"
+
+    def __init__(self, context: ControllerContext) -> None:
+        super().__init__(context, workers=_WORKERS)
+        self._ranges = ranges(context.options)
+        #: Ranges that were offered to Nodes which do not tell them yet: a write that seems to have failed may have worked.
+        self._offered: dict[str, list[str]] = {}
+        self._nodes = self.informer(Node)
+        self._nodes.add_callback(self._node_changed)
+
+    async def start(self) -> None:
+        """What Nodes have is taken before any gets one."""
+        for node in self._nodes.lister:
+            self._occupy(node)
+
+    def _node_changed(self, change: Change[Node]) -> None:
+        node = change.latest
+        if isinstance(change, Deleted):
+            for cidr in [*cidrs_of(node), *self._offered.pop(name_of(node), ())]:
+                self._release(cidr)
+            for name in self._nodes.lister.keys():  # noqa: SIM118 — a lister is no mapping
+                self.queue.add(name)
+            return
+        self._occupy(node)
+        self.queue.add(name_of(node))
+
+    def _occupy(self, node: Node) -> None:
+        for cidr in cidrs_of(node):
+            if not any(each.occupy(cidr) for each in self._ranges):
+                self.log.warning("Node %s has %s, which is none of the cluster's ranges", name_of(node), cidr)
+
+    def _release(self, cidr: str) -> None:
+        for each in self._ranges:
+            each.release(cidr)
+
+    async def reconcile(self, key: str) -> None:
+        """Give it ranges if it has none."""
+        node = self._nodes.lister.get(key)
+        if node is None:
+            return
+        has = cidrs_of(node)
+        if has:
+            for cidr in self._offered.pop(key, ()):
+                if cidr not in has:
+                    self._release(cidr)
+            return
+        if key not in self._offered:
+            if any(each.is_full for each in self._ranges):
+                self._tell(node, "CIDRNotAvailable")
+                return
+            self._offered[key] = [each.take() for each in self._ranges]
+        patch = cidr_patch(uid_of(node), self._offered[key])
+        try:
+            written = await self.client.patch(Node, key, patch, patch_type=PatchType.STRATEGIC)
+        except ApiError as error:
+            if is_not_found(error):
+                return
+            self._tell(node, "CIDRAssignmentFailed")
+            raise
+        self.own_writes.note(key, self._nodes, written)
+
+    def _tell(self, node: Node, reason: str) -> None:
+        name = name_of(node)
+        reference = {"apiVersion": "v1", "kind": "Node", "name": name, "uid": uid_of(node)}
+        self.events.event(reference, "Normal", reason, f"Node {name} status is now: {reason}")
+
+
+def ranges(options: ControllerOptions) -> list[NodeRanges]:
+    """The cluster's, without what its Services have. Raises ValueError."""
+    if options.cidr_allocator_type != "RangeAllocator":
+        raise ValueError(f"--cidr-allocator-type: {options.cidr_allocator_type!r} needs a cloud")
+    networks = parse_cluster(options.cluster_cidr)
+    found = [
+        NodeRanges(
+            network,
+            prefix_for(
+                network,
+                general=options.node_cidr_mask_size,
+                ipv4=options.node_cidr_mask_size_ipv4,
+                ipv6=options.node_cidr_mask_size_ipv6,
+                dual=len(networks) > 1,
+            ),
+        )
+        for network in networks
+    ]
+    for text in filter(None, options.service_cluster_ip_range.split(",")):
+        for each in found:
+            each.occupy(text.strip())
+    return found
+
+
+def build(context: ControllerContext) -> NodeIPAM | None:
+    """Wire it up; None unless Nodes are to get ranges."""
+    return NodeIPAM(context) if context.options.allocate_node_cidrs else None

@@ -1,0 +1,114 @@
+"""Which range is whose: pure. Rules of ``pkg/controller/nodeipam/ipam``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.apimachinery.addresses import IPNetwork, parse_cidr
+
+if TYPE_CHECKING:
+    from lightkube.models.core_v1 import Node
+
+    Tree = dict[str, Any]
+
+#: A Node's range in a single-family cluster, by family.
+_DEFAULT_PREFIX: Final = {4: 24, 6: 64}
+#: At most 2**16 Nodes.
+_PREFIX_DIFFERENCE_MAX: Final = 16
+
+
+class RangeFull(Exception):  # noqa: N818 — says what is so
+    """Every range is some Node's."""
+
+
+class NodeRanges:
+    """The ranges into which one of the cluster's is cut. What is given back is used again after all others."""
+
+    def __init__(self, cluster: IPNetwork, prefix: int) -> None:
+        """``prefix``: of a Node's range. Raises ValueError for one that does not fit."""
+        if prefix > cluster.max_prefixlen or prefix < cluster.prefixlen:
+            raise ValueError(f"a Node's range of /{prefix} is not within the cluster's {cluster}")
+        if prefix - cluster.prefixlen > _PREFIX_DIFFERENCE_MAX:
+            raise ValueError("New CIDR set failed; the node CIDR size is too big")
+        self.cluster: Final = cluster
+        self._prefix = prefix
+        self._size_bits = cluster.max_prefixlen - prefix
+        self._count = 1 << (prefix - cluster.prefixlen)
+        self._taken: set[int] = set()
+        self._next = 0
+
+    @property
+    def is_full(self) -> bool:
+        """Whether there is none left."""
+        return len(self._taken) >= self._count
+
+    def take(self) -> str:
+        """The next one that is free. Raises RangeFull."""
+        if len(self._taken) >= self._count:
+            raise RangeFull(
+                "CIDR allocation failed; there are no remaining CIDRs left to allocate in the accepted range"
+            )
+        while self._next in self._taken:
+            self._next = (self._next + 1) % self._count
+        index, self._next = self._next, (self._next + 1) % self._count
+        self._taken.add(index)
+        address = self.cluster.network_address + (index << self._size_bits)
+        return f"{address}/{self._prefix}"
+
+    def occupy(self, text: str) -> bool:
+        """Some Node, or the cluster's Services, have this already. False: it is none of these ranges."""
+        found = self._indexes(text)
+        self._taken.update(found)
+        return bool(found)
+
+    def release(self, text: str) -> None:
+        """Nobody has it any more."""
+        self._taken.difference_update(self._indexes(text))
+
+    def _indexes(self, text: str) -> range:
+        network = parse_cidr(text)
+        if network is None or network.version != self.cluster.version or not network.overlaps(self.cluster):
+            return range(0)
+        base = int(self.cluster.network_address)
+        first = max(0, int(network.network_address) - base) >> self._size_bits
+        last = (int(network.broadcast_address) - base) >> self._size_bits
+        return range(first, min(last, self._count - 1) + 1)
+
+
+def parse_cluster(text: str) -> list[IPNetwork]:
+    """``--cluster-cidr``: one range, or one of each family. Raises ValueError."""
+    found: list[IPNetwork] = []
+    for part in text.split(",") if text else ():
+        network = parse_cidr(part.strip())
+        if network is None:
+            raise ValueError(f"--cluster-cidr: {part!r} is no CIDR")
+        found.append(network)
+    if not found:
+        raise ValueError("--cluster-cidr is needed where Nodes are to get ranges")
+    versions = [network.version for network in found]
+    if len(set(versions)) != len(versions):
+        raise ValueError("--cluster-cidr: two ranges must be of two families")
+    return found
+
+
+def prefix_for(network: IPNetwork, *, general: int, ipv4: int, ipv6: int, dual: bool) -> int:
+    """How long the prefix of a Node's range is, by the three options; 0 is not given. Raises ValueError."""
+    own = ipv4 if network.version == 4 else ipv6
+    if dual and general:
+        raise ValueError("usage of --node-cidr-mask-size is not allowed with dual-stack clusters")
+    if general and own and general != own:
+        raise ValueError("--node-cidr-mask-size and the one of its family differ")
+    return own or general or _DEFAULT_PREFIX[network.version]
+
+
+def cidrs_of(node: Node) -> list[str]:
+    """What the Node has."""
+    spec = node.spec
+    if spec is None:
+        return []
+    return list(spec.podCIDRs or ()) or ([spec.podCIDR] if spec.podCIDR else [])
+
+
+def cidr_patch(uid: str, cidrs: list[str]) -> Tree:
+    """Gives a Node its ranges."""
+    return {"metadata": {"uid": uid}, "spec": {"podCIDR": cidrs[0], "podCIDRs": cidrs}}

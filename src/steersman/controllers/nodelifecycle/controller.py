@@ -1,0 +1,267 @@
+"""The shell: Nodes, their leases and their pods. Timers run out when a Node's grace does; nothing is polled."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from lightkube.models.coordination_v1 import Lease
+from lightkube.models.core_v1 import Node, Pod
+
+from steersman.apimachinery.errors import is_not_found
+from steersman.apimachinery.timestamps import format_time
+from steersman.client import PatchType
+from steersman.client.changes import Deleted, Updated
+from steersman.client.errors import ApiError
+from steersman.client.objects import key_of, name_of, namespace_of, uid_of
+from steersman.controllers.base import Shell
+from steersman.controllers.nodelifecycle.health import LEASE_NAMESPACE, Grace, Health
+from steersman.controllers.nodelifecycle.plan import (
+    eviction_key,
+    is_evicting,
+    ready_status,
+    silent,
+    spec_patch,
+    unready_patch,
+    unready_pods,
+)
+from steersman.controllers.nodelifecycle.turns import Turns
+from steersman.controllers.nodelifecycle.zones import Rates, Zones, is_counted, zone_of
+from steersman.runtime.pods import BY_NODE, node_names, node_of
+from steersman.runtime.result import Result
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from steersman.client.changes import Change
+    from steersman.controllers.context import ControllerContext
+
+_POD: Final = "pod:"
+#: Nodes that fail at the same moment are counted before the first of them loses its pods.
+_SETTLE_SECONDS: Final = 1.0
+
+
+class NodeLifecycle(Shell):
+    """Keys are names of Nodes, and ``pod:`` with those of pods that came to a Node."""
+
+    name: ClassVar[str] = "node-lifecycle-controller"
+    component: ClassVar[str] = "node-controller"
+
+    def __init__(self, context: ControllerContext) -> None:
+        super().__init__(context, workers=8)
+        options = self.options
+        self._grace = Grace(options.node_monitor_grace_period_seconds, options.node_startup_grace_period_seconds)
+        self._rates = Rates(
+            options.node_eviction_rate,
+            options.secondary_node_eviction_rate,
+            options.unhealthy_zone_threshold,
+            options.large_cluster_size_threshold,
+        )
+        self._zones = Zones(self._rates)
+        self._turns: dict[str, Turns] = {}
+        #: Nodes whose turn it was, and that are not tainted yet.
+        self._called: set[str] = set()
+        self._health: dict[str, Health] = {}
+        #: Nodes that fell silent and whose pods have not all been told.
+        self._untold: set[str] = set()
+        #: Whether no Node of any zone is well; None before the first look.
+        self._all_down: bool | None = None
+        self._nodes = self.informer(Node)
+        self._leases = self.informer(Lease, namespace=LEASE_NAMESPACE)
+        self._pods = self.informer(Pod)
+        self._pods.add_index(BY_NODE, node_names)
+        self._nodes.add_callback(self._node_changed)
+        self._leases.add_callback(self._lease_changed)
+        self._pods.add_callback(self._pod_changed)
+
+    async def start(self) -> None:
+        """How zones are can only be told when all Nodes are known."""
+        self._all_down = False
+        self._weigh_zones()
+
+    def stop(self) -> None:
+        """Call nobody any more."""
+        for turns in self._turns.values():
+            turns.close()
+        super().stop()
+
+    # What happens
+
+    def _node_changed(self, change: Change[Node]) -> None:
+        node = change.latest
+        name = name_of(node)
+        if isinstance(change, Deleted):
+            self._forget(change.old)
+        elif isinstance(change, Updated) and uid_of(change.old) == uid_of(node):
+            self._look(node)
+        else:
+            if isinstance(change, Updated):
+                self._forget(change.old)
+            self._tell(node, "RegisteredNode", "Registered Node {} in Controller")
+            self._look(node)
+        self.queue.add(name)
+
+    def _look(self, node: Node) -> None:
+        name, monotonic = name_of(node), self.clock.monotonic()
+        health = self._health.get(name)
+        if health is None:
+            self._health[name] = health = Health.of(node, now=self.clock.now(), monotonic=monotonic)
+        health.look(node, monotonic=monotonic)
+        health.renew(self._leases.lister.get(name, namespace=LEASE_NAMESPACE), monotonic=monotonic)
+        if is_counted(node):
+            news = self._zones.put(name, zone_of(node), ready=ready_status(node) == "True")
+        else:
+            news = self._zones.remove(name)
+        if news:
+            self._weigh_zones()
+
+    def _forget(self, node: Node) -> None:
+        name = name_of(node)
+        self._tell(node, "RemovingNode", "Removing Node {} from Controller")
+        self._health.pop(name, None)
+        self._leave(name)
+        self._untold.discard(name)
+        if self._zones.remove(name):
+            self._weigh_zones()
+
+    def _tell(self, node: Node, reason: str, text: str) -> None:
+        name = name_of(node)
+        reference = {"apiVersion": "v1", "kind": "Node", "name": name, "uid": uid_of(node)}
+        self.events.event(reference, "Normal", reason, f"Node {name} event: {text.format(name)}")
+
+    def _lease_changed(self, change: Change[Lease]) -> None:
+        health = self._health.get(name_of(change.latest))
+        if health is not None and not isinstance(change, Deleted):
+            health.renew(change.new, monotonic=self.clock.monotonic())
+
+    def _pod_changed(self, change: Change[Pod]) -> None:
+        if isinstance(change, Deleted) or not node_of(change.new):
+            return
+        if isinstance(change, Updated) and node_of(change.old) == node_of(change.new):
+            return
+        node = self._nodes.lister.get(node_of(change.new))
+        if node is None or ready_status(node) != "True":
+            self.queue.add(_POD + key_of(change.new))
+
+    # Zones
+
+    def _weigh_zones(self) -> None:
+        """Set rates anew; when all zones went down, or one came back, every Node is looked at again."""
+        if self._all_down is None:
+            return
+        was_down, self._all_down = self._all_down, self._zones.all_down()
+        if was_down and not self._all_down:
+            for health in self._health.values():
+                health.heard_at = self.clock.monotonic()
+        for zone in self._zones.counts:
+            self._turns_of(zone)
+        for zone, turns in self._turns.items():
+            turns.set_rate(self._zones.rate(zone))
+        if was_down != self._all_down:
+            for name in self._nodes.lister.keys():  # noqa: SIM118 — a lister is no mapping
+                self.queue.add(name)
+
+    def _turns_of(self, zone: str) -> Turns:
+        if zone not in self._turns:
+            rate = self._zones.rate(zone)
+            self._turns[zone] = Turns(rate, clock=self.clock, call=self._call, settle_seconds=_SETTLE_SECONDS)
+        return self._turns[zone]
+
+    def _call(self, name: str) -> None:
+        self._called.add(name)
+        self.queue.add(name)
+
+    def _leave(self, name: str) -> None:
+        self._called.discard(name)
+        for turns in self._turns.values():
+            turns.leave(name)
+
+    def _may_evict(self, node: Node) -> bool:
+        name = name_of(node)
+        if not eviction_key(node) or self._all_down:
+            self._leave(name)
+            return False
+        if is_evicting(node):
+            self._leave(name)
+            return True
+        if name not in self._called:
+            self._turns_of(zone_of(node)).ask(name)
+        return name in self._called
+
+    # What is done
+
+    async def reconcile(self, key: str) -> Result | None:
+        """Make the Node say how it is."""
+        if key.startswith(_POD):
+            await self._reconcile_pod(key.removeprefix(_POD))
+            return None
+        node = self._nodes.lister.get(key)
+        health = self._health.get(key)
+        if node is None or health is None:
+            return None
+        left_seconds = health.seconds_left(self._grace, monotonic=self.clock.monotonic())
+        if left_seconds <= 0:
+            node = await self._mark_silent(key, node)
+        if key in self._untold:
+            await self._tell_pods(key, node)
+        await self._write_spec(key, node)
+        return Result(requeue_after_seconds=left_seconds) if left_seconds > 0 else None
+
+    async def _mark_silent(self, key: str, node: Node) -> Node:
+        wanted = silent(node, now=self.now())
+        if wanted is None:
+            return node
+        written = await self.client.update_status(wanted)
+        self.own_writes.note(key, self._nodes, written)
+        self._look(written)  # its zone must know before anything follows from it
+        if ready_status(node) == "True":
+            reference = {"apiVersion": "v1", "kind": "Node", "name": key, "uid": uid_of(node)}
+            self.events.event(reference, "Normal", "NodeNotReady", f"Node {key} status is now: NodeNotReady")
+            self._untold.add(key)
+        return written
+
+    async def _write_spec(self, key: str, node: Node) -> None:
+        evict = self._may_evict(node)
+        patch = spec_patch(node, evict=evict, now=self.now())
+        if patch is None:
+            return
+        try:
+            written = await self.client.patch(Node, key, patch)
+        except ApiError as error:
+            if is_not_found(error):
+                return
+            raise
+        self.own_writes.note(key, self._nodes, written)
+
+    async def _tell_pods(self, name: str, node: Node) -> None:
+        if ready_status(node) != "True":
+            await self._mark_unready(self._pods.lister.by_index(BY_NODE, name))
+        self._untold.discard(name)
+
+    async def _reconcile_pod(self, key: str) -> None:
+        pod = self._pods.lister.by_key(key)
+        node = self._nodes.lister.get(node_of(pod)) if pod is not None else None
+        if pod is not None and node is not None and ready_status(node) in ("False", "Unknown"):
+            await self._mark_unready([pod])
+
+    async def _mark_unready(self, pods: Iterable[Pod]) -> None:
+        for pod in unready_pods(pods):
+            patch = unready_patch(pod, now=format_time(self.clock.now()))
+            try:
+                await self.client.patch(
+                    Pod,
+                    name_of(pod),
+                    patch,
+                    patch_type=PatchType.STRATEGIC,
+                    namespace=namespace_of(pod),
+                    subresource="status",
+                )
+            except ApiError as error:
+                if is_not_found(error):
+                    continue
+                raise
+            self.events.event(pod, "Warning", "NodeNotReady", "Node is not ready")
+
+
+def build(context: ControllerContext) -> NodeLifecycle:
+    """Wire it up."""
+    return NodeLifecycle(context)

@@ -1,0 +1,68 @@
+"""When a Node was last heard of, by its lease and by the heartbeat in its condition ``Ready``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from steersman.client.objects import metadata_field
+from steersman.controllers.nodelifecycle.plan import ready_of
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from lightkube.models.coordination_v1 import Lease
+    from lightkube.models.core_v1 import Node
+
+#: Where Nodes have their leases.
+LEASE_NAMESPACE: Final = "kube-node-lease"
+
+
+@dataclass(frozen=True, slots=True)
+class Grace:
+    """How long a Node may be silent: one that was ready once, and one that is starting."""
+
+    running_seconds: float
+    startup_seconds: float
+
+
+@dataclass(slots=True)
+class Health:
+    """What is remembered of one Node. Moments are of a monotonic clock: what Nodes' own clocks show does not matter."""
+
+    #: When it was last heard of.
+    heard_at: float
+    #: Whether it had a condition ``Ready`` when it was last looked at, and that condition's time.
+    had_ready: bool
+    heartbeat: datetime | None
+    renewed: datetime | None = None
+
+    @classmethod
+    def of(cls, node: Node, *, now: datetime, monotonic: float) -> Health:
+        """A Node that is looked at for the first time: heard of now, or when it was made if it never spoke."""
+        ready = ready_of(node)
+        if ready is not None:
+            return cls(monotonic, had_ready=True, heartbeat=ready.lastHeartbeatTime)
+        created = metadata_field(node, "creationTimestamp")
+        age_seconds = max(0.0, (now - created).total_seconds()) if created is not None else 0.0
+        return cls(monotonic - age_seconds, had_ready=False, heartbeat=None)
+
+    def look(self, node: Node, *, monotonic: float) -> None:
+        """Its status was written. A heartbeat counts if it is another one, whatever time it tells."""
+        ready = ready_of(node)
+        if self.had_ready != (ready is not None) or (ready is not None and ready.lastHeartbeatTime != self.heartbeat):
+            self.heard_at = monotonic
+        self.had_ready = ready is not None
+        self.heartbeat = ready.lastHeartbeatTime if ready is not None else None
+
+    def renew(self, lease: Lease | None, *, monotonic: float) -> None:
+        """Its lease was written."""
+        renewed = lease.spec.renewTime if lease is not None and lease.spec is not None else None
+        if renewed is not None and (self.renewed is None or self.renewed < renewed):
+            self.renewed = renewed
+            self.heard_at = monotonic
+
+    def seconds_left(self, grace: Grace, *, monotonic: float) -> float:
+        """Until it counts as silent; zero or less when it does."""
+        seconds = grace.running_seconds if self.had_ready else grace.startup_seconds
+        return self.heard_at + seconds - monotonic

@@ -1,0 +1,172 @@
+"""What a Node's spec, labels and status are to say of its state. Rules of ``pkg/controller/nodelifecycle``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+from lightkube.models.core_v1 import NodeCondition, Taint
+
+from steersman.client.objects import labels_of, metadata_field, resource_version_of
+from steersman.runtime.conditions import find_condition
+from steersman.runtime.node_matching import NO_EXECUTE, NO_SCHEDULE
+from steersman.runtime.pods import ready_condition
+from steersman.runtime.structs import replaced
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime
+
+    from lightkube.models.core_v1 import Node, Pod
+
+    Tree = dict[str, Any]
+
+NOT_READY: Final = "node.kubernetes.io/not-ready"
+UNREACHABLE: Final = "node.kubernetes.io/unreachable"
+UNSCHEDULABLE: Final = "node.kubernetes.io/unschedulable"
+
+#: Condition type and status → key of the ``NoSchedule`` taint that goes with it.
+CONDITION_TAINTS: Final = {
+    ("Ready", "False"): NOT_READY,
+    ("Ready", "Unknown"): UNREACHABLE,
+    ("MemoryPressure", "True"): "node.kubernetes.io/memory-pressure",
+    ("DiskPressure", "True"): "node.kubernetes.io/disk-pressure",
+    ("NetworkUnavailable", "True"): "node.kubernetes.io/network-unavailable",
+    ("PIDPressure", "True"): "node.kubernetes.io/pid-pressure",
+}
+_OURS: Final = {NO_SCHEDULE: {*CONDITION_TAINTS.values(), UNSCHEDULABLE}, NO_EXECUTE: {NOT_READY, UNREACHABLE}}
+
+#: Labels and their names before 1.14, which follow them.
+_MIRRORED_LABELS: Final = {
+    "kubernetes.io/os": "beta.kubernetes.io/os",
+    "kubernetes.io/arch": "beta.kubernetes.io/arch",
+}
+#: Conditions that a kubelet keeps up; nobody knows them when it is silent.
+_KUBELET_CONDITIONS: Final = ("Ready", "MemoryPressure", "DiskPressure", "PIDPressure")
+
+Named = tuple[str, str]
+
+
+def ready_of(node: Node) -> NodeCondition | None:
+    """The condition ``Ready``; None on a Node whose kubelet never spoke."""
+    return find_condition(node.status.conditions if node.status else None, "Ready")
+
+
+def ready_status(node: Node) -> str:
+    """``True``, ``False``, ``Unknown``; empty where nothing is said."""
+    ready = ready_of(node)
+    return ready.status if ready is not None else ""
+
+
+def taints_of(node: Node) -> list[Taint]:
+    """``spec.taints``."""
+    return list((node.spec.taints if node.spec else None) or ())
+
+
+def scheduling_keys(node: Node) -> list[str]:
+    """Keys of the ``NoSchedule`` taints that its conditions and its cordon ask for."""
+    conditions = (node.status.conditions if node.status else None) or ()
+    keys = [CONDITION_TAINTS.get((condition.type, condition.status)) for condition in conditions]
+    if node.spec is not None and node.spec.unschedulable:
+        keys.append(UNSCHEDULABLE)
+    return list(dict.fromkeys(key for key in keys if key))
+
+
+def eviction_key(node: Node) -> str:
+    """Key of the ``NoExecute`` taint that its readiness asks for; empty: none."""
+    return CONDITION_TAINTS.get(("Ready", ready_status(node)), "")
+
+
+def is_evicting(node: Node) -> bool:
+    """Whether it has a ``NoExecute`` taint for its readiness already: another one takes its place without a wait."""
+    return any(taint.effect == NO_EXECUTE and taint.key in _OURS[NO_EXECUTE] for taint in taints_of(node))
+
+
+def wanted_taints(node: Node, *, evict: bool, now: datetime) -> list[Taint] | None:
+    """All taints as they should be; None where they are so. Those of others stay.
+
+    ``evict``: whether the Node's pods may be evicted if it is not ready.
+    """
+    wanted: dict[Named, None] = dict.fromkeys((key, NO_SCHEDULE) for key in scheduling_keys(node))
+    if evict and eviction_key(node):
+        wanted[eviction_key(node), NO_EXECUTE] = None
+    have = taints_of(node)
+    kept = [taint for taint in have if taint.key not in _OURS.get(taint.effect, ()) or _named(taint) in wanted]
+    missing = [named for named in wanted if named not in set(map(_named, kept))]
+    if not missing and len(kept) == len(have):
+        return None
+    return kept + [Taint(key=key, effect=effect, timeAdded=now) for key, effect in missing]
+
+
+def _named(taint: Taint) -> Named:
+    return taint.key, taint.effect
+
+
+def spec_patch(node: Node, *, evict: bool, now: datetime) -> Tree | None:
+    """Taints and labels to write, as a merge patch that holds for this version of the Node only; None: nothing."""
+    patch: Tree = {}
+    metadata: Tree = {}
+    taints = wanted_taints(node, evict=evict, now=now)
+    if taints is not None:
+        metadata["resourceVersion"] = resource_version_of(node)
+        patch["spec"] = {"taints": msgspec.to_builtins(taints) or None}
+    labels = mirrored_labels(node)
+    if labels:
+        metadata["labels"] = labels
+    return {**patch, "metadata": metadata} if metadata else None
+
+
+def mirrored_labels(node: Node) -> dict[str, str]:
+    """Old names of labels that do not say what the new ones say."""
+    labels = labels_of(node)
+    return {
+        old: labels[new] for new, old in _MIRRORED_LABELS.items() if new in labels and labels.get(old) != labels[new]
+    }
+
+
+def silent(node: Node, *, now: datetime) -> Node | None:
+    """The Node with what its kubelet says no more made unknown; None where ``Ready`` says so already."""
+    conditions = list((node.status.conditions if node.status else None) or ())
+    before = find_condition(conditions, "Ready")
+    created = metadata_field(node, "creationTimestamp")
+    for type_ in _KUBELET_CONDITIONS:
+        old = find_condition(conditions, type_)
+        if old is None:
+            conditions.append(_never_updated(type_, created=created, now=now))
+        elif old.status != "Unknown":
+            conditions[conditions.index(old)] = replaced(
+                old,
+                status="Unknown",
+                reason="NodeStatusUnknown",
+                message="Kubelet stopped posting node status.",
+                lastTransitionTime=now,
+            )
+    if find_condition(conditions, "Ready") == before:
+        return None
+    return replaced(node, status=replaced(node.status, conditions=conditions))
+
+
+def _never_updated(type_: str, *, created: datetime, now: datetime) -> NodeCondition:
+    return NodeCondition(
+        type=type_,
+        status="Unknown",
+        reason="NodeStatusNeverUpdated",
+        message="Kubelet never posted node status.",
+        lastHeartbeatTime=created,
+        lastTransitionTime=now,
+    )
+
+
+def unready_pods(pods: Iterable[Pod]) -> list[Pod]:
+    """Of the pods of a Node that is not ready those that say otherwise."""
+    return [pod for pod in pods if (ready := ready_condition(pod)) is not None and ready.status != "False"]
+
+
+def unready_patch(pod: Pod, *, now: str) -> Tree:
+    """Makes it not ready, whatever its kubelet said last. A strategic patch of its status."""
+    generation = metadata_field(pod, "generation")
+    condition: Tree = {"type": "Ready", "status": "False", "lastTransitionTime": now}
+    status: Tree = {"conditions": [condition]}
+    if generation:
+        condition["observedGeneration"] = status["observedGeneration"] = generation
+    return {"metadata": {"uid": metadata_field(pod, "uid")}, "status": status}

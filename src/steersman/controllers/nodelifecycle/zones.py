@@ -1,0 +1,133 @@
+"""How fast Nodes of a zone may be tainted so that their pods are evicted, by how many of them are well.
+
+A zone where most are unwell at once is more likely cut off than broken: there evictions go slower, or stop.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Final
+
+from steersman.client.objects import labels_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from lightkube.models.core_v1 import Node
+
+#: A zone with fewer unwell Nodes is never called disrupted in part.
+_PARTIAL_MIN: Final = 3
+_EXCLUDED: Final = "node.kubernetes.io/exclude-disruption"
+_REGIONS: Final = ("topology.kubernetes.io/region", "failure-domain.beta.kubernetes.io/region")
+_ZONES: Final = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")
+
+
+class ZoneState(Enum):
+    """Upstream's names."""
+
+    NORMAL = "Normal"
+    PARTIAL = "PartialDisruption"
+    FULL = "FullDisruption"
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """Options; rates in Nodes a second."""
+
+    normal: float = 0.1
+    secondary: float = 0.01
+    unhealthy_share: float = 0.55
+    large_size: int = 50
+
+    def of(self, state: ZoneState, size: int) -> float:
+        """How many Nodes a second may be tainted in a zone of that state; 0: none."""
+        if state is ZoneState.PARTIAL:
+            return self.secondary if size > self.large_size else 0.0
+        return self.normal
+
+
+@dataclass(slots=True)
+class Count:
+    """Nodes of one zone."""
+
+    ready: int = 0
+    unready: int = 0
+
+    @property
+    def size(self) -> int:
+        """All of them."""
+        return self.ready + self.unready
+
+    def state(self, rates: Rates) -> ZoneState:
+        """How the zone is."""
+        if not self.ready and self.unready:
+            return ZoneState.FULL
+        if self.unready >= _PARTIAL_MIN and self.unready / self.size >= rates.unhealthy_share:
+            return ZoneState.PARTIAL
+        return ZoneState.NORMAL
+
+
+def zone_of(node: Node) -> str:
+    """Region and zone as one text; empty where neither is known."""
+    labels = labels_of(node)
+    region = next((labels[key] for key in _REGIONS if labels.get(key)), "")
+    zone = next((labels[key] for key in _ZONES if labels.get(key)), "")
+    return f"{region}:\0:{zone}" if region or zone else ""
+
+
+def is_counted(node: Node) -> bool:
+    """Whether its readiness says anything about its zone."""
+    return _EXCLUDED not in labels_of(node)
+
+
+class Zones:
+    """Counts Nodes by zone. Used from one event loop."""
+
+    def __init__(self, rates: Rates) -> None:
+        self._rates = rates
+        self._nodes: dict[str, tuple[str, bool]] = {}
+        self._counts: dict[str, Count] = {}
+
+    def put(self, name: str, zone: str, *, ready: bool) -> bool:
+        """A Node as it is now; whether that is news."""
+        if self._nodes.get(name) == (zone, ready):
+            return False
+        self.remove(name)
+        self._nodes[name] = (zone, ready)
+        self._add(zone, ready=ready, by=1)
+        return True
+
+    def remove(self, name: str) -> bool:
+        """It is gone, or counts no more; whether that is news."""
+        found = self._nodes.pop(name, None)
+        if found is None:
+            return False
+        zone, ready = found
+        self._add(zone, ready=ready, by=-1)
+        return True
+
+    def _add(self, zone: str, *, ready: bool, by: int) -> None:
+        count = self._counts.setdefault(zone, Count())
+        if ready:
+            count.ready += by
+        else:
+            count.unready += by
+        if not count.size:
+            del self._counts[zone]
+
+    @property
+    def counts(self) -> Mapping[str, Count]:
+        """By zone."""
+        return self._counts
+
+    def all_down(self) -> bool:
+        """Whether there are Nodes and none of them is well: then it is more likely this process that is cut off."""
+        return bool(self._counts) and all(count.state(self._rates) is ZoneState.FULL for count in self._counts.values())
+
+    def rate(self, zone: str) -> float:
+        """How many Nodes a second may be tainted there now."""
+        if self.all_down():
+            return 0.0
+        count = self._counts.get(zone, Count())
+        return self._rates.of(count.state(self._rates), count.size)

@@ -1,0 +1,113 @@
+"""What the controllers may be told; fields are named as kube-controller-manager's flags, with its defaults."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class ControllerOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """Settings of the controllers themselves. How the process serves and elects is ``manager.options``.
+
+    A controller adds its own fields here; the command line finds them by their names.
+    """
+
+    #: Names, ``-names`` and ``*``: see ``registry.is_enabled``.
+    controllers: tuple[str, ...] = ("*",)
+    #: Informers tell everything anew after between this and twice this, so that not all processes do so at once.
+    min_resync_period_seconds: float = 12 * 3600.0
+    #: Seconds between the starts of two controllers.
+    controller_start_interval_seconds: float = 0.0
+
+    enable_garbage_collector: bool = True
+    #: Whether provisioners are asked to make volumes for claims.
+    enable_dynamic_provisioning: bool = True
+    #: PEM; published to every namespace, and put into token Secrets. Empty: what the client itself trusts.
+    root_ca_file: str = ""
+    #: PEM; signs the tokens in Secrets. Empty: such Secrets are not filled.
+    service_account_private_key_file: str = ""
+    #: How long a token in a Secret may be unused before it is invalidated, and invalid before it is deleted.
+    legacy_service_account_token_clean_up_period_seconds: float = 365 * 24 * 3600.0
+    #: Ended pods beyond this number are deleted; 0 or less: none.
+    terminated_pod_gc_threshold: int = 12500
+    #: PEM; a certificate and its key that sign certificates of all signers that have none of their own below.
+    cluster_signing_cert_file: str = ""
+    cluster_signing_key_file: str = ""
+    cluster_signing_kubelet_serving_cert_file: str = ""
+    cluster_signing_kubelet_serving_key_file: str = ""
+    cluster_signing_kubelet_client_cert_file: str = ""
+    cluster_signing_kubelet_client_key_file: str = ""
+    cluster_signing_kube_apiserver_client_cert_file: str = ""
+    cluster_signing_kube_apiserver_client_key_file: str = ""
+    cluster_signing_legacy_unknown_cert_file: str = ""
+    cluster_signing_legacy_unknown_key_file: str = ""
+    #: The longest life of a signed certificate.
+    cluster_signing_duration_seconds: float = 365 * 24 * 3600.0
+
+    #: How long a Node may be silent before it counts as unknown, and one that never spoke since it was made.
+    node_monitor_grace_period_seconds: float = 50.0
+    node_startup_grace_period_seconds: float = 60.0
+    #: Taken as upstream's flag is, and without effect: here Nodes are not polled.
+    node_monitor_period_seconds: float = 5.0
+    #: Nodes of a zone that may be tainted in a second for not being ready, and in a large zone of which a part is down.
+    node_eviction_rate: float = 0.1
+    secondary_node_eviction_rate: float = 0.01
+    #: The share of a zone's Nodes that must be unready for it to count as down in part.
+    unhealthy_zone_threshold: float = 0.55
+    #: A zone of no more Nodes than this is small: nothing is evicted there while a part of it is down.
+    large_cluster_size_threshold: int = 50
+
+    max_endpoints_per_slice: int = 100
+    mirroring_max_endpoints_per_subset: int = 1000
+    #: How long changes of pods are gathered before endpoints are written; 0: not at all.
+    endpoint_updates_batch_period_seconds: float = 0.0
+    endpointslice_updates_batch_period_seconds: float = 0.0
+    mirroring_endpointslice_updates_batch_period_seconds: float = 0.0
+
+    #: How often autoscalers look at their metrics.
+    horizontal_pod_autoscaler_sync_period_seconds: float = 15.0
+    #: For so long nothing is scaled down below the highest recommendation.
+    horizontal_pod_autoscaler_downscale_stabilization_seconds: float = 300.0
+    #: How far the ratio of measured to wanted may be from 1 without any scaling.
+    horizontal_pod_autoscaler_tolerance: float = 0.1
+    #: After a pod's start its processor use counts only while it is ready …
+    horizontal_pod_autoscaler_cpu_initialization_period_seconds: float = 300.0
+    #: … and one that became unready within this was never ready.
+    horizontal_pod_autoscaler_initial_readiness_delay_seconds: float = 30.0
+
+    #: Whether Nodes get ranges for their pods out of ``cluster_cidr``: one CIDR, or one of each family after a comma.
+    allocate_node_cidrs: bool = False
+    cluster_cidr: str = ""
+    #: What Services have, which no Node gets.
+    service_cluster_ip_range: str = ""
+    cidr_allocator_type: str = "RangeAllocator"
+    #: Lengths of the prefix of a Node's range; 0: 24 for IPv4, 64 for IPv6. The first one is for one family only.
+    node_cidr_mask_size: int = 0
+    node_cidr_mask_size_ipv4: int = 0
+    node_cidr_mask_size_ipv6: int = 0
+
+    #: Whether a Node that is not ready keeps what it used for as long as it does not say otherwise.
+    disable_force_detach_on_timeout: bool = False
+    #: Taken as upstream's flags are, and without effect: here attachments are not polled.
+    attach_detach_reconcile_sync_period_seconds: float = 60.0
+    disable_attach_detach_reconcile_sync: bool = False
+
+    # Keys that a controller works on at the same time.
+    concurrent_cron_job_syncs: int = 5
+    concurrent_daemonset_syncs: int = 2
+    concurrent_deployment_syncs: int = 5
+    concurrent_endpoint_syncs: int = 5
+    concurrent_ephemeralvolume_syncs: int = 5
+    concurrent_gc_syncs: int = 20
+    concurrent_horizontal_pod_autoscaler_syncs: int = 5
+    concurrent_job_syncs: int = 5
+    concurrent_namespace_syncs: int = 10
+    concurrent_rc_syncs: int = 5
+    concurrent_replicaset_syncs: int = 5
+    concurrent_resource_quota_syncs: int = 5
+    concurrent_resourceclaim_syncs: int = 50
+    concurrent_service_endpoint_syncs: int = 5
+    concurrent_serviceaccount_token_syncs: int = 5
+    concurrent_statefulset_syncs: int = 5
+    concurrent_ttl_after_finished_syncs: int = 5
+    concurrent_validating_admission_policy_status_syncs: int = 5
+    mirroring_concurrent_service_endpoint_syncs: int = 5

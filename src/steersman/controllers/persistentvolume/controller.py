@@ -1,0 +1,269 @@
+"""The shell: claims, volumes, classes and the pods that use claims. One worker, which waits for its own writes.
+
+That is what keeps two claims from being promised one volume; a volume that another writer took is told by its version.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Final, assert_never
+
+from lightkube.models.core_v1 import PersistentVolume, PersistentVolumeClaim, Pod
+from lightkube.models.storage_v1 import StorageClass
+
+from steersman.apimachinery.errors import is_conflict, is_not_found
+from steersman.client.changes import Added, Deleted, Updated
+from steersman.client.errors import ApiError, ClientError
+from steersman.client.objects import key_of, name_of, namespace_of, uid_of
+from steersman.controllers.base import Shell
+from steersman.controllers.persistentvolume.binding import (
+    bound_claim,
+    bound_volume,
+    claim_in_phase,
+    unbound_volume,
+    volume_in_phase,
+    with_class,
+    with_provisioner,
+)
+from steersman.controllers.persistentvolume.plan import (
+    AssignClass,
+    Bind,
+    Broken,
+    InPhase,
+    LookAtClaim,
+    Lost,
+    Mismatch,
+    Provision,
+    Unbind,
+    Wait,
+    plan_claim,
+    plan_volume,
+    reclaim,
+    waiting_claims,
+)
+from steersman.controllers.persistentvolume.recycling import Recycler
+from steersman.runtime.pods import node_of
+
+if TYPE_CHECKING:
+    from steersman.client.changes import Change
+    from steersman.client.informer import Informer
+    from steersman.controllers.context import ControllerContext
+    from steersman.controllers.persistentvolume.plan import Told
+
+_CLAIM: Final = "claim:"
+_VOLUME: Final = "volume:"
+_BY_CLAIM: Final = "claim of a volume"
+_SEEN_SECONDS: Final = 10.0
+
+
+class PersistentVolumeBinder(Shell):
+    """Keys are ``claim:NAMESPACE/NAME`` and ``volume:NAME``."""
+
+    name: ClassVar[str] = "persistentvolume-binder-controller"
+    component: ClassVar[str] = "persistentvolume-controller"
+
+    def __init__(self, context: ControllerContext) -> None:
+        super().__init__(context)
+        self._claims = self.informer(PersistentVolumeClaim)
+        self._volumes = self.informer(PersistentVolume)
+        self._volumes.add_index(_BY_CLAIM, _claim_keys)
+        self._claims.add_callback(self._claim_changed)
+        self._volumes.add_callback(self._volume_changed)
+        self._classes = self.informer(StorageClass)
+        self._classes.add_callback(self._class_changed)
+        self._pods = self.informer(Pod)
+        self._recycler = Recycler(self.client, self._pods, lambda name: self.queue.add(_VOLUME + name))
+
+    def _claim_changed(self, change: Change[PersistentVolumeClaim]) -> None:
+        """A claim that went may have been promised a volume of which it never knew."""
+        claim = change.latest
+        if not isinstance(change, Deleted):
+            self.queue.add(_CLAIM + key_of(claim))
+        for state in (change.old, claim) if isinstance(change, Updated) else (claim,):
+            if state.spec and state.spec.volumeName:
+                self.queue.add(_VOLUME + state.spec.volumeName)
+        for volume in self._volumes.lister.by_index(_BY_CLAIM, key_of(claim)):
+            self.queue.add(_VOLUME + name_of(volume))
+
+    def _volume_changed(self, change: Change[PersistentVolume]) -> None:
+        volume = change.latest
+        if not isinstance(change, Deleted):
+            self.queue.add(_VOLUME + name_of(volume))
+        reference = volume.spec.claimRef if volume.spec else None
+        if reference is not None:
+            self.queue.add(f"{_CLAIM}{reference.namespace}/{reference.name}")
+        elif not isinstance(change, Deleted):
+            self._look_at_waiting()
+
+    def _class_changed(self, change: Change[StorageClass]) -> None:
+        if not isinstance(change, Deleted) and not (isinstance(change, Added) and change.is_initial):
+            self._look_at_waiting()
+
+    def _look_at_waiting(self) -> None:
+        for claim in waiting_claims(self._claims.lister):
+            self.queue.add(_CLAIM + key_of(claim))
+
+    async def reconcile(self, key: str) -> None:
+        """Carry out what the plan says."""
+        if key.startswith(_CLAIM):
+            claim = self._claims.lister.by_key(key.removeprefix(_CLAIM))
+            if claim is not None:
+                await self._reconcile_claim(claim)
+            return
+        volume = self._volumes.lister.get(key.removeprefix(_VOLUME))
+        if volume is not None:
+            await self._reconcile_volume(volume)
+
+    # Claims
+
+    async def _reconcile_claim(self, claim: PersistentVolumeClaim) -> None:
+        volumes = {name_of(volume): volume for volume in self._volumes.lister}
+        classes = {name_of(found): found for found in self._classes.lister}
+        plan = plan_claim(claim, volumes, classes, waiting_pods=self._waiting_pods(claim))
+        match plan:
+            case Bind(volume):
+                await self._bind(volume, claim)
+            case Wait(told, pending):
+                self._tell(claim, told)
+                if pending:
+                    await self._claim_phase(claim, "Pending", None)
+            case AssignClass(name):
+                await self._write(self._claims, with_class(claim, name))
+            case Provision() if not self.options.enable_dynamic_provisioning:
+                pass
+            case Provision(provisioner, told):
+                new = with_provisioner(claim, provisioner)
+                self._tell(claim if new is claim else await self._write(self._claims, new), told)
+            case Lost(told):
+                if await self._claim_phase(claim, "Lost", None) is not claim:
+                    self._tell(claim, told)
+            case Broken(told, message):
+                self._tell(claim, told)
+                raise ClientError(f"{key_of(claim)}: {message}")
+            case _:
+                assert_never(plan)
+
+    def _waiting_pods(self, claim: PersistentVolumeClaim) -> list[str]:
+        return [
+            name_of(pod)
+            for pod in self._pods.lister.list(namespace=namespace_of(claim))
+            if not node_of(pod)
+            and any(
+                volume.persistentVolumeClaim is not None and volume.persistentVolumeClaim.claimName == name_of(claim)
+                for volume in (pod.spec.volumes if pod.spec else None) or ()
+            )
+        ]
+
+    async def _bind(self, volume: PersistentVolume, claim: PersistentVolumeClaim) -> None:
+        """Four writes; whatever breaks off between them, the next look at either of the two goes on."""
+        new_volume = bound_volume(volume, claim)
+        if new_volume is not volume:
+            volume = await self._write(self._volumes, new_volume)
+        volume = await self._volume_phase(volume, "Bound")
+        new_claim = bound_claim(claim, volume)
+        if new_claim is not claim:
+            claim = await self._write(self._claims, new_claim)
+        await self._claim_phase(claim, "Bound", volume)
+
+    async def _claim_phase(
+        self, claim: PersistentVolumeClaim, phase: str, volume: PersistentVolume | None
+    ) -> PersistentVolumeClaim:
+        new = claim_in_phase(claim, phase, volume)
+        return claim if new is None else await self._write(self._claims, new, status=True)
+
+    # Volumes
+
+    async def _reconcile_volume(self, volume: PersistentVolume) -> None:
+        claim = await self._named_claim(volume)
+        plan = plan_volume(volume, claim)
+        match plan:
+            case InPhase(phase, to_be_reclaimed):
+                if phase is not None:
+                    volume = await self._volume_phase(volume, phase)
+                if to_be_reclaimed:
+                    await self._reclaim(volume)
+            case LookAtClaim():
+                if claim is not None:
+                    self.queue.add(_CLAIM + key_of(claim))
+            case Unbind():
+                await self._unbind(volume)
+            case Mismatch(told_volume, told_claim):
+                self._tell(volume, told_volume)
+                self._tell(claim, told_claim)
+            case _:
+                assert_never(plan)
+
+    async def _named_claim(self, volume: PersistentVolume) -> PersistentVolumeClaim | None:
+        """The cache may be late: before a volume is released, its claim is looked up."""
+        reference = volume.spec.claimRef if volume.spec else None
+        if reference is None or not reference.uid or not reference.namespace or not reference.name:
+            return None
+        known = self._claims.lister.get(reference.name, namespace=reference.namespace)
+        if known is not None and uid_of(known) == reference.uid:
+            return known
+        phase = volume.status.phase if volume.status else None
+        if known is None and phase in ("Released", "Failed"):
+            return None
+        try:
+            live = await self.client.get(PersistentVolumeClaim, reference.name, namespace=reference.namespace)
+        except ApiError as error:
+            if is_not_found(error):
+                return None
+            raise
+        return live if uid_of(live) == reference.uid else None
+
+    async def _volume_phase(self, volume: PersistentVolume, phase: str, message: str = "") -> PersistentVolume:
+        new = volume_in_phase(volume, phase, message)
+        return volume if new is None else await self._write(self._volumes, new, status=True)
+
+    async def _unbind(self, volume: PersistentVolume) -> None:
+        volume = await self._write(self._volumes, unbound_volume(volume))
+        await self._volume_phase(volume, "Available")
+
+    async def _reclaim(self, volume: PersistentVolume) -> None:
+        what, told = reclaim(volume)
+        if what == "delete":
+            await self._delete(volume)
+        elif what == "recycle":
+            outcome = await self._recycler.advance(volume)
+            if outcome == "done":
+                self.events.event(volume, "Normal", "VolumeRecycled", "Volume recycled")
+                await self._unbind(volume)
+            elif outcome:
+                await self._fail(volume, "VolumeFailedRecycle", f"Recycle failed: {outcome}")
+        elif what == "fail" and told is not None:
+            await self._fail(volume, told.reason, told.message)
+
+    async def _fail(self, volume: PersistentVolume, reason: str, message: str) -> None:
+        if await self._volume_phase(volume, "Failed", message) is not volume:
+            self.events.event(volume, "Warning", reason, message)
+
+    async def _delete(self, volume: PersistentVolume) -> None:
+        try:
+            await self.client.delete_object(volume, uid=uid_of(volume))
+        except ApiError as error:
+            if not (is_not_found(error) or is_conflict(error)):
+                raise
+
+    # Both
+
+    def _tell(self, obj: Any, told: Told | None) -> None:
+        if told is not None and obj is not None:
+            self.events.event(obj, told.type, told.reason, told.message)
+
+    async def _write(self, informer: Informer[Any], new: Any, *, status: bool = False) -> Any:
+        written = await (self.client.update_status(new) if status else self.client.update(new))
+        try:
+            await informer.has_seen(written, timeout_seconds=_SEEN_SECONDS)
+        except TimeoutError:
+            self.log.warning("the cache of %s is behind, going on", informer.name)
+        return written
+
+
+def _claim_keys(volume: PersistentVolume) -> list[str]:
+    reference = volume.spec.claimRef if volume.spec else None
+    return [f"{reference.namespace}/{reference.name}"] if reference is not None else []
+
+
+def build(context: ControllerContext) -> PersistentVolumeBinder:
+    """Wire it up."""
+    return PersistentVolumeBinder(context)

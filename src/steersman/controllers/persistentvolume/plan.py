@@ -1,0 +1,290 @@
+"""What a claim or a volume needs: closed sets of answers, which the shell carries out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal
+
+from steersman.client.objects import annotations_of, metadata_field, name_of, uid_of
+from steersman.controllers.persistentvolume.binding import BIND_COMPLETED, BOUND_BY_CONTROLLER
+from steersman.controllers.persistentvolume.matching import (
+    best_volume,
+    class_of_claim,
+    default_class,
+    has_selected_node,
+    is_delayed,
+    is_reserved_for,
+    misfit,
+    modes_differ,
+    says_class,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from lightkube.models.core_v1 import PersistentVolume, PersistentVolumeClaim
+    from lightkube.models.storage_v1 import StorageClass
+
+_PROVISIONED_BY: Final = "pv.kubernetes.io/provisioned-by"
+_MIGRATED_TO: Final = "pv.kubernetes.io/migrated-to"
+_BUILT_IN: Final = "kubernetes.io/"
+#: Provisioners that were part of Kubernetes once → the CSI drivers that took over.
+_MIGRATED: Final = {
+    "kubernetes.io/aws-ebs": "ebs.csi.aws.com", "kubernetes.io/azure-disk": "disk.csi.azure.com",
+    "kubernetes.io/azure-file": "file.csi.azure.com", "kubernetes.io/cinder": "cinder.csi.openstack.org",
+    "kubernetes.io/gce-pd": "pd.csi.storage.gke.io", "kubernetes.io/portworx-volume": "pxd.portworx.com",
+    "kubernetes.io/vsphere-volume": "csi.vsphere.vmware.com",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """An event."""
+
+    type: str
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bind:
+    """The claim is to have this volume."""
+
+    volume: PersistentVolume
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Nothing fits yet. ``pending``: the status says so, too."""
+
+    told: Told | None = None
+    pending: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class AssignClass:
+    """The claim speaks of no class, and by now there is a default."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Provision:
+    """An external provisioner is to make a volume."""
+
+    provisioner: str
+    told: Told
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """The claim's volume is gone for good."""
+
+    told: Told
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """Somebody took an annotation off; it cannot be told what is right."""
+
+    told: Told
+    message: str
+
+
+ClaimPlan = Bind | Wait | AssignClass | Provision | Lost | Broken
+
+
+@dataclass(frozen=True, slots=True)
+class InPhase:
+    """The volume is to be in this phase; ``reclaim``: and then reclaimed."""
+
+    phase: str | None
+    reclaim: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LookAtClaim:
+    """The claim is to be bound to the volume."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unbind:
+    """The claim has another volume; this one is free again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mismatch:
+    """The volume names a claim that cannot have it."""
+
+    told_volume: Told
+    told_claim: Told
+
+
+VolumePlan = InPhase | LookAtClaim | Unbind | Mismatch
+
+Reclaim = Literal["retain", "leave", "recycle", "delete", "fail"]
+
+
+def plan_claim(
+    claim: PersistentVolumeClaim,
+    volumes: Mapping[str, PersistentVolume],
+    classes: Mapping[str, StorageClass],
+    *,
+    waiting_pods: Sequence[str] = (),
+) -> ClaimPlan:
+    """``waiting_pods``: names of pods that use the claim and are not scheduled."""
+    name = (claim.spec.volumeName if claim.spec else None) or ""
+    volume = volumes.get(name)
+    if BIND_COMPLETED in annotations_of(claim):
+        return _plan_bound(claim, name, volume)
+    if name:
+        return _plan_named(claim, volume)
+    delayed = is_delayed(classes.get(class_of_claim(claim)))
+    found = best_volume(claim, volumes.values(), delayed=delayed)
+    if found is not None:
+        return Bind(found)
+    if not says_class(claim):
+        default = default_class(classes.values())
+        if default is not None:
+            return AssignClass(name_of(default))
+    if delayed and not has_selected_node(claim):
+        return Wait(_first_consumer(waiting_pods))
+    wanted = class_of_claim(claim)
+    if wanted:
+        return _provision(wanted, classes.get(wanted))
+    text = "no persistent volumes available for this claim and no storage class is set"
+    return Wait(Told("Normal", "FailedBinding", text))
+
+
+def _plan_bound(claim: PersistentVolumeClaim, name: str, volume: PersistentVolume | None) -> ClaimPlan:
+    if not name:
+        text = "Bound claim has lost reference to PersistentVolume. Data on the volume is lost!"
+        return Lost(Told("Warning", "ClaimLost", text))
+    if volume is None:
+        text = "Bound claim has lost its PersistentVolume. Data on the volume is lost!"
+        return Lost(Told("Warning", "ClaimLost", text))
+    reference = volume.spec.claimRef if volume.spec else None
+    if reference is None or reference.uid == uid_of(claim):
+        return Bind(volume)
+    text = "Two claims are bound to the same volume, this one is bound incorrectly"
+    return Lost(Told("Warning", "ClaimMisbound", text))
+
+
+def _plan_named(claim: PersistentVolumeClaim, volume: PersistentVolume | None) -> ClaimPlan:
+    """It asks for one volume, by its name."""
+    if volume is None or volume.spec is None:
+        return Wait()
+    if volume.spec.claimRef is None:
+        why = misfit(volume, claim)
+        if not why:
+            return Bind(volume)
+        return Wait(Told("Warning", "VolumeMismatch", f'Cannot bind to requested volume "{name_of(volume)}": {why}'))
+    if is_reserved_for(volume, claim):
+        return Bind(volume)
+    taken = f'volume "{name_of(volume)}" already bound to a different claim'
+    if BOUND_BY_CONTROLLER not in annotations_of(claim):
+        return Wait(Told("Warning", "FailedBinding", f"{taken}."))
+    by = f"{volume.spec.claimRef.namespace}/{volume.spec.claimRef.name}"
+    return Broken(
+        Told("Warning", "FailedBinding", f'{taken} "{by}" by controller'),
+        f'invalid binding to volume "{name_of(volume)}": volume already claimed by "{by}"',
+    )
+
+
+def _first_consumer(waiting_pods: Sequence[str]) -> Told:
+    if not waiting_pods:
+        text = "waiting for first consumer to be created before binding"
+        return Told("Normal", "WaitForFirstConsumer", text)
+    word = "pod" if len(waiting_pods) == 1 else "pods"
+    return Told("Normal", "WaitForPodScheduled", f"waiting for {word} {','.join(waiting_pods)} to be scheduled")
+
+
+def _provision(name: str, found: StorageClass | None) -> ClaimPlan:
+    if found is None:
+        text = f'storageclass.storage.k8s.io "{name}" not found'
+        return Wait(Told("Warning", "ProvisioningFailed", text), pending=False)
+    provisioner = _MIGRATED.get(found.provisioner, found.provisioner)
+    if provisioner.startswith(_BUILT_IN):
+        text = f"no volume plugin matched name: {provisioner}"
+        return Wait(Told("Warning", "ProvisioningFailed", text), pending=False)
+    text = (
+        f"Waiting for a volume to be created either by the external provisioner '{provisioner}' or manually by the "
+        "system administrator. If volume creation is delayed, please verify that the provisioner is running and "
+        "correctly registered."
+    )
+    return Provision(provisioner, Told("Normal", "ExternalProvisioning", text))
+
+
+def plan_volume(volume: PersistentVolume, claim: PersistentVolumeClaim | None) -> VolumePlan:
+    """``claim``: the one that it names, if that is still there with the UID that it names."""
+    reference = volume.spec.claimRef if volume.spec else None
+    if reference is None or not reference.uid:
+        return InPhase("Available")
+    if claim is None:
+        return InPhase(_released(volume), reclaim=True)
+    wanted = (claim.spec.volumeName if claim.spec else None) or ""
+    if not wanted:
+        return _mismatch(volume, claim) if modes_differ(volume, claim) else LookAtClaim()
+    if wanted == name_of(volume):
+        return InPhase("Bound")
+    provisioned = _PROVISIONED_BY in annotations_of(volume)
+    if provisioned and volume.spec is not None and volume.spec.persistentVolumeReclaimPolicy == "Delete":
+        return InPhase(_released(volume), reclaim=True)
+    return Unbind()
+
+
+def _released(volume: PersistentVolume) -> str | None:
+    """A failure stays to be seen."""
+    phase = volume.status.phase if volume.status else None
+    return None if phase in ("Released", "Failed") else "Released"
+
+
+def _mismatch(volume: PersistentVolume, claim: PersistentVolumeClaim) -> Mismatch:
+    of_volume = f'requested PersistentVolumeClaim "{name_of(claim)}" due to incompatible volumeMode.'
+    of_claim = (
+        f'PersistentVolume "{name_of(volume)}" to requested PersistentVolumeClaim due to incompatible volumeMode.'
+    )
+    return Mismatch(
+        Told("Warning", "VolumeMismatch", f"Cannot bind PersistentVolume to {of_volume}"),
+        Told("Warning", "VolumeMismatch", f"Cannot bind {of_claim}"),
+    )
+
+
+def reclaim(volume: PersistentVolume) -> tuple[Reclaim, Told | None]:
+    """What becomes of a released volume, and what to tell where that is not possible.
+
+    ``leave``: somebody else's work. Only directories below ``/tmp`` of a host are ever given up, as upstream has it.
+    """
+    spec = volume.spec
+    policy = spec.persistentVolumeReclaimPolicy if spec is not None else None
+    if _MIGRATED_TO in annotations_of(volume) or metadata_field(volume, "deletionTimestamp") is not None:
+        return "leave", None
+    if spec is None or policy in (None, "Retain"):
+        return "retain", None
+    if policy == "Recycle":
+        if spec.hostPath is None and spec.nfs is None:
+            return "fail", Told("Warning", "VolumeFailedRecycle", "No recycler plugin found for the volume!")
+        return "recycle", None
+    if policy != "Delete":
+        text = "Volume has unrecognized PersistentVolumeReclaimPolicy"
+        return "fail", Told("Warning", "VolumeUnknownReclaimPolicy", text)
+    return _delete(volume)
+
+
+def _delete(volume: PersistentVolume) -> tuple[Reclaim, Told | None]:
+    provisioner = annotations_of(volume).get(_PROVISIONED_BY)
+    if provisioner is not None and not provisioner.startswith(_BUILT_IN):
+        return "leave", None
+    host_path = volume.spec.hostPath if volume.spec else None
+    if host_path is None:
+        why = f'error getting deleter volume plugin for volume "{name_of(volume)}": no deletable volume plugin matched'
+        return "fail", Told("Warning", "VolumeFailedDelete", why)
+    if not (host_path.path.startswith("/tmp/") and len(host_path.path) > len("/tmp/")):  # noqa: S108 — of a host
+        why = f"host_path deleter only supports /tmp/.+ but received provided {host_path.path}"
+        return "fail", Told("Warning", "VolumeFailedDelete", why)
+    return "delete", None
+
+
+def waiting_claims(claims: Iterable[PersistentVolumeClaim]) -> list[PersistentVolumeClaim]:
+    """Those that are not bound: a new volume or class may be what they wait for."""
+    return [claim for claim in claims if BIND_COMPLETED not in annotations_of(claim)]

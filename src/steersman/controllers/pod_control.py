@@ -1,0 +1,136 @@
+"""Creating and deleting the Pods of a controller: told in events, and not twice though the cache is late."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from lightkube.models.core_v1 import Pod
+
+from steersman.apimachinery.errors import CAUSE_NAMESPACE_TERMINATING, has_cause, is_conflict, is_not_found
+from steersman.client.objects import compare_versions, name_of, namespace_of, resource_version_of, uid_of
+from steersman.runtime.expectations import Expectations
+from steersman.runtime.pods import is_active
+from steersman.runtime.slowstart import slow_start_batch
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable, Sequence
+
+    from steersman.client.informer import Informer
+    from steersman.controllers.base import Shell
+
+#: While own writes are not in the cache: how soon to look whether they passed without an event for the key.
+LOOK_AGAIN_SECONDS: Final = 5.0
+
+
+class Created(NamedTuple):
+    """What became of creations."""
+
+    pods: tuple[Pod, ...]
+    #: The first that failed for a reason worth telling.
+    error: Exception | None
+
+
+class Removed(NamedTuple):
+    """What became of deletions; what was gone already counts as deleted."""
+
+    pods: tuple[Pod, ...]
+    error: Exception | None
+
+
+class PodControl:
+    """Writes Pods for a controller, and knows per key (``namespace/name`` of the owner) what its cache has yet to show."""
+
+    def __init__(self, shell: Shell, pods: Informer[Pod]) -> None:
+        self._client = shell.client
+        self._events = shell.events
+        self._pods = pods
+        self.expectations: Final = Expectations(shell.clock)
+        #: By key the Pod that was created last: a cache as new as it has seen all that were created.
+        self._newest: dict[str, Pod] = {}
+
+    def forget(self, key: str) -> None:
+        """The owner is gone."""
+        self.expectations.delete(key)
+        self._newest.pop(key, None)
+
+    async def is_up_to_date(self, key: str, there: Iterable[Pod]) -> bool:
+        """Whether the cache shows what was written for the key; ``there`` are the owner's Pods in it.
+
+        Events tell it, but not always: a Pod that somebody else deleted while the watch was broken is never seen, and
+        one that lost its owner is seen as nobody's. So the cache itself is asked, too.
+        """
+        if self.expectations.satisfied(key):
+            return True
+        creations, deletions = self.expectations.pending(key)
+        for uid in deletions - {uid_of(pod) for pod in there if is_active(pod)}:
+            self.expectations.deletion_observed(key, uid)
+        newest = self._newest.get(key)
+        if creations and newest is not None and await self._has_seen(newest):
+            self.expectations.lower(key, creations=creations)
+        return self.expectations.satisfied(key)
+
+    async def _has_seen(self, pod: Pod) -> bool:
+        try:
+            await self._pods.has_seen(pod, timeout_seconds=0)
+        except TimeoutError:
+            return False
+        return True
+
+    async def create(self, key: str, owner: Any, pods: Sequence[Pod]) -> Created:
+        """Create them, slowly at first. The expectation of the key must allow for them (``expect``)."""
+        created: list[Pod] = []
+
+        async def one(number: int) -> None:
+            created.append(await self._create_one(key, owner, pods[number]))
+
+        errors: tuple[Exception, ...] = ()
+        try:
+            errors = (await slow_start_batch(len(pods), one)).errors
+        finally:
+            self.expectations.lower(key, creations=len(pods) - len(created))
+        # In a namespace that ends nothing can be created, and nothing needs to be.
+        told = [error for error in errors if not has_cause(error, CAUSE_NAMESPACE_TERMINATING)]
+        return Created(tuple(created), told[0] if told else None)
+
+    async def _create_one(self, key: str, owner: Any, pod: Pod) -> Pod:
+        try:
+            created = await self._client.create(pod)
+        except Exception as error:
+            if not has_cause(error, CAUSE_NAMESPACE_TERMINATING):
+                self._events.event(owner, "Warning", "FailedCreate", f"Error creating: {error}")
+            raise
+        newest = self._newest.get(key)
+        if newest is None or (compare_versions(resource_version_of(created), resource_version_of(newest)) or 0) > 0:
+            self._newest[key] = created
+        self._events.event(owner, "Normal", "SuccessfulCreate", f"Created pod: {name_of(created)}")
+        return created
+
+    async def delete(
+        self,
+        key: str,
+        owner: Any,
+        pods: Sequence[Pod],
+        *,
+        before: Callable[[Pod], Awaitable[object]] | None = None,
+    ) -> Removed:
+        """Delete them, all at once; ``before`` is done to each first. The key's expectation must know them."""
+        errors = await asyncio.gather(*(self._delete_one(key, owner, pod, before) for pod in pods))
+        deleted = tuple(pod for pod, error in zip(pods, errors, strict=True) if error is None)
+        return Removed(deleted, next((error for error in errors if error is not None), None))
+
+    async def _delete_one(
+        self, key: str, owner: Any, pod: Pod, before: Callable[[Pod], Awaitable[object]] | None
+    ) -> Exception | None:
+        try:
+            if before is not None:
+                await before(pod)
+            await self._client.delete(Pod, name_of(pod), namespace=namespace_of(pod), uid=uid_of(pod))
+        except Exception as error:  # noqa: BLE001 — returned, and raised by the reconcile
+            self.expectations.deletion_observed(key, uid_of(pod))
+            if is_not_found(error) or is_conflict(error):  # it is gone, or another has its name
+                return None
+            self._events.event(owner, "Warning", "FailedDelete", f"Error deleting: {error}")
+            return error
+        self._events.event(owner, "Normal", "SuccessfulDelete", f"Deleted pod: {name_of(pod)}")
+        return None

@@ -1,0 +1,229 @@
+"""What one metric of a spec asks for: measured, and turned into a number of replicas."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from lightkube.models.autoscaling_v2 import (
+    ContainerResourceMetricStatus,
+    ExternalMetricStatus,
+    MetricStatus,
+    MetricValueStatus,
+    ObjectMetricStatus,
+    PodsMetricStatus,
+    ResourceMetricStatus,
+)
+
+from steersman.apimachinery import quantity
+from steersman.controllers.podautoscaler.replicas import (
+    MetricError,
+    Outcome,
+    Timing,
+    Tolerance,
+    by_average,
+    by_share,
+    by_utilization,
+    by_value,
+    requests_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lightkube.models.autoscaling_v2 import MetricIdentifier, MetricSpec, MetricTarget
+    from lightkube.models.core_v1 import Pod
+
+    from steersman.controllers.podautoscaler.metrics_api import MetricsAPI
+
+
+class Proposal(NamedTuple):
+    """How many replicas for which metric, and how it is told in the status."""
+
+    replicas: int
+    metric: str
+    status: MetricStatus
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What is scaled, as it is now."""
+
+    namespace: str
+    selector: str
+    pods: Sequence[Pod]
+    spec_replicas: int
+    status_replicas: int
+
+
+#: Type of a metric → reason when it cannot be had, and what its error begins with.
+_FAILURES: Final = {
+    "Object": ("FailedGetObjectMetric", "failed to get object metric value"),
+    "Pods": ("FailedGetPodsMetric", "failed to get pods metric value"),
+    "Resource": ("FailedGetResourceMetric", "failed to get {} resource metric value"),
+    "ContainerResource": ("FailedGetContainerResourceMetric", "failed to get {} container metric value"),
+    "External": ("FailedGetExternalMetric", "failed to get {} external metric value"),
+}
+_UNKNOWN: Final = ("InvalidMetricSourceType", "invalid metric source type")
+
+
+def failure_of(spec: MetricSpec) -> tuple[str, str]:
+    """Reason of the condition, and what the error of the whole begins with."""
+    reason, text = _FAILURES.get(spec.type, _UNKNOWN)
+    named = spec.resource or spec.containerResource
+    name = named.name if named is not None else spec.external.metric.name if spec.external is not None else ""
+    return reason, text.format(name)
+
+
+@dataclass(frozen=True, slots=True)
+class Measuring:
+    """Everything but the metric."""
+
+    api: MetricsAPI
+    target: Target
+    tolerance: Tolerance
+    timing: Timing
+
+    async def propose(self, spec: MetricSpec) -> Proposal:
+        """Raises MetricError."""
+        if spec.resource is not None:
+            return await self._resource(spec.resource.name, spec.resource.target, "")
+        if spec.containerResource is not None:
+            source = spec.containerResource
+            return await self._resource(source.name, source.target, source.container)
+        if spec.pods is not None:
+            return await self._pods(spec)
+        if spec.object is not None:
+            return await self._object(spec)
+        return await self._external(spec)
+
+    async def _resource(self, name: str, target: MetricTarget, container: str) -> Proposal:
+        word = "usage" if target.averageValue is not None else "utilization"
+        if target.averageValue is None and target.averageUtilization is None:
+            raise MetricError(
+                "invalid resource metric source: neither an average utilization target nor an average value (usage) "
+                "target was set"
+            )
+        try:
+            outcome = await self._resource_outcome(name, target, container)
+        except MetricError as error:
+            raise MetricError(f"failed to get {name} {word}: {error}") from error
+        current = MetricValueStatus(averageValue=_text(outcome.milli), averageUtilization=outcome.percent)
+        kind = "container resource" if container else "resource"
+        metric = f"{name} {kind}"
+        if target.averageValue is None:
+            metric += " utilization (percentage of request)"
+        if container:
+            told = ContainerResourceMetricStatus(name=name, container=container, current=current)
+            return Proposal(outcome.replicas, metric, MetricStatus(type="ContainerResource", containerResource=told))
+        status = MetricStatus(type="Resource", resource=ResourceMetricStatus(name=name, current=current))
+        return Proposal(outcome.replicas, metric, status)
+
+    async def _resource_outcome(self, name: str, target: MetricTarget, container: str) -> Outcome:
+        try:
+            measured = await self.api.resource(name, self.target.namespace, self.target.selector, container=container)
+        except MetricError as error:
+            raise MetricError(f"unable to get metrics for resource {name}: {error}") from error
+        here, pods = self.target, self.target.pods
+        if target.averageValue is not None:
+            wanted = _milli(target.averageValue)
+            return by_average(
+                here.spec_replicas, wanted, pods, measured, name, tolerance=self.tolerance, timing=self.timing
+            )
+        return by_utilization(
+            here.spec_replicas,
+            target.averageUtilization or 0,
+            pods,
+            measured,
+            name,
+            requests=requests_of(pods, name, container=container),
+            tolerance=self.tolerance,
+            timing=self.timing,
+        )
+
+    async def _pods(self, spec: MetricSpec) -> Proposal:
+        source = spec.pods
+        assert source is not None
+        try:
+            measured = await self.api.of_pods(source.metric, self.target.namespace, self.target.selector)
+        except MetricError as error:
+            raise MetricError(f"unable to get metric {source.metric.name}: {error}") from error
+        wanted = _milli(source.target.averageValue)
+        outcome = by_average(
+            self.target.spec_replicas,
+            wanted,
+            self.target.pods,
+            measured,
+            tolerance=self.tolerance,
+            timing=self.timing,
+        )
+        told = PodsMetricStatus(metric=source.metric, current=MetricValueStatus(averageValue=_text(outcome.milli)))
+        status = MetricStatus(type="Pods", pods=told)
+        return Proposal(outcome.replicas, f"pods metric {source.metric.name}", status)
+
+    async def _object(self, spec: MetricSpec) -> Proposal:
+        source = spec.object
+        assert source is not None
+        whose = source.describedObject
+        try:
+            usage = await self.api.of_object(source.metric, self.target.namespace, whose)
+        except MetricError as error:
+            place = f"{whose.kind} on {self.target.namespace} {whose.name}/{error}"
+            raise MetricError(f"unable to get metric {source.metric.name}: {place}") from error
+        outcome, current = self._of_total(source.target, usage, "object")
+        told = ObjectMetricStatus(metric=source.metric, describedObject=whose, current=current)
+        named = f"{whose.kind} metric {source.metric.name}"
+        metric = named if current.value is not None else f"external metric {_shown(source.metric)}"
+        return Proposal(outcome.replicas, metric, MetricStatus(type="Object", object=told))
+
+    async def _external(self, spec: MetricSpec) -> Proposal:
+        source = spec.external
+        if source is None:
+            raise MetricError(f'unknown metric source type "{spec.type}"')
+        name, namespace = source.metric.name, self.target.namespace
+        try:
+            usage = await self.api.external(source.metric, namespace)
+        except MetricError as error:
+            prefix = f"external metric {name}" if source.target.averageValue is None else f"{name} external metric"
+            place = f"{namespace}/{name}/{_selector(source.metric)}"
+            raise MetricError(f"failed to get {prefix}: unable to get external metric {place}: {error}") from error
+        outcome, current = self._of_total(source.target, usage, "external")
+        told = ExternalMetricStatus(metric=source.metric, current=current)
+        status = MetricStatus(type="External", external=told)
+        return Proposal(outcome.replicas, f"external metric {_shown(source.metric)}", status)
+
+    def _of_total(self, target: MetricTarget, usage: int, kind: str) -> tuple[Outcome, MetricValueStatus]:
+        if target.averageValue is not None:
+            outcome = by_share(
+                self.target.status_replicas, usage, _milli(target.averageValue), tolerance=self.tolerance
+            )
+            return outcome, MetricValueStatus(averageValue=_text(outcome.milli))
+        if target.value is None:
+            raise MetricError(
+                f"invalid {kind} metric source: neither a value target nor an average value target was set"
+            )
+        here = self.target
+        outcome = by_value(here.spec_replicas, usage, _milli(target.value), here.pods, tolerance=self.tolerance)
+        return outcome, MetricValueStatus(value=_text(outcome.milli))
+
+
+def _milli(value: object) -> int:
+    return quantity.parse(str(value)).milli
+
+
+def _text(milli: int) -> str:
+    return str(quantity.Quantity.of_milli(milli))
+
+
+def _shown(metric: MetricIdentifier) -> str:
+    return f"{metric.name}({_selector(metric)})"
+
+
+def _selector(metric: MetricIdentifier) -> str:
+    """As Go prints a label selector's pointer."""
+    if metric.selector is None:
+        return "nil"
+    labels = " ".join(f"{key}:{value}" for key, value in sorted((metric.selector.matchLabels or {}).items()))
+    return (
+        f"&LabelSelector{{MatchLabels:map[string]string{{{labels}}},MatchExpressions:[]LabelSelectorRequirement{{}},}}"
+    )

@@ -1,0 +1,241 @@
+"""From measured values to a number of replicas: pure. Rules of ``pkg/controller/podautoscaler``'s replica calculator."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from math import ceil
+from typing import TYPE_CHECKING, Any
+
+from steersman.apimachinery import quantity
+from steersman.client.objects import metadata_field, name_of
+from steersman.runtime.pods import is_ready, phase_of, ready_condition
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from lightkube.models.core_v1 import Pod
+
+
+class MetricError(Exception):
+    """Why no number can be told; its text is for people."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One pod's value, in thousandths."""
+
+    milli: int
+    at: datetime | None = None
+    window_seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Tolerance:
+    """How far the ratio of measured to wanted may be from 1 without any scaling."""
+
+    down: float = 0.1
+    up: float = 0.1
+
+    def covers(self, ratio: float) -> bool:
+        """Whether nothing is to be done."""
+        return 1.0 - self.down <= ratio <= 1.0 + self.up
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """How long the processor use of a pod that starts says nothing."""
+
+    now: datetime
+    cpu_initialization_seconds: float = 300.0
+    initial_readiness_seconds: float = 30.0
+
+
+@dataclass(slots=True)
+class Groups:
+    """Pods by what is known of them, by name."""
+
+    ready: int = 0
+    unready: set[str] = field(default_factory=set)
+    missing: set[str] = field(default_factory=set)
+    ignored: set[str] = field(default_factory=set)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How many replicas, and what was measured: thousandths for each pod, and the share of requests in percent."""
+
+    replicas: int
+    milli: int
+    percent: int | None = None
+
+
+def group(pods: Iterable[Pod], measured: Mapping[str, Measured], resource: str, timing: Timing) -> Groups:
+    """Which pods count how. ``resource`` is empty for metrics that are no resource's."""
+    groups = Groups()
+    for pod in pods:
+        name = name_of(pod)
+        if metadata_field(pod, "deletionTimestamp") is not None or phase_of(pod) == "Failed":
+            groups.ignored.add(name)
+        elif phase_of(pod) == "Pending":
+            groups.unready.add(name)
+        elif name not in measured:
+            groups.missing.add(name)
+        elif resource == "cpu" and _is_starting(pod, measured[name], timing):
+            groups.unready.add(name)
+        else:
+            groups.ready += 1
+    return groups
+
+
+def _is_starting(pod: Pod, measured: Measured, timing: Timing) -> bool:
+    ready = ready_condition(pod)
+    started = pod.status.startTime if pod.status else None
+    if ready is None or started is None:
+        return True
+    changed = ready.lastTransitionTime
+    if started + timedelta(seconds=timing.cpu_initialization_seconds) > timing.now:
+        if ready.status == "False":
+            return True
+        if changed is None or measured.at is None:
+            return False
+        return measured.at < changed + timedelta(seconds=measured.window_seconds)
+    if ready.status != "False" or changed is None:
+        return ready.status == "False"
+    return started + timedelta(seconds=timing.initial_readiness_seconds) > changed
+
+
+def requests_of(pods: Iterable[Pod], resource: str, *, container: str = "") -> dict[str, int]:
+    """What each pod asks for, in thousandths; of one container if it is named. Raises MetricError."""
+    return {name_of(pod): _request(pod, resource, container) for pod in pods}
+
+
+def _request(pod: Pod, resource: str, container: str) -> int:
+    spec = pod.spec
+    if spec is None:
+        return 0
+    of_pod = _asked(spec.resources, resource) if not container else None
+    if of_pod is not None:
+        return of_pod
+    sidecars = [each for each in spec.initContainers or () if each.restartPolicy == "Always"]
+    counted = [each for each in [*spec.containers, *sidecars] if not container or each.name == container]
+    if container and not counted:
+        raise MetricError(f"container {container} not found in Pod {name_of(pod)}")
+    total = 0
+    for each in counted:
+        asked = _asked(each.resources, resource)
+        if asked is None:
+            raise MetricError(f"missing request for {resource} in container {each.name} of Pod {name_of(pod)}")
+        total += asked
+    return total
+
+
+def _asked(resources: Any, resource: str) -> int | None:
+    value = ((resources.requests if resources is not None else None) or {}).get(resource)
+    return None if value is None else quantity.parse(str(value)).milli
+
+
+def by_utilization(
+    current: int,
+    percent: int,
+    pods: Sequence[Pod],
+    measured: Mapping[str, Measured],
+    resource: str,
+    *,
+    requests: Mapping[str, int],
+    tolerance: Tolerance,
+    timing: Timing,
+) -> Outcome:
+    """So that pods use ``percent`` of what they ask for on average. Raises MetricError."""
+
+    def rate(values: Mapping[str, int]) -> tuple[float, int, int]:
+        known = [name for name in values if name in requests]
+        total = sum(requests[name] for name in known)
+        if not total:
+            raise MetricError("no metrics returned matched known pods")
+        used = sum(values[name] for name in known)
+        share = used * 100 // total
+        return share / percent, used // len(known), share
+
+    fallback = {name: asked * max(100, percent) // 100 for name, asked in requests.items()}
+    return _by_pods(current, pods, measured, resource, rate=rate, fallback=fallback, tolerance=tolerance, timing=timing)
+
+
+def by_average(
+    current: int,
+    milli: int,
+    pods: Sequence[Pod],
+    measured: Mapping[str, Measured],
+    resource: str = "",
+    *,
+    tolerance: Tolerance,
+    timing: Timing,
+) -> Outcome:
+    """So that the average of all pods is ``milli``. Raises MetricError."""
+
+    def rate(values: Mapping[str, int]) -> tuple[float, int, int | None]:
+        average = sum(values.values()) // len(values)
+        return average / milli, average, None
+
+    fallback = {name_of(pod): milli for pod in pods}
+    return _by_pods(current, pods, measured, resource, rate=rate, fallback=fallback, tolerance=tolerance, timing=timing)
+
+
+def _by_pods(
+    current: int,
+    pods: Sequence[Pod],
+    measured: Mapping[str, Measured],
+    resource: str,
+    *,
+    rate: Any,
+    fallback: Mapping[str, int],
+    tolerance: Tolerance,
+    timing: Timing,
+) -> Outcome:
+    """Pods of which nothing is known count so that they never make the change larger."""
+    if not pods:
+        raise MetricError("no pods returned by selector while calculating replica count")
+    groups = group(pods, measured, resource, timing)
+    left_out = groups.ignored | groups.unready
+    values = {name: each.milli for name, each in measured.items() if name not in left_out}
+    if not values:
+        raise MetricError("did not receive metrics for targeted pods (pods might be unready)")
+    ratio, milli, percent = rate(values)
+    keep = Outcome(current, milli, percent)
+    unready_count = bool(groups.unready) and ratio > 1.0
+    if not unready_count and not groups.missing:
+        return keep if tolerance.covers(ratio) else Outcome(ceil(ratio * groups.ready), milli, percent)
+    if ratio != 1.0:
+        values |= {name: fallback.get(name, 0) if ratio < 1.0 else 0 for name in groups.missing}
+    if unready_count:
+        values |= dict.fromkeys(groups.unready, 0)
+    again = rate(values)[0]
+    if tolerance.covers(again) or (ratio < 1.0) != (again < 1.0):
+        return keep
+    replicas = ceil(again * len(values))
+    if (again < 1.0 and replicas > current) or (again > 1.0 and replicas < current):
+        return keep
+    return Outcome(replicas, milli, percent)
+
+
+def by_value(current: int, usage: int, target: int, pods: Sequence[Pod], *, tolerance: Tolerance) -> Outcome:
+    """So that one value, which falls with more replicas, becomes ``target``. Raises MetricError."""
+    ratio = usage / target
+    if not current:
+        return Outcome(ceil(ratio), usage)
+    if tolerance.covers(ratio):
+        return Outcome(current, usage)
+    if not pods:
+        raise MetricError(
+            "unable to calculate ready pods: no pods returned by selector while calculating replica count"
+        )
+    ready = sum(phase_of(pod) == "Running" and is_ready(pod) for pod in pods)
+    return Outcome(ceil(ratio * ready), usage)
+
+
+def by_share(status_replicas: int, usage: int, target: int, *, tolerance: Tolerance) -> Outcome:
+    """So that each replica's share of one value is ``target``."""
+    replicas = status_replicas
+    if not status_replicas or not tolerance.covers(usage / (target * status_replicas)):
+        replicas = ceil(usage / target)
+    return Outcome(replicas, ceil(usage / status_replicas) if status_replicas else usage)

@@ -1,0 +1,183 @@
+"""How far and how fast: bounds, stabilization and policies. Pure; time comes with each call.
+
+Rules of ``pkg/controller/podautoscaler/horizontal.go``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import ceil
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from lightkube.models.autoscaling_v2 import HorizontalPodAutoscalerBehavior, HPAScalingPolicy, HPAScalingRules
+
+#: Without a behavior no step may be larger than this factor, or than this many replicas.
+_STEP_FACTOR: Final = 2
+_STEP_MIN: Final = 4
+
+_WITHIN: Final = ("DesiredWithinRange", "the desired count is within the acceptable range")
+_TOO_FEW: Final = ("TooFewReplicas", "the desired replica count is less than the minimum replica count")
+_TOO_MANY: Final = ("TooManyReplicas", "the desired replica count is more than the maximum replica count")
+_UP_LIMIT: Final = ("ScaleUpLimit", "the desired replica count is increasing faster than the maximum scale rate")
+_DOWN_LIMIT: Final = ("ScaleDownLimit", "the desired replica count is decreasing faster than the maximum scale rate")
+_READY: Final = ("ReadyForNewScale", "recommended size matches current size")
+_DOWN_STABLE: Final = (
+    "ScaleDownStabilized",
+    "recent recommendations were higher than current one, applying the highest recent recommendation",
+)
+_UP_STABLE: Final = (
+    "ScaleUpStabilized",
+    "recent recommendations were lower than current one, applying the lowest recent recommendation",
+)
+
+
+class Moment(NamedTuple):
+    """A number and when it was; seconds of a monotonic clock."""
+
+    at: float
+    value: int
+
+
+class Limits(NamedTuple):
+    """What a spec says."""
+
+    least: int
+    most: int
+
+
+class Normalized(NamedTuple):
+    """How many replicas at last, and the two conditions that tell why: reason and message."""
+
+    replicas: int
+    able: tuple[str, str]
+    limited: tuple[str, str]
+    is_limited: bool
+
+
+@dataclass(slots=True)
+class History:
+    """Of one autoscaler. What is older than every window that may ask for it is dropped."""
+
+    recommendations: list[Moment] = field(default_factory=list)
+    ups: list[Moment] = field(default_factory=list)
+    downs: list[Moment] = field(default_factory=list)
+
+    def begin(self, current: int, *, now: float) -> None:
+        """The size at the first look is the first recommendation."""
+        if not self.recommendations:
+            self.recommendations.append(Moment(now, current))
+
+    def scaled(self, before: int, after: int, behavior: HorizontalPodAutoscalerBehavior | None, *, now: float) -> None:
+        """The target was scaled."""
+        if behavior is None:
+            return
+        events, change = (self.ups, after - before) if after > before else (self.downs, before - after)
+        rules = [each for each in (behavior.scaleUp, behavior.scaleDown) if each is not None]
+        longest = max((policy.periodSeconds for each in rules for policy in each.policies or ()), default=0)
+        events[:] = [each for each in events if each.at > now - longest]
+        events.append(Moment(now, change))
+
+    def remember(self, wanted: int, *, window_seconds: float, now: float) -> None:
+        """What was wanted before anything held it back."""
+        self.recommendations[:] = [each for each in self.recommendations if each.at > now - window_seconds]
+        self.recommendations.append(Moment(now, wanted))
+
+
+def normalize(
+    history: History, current: int, wanted: int, limits: Limits, *, window_seconds: float, now: float
+) -> Normalized:
+    """Without a behavior: down only as far as the highest recommendation of the window, up by steps."""
+    recent = [each.value for each in history.recommendations if each.at > now - window_seconds]
+    stable = max([wanted, *recent])
+    history.remember(wanted, window_seconds=window_seconds, now=now)
+    step = max(_STEP_FACTOR * current, _STEP_MIN)
+    most, reason = (step, _UP_LIMIT) if limits.most > step else (limits.most, _TOO_MANY)
+    able = _READY if stable == wanted else _DOWN_STABLE
+    return _clamped(stable, _Bounds(limits.least, _TOO_FEW, most, reason), able)
+
+
+class _Bounds(NamedTuple):
+    """From where to where, and what is told at either end."""
+
+    least: int
+    too_few: tuple[str, str]
+    most: int
+    too_many: tuple[str, str]
+
+
+def _clamped(stable: int, bounds: _Bounds, able: tuple[str, str]) -> Normalized:
+    if stable < bounds.least:
+        return Normalized(bounds.least, able, bounds.too_few, is_limited=True)
+    if stable > bounds.most:
+        return Normalized(bounds.most, able, bounds.too_many, is_limited=True)
+    return Normalized(stable, able, _WITHIN, is_limited=False)
+
+
+def normalize_with_behavior(
+    history: History,
+    current: int,
+    wanted: int,
+    limits: Limits,
+    behavior: HorizontalPodAutoscalerBehavior,
+    *,
+    window_seconds: float,
+    now: float,
+) -> Normalized:
+    """With the windows and policies of a behavior; ``window_seconds`` for scaling down where it has none."""
+    up_window = _window(behavior.scaleUp, 0.0)
+    down_window = _window(behavior.scaleDown, window_seconds)
+    lowest = min([wanted, *(each.value for each in history.recommendations if each.at > now - up_window)])
+    highest = max([wanted, *(each.value for each in history.recommendations if each.at > now - down_window)])
+    stable = min(max(current, lowest), highest)
+    history.remember(wanted, window_seconds=max(up_window, down_window), now=now)
+    able = _READY if stable == wanted else _UP_STABLE if wanted >= current else _DOWN_STABLE
+    if stable > current:
+        limit = max(current, _up_limit(history, current, behavior.scaleUp, now))
+        most, reason = (limit, _UP_LIMIT) if limits.most > limit else (limits.most, _TOO_MANY)
+        return _clamped(stable, _Bounds(0, _TOO_FEW, most, reason), able)
+    if stable < current:
+        limit = min(current, _down_limit(history, current, behavior.scaleDown, now))
+        least, reason = (limit, _DOWN_LIMIT) if limits.least < limit else (limits.least, _TOO_FEW)
+        return _clamped(stable, _Bounds(least, reason, stable, _TOO_MANY), able)
+    return Normalized(stable, able, _WITHIN, is_limited=False)
+
+
+def _window(rules: HPAScalingRules | None, default: float) -> float:
+    seconds = rules.stabilizationWindowSeconds if rules is not None else None
+    return default if seconds is None else float(seconds)
+
+
+def _start(history: History, current: int, policy: HPAScalingPolicy, now: float) -> int:
+    """How many there were when the policy's period began."""
+    since = now - policy.periodSeconds
+    return current - _sum(history.ups, since) + _sum(history.downs, since)
+
+
+def _sum(events: Iterable[Moment], since: float) -> int:
+    return sum(each.value for each in events if each.at > since)
+
+
+def _up_limit(history: History, current: int, rules: HPAScalingRules | None, now: float) -> int:
+    policies = (rules.policies if rules else None) or ()
+    if rules is None or rules.selectPolicy == "Disabled":
+        return current
+    proposed = []
+    for policy in policies:
+        start = _start(history, current, policy, now)
+        percent = ceil(start * (1 + policy.value / 100))
+        proposed.append(start + policy.value if policy.type == "Pods" else percent)
+    return (min if rules.selectPolicy == "Min" else max)(proposed, default=current)
+
+
+def _down_limit(history: History, current: int, rules: HPAScalingRules | None, now: float) -> int:
+    policies = (rules.policies if rules else None) or ()
+    if rules is None or rules.selectPolicy == "Disabled":
+        return current
+    proposed = []
+    for policy in policies:
+        start = _start(history, current, policy, now)
+        proposed.append(start - policy.value if policy.type == "Pods" else int(start * (1 - policy.value / 100)))
+    return (max if rules.selectPolicy == "Min" else min)(proposed, default=current)

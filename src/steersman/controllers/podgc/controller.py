@@ -1,0 +1,135 @@
+"""The shell: pods and Nodes; a Node that is missing is looked at again when its quarantine is over."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from lightkube.models.core_v1 import Node, Pod
+
+from steersman.apimachinery.errors import is_not_found
+from steersman.apimachinery.timestamps import format_time
+from steersman.client import PatchType
+from steersman.client.changes import Deleted
+from steersman.client.errors import ApiError
+from steersman.client.objects import key_of, name_of, namespace_of, uid_of
+from steersman.controllers.base import Shell
+from steersman.controllers.podgc.plan import (
+    NODE_GONE,
+    QUARANTINE_SECONDS,
+    UNSCHEDULED_SECONDS,
+    failed_patch,
+    is_out_of_service,
+    is_unscheduled_and_terminating,
+    node_key,
+    stranded,
+    surplus,
+)
+from steersman.runtime.pods import is_finished, node_of
+
+if TYPE_CHECKING:
+    from steersman.client.changes import Change
+    from steersman.controllers.context import ControllerContext
+
+_BY_NODE: Final = "podgc node"
+_NODE: Final = "node:"
+_POD: Final = "pod:"
+_ENDED: Final = "ended"
+#: Pods mostly end many at a time.
+_SETTLE_SECONDS: Final = 1.0
+
+
+class PodGarbageCollector(Shell):
+    """Keys are ``node:NAME``, ``pod:NAMESPACE/NAME`` and ``ended``."""
+
+    name: ClassVar[str] = "pod-garbage-collector-controller"
+
+    def __init__(self, context: ControllerContext) -> None:
+        super().__init__(context)
+        self._nodes = self.informer(Node)
+        self._nodes.add_callback(self._node_changed)
+        self._pods = self.informer(Pod)
+        self._pods.add_index(_BY_NODE, node_key)
+        self._pods.add_callback(self._pod_changed)
+
+    async def start(self) -> None:
+        """Pods may have come before the Nodes were known."""
+        for name in {node_of(pod) for pod in self._pods.lister}:
+            self._check_node(name)
+
+    def _node_changed(self, change: Change[Node]) -> None:
+        name = name_of(change.latest)
+        if isinstance(change, Deleted):
+            self.queue.add_after(_NODE + name, QUARANTINE_SECONDS)
+        elif is_out_of_service(change.new):
+            self.queue.add(_NODE + name)
+
+    def _pod_changed(self, change: Change[Pod]) -> None:
+        if isinstance(change, Deleted):
+            return
+        pod = change.new
+        if is_unscheduled_and_terminating(pod):
+            self.queue.add_after(_POD + key_of(pod), UNSCHEDULED_SECONDS)
+        if is_finished(pod):
+            self.queue.add_after(_ENDED, _SETTLE_SECONDS)
+        if self._nodes.has_synced:
+            self._check_node(node_of(pod))
+
+    def _check_node(self, name: str) -> None:
+        """A pod is bound to a Node that is not known, or is out of service."""
+        node = self._nodes.lister.get(name) if name else None
+        if name and node is None:
+            self.queue.add_after(_NODE + name, QUARANTINE_SECONDS)
+        elif is_out_of_service(node):
+            self.queue.add(_NODE + name)
+
+    async def reconcile(self, key: str) -> None:
+        """End what the key stands for, if the rules say so."""
+        if key == _ENDED:
+            for pod in surplus(self._pods.lister, threshold=self.options.terminated_pod_gc_threshold):
+                await self._end(pod)
+        elif key.startswith(_NODE):
+            await self._reconcile_node(key.removeprefix(_NODE))
+        else:
+            found = self._pods.lister.by_key(key.removeprefix(_POD))
+            if found is not None and is_unscheduled_and_terminating(found):
+                await self._end(found)
+
+    async def _reconcile_node(self, name: str) -> None:
+        pods = list(self._pods.lister.by_index(_BY_NODE, name))
+        node = self._nodes.lister.get(name)
+        if node is not None:
+            for pod in stranded(pods) if is_out_of_service(node) else ():
+                await self._end(pod)
+        elif pods and not await self._exists(name):
+            for pod in pods:
+                await self._end(pod, disruption=NODE_GONE)
+
+    async def _exists(self, name: str) -> bool:
+        try:
+            await self.client.get(Node, name)
+        except ApiError as error:
+            if is_not_found(error):
+                return False
+            raise
+        return True
+
+    async def _end(self, pod: Pod, *, disruption: tuple[str, str] | None = None) -> None:
+        """Mark it as failed, so that its controller knows, and delete it without grace."""
+        patch = failed_patch(pod, now=format_time(self.clock.now()), disruption=disruption)
+        name, namespace = name_of(pod), namespace_of(pod)
+        try:
+            if patch is not None:
+                await self.client.patch(
+                    Pod, name, patch, patch_type=PatchType.STRATEGIC, namespace=namespace, subresource="status"
+                )
+            await self.client.delete_object(pod, uid=uid_of(pod), grace_period_seconds=0)
+        except ApiError as error:
+            if not is_not_found(
+                error
+            ):  # after a conflict the pod is looked at again: no poll would ever come back to it
+                raise
+
+
+def build(context: ControllerContext) -> PodGarbageCollector:
+    """Wire it up."""
+    return PodGarbageCollector(context)

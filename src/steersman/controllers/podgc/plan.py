@@ -1,0 +1,84 @@
+"""Which pods are to be ended, and what their status says then."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.client.objects import metadata_field, name_of, uid_of
+from steersman.runtime.conditions import find_condition
+from steersman.runtime.pods import is_finished, node_of, phase_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from lightkube.models.core_v1 import Node, Pod
+
+    Tree = dict[str, Any]
+
+#: How long a Node must be missing.
+QUARANTINE_SECONDS: Final = 40.0
+#: How long a Pod may be terminating without having been scheduled: as long as between two looks of upstream. Its status
+#: becomes ``Failed``, which whoever holds it by a finalizer need not see at once.
+UNSCHEDULED_SECONDS: Final = 20.0
+_OUT_OF_SERVICE: Final = "node.kubernetes.io/out-of-service"
+#: Reason and message of the condition ``DisruptionTarget``.
+NODE_GONE: Final = ("DeletionByPodGC", "PodGC: node no longer exists")
+
+
+def is_unscheduled_and_terminating(pod: Pod) -> bool:
+    """No kubelet will ever end it."""
+    return metadata_field(pod, "deletionTimestamp") is not None and not node_of(pod)
+
+
+def is_out_of_service(node: Node | None) -> bool:
+    """Whether somebody says that the Node will not come back, and it does not say otherwise."""
+    if node is None:
+        return False
+    taints = (node.spec.taints if node.spec else None) or ()
+    ready = find_condition(node.status.conditions if node.status else None, "Ready")
+    is_ready = ready is not None and ready.status == "True"
+    return not is_ready and any(taint.key == _OUT_OF_SERVICE for taint in taints)
+
+
+def stranded(pods: Iterable[Pod]) -> list[Pod]:
+    """Of the pods of a Node that is out of service those that wait for its kubelet."""
+    return [pod for pod in pods if metadata_field(pod, "deletionTimestamp") is not None]
+
+
+def surplus(pods: Iterable[Pod], *, threshold: int) -> list[Pod]:
+    """Ended pods beyond the threshold: evicted ones first, then the oldest."""
+    ended = [pod for pod in pods if phase_of(pod) not in ("", "Pending", "Running", "Unknown")]
+    if threshold <= 0 or len(ended) <= threshold:
+        return []
+    ended.sort(key=lambda pod: (not _is_evicted(pod), metadata_field(pod, "creationTimestamp"), name_of(pod)))
+    return ended[: len(ended) - threshold]
+
+
+def failed_patch(pod: Pod, *, now: str, disruption: tuple[str, str] | None = None) -> Tree | None:
+    """Marks it as failed, with the reason of its disruption; None where it has ended anyway. A strategic patch."""
+    if is_finished(pod):
+        return None
+    generation = metadata_field(pod, "generation") or 0
+    status: Tree = {"phase": "Failed"} | ({"observedGeneration": generation} if generation else {})
+    if disruption is not None:
+        reason, message = disruption
+        condition: Tree = {
+            "type": "DisruptionTarget",
+            "status": "True",
+            "reason": reason,
+            "message": message,
+            "lastProbeTime": None,
+            "lastTransitionTime": now,
+        }
+        status["conditions"] = [condition | ({"observedGeneration": generation} if generation else {})]
+    return {"metadata": {"uid": uid_of(pod)}, "status": status}
+
+
+def _is_evicted(pod: Pod) -> bool:
+    return pod.status is not None and pod.status.reason == "Evicted"
+
+
+def node_key(pod: Any) -> tuple[str, ...]:
+    """For an index of pods by Node."""
+    name = node_of(pod)
+    return (name,) if name else ()

@@ -1,0 +1,58 @@
+"""``volumeattributesclass-protection-controller``: classes stay while a claim or volume names them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from lightkube.models.core_v1 import PersistentVolume, PersistentVolumeClaim
+from lightkube.models.storage_v1 import VolumeAttributesClass
+
+from steersman.client.changes import Added, Deleted
+from steersman.controllers.base import Shell
+from steersman.controllers.protection.finalizing import add, take_off
+from steersman.controllers.protection.plan import CLASS_FINALIZER, Step, classes_named, step
+
+if TYPE_CHECKING:
+    from steersman.client.changes import Change
+    from steersman.controllers.context import ControllerContext
+
+_BY_CLASS: Final = "volume attributes class"
+
+
+class AttributesClassProtection(Shell):
+    """Keys are names of classes."""
+
+    name: ClassVar[str] = "volumeattributesclass-protection-controller"
+
+    def __init__(self, context: ControllerContext) -> None:
+        super().__init__(context)
+        self._classes = self.watch(VolumeAttributesClass, when=lambda change: not isinstance(change, Deleted))
+        self._users = (
+            self.watch(PersistentVolumeClaim, keys=classes_named, when=_may_release),
+            self.watch(PersistentVolume, keys=classes_named, when=_may_release),
+        )
+        for informer in self._users:
+            informer.add_index(_BY_CLASS, classes_named)
+
+    async def reconcile(self, key: str) -> None:
+        """Protect it, or let it go where nobody names it."""
+        found = self._classes.lister.get(key)
+        if found is None:
+            return
+        match step(found, CLASS_FINALIZER):
+            case Step.ADD:
+                await add(self, key, self._classes, found, CLASS_FINALIZER)
+            case Step.RELEASE:
+                if not any(informer.lister.by_index(_BY_CLASS, key) for informer in self._users):
+                    await take_off(self, key, self._classes, found, CLASS_FINALIZER)
+            case Step.NOTHING:
+                pass
+
+
+def _may_release(change: Change[PersistentVolume] | Change[PersistentVolumeClaim]) -> bool:
+    return not isinstance(change, Added)
+
+
+def build(context: ControllerContext) -> AttributesClassProtection:
+    """Wire it up."""
+    return AttributesClassProtection(context)

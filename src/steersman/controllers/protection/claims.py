@@ -1,0 +1,69 @@
+"""``persistentvolumeclaim-protection-controller``: claims stay while a pod uses them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from lightkube.models.core_v1 import PersistentVolumeClaim, Pod
+
+from steersman.client.changes import Deleted, Updated
+from steersman.client.objects import namespace_of, uid_of
+from steersman.controllers.base import Shell
+from steersman.controllers.protection.finalizing import add, take_off
+from steersman.controllers.protection.plan import CLAIM_FINALIZER, Step, claims_named, step, uses_claim
+from steersman.runtime.pods import is_finished
+
+if TYPE_CHECKING:
+    from steersman.client.changes import Change
+    from steersman.controllers.context import ControllerContext
+
+
+class ClaimProtection(Shell):
+    """Keys are those of claims."""
+
+    name: ClassVar[str] = "persistentvolumeclaim-protection-controller"
+
+    def __init__(self, context: ControllerContext) -> None:
+        super().__init__(context)
+        self._claims = self.watch(PersistentVolumeClaim, when=lambda change: not isinstance(change, Deleted))
+        self._pods = self.watch(Pod, keys=_claim_keys, when=_may_release)
+
+    async def reconcile(self, key: str) -> None:
+        """Protect it, or let it go where no pod uses it."""
+        claim = self._claims.lister.by_key(key)
+        if claim is None:
+            return
+        match step(claim, CLAIM_FINALIZER):
+            case Step.ADD:
+                await add(self, key, self._claims, claim, CLAIM_FINALIZER)
+            case Step.RELEASE:
+                if not await self._is_used(claim):
+                    await take_off(self, key, self._claims, claim, CLAIM_FINALIZER)
+            case Step.NOTHING:
+                pass
+
+    async def _is_used(self, claim: PersistentVolumeClaim) -> bool:
+        """The cache may not know a pod that was just bound, so a no is checked with the server."""
+        namespace = namespace_of(claim)
+        if any(uses_claim(pod, claim) for pod in self._pods.lister.list(namespace=namespace)):
+            return True
+        live = await self.client.list_all(Pod, namespace=namespace)
+        return any(uses_claim(pod, claim) for pod in live)
+
+
+def _may_release(change: Change[Pod]) -> bool:
+    """A pod went, was made anew, or ended."""
+    if isinstance(change, Deleted):
+        return True
+    if not isinstance(change, Updated):
+        return False
+    return uid_of(change.old) != uid_of(change.new) or is_finished(change.old) != is_finished(change.new)
+
+
+def _claim_keys(pod: Pod) -> list[str]:
+    return [f"{namespace_of(pod)}/{name}" for name in claims_named(pod)]
+
+
+def build(context: ControllerContext) -> ClaimProtection:
+    """Wire it up."""
+    return ClaimProtection(context)

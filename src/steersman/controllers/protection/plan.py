@@ -1,0 +1,80 @@
+"""Who uses what, and what that means for a finalizer."""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.client.objects import name_of, namespace_of
+from steersman.runtime.finalizers import has_finalizer, is_being_deleted
+from steersman.runtime.owners import is_controlled_by
+from steersman.runtime.pods import is_finished, node_of
+
+if TYPE_CHECKING:
+    from lightkube.models.core_v1 import PersistentVolume, PersistentVolumeClaim, Pod
+
+CLAIM_FINALIZER: Final = "kubernetes.io/pvc-protection"
+VOLUME_FINALIZER: Final = "kubernetes.io/pv-protection"
+CLASS_FINALIZER: Final = "kubernetes.io/vac-protection"
+
+
+class Step(Enum):
+    """What to do about an object's finalizer."""
+
+    NOTHING = auto()
+    #: It is there and lacks the finalizer.
+    ADD = auto()
+    #: It is being deleted and held: if nobody uses it, take the finalizer off.
+    RELEASE = auto()
+
+
+def step(obj: Any, finalizer: str) -> Step:
+    """From the object alone."""
+    if is_being_deleted(obj):
+        return Step.RELEASE if has_finalizer(obj, finalizer) else Step.NOTHING
+    return Step.NOTHING if has_finalizer(obj, finalizer) else Step.ADD
+
+
+def claims_named(pod: Pod) -> list[str]:
+    """Names of claims that a pod's volumes name, or have made for them (``<pod>-<volume>``)."""
+    names: list[str] = []
+    for volume in (pod.spec.volumes if pod.spec else None) or ():
+        if volume.persistentVolumeClaim is not None:
+            names.append(volume.persistentVolumeClaim.claimName)
+        elif volume.ephemeral is not None:
+            names.append(f"{name_of(pod)}-{volume.name}")
+    return names
+
+
+def uses_claim(pod: Pod, claim: PersistentVolumeClaim) -> bool:
+    """Only a scheduled pod does: no kubelet starts one whose claim is being deleted.
+
+    An ended pod still does, except for claims that were made for it.
+    """
+    if not node_of(pod) or namespace_of(pod) != namespace_of(claim):
+        return False
+    for volume in (pod.spec.volumes if pod.spec else None) or ():
+        named = volume.persistentVolumeClaim
+        if named is not None and named.claimName == name_of(claim):
+            return True
+        own = volume.ephemeral is not None and f"{name_of(pod)}-{volume.name}" == name_of(claim)
+        if own and not is_finished(pod) and is_controlled_by(claim, pod):
+            return True
+    return False
+
+
+def is_volume_used(volume: PersistentVolume) -> bool:
+    """Whether a claim has it."""
+    return volume.status is not None and volume.status.phase == "Bound"
+
+
+def classes_named(obj: PersistentVolume | PersistentVolumeClaim) -> list[str]:
+    """Classes of volume attributes that a claim or volume has, had, or is to have."""
+    status: Any = obj.status
+    target = getattr(getattr(status, "modifyVolumeStatus", None), "targetVolumeAttributesClassName", None)
+    found = (
+        obj.spec.volumeAttributesClassName if obj.spec else None,
+        getattr(status, "currentVolumeAttributesClassName", None),
+        target,
+    )
+    return [name for name in dict.fromkeys(found) if name]

@@ -1,0 +1,44 @@
+"""``persistentvolume-protection-controller``: volumes stay while they are bound."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from lightkube.models.core_v1 import PersistentVolume
+
+from steersman.client.changes import Deleted
+from steersman.controllers.base import Shell
+from steersman.controllers.protection.finalizing import add, take_off
+from steersman.controllers.protection.plan import VOLUME_FINALIZER, Step, is_volume_used, step
+
+if TYPE_CHECKING:
+    from steersman.controllers.context import ControllerContext
+
+
+class VolumeProtection(Shell):
+    """Keys are names of volumes."""
+
+    name: ClassVar[str] = "persistentvolume-protection-controller"
+
+    def __init__(self, context: ControllerContext) -> None:
+        super().__init__(context)
+        self._volumes = self.watch(PersistentVolume, when=lambda change: not isinstance(change, Deleted))
+
+    async def reconcile(self, key: str) -> None:
+        """Protect it, or let it go."""
+        volume = self._volumes.lister.get(key)
+        if volume is None:
+            return
+        match step(volume, VOLUME_FINALIZER):
+            case Step.ADD:
+                await add(self, key, self._volumes, volume, VOLUME_FINALIZER)
+            case Step.RELEASE:
+                if not is_volume_used(volume):
+                    await take_off(self, key, self._volumes, volume, VOLUME_FINALIZER)
+            case Step.NOTHING:
+                pass
+
+
+def build(context: ControllerContext) -> VolumeProtection:
+    """Wire it up."""
+    return VolumeProtection(context)

@@ -1,0 +1,171 @@
+"""Every controller of kube-controller-manager 1.36: its names, its identity, and the module that builds it.
+
+Names, aliases and what is off by default are upstream's (``cmd/kube-controller-manager/names`` and ``app``). To add a
+controller write its module with a function ``build(context)``, and name the module in its line here.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from steersman.controllers.context import ControllerContext
+    from steersman.runtime.controller import Controller
+
+_PACKAGE: Final = "steersman.controllers."
+
+
+class Registration(NamedTuple):
+    """One controller."""
+
+    #: As ``--controllers`` takes it.
+    name: str
+    #: Below ``steersman.controllers``; it has a function ``build``. Empty: not part of this release.
+    module: str = ""
+    #: Its name before 1.28, which ``--controllers`` takes as well.
+    alias: str = ""
+    #: The account in ``kube-system`` that it acts as; its role is bootstrapped by the API server.
+    service_account: str = ""
+    #: ``group/version resource`` without which it has nothing to do; where one is missing it is skipped and named.
+    needs: tuple[str, ...] = ()
+    on_by_default: bool = True
+
+    @property
+    def build(self) -> Callable[[ControllerContext], Controller | None]:
+        """Wires the controller up: informers, handlers, queue. None: the options leave it nothing to do.
+
+        Raises ImportError for a controller that is not part of this release.
+        """
+        if not self.module:
+            raise ImportError(f"{self.name} is not part of this release")
+        build: Callable[[ControllerContext], Controller | None] = importlib.import_module(_PACKAGE + self.module).build
+        return build
+
+
+_R = Registration
+
+#: In the order in which they are started: what makes tokens comes first, as upstream does it.
+REGISTRY: Final[tuple[Registration, ...]] = (
+    _R("serviceaccount-token-controller", "serviceaccounttoken.controller", alias="serviceaccount-token",
+       service_account=""),
+    _R("endpoints-controller", "endpoints.endpoints", alias="endpoint", service_account="endpoint-controller"),
+    _R("endpointslice-controller", "endpoints.endpointslices", alias="endpointslice", service_account="endpointslice-controller",
+       needs=("discovery.k8s.io/v1 endpointslices",)),
+    _R("endpointslice-mirroring-controller", "endpoints.mirroring", alias="endpointslicemirroring",
+       service_account="endpointslicemirroring-controller", needs=("discovery.k8s.io/v1 endpointslices",)),
+    _R("replicationcontroller-controller", "replication.replicationcontroller", alias="replicationcontroller",
+       service_account="replication-controller"),
+    _R("pod-garbage-collector-controller", "podgc.controller", alias="podgc", service_account="pod-garbage-collector"),
+    _R("resourcequota-controller", "resourcequota.controller", alias="resourcequota",
+       service_account="resourcequota-controller"),
+    _R("namespace-controller", "namespace.controller", alias="namespace", service_account="namespace-controller"),
+    _R("serviceaccount-controller", "serviceaccount.controller", alias="serviceaccount",
+       service_account="service-account-controller"),
+    _R("garbage-collector-controller", "garbagecollector.controller", alias="garbagecollector",
+       service_account="generic-garbage-collector"),
+    _R("daemonset-controller", "daemonset.controller", alias="daemonset", service_account="daemon-set-controller",
+       needs=("apps/v1 daemonsets",)),
+    _R("job-controller", "job.controller", alias="job", service_account="job-controller", needs=("batch/v1 jobs",)),
+    _R("deployment-controller", "deployment.controller", alias="deployment", service_account="deployment-controller",
+       needs=("apps/v1 deployments",)),
+    _R("replicaset-controller", "replication.replicaset", alias="replicaset", service_account="replicaset-controller",
+       needs=("apps/v1 replicasets",)),
+    _R("horizontal-pod-autoscaler-controller", "podautoscaler.controller", alias="horizontalpodautoscaling",
+       service_account="horizontal-pod-autoscaler", needs=("autoscaling/v2 horizontalpodautoscalers",)),
+    _R("disruption-controller", "disruption.controller", alias="disruption", service_account="disruption-controller",
+       needs=("policy/v1 poddisruptionbudgets",)),
+    _R("statefulset-controller", "statefulset.controller", alias="statefulset", service_account="statefulset-controller",
+       needs=("apps/v1 statefulsets",)),
+    _R("cronjob-controller", "cronjob.controller", alias="cronjob", service_account="cronjob-controller", needs=("batch/v1 cronjobs",)),
+    _R("certificatesigningrequest-signing-controller", "certificates.signing", alias="csrsigning",
+       service_account="certificate-controller",
+       needs=("certificates.k8s.io/v1 certificatesigningrequests",)),
+    _R("certificatesigningrequest-approving-controller", "certificates.approving", alias="csrapproving",
+       service_account="certificate-controller", needs=("certificates.k8s.io/v1 certificatesigningrequests",)),
+    _R("certificatesigningrequest-cleaner-controller", "certificates.cleaner", alias="csrcleaner",
+       service_account="certificate-controller",
+       needs=("certificates.k8s.io/v1 certificatesigningrequests",)),
+    _R("podcertificaterequest-cleaner-controller", service_account="podcertificaterequestcleaner",
+       needs=("certificates.k8s.io/v1beta1 podcertificaterequests",)),
+    _R("ttl-controller", "ttl.controller", alias="ttl", service_account="ttl-controller"),
+    _R("bootstrap-signer-controller", "bootstraptokens.signer", alias="bootstrapsigner",
+       service_account="bootstrap-signer",
+       on_by_default=False),
+    _R("token-cleaner-controller", "bootstraptokens.cleaner", alias="tokencleaner",
+       service_account="token-cleaner", on_by_default=False),
+    _R("node-ipam-controller", "nodeipam.controller", alias="nodeipam", service_account="node-controller"),
+    _R("node-lifecycle-controller", "nodelifecycle.controller", alias="nodelifecycle",
+       service_account="node-controller"),
+    _R("taint-eviction-controller", "tainteviction.controller", service_account="node-controller"),
+    _R("device-taint-eviction-controller", service_account="device-taint-eviction-controller",
+       needs=("resource.k8s.io/v1beta2 devicetaintrules",)),
+    _R("persistentvolume-binder-controller", "persistentvolume.controller", alias="persistentvolume-binder",
+       service_account="persistent-volume-binder"),
+    _R("persistentvolume-attach-detach-controller", "attachdetach.controller", alias="attachdetach", service_account="attachdetach-controller",
+       needs=("storage.k8s.io/v1 volumeattachments",)),
+    _R("persistentvolume-expander-controller", "volumeexpander.controller", alias="persistentvolume-expander",
+       service_account="expand-controller"),
+    _R("clusterrole-aggregation-controller", "clusterroleaggregation.controller", alias="clusterrole-aggregation",
+       service_account="clusterrole-aggregation-controller", needs=("rbac.authorization.k8s.io/v1 clusterroles",)),
+    _R("persistentvolumeclaim-protection-controller", "protection.claims", alias="pvc-protection",
+       service_account="pvc-protection-controller"),
+    _R("persistentvolume-protection-controller", "protection.volumes", alias="pv-protection",
+       service_account="pv-protection-controller"),
+    _R("volumeattributesclass-protection-controller", "protection.attributes_classes",
+       service_account="volumeattributesclass-protection-controller",
+       needs=("storage.k8s.io/v1 volumeattributesclasses",)),
+    _R("ttl-after-finished-controller", "ttlafterfinished.controller", alias="ttl-after-finished",
+       service_account="ttl-after-finished-controller",
+       needs=("batch/v1 jobs",)),
+    _R("root-ca-certificate-publisher-controller", "rootca.controller", alias="root-ca-cert-publisher",
+       service_account="root-ca-cert-publisher"),
+    _R("kube-apiserver-serving-clustertrustbundle-publisher-controller",
+       service_account="kube-apiserver-serving-clustertrustbundle-publisher",
+       needs=("certificates.k8s.io/v1beta1 clustertrustbundles",)),
+    _R("ephemeral-volume-controller", "ephemeralvolume.controller", alias="ephemeral-volume",
+       service_account="ephemeral-volume-controller"),
+    _R("storageversion-garbage-collector-controller", "storageversiongc.controller", alias="storage-version-gc",
+       service_account="storageversion-garbage-collector",
+       needs=("internal.apiserver.k8s.io/v1alpha1 storageversions",)),
+    _R("storage-version-migrator-controller", service_account="storage-version-migrator-controller",
+       needs=("storagemigration.k8s.io/v1beta1 storageversionmigrations",)),
+    _R("resourceclaim-controller", "resourceclaim.controller", alias="resource-claim-controller",
+       service_account="resource-claim-controller",
+       needs=("resource.k8s.io/v1 resourceclaims",)),
+    _R("legacy-serviceaccount-token-cleaner-controller", "legacytokencleaner.controller",
+       alias="legacy-service-account-token-cleaner",
+       service_account="legacy-service-account-token-cleaner"),
+    _R("validatingadmissionpolicy-status-controller", "admissionpolicystatus.controller",
+       service_account="validatingadmissionpolicy-status-controller",
+       needs=("admissionregistration.k8s.io/v1 validatingadmissionpolicies",)),
+    _R("service-cidr-controller", service_account="service-cidrs-controller",
+       needs=("networking.k8s.io/v1 servicecidrs",)),
+    _R("selinux-warning-controller", service_account="selinux-warning-controller", on_by_default=False),
+)  # fmt: skip
+
+
+def find(name: str) -> Registration | None:
+    """The controller of that name or alias."""
+    return next((entry for entry in REGISTRY if name and name in (entry.name, entry.alias)), None)
+
+
+def is_enabled(entry: Registration, wanted: Sequence[str]) -> bool:
+    """What ``--controllers`` says of one: its name turns it on, ``-name`` off, ``*`` on whatever is on by default.
+
+    The first that names it counts, as in upstream's ``IsControllerEnabled``.
+    """
+    names = {entry.name, entry.alias} - {""}
+    for word in wanted:
+        if word in names:
+            return True
+        if word.startswith("-") and word[1:] in names:
+            return False
+    return "*" in wanted and entry.on_by_default
+
+
+def unknown(wanted: Sequence[str]) -> list[str]:
+    """Words of ``--controllers`` that name no controller."""
+    return [word for word in wanted if word != "*" and find(word.removeprefix("-")) is None]

@@ -1,0 +1,279 @@
+"""The shell of both kinds: watches them and their Pods, claims, and applies the plan."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from lightkube.models.core_v1 import Pod
+
+from steersman.apimachinery.errors import is_not_found
+from steersman.client.changes import Added, Deleted, Updated
+from steersman.client.client import resource_type
+from steersman.client.objects import (
+    key_of,
+    labels_of,
+    name_of,
+    namespace_of,
+    uid_of,
+)
+from steersman.controllers.base import Shell
+from steersman.controllers.pod_control import LOOK_AGAIN_SECONDS, PodControl
+from steersman.controllers.replication import plan
+from steersman.runtime.dependents import candidates, index_dependents
+from steersman.runtime.finalizers import is_being_deleted
+from steersman.runtime.owners import controller_of, controller_reference
+from steersman.runtime.pods import (
+    is_active,
+    is_ready,
+    is_terminating,
+    pod_from_template,
+    seconds_to_available,
+)
+from steersman.runtime.references import ReferenceManager
+from steersman.runtime.result import Result
+from steersman.runtime.structs import replaced
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import datetime
+
+    from steersman.apimachinery.selectors import LabelSelector
+    from steersman.client.changes import Change
+    from steersman.client.informer import Informer
+    from steersman.controllers.context import ControllerContext
+    from steersman.runtime.owners import Owner
+
+#: Writes of a status that are tried in one reconcile.
+STATUS_TRIES: Final = 2
+
+
+class ReplicationShell(Shell):
+    """Keeps as many Pods as an object asks for. A subclass says what is special about its kind."""
+
+    model: ClassVar[type[Any]]
+    #: Of the kind's conditions.
+    condition: ClassVar[type[Any]]
+
+    def __init__(self, context: ControllerContext, *, workers: int) -> None:
+        super().__init__(context, workers=workers)
+        info = resource_type(self.model).info
+        self._api_version: Final = info.api_version
+        self._kind: Final = info.kind
+        self.objects: Final[Informer[Any]] = self.informer(self.model)
+        self.pods: Final[Informer[Pod]] = self.informer(Pod)
+        self.pod_control: Final = PodControl(self, self.pods)
+        self.expectations: Final = self.pod_control.expectations
+        index_dependents(self.pods)
+        self.objects.add_callback(self._object_changed)
+        self.pods.add_callback(self._pod_changed)
+
+    # What a kind says
+
+    @abstractmethod
+    def selector_of(self, obj: Any) -> LabelSelector:
+        """Which Pods it wants. Raises SelectorError."""
+
+    @abstractmethod
+    def status_of(self, obj: Any) -> plan.Status:
+        """What its status tells."""
+
+    @abstractmethod
+    def status_struct(self, status: plan.Status) -> Any:
+        """The status as its kind writes it."""
+
+    def related_pods(self, obj: Any) -> Sequence[Pod]:
+        """Pods of siblings and its own, for the order of deletion; none where the kind has no siblings."""
+        return ()
+
+    def terminating(self, pods: Iterable[Pod], obj: Any, selector: LabelSelector) -> int | None:
+        """How many of its Pods are on their way out; None where the kind does not tell."""
+        return None
+
+    # What changed
+
+    def _object_changed(self, change: Change[Any]) -> None:
+        if isinstance(change, Deleted) or (isinstance(change, Updated) and uid_of(change.old) != uid_of(change.new)):
+            self.pod_control.forget(key_of(change.old))
+        self.enqueue_change(change)
+
+    def _pod_changed(self, change: Change[Pod]) -> None:
+        match change:
+            case Added(new=pod) if not is_being_deleted(pod):
+                self._pod_added(pod)
+            case Added(new=pod) | Deleted(old=pod):
+                self._pod_gone(pod)
+            case Updated(old=old, new=pod):
+                self._pod_updated(old, pod)
+
+    def _pod_added(self, pod: Pod) -> None:
+        if controller_of(pod) is None:
+            self._orphan_changed(pod)
+            return
+        obj = self._owner_of(pod)
+        if obj is not None:
+            self.expectations.creation_observed(key_of(obj))
+            self.enqueue(obj)
+
+    def _pod_gone(self, pod: Pod) -> None:
+        """Marked for deletion counts as gone: it may stay for its grace period."""
+        obj = self._owner_of(pod)
+        if obj is not None:
+            self.expectations.deletion_observed(key_of(obj), uid_of(pod))
+            self.enqueue(obj)
+
+    def _pod_updated(self, old: Pod, pod: Pod) -> None:
+        relabelled = labels_of(old) != labels_of(pod)
+        if uid_of(old) != uid_of(pod):  # the deletion of the first was missed
+            self._pod_gone(old)
+            self._pod_changed(Added(pod))
+            return
+        if is_being_deleted(pod):
+            self._pod_gone(pod)
+            if relabelled:
+                self._pod_gone(old)
+            return
+        owner, former = controller_of(pod), controller_of(old)
+        if former is not None and former != owner and (obj := self._owner_of(old)) is not None:
+            self.enqueue(obj)
+        if owner is None:
+            if relabelled or former is not None:
+                self._orphan_changed(pod)
+            return
+        obj = self._owner_of(pod)
+        if obj is None:
+            return
+        self.enqueue(obj)
+        if obj.spec.minReadySeconds and not is_ready(old) and is_ready(pod):
+            # One second more, as a node's clock may be behind.
+            self.enqueue_after(obj, obj.spec.minReadySeconds + 1)
+
+    def _orphan_changed(self, pod: Pod) -> None:
+        for obj in self.objects.lister.list(namespace=namespace_of(pod)):
+            if self.selector_of(obj).matches(labels_of(pod)):
+                self.enqueue(obj)
+
+    def _owner_of(self, pod: Pod) -> Any:
+        """The object that controls the Pod, when it is one of ours and still there."""
+        owner = controller_of(pod)
+        if owner is None or owner.kind != self._kind:
+            return None
+        obj = self.objects.lister.get(owner.name, namespace=namespace_of(pod))
+        return obj if obj is not None and uid_of(obj) == owner.uid else None
+
+    # What to do
+
+    async def reconcile(self, key: str) -> Result | None:
+        """Look at the object and its Pods, and make the one as the other says."""
+        obj = self.objects.lister.by_key(key)
+        if obj is None:
+            self.pod_control.forget(key)
+            return None
+        selector = self.selector_of(obj)
+        pods = candidates(self.pods.lister, obj)
+        may_write = await self.pod_control.is_up_to_date(key, pods) and not is_being_deleted(obj)
+        active = await self._claim(obj, [pod for pod in pods if is_active(pod)], selector)
+        now = self.clock.now()
+        failure = await self._manage(key, obj, active, now) if may_write else None
+        counts = plan.observe(
+            active,
+            self.terminating((pod for pod in pods if is_terminating(pod)), obj, selector),
+            template_labels=labels_of(obj.spec.template),
+            min_ready_seconds=obj.spec.minReadySeconds or 0,
+            now=now,
+        )
+        await self._write_status(key, obj, counts, failure)
+        if failure is not None:
+            raise failure
+        if not self.expectations.satisfied(key):
+            return Result(requeue_after_seconds=LOOK_AGAIN_SECONDS)
+        return self._next_look(obj, active, counts)
+
+    async def _claim(self, obj: Any, pods: Sequence[Pod], selector: LabelSelector) -> list[Pod]:
+        references = ReferenceManager(self.client, obj, controller_resource=self.model, dependents=Pod)
+        try:
+            return await references.claim(pods, lambda pod: selector.matches(labels_of(pod)))
+        except ExceptionGroup as several:
+            raise several.exceptions[0] from several
+
+    async def _manage(self, key: str, obj: Any, active: Sequence[Pod], now: datetime) -> Exception | None:
+        """Create or delete; what went wrong, if anything did."""
+        planned = plan.plan_replicas(active, self.wanted(obj), related=self.related_pods(obj), now=now)
+        if planned.create:
+            return await self._create(key, obj, planned.create)
+        if planned.delete:
+            return await self._delete(key, obj, planned.delete)
+        return None
+
+    def wanted(self, obj: Any) -> int:
+        """``spec.replicas``."""
+        return 1 if obj.spec.replicas is None else int(obj.spec.replicas)
+
+    async def _create(self, key: str, obj: Any, count: int) -> Exception | None:
+        reference = controller_reference(obj, api_version=self._api_version, kind=self._kind)
+        pod = pod_from_template(
+            obj.spec.template, owner_name=name_of(obj), namespace=namespace_of(obj), controller=reference
+        )
+        self.expectations.expect(key, creations=count)
+        return (await self.pod_control.create(key, obj, [pod] * count)).error
+
+    async def _delete(self, key: str, obj: Any, pods: Sequence[Pod]) -> Exception | None:
+        self.expectations.expect(key, deletions=map(uid_of, pods))
+        return (await self.pod_control.delete(key, obj, pods)).error
+
+    async def _write_status(self, key: str, obj: Any, counts: plan.Counts, failure: Exception | None) -> None:
+        old = self.status_of(obj)
+        new = plan.plan_status(
+            old,
+            counts,
+            wanted=self.wanted(obj),
+            failure=None if failure is None else str(failure),
+            new_condition=self.condition,
+            now=self.now(),
+        )
+        generation = obj.metadata.generation or 0
+        if not plan.needs_write(old, new, generation):
+            return
+        written = await self._update_status(obj, self.status_struct(new.about(generation)))
+        if written is not None:
+            self.own_writes.note(key, self.objects, written)
+
+    async def _update_status(self, obj: Any, status: Any) -> Any:
+        """The object as written; None when it is gone. A lost race is run once more against what is there now."""
+        latest = obj
+        for tries_left in reversed(range(STATUS_TRIES)):
+            try:
+                return await self.client.update_status(replaced(latest, status=status))
+            except Exception as error:
+                if is_not_found(error):
+                    return None
+                if not tries_left:
+                    raise
+            latest = await self._fresh(obj)
+            if latest is None:
+                return None
+        return None
+
+    async def _fresh(self, obj: Any) -> Any:
+        """The object as the server has it; None when it is gone, or another has its name."""
+        try:
+            found = await self.client.get(self.model, name_of(obj), namespace=namespace_of(obj))
+        except Exception as error:
+            if is_not_found(error):
+                return None
+            raise
+        return found if uid_of(found) == uid_of(obj) else None
+
+    def _next_look(self, obj: Any, active: Sequence[Pod], counts: plan.Counts) -> Result | None:
+        least = obj.spec.minReadySeconds or 0
+        seconds = plan.resync_seconds(
+            counts,
+            min_ready_seconds=least,
+            next_available_seconds=seconds_to_available(active, least, now=self.clock.now()),
+        )
+        return None if seconds is None else Result(requeue_after_seconds=seconds)
+
+    def is_owned(self, pod: Pod, obj: Any) -> bool:
+        """Whether ``obj`` controls the Pod."""
+        owner: Owner | None = controller_of(pod)
+        return owner is not None and owner.uid == uid_of(obj)

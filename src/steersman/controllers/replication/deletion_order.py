@@ -1,0 +1,105 @@
+"""Whom to delete first when there are too many: pure rules.
+
+The first of these that tells two Pods apart decides; the one named first here goes first
+(``ActivePodsWithRanks`` of ``pkg/controller``):
+
+1. on no node, before on a node
+2. Pending, before Unknown, before Running
+3. not ready, before ready
+4. the lower deletion cost (annotation ``controller.kubernetes.io/pod-deletion-cost``)
+5. the more active Pods of siblings on its node
+6. ready for a shorter time, in powers of two; within one power the UID decides, so that it looks random
+7. more restarts of a container, then of a sidecar
+8. younger, in powers of two as before
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from functools import cmp_to_key
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from steersman.runtime.pods import (
+    deletion_cost,
+    is_active,
+    is_ready,
+    most_restarts,
+    node_of,
+    phase_of,
+    ready_since,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import datetime
+
+    from lightkube.models.core_v1 import Pod
+
+#: Go's zero value of a phase is none of these and counts as Pending does.
+_PHASES: Final = {"Pending": 0, "Unknown": 1, "Running": 2}
+
+
+class _Standing(NamedTuple):
+    """What is compared of a Pod, so that a sort looks at each Pod once."""
+
+    pod: Pod
+    #: Rules 1 to 5: the smaller goes first.
+    first: tuple[bool, int, bool, int, int]
+    ready_since: datetime | None
+    #: Negative: the more restarts, the smaller.
+    restarts: tuple[int, int]
+    created: datetime | None
+    uid: str
+
+
+def in_deletion_order(pods: Sequence[Pod], related: Iterable[Pod], *, now: datetime) -> list[Pod]:
+    """The Pods, those to be deleted first in front. ``related``: see ``plan.plan_replicas``."""
+    crowd = Counter(node_of(pod) for pod in related if is_active(pod))
+    standings = [_standing(pod, crowd) for pod in pods]
+
+    def compare(one: _Standing, other: _Standing) -> int:
+        if one.first != other.first:
+            return -1 if one.first < other.first else 1
+        if one.ready_since != other.ready_since:
+            return _by_age(one, other, one.ready_since, other.ready_since, now)
+        if one.restarts != other.restarts:
+            return -1 if one.restarts < other.restarts else 1
+        if one.created != other.created:
+            return _by_age(one, other, one.created, other.created, now)
+        return 0
+
+    return [standing.pod for standing in sorted(standings, key=cmp_to_key(compare))]
+
+
+def _standing(pod: Pod, crowd: Counter[str]) -> _Standing:
+    node = node_of(pod)
+    regular, sidecar = most_restarts(pod)
+    metadata = pod.metadata
+    return _Standing(
+        pod,
+        (bool(node), _PHASES.get(phase_of(pod), 0), is_ready(pod), deletion_cost(pod), -crowd[node]),
+        ready_since(pod),
+        (-regular, -sidecar),
+        metadata.creationTimestamp if metadata else None,
+        (metadata.uid if metadata else None) or "",
+    )
+
+
+def _by_age(
+    one: _Standing, other: _Standing, since: datetime | None, other_since: datetime | None, now: datetime
+) -> int:
+    """The one that became so later goes first; one that does not tell when goes before all others."""
+    if since is None or other_since is None:
+        return -1 if since is None else 1
+    difference = _power(since, now) - _power(other_since, now)
+    if difference:
+        return difference
+    return -1 if one.uid < other.uid else 1
+
+
+def _power(since: datetime, now: datetime) -> int:
+    """The power of two of nanoseconds that have passed; -1 for none."""
+    passed = now - since
+    microseconds = (passed.days * 86_400 + passed.seconds) * 1_000_000 + passed.microseconds
+    return int(math.log2(microseconds * 1000)) if microseconds > 0 else -1

@@ -1,0 +1,140 @@
+"""How many Pods to create, which to delete, and the status: pure rules.
+
+A reconcile looks at the Pods that the object owns (``observe``), decides what to do (``plan_replicas``), and tells
+what it saw and what went wrong (``plan_status``). Sources: ``pkg/controller/replicaset`` of Kubernetes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.controllers.replication.deletion_order import in_deletion_order
+from steersman.runtime.conditions import find_condition, without_condition
+from steersman.runtime.pods import is_available, is_ready
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+
+    from lightkube.models.core_v1 import Pod
+
+#: Pods that one reconcile creates or deletes at most; the rest waits until the cache has shown these.
+BURST_REPLICAS: Final = 500
+
+REPLICA_FAILURE: Final = "ReplicaFailure"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to do; one of both, or nothing."""
+
+    create: int = 0
+    delete: tuple[Pod, ...] = ()
+
+
+def plan_replicas(
+    active: Sequence[Pod],
+    wanted: int,
+    *,
+    related: Sequence[Pod],
+    now: datetime,
+    burst: int = BURST_REPLICAS,
+) -> Plan:
+    """From ``active`` Pods to ``wanted`` ones, at most ``burst`` at a time.
+
+    ``related``: Pods of siblings, the object's own among them; where many are on one node, one of those goes first.
+    """
+    surplus = len(active) - wanted
+    if surplus < 0:
+        return Plan(create=min(-surplus, burst))
+    if surplus == 0:
+        return Plan()
+    count = min(surplus, burst)
+    if count == len(active):
+        return Plan(delete=tuple(active))
+    return Plan(delete=tuple(in_deletion_order(active, related, now=now)[:count]))
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What a status tells of the Pods."""
+
+    replicas: int
+    #: Those with all labels of the template, which may be more labels than the selector asks for.
+    fully_labeled: int
+    ready: int
+    #: Ready for ``minReadySeconds``.
+    available: int
+    #: On their way out; None where the kind does not tell.
+    terminating: int | None
+
+
+def observe(
+    active: Sequence[Pod],
+    terminating: int | None,
+    *,
+    template_labels: Mapping[str, str],
+    min_ready_seconds: int,
+    now: datetime,
+) -> Counts:
+    """Count the Pods."""
+    return Counts(
+        replicas=len(active),
+        fully_labeled=sum(template_labels.items() <= (pod.metadata.labels or {}).items() for pod in active),  # type: ignore[union-attr]
+        ready=sum(is_ready(pod) for pod in active),
+        available=sum(is_available(pod, min_ready_seconds, now=now) for pod in active),
+        terminating=terminating,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """The status to be written, for either kind."""
+
+    counts: Counts
+    observed_generation: int
+    #: Of the kind's own class.
+    conditions: tuple[Any, ...] = ()
+
+    def about(self, generation: int) -> Status:
+        """The same, as seen at a generation."""
+        return replace(self, observed_generation=generation)
+
+
+def plan_status(
+    old: Status, counts: Counts, *, wanted: int, failure: str | None, new_condition: type[Any], now: datetime
+) -> Status:
+    """The next status, at the old generation still.
+
+    ``failure``: why Pods could not be created or deleted. It becomes the condition ``ReplicaFailure``, which keeps its
+    first text and time until all goes well again.
+    """
+    conditions = list(old.conditions)
+    failed = find_condition(conditions, REPLICA_FAILURE)
+    if failure is None and failed is not None:
+        conditions = without_condition(conditions, REPLICA_FAILURE)
+    elif failure is not None and failed is None:
+        missing = wanted - counts.replicas
+        reason = "FailedCreate" if missing > 0 else "FailedDelete" if missing < 0 else None
+        conditions.append(
+            new_condition(
+                type=REPLICA_FAILURE, status="True", reason=reason, message=failure, lastTransitionTime=now
+            )
+        )  # fmt: skip
+    return Status(counts, old.observed_generation, tuple(conditions))
+
+
+def needs_write(old: Status, new: Status, generation: int) -> bool:
+    """Whether the server does not know this yet."""
+    return old != new.about(generation)
+
+
+def resync_seconds(counts: Counts, *, min_ready_seconds: int, next_available_seconds: float | None) -> float | None:
+    """When to look again though nothing happens: when the next ready Pod becomes available.
+
+    ``minReadySeconds`` is the last resort: clocks of nodes may differ from ours.
+    """
+    if min_ready_seconds <= 0 or counts.ready == counts.available:
+        return None
+    return float(min_ready_seconds) if next_available_seconds is None else next_available_seconds

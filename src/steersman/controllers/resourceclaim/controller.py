@@ -1,0 +1,210 @@
+"""The shell: pods, their claims, and the templates that claims are made from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from lightkube.models.core_v1 import Pod
+from lightkube.models.resource_v1 import ResourceClaim, ResourceClaimTemplate
+
+from steersman.apimachinery.errors import is_conflict, is_not_found
+from steersman.client.changes import Added, Deleted, Updated
+from steersman.client.errors import ApiError, ClientError
+from steersman.client.events.lru import LruDict
+from steersman.client.objects import key_of, name_of, namespace_of, uid_of
+from steersman.controllers.base import Shell
+from steersman.controllers.resourceclaim.plan import (
+    ForeignClaim,
+    Missing,
+    NoTemplate,
+    already_made,
+    claim_names,
+    entries,
+    freed,
+    from_template,
+    is_done,
+    is_for_other,
+    is_leftover,
+    is_pod,
+    missing,
+    owning_pod,
+    reserved,
+    status_patch,
+    without_protection,
+)
+from steersman.runtime.finalizers import is_being_deleted
+from steersman.runtime.pods import node_of
+
+if TYPE_CHECKING:
+    from lightkube.models.resource_v1 import ResourceClaimConsumerReference
+
+    from steersman.client.changes import Change
+    from steersman.controllers.context import ControllerContext
+
+_POD: Final = "pod:"
+_CLAIM: Final = "claim:"
+_BY_TEMPLATE: Final = "resource claim template"
+_BY_CLAIM: Final = "resource claim"
+_MANAGER: Final = "ResourceClaimController"
+#: UIDs of deleted pods that are remembered, so that they need not be asked for.
+_GONE_MAX: Final = 500
+
+
+class ResourceClaims(Shell):
+    """Keys are ``pod:NAMESPACE/NAME`` and ``claim:NAMESPACE/NAME``."""
+
+    name: ClassVar[str] = "resourceclaim-controller"
+    component: ClassVar[str] = "resource_claim"
+
+    def __init__(self, context: ControllerContext) -> None:
+        super().__init__(context, workers=context.options.concurrent_resourceclaim_syncs)
+        self._gone: LruDict[str, bool] = LruDict(_GONE_MAX)
+        self._pods = self.informer(Pod)
+        self._pods.add_index(_BY_TEMPLATE, _templates)
+        self._pods.add_index(_BY_CLAIM, _claims)
+        self._pods.add_callback(self._pod_changed)
+        self._claims = self.informer(ResourceClaim)
+        self._claims.add_callback(self._claim_changed)
+        self._templates = self.informer(ResourceClaimTemplate)
+        self._templates.add_callback(self._template_changed)
+
+    def _pod_changed(self, change: Change[Pod]) -> None:
+        pod = change.latest
+        if isinstance(change, Deleted):
+            self._gone.put(uid_of(pod), True)
+        elif isinstance(change, Updated) and uid_of(change.old) != uid_of(change.new):
+            self._gone.put(uid_of(change.old), True)
+        if not entries(pod):
+            return
+        if isinstance(change, Deleted) or is_done(pod):
+            for name in claim_names(pod):
+                self.queue.add(f"{_CLAIM}{namespace_of(pod)}/{name}")
+        else:
+            self.queue.add(_POD + key_of(pod))
+
+    def _claim_changed(self, change: Change[ResourceClaim]) -> None:
+        claim = change.latest
+        if not isinstance(change, Deleted):
+            self.queue.add(_CLAIM + key_of(claim))
+        for pod in self._pods.lister.by_index(_BY_CLAIM, key_of(claim)):
+            self.queue.add(_POD + key_of(pod))
+
+    def _template_changed(self, change: Change[ResourceClaimTemplate]) -> None:
+        if isinstance(change, Added) and not change.is_initial:
+            for pod in self._pods.lister.by_index(_BY_TEMPLATE, key_of(change.new)):
+                self.queue.add(_POD + key_of(pod))
+
+    async def reconcile(self, key: str) -> None:
+        """A pod's claims, or a claim's pods."""
+        if key.startswith(_POD):
+            pod = self._pods.lister.by_key(key.removeprefix(_POD))
+            if pod is not None and not is_being_deleted(pod) and not is_done(pod):
+                await self._reconcile_pod(key, pod)
+            return
+        claim = self._claims.lister.by_key(key.removeprefix(_CLAIM))
+        if claim is not None:
+            await self._reconcile_claim(key, claim)
+
+    # Pods
+
+    async def _reconcile_pod(self, key: str, pod: Pod) -> None:
+        namespace = namespace_of(pod)
+        made: dict[str, str] = {}
+        current = ""
+        try:
+            for wanted in missing(pod, lambda name: self._claims.lister.get(name, namespace=namespace)):
+                current = wanted.entry
+                made[wanted.entry] = await self._make(key, pod, wanted)
+        except (ApiError, ForeignClaim, NoTemplate) as error:
+            self.events.event(pod, "Warning", "FailedResourceClaimCreation", f"PodResourceClaim {current}: {error}")
+            if isinstance(error, ApiError):
+                raise
+            raise ClientError(f"PodResourceClaim {current}: {error}") from error
+        if made:
+            written = await self.client.apply(
+                status_patch(pod, made), field_manager=_MANAGER, force=True, subresource="status"
+            )
+            self.own_writes.note(key, self._pods, written)
+        if node_of(pod):
+            await self._reserve(key, pod)
+
+    async def _make(self, key: str, pod: Pod, wanted: Missing) -> str:
+        known = already_made(pod, wanted.entry, self._claims.lister.list(namespace=namespace_of(pod)))
+        if known is not None:
+            return name_of(known)
+        template = self._templates.lister.get(wanted.template, namespace=namespace_of(pod))
+        if template is None:
+            raise NoTemplate(
+                f'resource claim template "{wanted.template}": '
+                f'resourceclaimtemplate.resource.k8s.io "{wanted.template}" not found'
+            )
+        created = await self.client.create(from_template(pod, wanted.entry, template))
+        self.note_created(key, self._claims, created)
+        return name_of(created)
+
+    async def _reserve(self, key: str, pod: Pod) -> None:
+        for name in claim_names(pod):
+            claim = self._claims.lister.get(name, namespace=namespace_of(pod))
+            new = reserved(claim, pod) if claim is not None else None
+            if new is not None:
+                self.own_writes.note(key, self._claims, await self.client.update_status(new))
+
+    # Claims
+
+    async def _reconcile_claim(self, key: str, claim: ResourceClaim) -> None:
+        consumers = (claim.status.reservedFor if claim.status else None) or []
+        gone = [consumer for consumer in consumers if is_pod(consumer) and await self._is_gone(claim, consumer)]
+        new = freed(claim, gone)
+        if new is not None:
+            claim = await self.client.update_status(new)
+            self.own_writes.note(key, self._claims, claim)
+        if new is not None or is_being_deleted(claim):
+            unprotected = without_protection(claim)
+            if unprotected is not None:
+                await self._update(key, unprotected)
+        owner = owning_pod(claim)
+        pod = self._pods.lister.get(owner.name, namespace=namespace_of(claim)) if owner is not None else None
+        if is_leftover(claim, pod):
+            await self._delete(claim)
+
+    async def _is_gone(self, claim: ResourceClaim, consumer: ResourceClaimConsumerReference) -> bool:
+        """The scheduler may have reserved it for a pod of which the cache does not know yet."""
+        if self._gone.get(consumer.uid):
+            return True
+        pod: Any = self._pods.lister.get(consumer.name, namespace=namespace_of(claim))
+        if pod is None:
+            try:
+                pod = await self.client.get(Pod, consumer.name, namespace=namespace_of(claim))
+            except ApiError as error:
+                if is_not_found(error):
+                    return True
+                raise
+        return is_for_other(pod, consumer)
+
+    async def _update(self, key: str, new: ResourceClaim) -> None:
+        try:
+            self.own_writes.note(key, self._claims, await self.client.update(new))
+        except ApiError as error:
+            if not is_not_found(error):
+                raise
+
+    async def _delete(self, claim: ResourceClaim) -> None:
+        try:
+            await self.client.delete_object(claim, uid=uid_of(claim))
+        except ApiError as error:
+            if not (is_not_found(error) or is_conflict(error)):
+                raise
+
+
+def _templates(pod: Pod) -> list[str]:
+    names = [entry.resourceClaimTemplateName for entry in entries(pod)]
+    return [f"{namespace_of(pod)}/{name}" for name in names if name]
+
+
+def _claims(pod: Pod) -> list[str]:
+    return [f"{namespace_of(pod)}/{name}" for name in claim_names(pod)]
+
+
+def build(context: ControllerContext) -> ResourceClaims:
+    """Wire it up."""
+    return ResourceClaims(context)

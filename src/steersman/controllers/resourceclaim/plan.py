@@ -1,0 +1,189 @@
+"""What a pod needs of claims, and who a claim is still reserved for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+from lightkube.models.meta_v1 import ObjectMeta
+from lightkube.models.resource_v1 import ResourceClaim, ResourceClaimConsumerReference, ResourceClaimStatus
+
+from steersman.client.objects import annotations_of, metadata_field, name_of, namespace_of, uid_of
+from steersman.runtime.finalizers import has_finalizer, is_being_deleted, without_finalizer
+from steersman.runtime.owners import Owner, controller_of, is_controlled_by
+from steersman.runtime.pods import is_finished, node_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from lightkube.models.core_v1 import Pod, PodResourceClaim
+    from lightkube.models.resource_v1 import ResourceClaimTemplate
+
+POD_CLAIM: Final = "resource.kubernetes.io/pod-claim-name"
+FINALIZER: Final = "resource.kubernetes.io/delete-protection"
+#: Of generated names, without the dash and the made-up end.
+_BASE_MAX: Final = 57
+_RESERVED_MAX: Final = 256
+
+
+class ForeignClaim(ValueError):  # noqa: N818 — says what is so
+    """The pod's status names a claim that was not made for it."""
+
+
+class NoTemplate(LookupError):  # noqa: N818 — says what is so
+    """The template is not there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """A claim that is to be made from this template."""
+
+    entry: str
+    template: str
+
+
+def is_done(pod: Pod) -> bool:
+    """Whether it will never use its claims again."""
+    return is_finished(pod) or (is_being_deleted(pod) and not node_of(pod))
+
+
+def entries(pod: Pod) -> list[PodResourceClaim]:
+    """Of its spec."""
+    return (pod.spec.resourceClaims if pod.spec else None) or []
+
+
+def claim_name(pod: Pod, entry: PodResourceClaim) -> tuple[bool, str | None]:
+    """Whether it is known, and the name; None where it was found that no claim is needed."""
+    if entry.resourceClaimName:
+        return True, entry.resourceClaimName
+    for status in (pod.status.resourceClaimStatuses if pod.status else None) or ():
+        if status.name == entry.name:
+            return True, status.resourceClaimName or None
+    return False, None
+
+
+def claim_names(pod: Pod) -> list[str]:
+    """Names of all its claims that are known."""
+    return [name for entry in entries(pod) if (name := claim_name(pod, entry)[1])]
+
+
+def missing(pod: Pod, claim_of: Callable[[str], ResourceClaim | None]) -> list[Missing]:
+    """Claims to be made, also anew where somebody deleted one. Raises ForeignClaim."""
+    found: list[Missing] = []
+    for entry in entries(pod):
+        if not entry.resourceClaimTemplateName:
+            continue
+        known, name = claim_name(pod, entry)
+        if known and name is None:
+            continue
+        claim = claim_of(name) if name else None
+        if claim is None:
+            found.append(Missing(entry.name, entry.resourceClaimTemplateName))
+        elif not is_controlled_by(claim, pod):
+            raise ForeignClaim(
+                f'ResourceClaim {name} was not created for pod "{namespace_of(pod)}/{name_of(pod)}" (pod is not owner)'
+            )
+    return found
+
+
+def already_made(pod: Pod, entry: str, claims: Iterable[ResourceClaim]) -> ResourceClaim | None:
+    """One that was made before, of which the pod's status does not know yet."""
+    for claim in claims:
+        if is_controlled_by(claim, pod) and annotations_of(claim).get(POD_CLAIM) == entry:
+            return claim
+    return None
+
+
+def from_template(pod: Pod, entry: str, template: ResourceClaimTemplate) -> ResourceClaim:
+    """As it is created."""
+    metadata = template.spec.metadata or ObjectMeta()
+    return ResourceClaim(
+        metadata=ObjectMeta(
+            generateName=f"{_base(name_of(pod), entry)}-",
+            namespace=namespace_of(pod),
+            labels=metadata.labels,
+            annotations={**(metadata.annotations or {}), POD_CLAIM: entry},
+            ownerReferences=[Owner("v1", "Pod", name_of(pod), uid_of(pod), controller=True).typed()],
+        ),
+        spec=template.spec.spec,
+    )
+
+
+def _base(pod: str, entry: str) -> str:
+    """Both parts give way where they are too long, in proportion."""
+    length = len(pod) + 1 + len(entry)
+    if length <= _BASE_MAX:
+        return f"{pod}-{entry}"
+    return f"{pod[: len(pod) * _BASE_MAX // length]}-{entry[: len(entry) * _BASE_MAX // length]}"
+
+
+def status_patch(pod: Pod, made: dict[str, str]) -> dict[str, Any]:
+    """To be applied to the pod's status: what was there, and what was made (entry → claim)."""
+    old = (pod.status.resourceClaimStatuses if pod.status else None) or ()
+    listed = {status.name: status.resourceClaimName for status in old} | made
+    rows = [{"name": name} | ({"resourceClaimName": claim} if claim else {}) for name, claim in listed.items()]
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name_of(pod), "namespace": namespace_of(pod)},
+        "status": {"resourceClaimStatuses": rows},
+    }
+
+
+def reserved(claim: ResourceClaim, pod: Pod) -> ResourceClaim | None:
+    """The claim reserved for a pod that got its Node without the scheduler; None where that needs not be, or cannot."""
+    status = claim.status
+    if status is None or status.allocation is None or not node_of(pod):
+        return None
+    listed = status.reservedFor or []
+    if len(listed) >= _RESERVED_MAX or any(consumer.uid == uid_of(pod) for consumer in listed):
+        return None
+    consumer = ResourceClaimConsumerReference(name=name_of(pod), resource="pods", uid=uid_of(pod))
+    return msgspec.structs.replace(claim, status=msgspec.structs.replace(status, reservedFor=[*listed, consumer]))
+
+
+def is_pod(consumer: ResourceClaimConsumerReference) -> bool:
+    """Whether it is a pod; of other consumers others take care."""
+    return not consumer.apiGroup and consumer.resource == "pods"
+
+
+def freed(claim: ResourceClaim, gone: Iterable[ResourceClaimConsumerReference]) -> ResourceClaim | None:
+    """The claim without these consumers; without any, it is given back, if this controller answers for that.
+
+    None where its status stays.
+    """
+    status = claim.status or ResourceClaimStatus()
+    gone_uids = {consumer.uid for consumer in gone}
+    left = [consumer for consumer in status.reservedFor or () if consumer.uid not in gone_uids]
+    new = msgspec.structs.replace(status, reservedFor=left or None)
+    is_free = not left and (gone_uids or is_being_deleted(claim))
+    if is_free and has_finalizer(claim, FINALIZER):
+        new = msgspec.structs.replace(new, allocation=None, devices=None)
+    return None if new == status else msgspec.structs.replace(claim, status=new)
+
+
+def without_protection(claim: ResourceClaim) -> ResourceClaim | None:
+    """The claim without its finalizer, once nothing is allocated; None where it keeps it."""
+    status = claim.status or ResourceClaimStatus()
+    if status.allocation is not None or status.reservedFor or not has_finalizer(claim, FINALIZER):
+        return None
+    return without_finalizer(claim, FINALIZER)
+
+
+def owning_pod(claim: ResourceClaim) -> Owner | None:
+    """The pod that it was made for."""
+    owner = controller_of(claim)
+    return owner if owner is not None and (owner.api_version, owner.kind) == ("v1", "Pod") else None
+
+
+def is_leftover(claim: ResourceClaim, pod: Pod | None) -> bool:
+    """Whether it was made for ``pod`` and is of no use any more: it need not wait for the pod's deletion."""
+    if pod is None or not is_controlled_by(claim, pod) or is_being_deleted(claim):
+        return False
+    return is_done(pod) and not (claim.status and claim.status.reservedFor)
+
+
+def is_for_other(pod: Pod | None, consumer: ResourceClaimConsumerReference) -> bool:
+    """Whether a pod of that name is another than was meant, or done; None is not known."""
+    return pod is not None and (metadata_field(pod, "uid") != consumer.uid or is_done(pod))

@@ -1,0 +1,157 @@
+"""The shell: quotas, and any object that comes, ends or goes in a namespace that has one."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+import msgspec
+from lightkube.models.core_v1 import PersistentVolumeClaim, Pod, ResourceQuota, Service
+
+from steersman.apimachinery.errors import is_not_found
+from steersman.client import typed_model
+from steersman.client.changes import Added, Deleted, Updated
+from steersman.client.errors import ApiError
+from steersman.client.objects import key_of, namespace_of
+from steersman.controllers.base import Shell
+from steersman.controllers.resourcequota.plan import (
+    count,
+    counted_resources,
+    is_written,
+    lowers,
+    raises,
+    seconds_to_overdue_pod,
+)
+from steersman.runtime.metadata_watch import shared
+from steersman.runtime.result import Result
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from steersman.client import ResourceType
+    from steersman.client.changes import Change
+    from steersman.client.informer import Informer
+    from steersman.controllers.context import ControllerContext
+
+    Tree = dict[str, Any]
+
+#: Admission counts before it stores: what was just counted up may not be in the caches yet, and is not taken back.
+GRACE_SECONDS: Final = 1.0
+_DEVICE_CLAIMS: Final = "resourceclaims.resource.k8s.io"
+#: Objects mostly come and go many at a time.
+_SETTLE_SECONDS: Final = 0.05
+
+
+class ResourceQuotas(Shell):
+    """Keys are those of quotas."""
+
+    name: ClassVar[str] = "resourcequota-controller"
+
+    def __init__(self, context: ControllerContext) -> None:
+        super().__init__(context, workers=context.options.concurrent_resource_quota_syncs)
+        self._quotas = self.informer(ResourceQuota)
+        self._quotas.add_callback(self._quota_changed)
+        #: When somebody else last counted up, by quota.
+        self._raised: dict[str, float] = {}
+        #: Of what more must be known than that it is there.
+        self._whole: dict[str, Informer[Any]] = {
+            "pods": self.informer(Pod),
+            "services": self.informer(Service),
+            "persistentvolumeclaims": self.informer(PersistentVolumeClaim),
+        }
+        for name, informer in self._whole.items():
+            informer.add_callback(partial(self._object_changed, name))
+        self._metadata = shared(context.client, context.informers, clock=context.clock)
+        self._metadata.listen(self._metadata_changed)
+
+    async def run(self) -> None:
+        """Work until cancelled."""
+        async with self._metadata.running():
+            await super().run()
+
+    def _quota_changed(self, change: Change[ResourceQuota]) -> None:
+        key = key_of(change.latest)
+        if isinstance(change, Deleted):
+            self._raised.pop(key, None)
+            return
+        if isinstance(change, Updated) and raises(_tree(change.old), _tree(change.new)):
+            self._raised[key] = self.clock.monotonic()
+        self.queue.add(key)
+
+    def _metadata_changed(self, resource: ResourceType[Any], change: Change[Any]) -> None:
+        name = resource.info.group_resource
+        if name == _DEVICE_CLAIMS and name not in self._whole:
+            self._watch_device_claims()
+        if name not in self._whole and not isinstance(change, Updated):
+            self._object_changed(name, change)
+
+    def _watch_device_claims(self) -> None:
+        """Not every server has them, so they are watched when the first is heard of."""
+        informer = self.context.informers.informer(typed_model("resource.k8s.io/v1", "ResourceClaim"))
+        self._whole[_DEVICE_CLAIMS] = informer
+        informer.add_callback(self._device_claim_changed)
+        informer.start()
+
+    def _device_claim_changed(self, change: Change[Any]) -> None:
+        """The first list is news, too."""
+        self._object_changed(_DEVICE_CLAIMS, Added(change.new) if isinstance(change, Added) else change)
+
+    def _object_changed(self, resource: str, change: Change[Any]) -> None:
+        if isinstance(change, Added) and change.is_initial:
+            return
+        for quota in self._quotas.lister.list(namespace=namespace_of(change.latest)):
+            if quota.spec is not None and resource in counted_resources(quota.spec.hard or {}):
+                self.queue.add_after(key_of(quota), _SETTLE_SECONDS)
+
+    async def reconcile(self, key: str) -> Result | None:
+        """Count, and write what differs."""
+        found = self._quotas.lister.by_key(key)
+        if found is None:
+            return None
+        quota, namespace, now = _tree(found), namespace_of(found), self.clock.now()
+        pods: list[Tree] = []
+
+        def objects_of(resource: str) -> Iterable[Tree] | None:
+            listed = self._objects(resource, namespace)
+            if resource == "pods" and listed is not None:
+                pods.extend(listed)
+            return listed
+
+        counted = count(quota, objects_of, now=now)
+        if not is_written(quota, counted):
+            wait = self._raised.get(key, -GRACE_SECONDS) + GRACE_SECONDS - self.clock.monotonic()
+            if wait > 0 and lowers(quota, counted):
+                return Result(requeue_after_seconds=wait)
+            await self._write(key, quota, counted.tree())
+        overdue = seconds_to_overdue_pod(pods, now=now)
+        return None if overdue is None else Result(requeue_after_seconds=overdue)
+
+    def _objects(self, resource: str, namespace: str) -> list[Tree] | None:
+        whole = self._whole.get(resource)
+        if whole is not None:
+            return [_tree(obj) for obj in whole.lister.list(namespace=namespace)] if whole.has_synced else None
+        informer = self._metadata.informers.get(resource)
+        if informer is None or not informer.has_synced:
+            return None
+        return [{} for _ in informer.lister.list(namespace=namespace)]
+
+    async def _write(self, key: str, quota: Tree, status: Tree) -> None:
+        """In the version that was counted on: whoever counted up meanwhile is not overruled."""
+        body = {**quota, "apiVersion": "v1", "kind": "ResourceQuota", "status": status}
+        try:
+            written = await self.client.update_status(msgspec.convert(body, ResourceQuota))
+        except ApiError as error:
+            if is_not_found(error):
+                return
+            raise
+        self.own_writes.note(key, self._quotas, written)
+
+
+def _tree(obj: Any) -> Tree:
+    tree: Tree = msgspec.to_builtins(obj)
+    return tree
+
+
+def build(context: ControllerContext) -> ResourceQuotas:
+    """Wire it up."""
+    return ResourceQuotas(context)

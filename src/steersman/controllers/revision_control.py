@@ -1,0 +1,127 @@
+"""Keeping the ControllerRevisions of an owner: claimed, made when the template is new, deleted when there are too many."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from lightkube.models.apps_v1 import ControllerRevision
+
+from steersman.apimachinery.errors import is_already_exists, is_conflict, is_not_found
+from steersman.client.client import resource_type
+from steersman.client.objects import labels_of, name_of, namespace_of, uid_of
+from steersman.runtime.dependents import candidates, index_dependents
+from steersman.runtime.owners import controller_of, controller_reference
+from steersman.runtime.references import ReferenceManager
+from steersman.runtime.revisions import find_present, new_revision, template_data
+from steersman.runtime.structs import replaced
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from lightkube.models.core_v1 import PodTemplateSpec
+
+    from steersman.apimachinery.selectors import LabelSelector
+    from steersman.client.informer import Informer
+    from steersman.controllers.base import Shell
+
+#: Hashes that are tried before giving up for now.
+_COLLISIONS_MAX: Final = 10
+
+
+class Present(NamedTuple):
+    """The revision of the present template, with the number it should have."""
+
+    revision: ControllerRevision
+    duplicates: tuple[ControllerRevision, ...]
+    #: For the owner's status.
+    collisions: int
+
+
+class RevisionControl:
+    """Writes ControllerRevisions for the owners of one kind."""
+
+    def __init__(
+        self, shell: Shell, owner: type[Any], *, hash_label: str, hashed: Callable[[PodTemplateSpec, int], str]
+    ) -> None:
+        """``hashed`` names revisions: the hash of a template after so many collisions."""
+        self._shell = shell
+        self._client = shell.client
+        self._owner = owner
+        self._info = resource_type(owner).info
+        self._hash_label = hash_label
+        self._hashed = hashed
+        self.informer: Final[Informer[ControllerRevision]] = shell.informer(ControllerRevision)
+        index_dependents(self.informer)
+
+    async def claim(self, owner: Any, selector: LabelSelector) -> list[ControllerRevision]:
+        """The owner's revisions, after adopting and releasing."""
+        references = ReferenceManager(
+            self._client, owner, controller_resource=self._owner, dependents=ControllerRevision
+        )  # fmt: skip
+        try:
+            return await references.claim(
+                candidates(self.informer.lister, owner), lambda revision: selector.matches(labels_of(revision))
+            )
+        except ExceptionGroup as several:
+            raise several.exceptions[0] from several
+
+    async def settle(
+        self, key: str, owner: Any, revisions: Sequence[ControllerRevision], *, collisions: int
+    ) -> Present:  # fmt: skip
+        """The revision of the owner's present template, made or raised to the highest number where it is needed."""
+        present = find_present(revisions, template_data(owner.spec.template))
+        if present.revision is None:
+            return await self._create(key, owner, present.number, collisions)
+        revision = present.revision
+        if revision.revision != present.number:
+            revision = await self._client.update(replaced(revision, revision=present.number))
+            self._shell.own_writes.note(key, self.informer, revision)
+        return Present(revision, present.duplicates, collisions)
+
+    async def _create(self, key: str, owner: Any, number: int, collisions: int) -> Present:
+        reference = controller_reference(owner, api_version=self._info.api_version, kind=self._info.kind)
+        for tried in range(collisions, collisions + _COLLISIONS_MAX):
+            revision = new_revision(
+                owner, owner.spec.template, controller=reference, number=number,
+                made=self._hashed(owner.spec.template, tried), hash_label=self._hash_label,
+            )  # fmt: skip
+            try:
+                created = await self._client.create(revision)
+            except Exception as error:
+                if not is_already_exists(error):
+                    raise
+                there = await self._client.get(ControllerRevision, name_of(revision), namespace=namespace_of(owner))
+                if there.data != revision.data or not self._may_be_taken(there, owner):
+                    continue  # two templates, or two owners, have one hash
+                created = there  # the cache is late
+            self._shell.own_writes.note(key, self.informer, created)
+            return Present(created, (), tried)
+        raise _TooManyCollisions(f"no free name for a revision of {key}")
+
+    def _may_be_taken(self, revision: ControllerRevision, owner: Any) -> bool:
+        """Whether it is the owner's, or nobody's and will be adopted. Raises while it is an earlier owner's of this name."""
+        controller = controller_of(revision)
+        if controller is None or controller.uid == uid_of(owner):
+            return True
+        if controller.kind == self._info.kind and controller.name == name_of(owner):
+            raise _StillOwned(f"revision {name_of(revision)} still belongs to what had the name before")
+        return False
+
+    async def delete(self, revisions: Iterable[ControllerRevision]) -> None:
+        """Delete them; that one is gone, or another has its name, is as good."""
+        for revision in revisions:
+            try:
+                await self._client.delete(
+                    ControllerRevision, name_of(revision), namespace=namespace_of(revision), uid=uid_of(revision)
+                )
+            except Exception as error:
+                if not is_not_found(error) and not is_conflict(error):
+                    raise
+
+
+class _TooManyCollisions(Exception):  # noqa: N818 — reads as what it is
+    """Tried again later, with other hashes."""
+
+
+class _StillOwned(Exception):  # noqa: N818 — reads as what it is
+    """It is about to be orphaned or deleted; tried again then."""

@@ -1,0 +1,64 @@
+"""The shell: namespaces that come or change, and the config map where it goes or is changed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from lightkube.models.core_v1 import ConfigMap, Namespace
+
+from steersman.apimachinery.errors import has_cause, is_already_exists, is_not_found
+from steersman.client.changes import Added, Deleted
+from steersman.client.objects import name_of, namespace_of
+from steersman.controllers.base import SECOND_LOOK_SECONDS, Shell
+from steersman.controllers.rootca.plan import NAME, corrected, takes_one, wanted
+
+if TYPE_CHECKING:
+    from steersman.controllers.context import ControllerContext
+
+
+class RootCAPublisher(Shell):
+    """Keys are names of namespaces."""
+
+    name: ClassVar[str] = "root-ca-certificate-publisher-controller"
+
+    def __init__(self, context: ControllerContext, *, root_ca: str) -> None:
+        """``root_ca``: certificates in PEM."""
+        super().__init__(context)
+        self._root_ca = root_ca
+        self._namespaces = self.watch(Namespace, when=lambda change: not isinstance(change, Deleted))
+        self._config_maps = self.watch(
+            ConfigMap,
+            keys=lambda config_map: (namespace_of(config_map),),
+            when=lambda change: not isinstance(change, Added) and name_of(change.latest) == NAME,
+        )
+
+    async def reconcile(self, key: str) -> None:
+        """Create or correct it."""
+        if not takes_one(self._namespaces.lister.get(key)):
+            return
+        present = self._config_maps.lister.get(NAME, namespace=key)
+        if present is None:
+            await self._create(key)
+            return
+        new = corrected(present, self._root_ca)
+        if new is not None:
+            self.own_writes.note(key, self._config_maps, await self.client.update(new))
+
+    async def _create(self, key: str) -> None:
+        try:
+            created = await self.client.create(wanted(key, self._root_ca))
+        except Exception as error:
+            if is_already_exists(error):  # the cache is late
+                self.queue.add_after(key, SECOND_LOOK_SECONDS)
+            elif not (is_not_found(error) or has_cause(error, "NamespaceTerminating")):
+                raise
+        else:
+            self.note_created(key, self._config_maps, created)
+
+
+def build(context: ControllerContext) -> RootCAPublisher | None:
+    """Wire it up; nothing to publish without ``--root-ca-file`` or a CA that the client itself trusts."""
+    file = context.options.root_ca_file
+    root_ca = Path(file).read_bytes() if file else context.client.trusted_ca
+    return RootCAPublisher(context, root_ca=root_ca.decode()) if root_ca else None

@@ -1,0 +1,51 @@
+"""The shell: namespaces that come or change, and accounts that go."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from lightkube.models.core_v1 import Namespace, ServiceAccount
+
+from steersman.apimachinery.errors import has_cause, is_already_exists, is_not_found
+from steersman.client.changes import Deleted
+from steersman.client.objects import name_of, namespace_of
+from steersman.controllers.base import SECOND_LOOK_SECONDS, Shell
+from steersman.controllers.serviceaccount.plan import ENSURED, missing_accounts
+
+if TYPE_CHECKING:
+    from steersman.controllers.context import ControllerContext
+
+
+class ServiceAccounts(Shell):
+    """Keys are names of namespaces."""
+
+    name: ClassVar[str] = "serviceaccount-controller"
+
+    def __init__(self, context: ControllerContext) -> None:
+        super().__init__(context)
+        self._namespaces = self.watch(Namespace, when=lambda change: not isinstance(change, Deleted))
+        self._accounts = self.watch(
+            ServiceAccount,
+            keys=lambda account: (namespace_of(account),),
+            when=lambda change: isinstance(change, Deleted) and name_of(change.old) in ENSURED,
+        )
+
+    async def reconcile(self, key: str) -> None:
+        """Create what the namespace lacks."""
+        present = {name for name in ENSURED if self._accounts.lister.get(name, namespace=key) is not None}
+        for account in missing_accounts(self._namespaces.lister.get(key), present):
+            try:
+                created = await self.client.create(account)
+            except Exception as error:
+                # The namespace is gone or going, or somebody else made it: nothing is missing then.
+                if is_already_exists(error):
+                    self.queue.add_after(key, SECOND_LOOK_SECONDS)
+                elif not (is_not_found(error) or has_cause(error, "NamespaceTerminating")):
+                    raise
+            else:
+                self.note_created(key, self._accounts, created)
+
+
+def build(context: ControllerContext) -> ServiceAccounts:
+    """Wire it up."""
+    return ServiceAccounts(context)

@@ -1,0 +1,138 @@
+"""The shell: token Secrets, and the accounts they name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from lightkube.models.core_v1 import Secret, ServiceAccount
+
+from steersman.apimachinery.errors import is_conflict, is_not_found
+from steersman.apiserver.authn import jws, keys
+from steersman.client.changes import Added, Deleted, Updated
+from steersman.client.errors import ApiError
+from steersman.client.objects import key_of, name_of, namespace_of, resource_version_of, split_key, uid_of
+from steersman.controllers.base import Shell
+from steersman.controllers.serviceaccounttoken.plan import (
+    TYPE,
+    account_key,
+    filled,
+    is_complete,
+    is_for,
+    without_reference,
+)
+
+if TYPE_CHECKING:
+    from steersman.apiserver.authn.keys import PrivateKey
+    from steersman.client.changes import Change
+    from steersman.controllers.context import ControllerContext
+
+_BY_ACCOUNT: Final = "account"
+
+
+class ServiceAccountTokens(Shell):
+    """Keys are those of Secrets."""
+
+    name: ClassVar[str] = "serviceaccount-token-controller"
+
+    def __init__(self, context: ControllerContext, *, key: PrivateKey, root_ca: bytes) -> None:
+        """``key`` signs the tokens; ``root_ca`` is put beside them, unless it is empty."""
+        super().__init__(context, workers=context.options.concurrent_serviceaccount_token_syncs)
+        self._key = key
+        self._root_ca = root_ca
+        #: Secrets that went, and the account that each named.
+        self._gone: dict[str, Secret] = {}
+        self._secrets = self.informer(Secret, field_selector={"type": TYPE})
+        self._secrets.add_index(_BY_ACCOUNT, _accounts)
+        self._secrets.add_callback(self._secret_changed)
+        self._accounts = self.informer(ServiceAccount)
+        self._accounts.add_callback(self._account_changed)
+
+    def _secret_changed(self, change: Change[Secret]) -> None:
+        if isinstance(change, Deleted) and account_key(change.old):
+            self._gone[key_of(change.old)] = change.old
+        self.queue.add(key_of(change.latest))
+
+    def _account_changed(self, change: Change[ServiceAccount]) -> None:
+        if isinstance(change, Updated) and uid_of(change.old) == uid_of(change.new):
+            return
+        if isinstance(change, Added) and change.is_initial:
+            return
+        for secret in self._secrets.lister.by_index(_BY_ACCOUNT, key_of(change.latest)):
+            self.queue.add(key_of(secret))
+
+    async def reconcile(self, key: str) -> None:
+        """Fill a Secret, or delete it where its account is not there; take a gone one off its account's list."""
+        gone = self._gone.get(key)
+        if gone is not None:
+            await self._unlist(gone)
+            self._gone.pop(key, None)
+        secret = self._secrets.lister.by_key(key)
+        if secret is None or not account_key(secret):
+            return
+        account = await self._account(secret)
+        if account is None:
+            await self._delete(secret)
+        elif not is_complete(secret, root_ca=self._root_ca):
+            await self._fill(key, secret, account)
+
+    async def _account(self, secret: Secret) -> ServiceAccount | None:
+        """The cache may be late for a new account, so a miss is looked up."""
+        namespace, name = split_key(account_key(secret))
+        known = self._accounts.lister.get(name, namespace=namespace)
+        if known is not None and is_for(secret, known):
+            return known
+        try:
+            live = await self.client.get(ServiceAccount, name, namespace=namespace)
+        except ApiError as error:
+            if is_not_found(error):
+                return None
+            raise
+        return live if is_for(secret, live) else None
+
+    async def _fill(self, key: str, secret: Secret, account: ServiceAccount) -> None:
+        """In the version that was looked at."""
+        new = filled(secret, account, root_ca=self._root_ca, sign=lambda claims: jws.make(claims, self._key))
+        try:
+            written = await self.client.update(new)
+        except ApiError as error:
+            if is_not_found(error) or is_conflict(error):
+                return  # an event tells the newer state
+            raise
+        self.own_writes.note(key, self._secrets, written)
+
+    async def _delete(self, secret: Secret) -> None:
+        try:
+            await self.client.delete_object(secret, uid=uid_of(secret), resource_version=resource_version_of(secret))
+        except ApiError as error:
+            if not (is_not_found(error) or is_conflict(error)):
+                raise
+
+    async def _unlist(self, secret: Secret) -> None:
+        namespace, name = split_key(account_key(secret))
+        account: Any = self._accounts.lister.get(name, namespace=namespace)
+        if account is None or not is_for(secret, account):
+            return
+        changed = without_reference(account, name_of(secret))
+        if changed is None or self._secrets.lister.get(name_of(secret), namespace=namespace_of(secret)) is not None:
+            return
+        try:
+            await self.client.update(changed)
+        except ApiError as error:
+            if not is_not_found(error):
+                raise
+
+
+def _accounts(secret: Secret) -> tuple[str, ...]:
+    key = account_key(secret)
+    return (key,) if key else ()
+
+
+def build(context: ControllerContext) -> ServiceAccountTokens | None:
+    """Wire it up; without ``--service-account-private-key-file`` nothing can be signed."""
+    options = context.options
+    if not options.service_account_private_key_file:
+        return None
+    key = keys.read_private_key(Path(options.service_account_private_key_file).read_bytes())
+    root_ca = Path(options.root_ca_file).read_bytes() if options.root_ca_file else b""
+    return ServiceAccountTokens(context, key=key, root_ca=root_ca)

@@ -1,0 +1,86 @@
+"""Which account a token Secret is for, what it lacks, and what the claims of its token are."""
+
+from __future__ import annotations
+
+import base64
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from steersman.apiserver.authn.legacy_token import ISSUER
+from steersman.client.objects import annotations_of, name_of, namespace_of, uid_of
+from steersman.runtime.structs import with_metadata
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lightkube.models.core_v1 import Secret, ServiceAccount
+
+TYPE: Final = "kubernetes.io/service-account-token"
+NAME: Final = "kubernetes.io/service-account.name"
+UID: Final = "kubernetes.io/service-account.uid"
+CA_KEY: Final = "ca.crt"
+NAMESPACE_KEY: Final = "namespace"
+TOKEN_KEY: Final = "token"  # noqa: S105 — a key of the Secret's data
+_CLAIM: Final = "kubernetes.io/serviceaccount/"
+
+
+def account_key(secret: Secret) -> str:
+    """``namespace/name`` of the account it names; empty where it names none or is no token Secret."""
+    name = annotations_of(secret).get(NAME, "")
+    return f"{namespace_of(secret)}/{name}" if secret.type == TYPE and name else ""
+
+
+def is_for(secret: Secret, account: ServiceAccount) -> bool:
+    """Whether the account is the one that is named; a UID is compared only where the Secret has one."""
+    uid = annotations_of(secret).get(UID, "")
+    same = account_key(secret) == f"{namespace_of(account)}/{name_of(account)}"
+    return same and (not uid or uid == uid_of(account))
+
+
+def is_complete(secret: Secret, *, root_ca: bytes) -> bool:
+    """Whether nothing is to be filled in."""
+    return not _missing(secret, root_ca)
+
+
+def filled(secret: Secret, account: ServiceAccount, *, root_ca: bytes, sign: Callable[[dict[str, Any]], str]) -> Secret:
+    """The Secret with what it lacks; ``sign`` makes a token of claims."""
+    values: dict[str, Callable[[], bytes]] = {
+        CA_KEY: lambda: root_ca,
+        NAMESPACE_KEY: lambda: namespace_of(secret).encode(),
+        TOKEN_KEY: lambda: sign(claims(account, secret)).encode(),
+    }
+    data = dict(secret.data or {})
+    for key in _missing(secret, root_ca):
+        data[key] = base64.b64encode(values[key]()).decode()
+    annotations = {**annotations_of(secret), NAME: name_of(account), UID: uid_of(account)}
+    return msgspec.structs.replace(with_metadata(secret, annotations=annotations), data=data)
+
+
+def claims(account: ServiceAccount, secret: Secret) -> dict[str, Any]:
+    """Of a token without an end (``LegacyClaims``)."""
+    namespace, name = namespace_of(account), name_of(account)
+    return {
+        "iss": ISSUER,
+        f"{_CLAIM}namespace": namespace,
+        f"{_CLAIM}secret.name": name_of(secret),
+        f"{_CLAIM}service-account.name": name,
+        f"{_CLAIM}service-account.uid": uid_of(account),
+        "sub": f"system:serviceaccount:{namespace}:{name}",
+    }
+
+
+def without_reference(account: ServiceAccount, secret_name: str) -> ServiceAccount | None:
+    """The account without the Secret in its list; None where it is not there."""
+    listed = account.secrets or []
+    left = [reference for reference in listed if reference.name != secret_name]
+    return None if len(left) == len(listed) else msgspec.structs.replace(account, secrets=left or None)
+
+
+def _missing(secret: Secret, root_ca: bytes) -> list[str]:
+    data = secret.data or {}
+    found: list[str] = []
+    if root_ca and data.get(CA_KEY) != base64.b64encode(root_ca).decode():
+        found.append(CA_KEY)
+    found.extend(key for key in (NAMESPACE_KEY, TOKEN_KEY) if not data.get(key))
+    return found

@@ -1,0 +1,340 @@
+"""The shell of the StatefulSet controller: watches sets, Pods and claims, and applies the plan."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, assert_never
+
+import msgspec
+from lightkube.models.apps_v1 import StatefulSet
+from lightkube.models.core_v1 import PersistentVolumeClaim, Pod
+
+from steersman.apimachinery.errors import (
+    CAUSE_NAMESPACE_TERMINATING,
+    has_cause,
+    is_already_exists,
+    is_conflict,
+    is_not_found,
+)
+from steersman.apimachinery.selectors import from_label_selector
+from steersman.client.changes import Deleted, Updated
+from steersman.client.errors import ApiError
+from steersman.client.objects import labels_of, name_of, namespace_of, uid_of
+from steersman.controllers.base import Shell
+from steersman.controllers.revision_control import RevisionControl
+from steersman.controllers.statefulset import identity
+from steersman.controllers.statefulset.plan import (
+    Action,
+    ChangeClaim,
+    ChangePod,
+    DeletePod,
+    MakeClaim,
+    MakePod,
+    World,
+    names_of_claims,
+    plan,
+)
+from steersman.controllers.statefulset.status import plan_status, seconds_to_look_again
+from steersman.runtime.dependents import candidates, index_dependents
+from steersman.runtime.expectations import Expectations
+from steersman.runtime.finalizers import is_being_deleted
+from steersman.runtime.owners import controller_of, is_controlled_by
+from steersman.runtime.references import ReferenceManager
+from steersman.runtime.result import Result
+from steersman.runtime.revisions import in_order, superfluous, template_of
+from steersman.runtime.slowstart import slow_start_batch
+from steersman.runtime.structs import replaced
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from lightkube.models.apps_v1 import ControllerRevision, StatefulSetStatus
+
+    from steersman.apimachinery.selectors import LabelSelector
+    from steersman.client.changes import Change
+    from steersman.client.informer import Informer
+    from steersman.controllers.context import ControllerContext
+    from steersman.controllers.revision_control import Present
+
+#: While own deletions are not in the cache: how soon to look whether they passed without an event.
+LOOK_AGAIN_SECONDS: Final = 5.0
+
+
+class StatefulSetController(Shell):
+    """``statefulset-controller``."""
+
+    name = "statefulset-controller"
+
+    def __init__(self, context: ControllerContext) -> None:
+        super().__init__(context, workers=context.options.concurrent_statefulset_syncs)
+        self.sets: Final[Informer[StatefulSet]] = self.informer(StatefulSet)
+        self.pods: Final[Informer[Pod]] = self.watch(Pod, keys=self._sets_of)
+        self.claims: Final[Informer[PersistentVolumeClaim]] = self.watch(
+            PersistentVolumeClaim, keys=self._sets_of_claim, when=lambda change: isinstance(change, Deleted)
+        )
+        self.revisions: Final = RevisionControl(
+            self, StatefulSet, hash_label=identity.REVISION_HASH, hashed=identity.revision_hash
+        )
+        #: Of Pods whose deletion the cache does not show yet.
+        self.expectations: Final = Expectations(self.clock)
+        index_dependents(self.pods)
+        self.sets.add_callback(self._set_changed)
+        self.revisions.informer.add_callback(lambda change: self.enqueue_change(change, self._sets_of))
+
+    # What changed
+
+    def _set_changed(self, change: Change[StatefulSet]) -> None:
+        if isinstance(change, Deleted) or (isinstance(change, Updated) and uid_of(change.old) != uid_of(change.new)):
+            self.expectations.delete(f"{namespace_of(change.old)}/{name_of(change.old)}")
+        self.enqueue_change(change)
+
+    def _sets_of(self, obj: Pod | ControllerRevision) -> Iterable[str]:
+        """The set that controls it, or those that could adopt it; of a released Pod's name those that wait for it."""
+        namespace = namespace_of(obj)
+        owner = controller_of(obj)
+        if owner is not None:
+            there = owner.kind == "StatefulSet" and self.sets.lister.get(owner.name, namespace=namespace)
+            return (f"{namespace}/{owner.name}",) if there and uid_of(there) == owner.uid else ()
+        return [
+            f"{namespace}/{name_of(sts)}"
+            for sts in self.sets.lister.list(namespace=namespace)
+            if _selector(sts).matches(labels_of(obj)) or (isinstance(obj, Pod) and identity.belongs_to(obj, sts))
+        ]
+
+    def _sets_of_claim(self, claim: PersistentVolumeClaim) -> Iterable[str]:
+        """A Pod may wait for the end of a claim."""
+        namespace = namespace_of(claim)
+        return [
+            f"{namespace}/{name_of(sts)}"
+            for sts in self.sets.lister.list(namespace=namespace)
+            if any(
+                name_of(claim).startswith(f"{name_of(template)}-{name_of(sts)}-")
+                for template in identity.spec_of(sts).volumeClaimTemplates or ()
+            )
+        ]
+
+    # What to do
+
+    async def reconcile(self, key: str) -> Result | None:
+        """One step."""
+        try:
+            return await self._step(key)
+        except Exception as error:
+            if has_cause(error, CAUSE_NAMESPACE_TERMINATING):
+                return None  # nothing can be made there, and nothing needs to be
+            raise
+
+    async def _step(self, key: str) -> Result | None:
+        sts = self.sets.lister.by_key(key)
+        if sts is None:
+            self.expectations.delete(key)
+            return None
+        selector = _selector(sts)
+        revisions = await self.revisions.claim(sts, selector)
+        pods = await self._claim(sts, selector)
+        if not self._deletions_seen(key, pods):
+            return Result(requeue_after_seconds=LOOK_AGAIN_SECONDS)
+        collisions = (sts.status.collisionCount if sts.status else None) or 0
+        present = await self.revisions.settle(key, sts, revisions, collisions=collisions)
+        world = self._world(sts, pods, revisions, present)
+        failure = await self._apply(key, world, plan(world))
+        await self._write_status(key, sts, plan_status(world, collisions=present.collisions))
+        if failure is not None:
+            raise failure
+        await self._clean_history(world, revisions, present)
+        seconds = seconds_to_look_again(world)
+        return None if seconds is None else Result(requeue_after_seconds=seconds)
+
+    async def _claim(self, sts: StatefulSet, selector: LabelSelector) -> list[Pod]:
+        references = ReferenceManager(self.client, sts, controller_resource=StatefulSet, dependents=Pod)
+        mine = [pod for pod in candidates(self.pods.lister, sts) if identity.belongs_to(pod, sts)]
+        try:
+            return await references.claim(mine, lambda pod: selector.matches(labels_of(pod)))
+        except ExceptionGroup as several:
+            raise several.exceptions[0] from several
+
+    def _deletions_seen(self, key: str, pods: Iterable[Pod]) -> bool:
+        """Whether the cache shows all that was deleted; asked directly, as an event may have been missed."""
+        staying = {uid_of(pod) for pod in pods if not is_being_deleted(pod)}
+        for uid in self.expectations.pending(key)[1] - staying:
+            self.expectations.deletion_observed(key, uid)
+        return self.expectations.satisfied(key)
+
+    def _world(
+        self, sts: StatefulSet, pods: Sequence[Pod], revisions: Sequence[ControllerRevision], present: Present
+    ) -> World:  # fmt: skip
+        update = present.revision
+        told = sts.status.currentRevision if sts.status else None
+        current = next((revision for revision in revisions if name_of(revision) == told), update)
+        namespace = namespace_of(sts)
+        found = {name: self.claims.lister.get(name, namespace=namespace) for name in names_of_claims(sts, pods)}
+        return World(
+            sts=sts,
+            pods=tuple(pods),
+            claims={name: claim for name, claim in found.items() if claim is not None},
+            current=(name_of(current), template_of(current)),
+            update=(name_of(update), identity.spec_of(sts).template),
+            now=self.clock.now(),
+        )
+
+    async def _apply(self, key: str, world: World, actions: Sequence[Action]) -> Exception | None:
+        """Do them, one after the other or, in a Parallel set, ever more at once; what went wrong, if anything did."""
+        deleted = [uid_of(action.pod) for action in actions if isinstance(action, DeletePod)]
+        if deleted:
+            self.expectations.expect(key, deletions=deleted)
+        tried: set[int] = set()
+
+        async def one(number: int) -> None:
+            tried.add(number)
+            await self._do(key, world.sts, actions[number])
+
+        try:
+            if not world.ordered:
+                done = await slow_start_batch(len(actions), one)
+                return done.errors[0] if done.errors else None
+            for number in range(len(actions)):
+                await one(number)
+        except Exception as error:  # noqa: BLE001 — returned, and raised by the reconcile after the status is written
+            return error
+        finally:
+            for number, action in enumerate(actions):
+                if isinstance(action, DeletePod) and number not in tried:
+                    self.expectations.deletion_observed(key, uid_of(action.pod))
+        return None
+
+    async def _do(self, key: str, sts: StatefulSet, action: Action) -> None:
+        match action:
+            case MakeClaim(claim=claim, pod=pod):
+                await self._make_claim(key, sts, claim, pod)
+            case ChangeClaim(claim=claim, pod=pod):
+                await self._change_claim(key, sts, claim, pod)
+            case MakePod():
+                await self._make_pod(key, sts, action)
+            case ChangePod(pod=pod):
+                await self._change_pod(key, sts, pod)
+            case DeletePod(pod=pod):
+                await self._delete_pod(key, sts, pod)
+            case _:
+                assert_never(action)
+
+    # Writing
+
+    async def _make_claim(self, key: str, sts: StatefulSet, claim: PersistentVolumeClaim, pod: Pod) -> None:
+        which = f"Create Claim {name_of(claim)}"
+        try:
+            created = await self.client.create(claim)
+        except Exception as error:
+            if is_already_exists(error):
+                return  # the cache is late; it is taken as it is
+            if has_cause(error, CAUSE_NAMESPACE_TERMINATING):
+                raise
+            message = f"{which} for Pod {name_of(pod)} in StatefulSet {name_of(sts)} failed error: {error}"
+            self.events.event(sts, "Warning", "FailedCreate", message)
+            raise
+        self.own_writes.note(key, self.claims, created)
+        message = f"{which} Pod {name_of(pod)} in StatefulSet {name_of(sts)} success"
+        self.events.event(sts, "Normal", "SuccessfulCreate", message)
+
+    async def _change_claim(self, key: str, sts: StatefulSet, claim: PersistentVolumeClaim, pod: Pod) -> None:
+        try:
+            self.own_writes.note(key, self.claims, await self.client.update(claim))
+        except Exception as error:
+            if is_not_found(error):
+                return
+            if not is_conflict(error):
+                self._tell(sts, "update", pod, error)
+            raise
+
+    async def _make_pod(self, key: str, sts: StatefulSet, action: MakePod) -> None:
+        if action.obstacle:  # when that is out of the way, its event queues the set
+            self._tell(sts, "create", action.pod, action.obstacle)
+            return
+        try:
+            await self._make_claims(key, sts, action)
+            created = await self.client.create(action.pod)
+        except Exception as error:
+            if is_already_exists(error):
+                await self._look_who_has_the_name(key, sts, action.pod, error)
+                return
+            if not has_cause(error, CAUSE_NAMESPACE_TERMINATING):
+                self._tell(sts, "create", action.pod, error)
+            raise
+        self.own_writes.note(key, self.pods, created)
+        self._tell(sts, "create", created, None)
+
+    async def _make_claims(self, key: str, sts: StatefulSet, action: MakePod) -> None:
+        for each in action.claims:
+            try:
+                await self._make_claim(key, sts, each.claim, action.pod)
+            except ApiError as error:
+                if has_cause(error, CAUSE_NAMESPACE_TERMINATING):
+                    raise
+                raise _NoClaim(f"failed to create PVC {name_of(each.claim)}: {error}") from error
+
+    async def _look_who_has_the_name(self, key: str, sts: StatefulSet, pod: Pod, error: Exception) -> None:
+        """It may be our own, which the cache does not show yet. If not, it has to go first, and its end is an event."""
+        there = await self.client.get(Pod, name_of(pod), namespace=namespace_of(pod))
+        if not is_controlled_by(there, sts):
+            raise error
+        self.own_writes.note(key, self.pods, there)
+
+    async def _change_pod(self, key: str, sts: StatefulSet, pod: Pod) -> None:
+        try:
+            written = await self.client.update(pod)
+        except Exception as error:
+            if is_not_found(error):
+                return
+            if not is_conflict(error):
+                self._tell(sts, "update", pod, error)
+            raise
+        self.own_writes.note(key, self.pods, written)
+        self._tell(sts, "update", pod, None)
+
+    async def _delete_pod(self, key: str, sts: StatefulSet, pod: Pod) -> None:
+        try:
+            await self.client.delete(Pod, name_of(pod), namespace=namespace_of(pod), uid=uid_of(pod))
+        except Exception as error:
+            self.expectations.deletion_observed(key, uid_of(pod))
+            if is_not_found(error) or is_conflict(error):  # it is gone, or another has its name
+                return
+            self._tell(sts, "delete", pod, error)
+            raise
+        self._tell(sts, "delete", pod, None)
+
+    def _tell(self, sts: StatefulSet, verb: str, pod: Pod, error: Exception | str | None) -> None:
+        said = f"{verb.title()} Pod {name_of(pod)} in StatefulSet {name_of(sts)}"
+        if error is None:
+            self.events.event(sts, "Normal", f"Successful{verb.title()}", f"{said} successful")
+        else:
+            self.events.event(sts, "Warning", f"Failed{verb.title()}", f"{said} failed error: {error}")
+
+    async def _clean_history(self, world: World, revisions: Sequence[ControllerRevision], present: Present) -> None:
+        """Revisions that nothing uses stay only as far as the limit lets them."""
+        living = {world.current[0], world.update[0], *map(identity.revision_of, world.pods)}
+        unused = [revision for revision in in_order(revisions) if name_of(revision) not in living]
+        limit = identity.spec_of(world.sts).revisionHistoryLimit
+        if not is_being_deleted(world.sts):
+            await self.revisions.delete(superfluous(unused, keep=10 if limit is None else limit))
+
+    async def _write_status(self, key: str, sts: StatefulSet, status: StatefulSetStatus) -> None:
+        if status == sts.status:
+            return
+        try:
+            written = await self.client.update_status(replaced(sts, status=status))
+        except Exception as error:
+            if not is_not_found(error):
+                raise
+        else:
+            self.own_writes.note(key, self.sets, written)
+
+
+class _NoClaim(Exception):  # noqa: N818 — its text is what is told
+    """A Pod cannot be made before its claims."""
+
+
+def _selector(sts: StatefulSet) -> LabelSelector:
+    return from_label_selector(msgspec.to_builtins(identity.spec_of(sts).selector))
+
+
+def build(context: ControllerContext) -> StatefulSetController:
+    """The controller, wired up."""
+    return StatefulSetController(context)

@@ -1,0 +1,186 @@
+"""Names, labels and storage of the Pods of a StatefulSet: pure rules (``pkg/controller/statefulset``)."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from lightkube.models.core_v1 import PersistentVolumeClaim, PersistentVolumeClaimVolumeSource, Pod, Volume
+from lightkube.models.meta_v1 import ObjectMeta, OwnerReference
+
+from steersman.client.objects import annotations_of, labels_of, name_of, namespace_of, uid_of
+from steersman.runtime.owners import Owner, controller_of, controller_reference, owners_of
+from steersman.runtime.pods import pod_from_template
+from steersman.runtime.revisions import data_hash, template_data
+from steersman.runtime.structs import replaced, with_metadata
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from lightkube.models.apps_v1 import StatefulSet, StatefulSetSpec
+    from lightkube.models.core_v1 import PodTemplateSpec
+
+POD_NAME: Final = "statefulset.kubernetes.io/pod-name"
+POD_INDEX: Final = "apps.kubernetes.io/pod-index"
+REVISION: Final = "controller-revision-hash"
+REVISION_HASH: Final = "controller.kubernetes.io/hash"
+
+_NAME: Final = re.compile(r"(.*)-([0-9]+)", re.ASCII | re.DOTALL)
+#: Larger ordinals than these are no 32-bit numbers.
+_ORDINAL_MAX: Final = 2**31 - 1
+
+
+def spec_of(sts: StatefulSet) -> StatefulSetSpec:
+    """``spec``; a StatefulSet always has one."""
+    assert sts.spec is not None
+    return sts.spec
+
+
+def ordinal_of(pod: Pod) -> int:
+    """The number at the end of its name; -1 where there is none."""
+    match = _NAME.fullmatch(name_of(pod))
+    ordinal = int(match[2]) if match and len(match[2]) <= len(str(_ORDINAL_MAX)) else -1
+    return ordinal if ordinal <= _ORDINAL_MAX else -1
+
+
+def belongs_to(pod: Pod, sts: StatefulSet) -> bool:
+    """Whether the Pod's name is the set's with a number."""
+    match = _NAME.fullmatch(name_of(pod))
+    return match is not None and match[1] == name_of(sts)
+
+
+def ordinals(sts: StatefulSet) -> range:
+    """Those that the set should have."""
+    spec = spec_of(sts)
+    start = (spec.ordinals.start if spec.ordinals else None) or 0
+    return range(start, start + (1 if spec.replicas is None else spec.replicas))
+
+
+def revision_of(pod: Pod) -> str:
+    """The name of the ControllerRevision that the Pod was made of."""
+    return labels_of(pod).get(REVISION, "")
+
+
+def revision_hash(template: PodTemplateSpec, collisions: int) -> str:
+    """What names the revision of a template."""
+    return data_hash(template_data(template), collisions)
+
+
+def pod_name(sts: StatefulSet, ordinal: int) -> str:
+    """What a Pod is called."""
+    return f"{name_of(sts)}-{ordinal}"
+
+
+def new_pod(sts: StatefulSet, template: PodTemplateSpec, revision: str, ordinal: int) -> Pod:
+    """A Pod to create."""
+    reference = controller_reference(sts, api_version="apps/v1", kind="StatefulSet")
+    pod = pod_from_template(
+        template, owner_name=name_of(sts), namespace=namespace_of(sts), controller=reference
+    )  # fmt: skip
+    pod = with_metadata(pod, name=pod_name(sts, ordinal), labels=labels_of(pod) | {REVISION: revision})
+    spec = replaced(pod.spec, hostname=name_of(pod), subdomain=spec_of(sts).serviceName or None)
+    return with_storage(with_identity(replaced(pod, spec=spec)), sts)
+
+
+def with_identity(pod: Pod) -> Pod:
+    """The Pod with the labels that say which one it is; itself when it has them."""
+    labels = labels_of(pod) | {POD_NAME: name_of(pod), POD_INDEX: str(ordinal_of(pod))}
+    return pod if labels == labels_of(pod) else with_metadata(pod, labels=labels)
+
+
+def has_identity(pod: Pod) -> bool:
+    """Whether the label with its name is right."""
+    return labels_of(pod).get(POD_NAME) == name_of(pod)
+
+
+# Storage
+
+
+def claims_of(sts: StatefulSet, pod: Pod) -> dict[str, PersistentVolumeClaim]:
+    """The claims that the Pod needs, by the name of the volume."""
+    selected = spec_of(sts).selector.matchLabels or {}
+    claims: dict[str, PersistentVolumeClaim] = {}
+    for template in spec_of(sts).volumeClaimTemplates or ():
+        metadata = ObjectMeta(
+            name=f"{name_of(template)}-{name_of(sts)}-{ordinal_of(pod)}",
+            namespace=namespace_of(sts),
+            labels=(labels_of(template) | selected) or None,
+            annotations=annotations_of(template) or None,
+        )
+        claims[name_of(template)] = replaced(
+            template, apiVersion="v1", kind="PersistentVolumeClaim", metadata=metadata, status=None
+        )  # fmt: skip
+    return claims
+
+
+def with_storage(pod: Pod, sts: StatefulSet) -> Pod:
+    """The Pod with its claims as volumes; they take the place of volumes of these names."""
+    claims = claims_of(sts, pod)
+    if not claims:
+        return pod
+    volumes = [
+        Volume(name=name, persistentVolumeClaim=PersistentVolumeClaimVolumeSource(claimName=name_of(claim)))
+        for name, claim in claims.items()
+    ]
+    others = [volume for volume in (pod.spec.volumes if pod.spec else None) or () if volume.name not in claims]
+    return replaced(pod, spec=replaced(pod.spec, volumes=[*volumes, *others]))
+
+
+def has_storage(pod: Pod, sts: StatefulSet) -> bool:
+    """Whether its claims are mounted under their names."""
+    mounted = {volume.name: volume.persistentVolumeClaim for volume in (pod.spec.volumes if pod.spec else None) or ()}
+    return all(
+        (source := mounted.get(name)) is not None and source.claimName == name_of(claim)
+        for name, claim in claims_of(sts, pod).items()
+    )
+
+
+# Who owns the claims
+
+
+def _policies(sts: StatefulSet) -> tuple[bool, bool]:
+    """Whether claims go with the set, and whether with a Pod that scaling removes."""
+    policy = spec_of(sts).persistentVolumeClaimRetentionPolicy
+    if policy is None:
+        return False, False
+    return policy.whenDeleted == "Delete", policy.whenScaled == "Delete"
+
+
+def goes_with_pods(sts: StatefulSet) -> bool:
+    """Whether claims go with Pods that scaling removes."""
+    return _policies(sts)[1]
+
+
+def with_owner(claim: PersistentVolumeClaim, sts: StatefulSet, pod: Pod) -> PersistentVolumeClaim:
+    """The claim as owned by the set, by its Pod, or by neither (KEP-1847); itself when it is so already.
+
+    A claim that something else controls is left alone.
+    """
+    ours = {uid_of(sts), uid_of(pod)}
+    controller = controller_of(claim)
+    if controller is not None and controller.uid not in ours and not _is_former_pod(controller, pod):
+        return claim
+    with_set, with_pod = _policies(sts)
+    wanted: list[Owner] = []
+    if with_pod and ordinal_of(pod) not in ordinals(sts):
+        wanted = [controller_reference(pod, api_version="v1", kind="Pod")]
+    elif with_set:
+        wanted = [controller_reference(sts, api_version="apps/v1", kind="StatefulSet")]
+    before = owners_of(claim)
+    if {owner.uid: owner for owner in before if owner.uid in ours} == {owner.uid: owner for owner in wanted}:
+        return claim
+    after = [*(owner for owner in before if owner.uid not in ours), *wanted]
+    return with_metadata(claim, ownerReferences=_typed(after) or None)
+
+
+def _typed(owners: Iterable[Owner]) -> list[OwnerReference]:
+    return [OwnerReference(**owner.tree()) for owner in owners]
+
+
+def _is_former_pod(owner: Owner, pod: Pod) -> bool:
+    return owner.kind == "Pod" and owner.name == name_of(pod) and owner.uid != uid_of(pod)
+
+
+def is_stale(claim: PersistentVolumeClaim, pod: Pod) -> bool:
+    """Whether the claim goes with an earlier Pod of the same name; a new Pod has to wait for that."""
+    return any(_is_former_pod(owner, pod) for owner in owners_of(claim))

@@ -1,0 +1,271 @@
+"""What to do next for a StatefulSet: pure rules (``stateful_set_control.go`` of Kubernetes).
+
+Living Pods come first, from the lowest ordinal; then those that are too many, from the highest; then the update, from
+the highest. With OrderedReady each step waits until the ones before it are done.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from steersman.apimachinery.intstr import scaled_value
+from steersman.client.objects import name_of, uid_of
+from steersman.controllers.statefulset import identity
+from steersman.runtime.finalizers import is_being_deleted
+from steersman.runtime.pods import is_available, is_finished, is_ready, phase_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from datetime import datetime
+
+    from lightkube.models.apps_v1 import StatefulSet, StatefulSetUpdateStrategy
+    from lightkube.models.core_v1 import PersistentVolumeClaim, Pod, PodTemplateSpec
+
+
+@dataclass(frozen=True, slots=True)
+class MakeClaim:
+    """Create a claim for a Pod."""
+
+    claim: PersistentVolumeClaim
+    pod: Pod
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeClaim:
+    """Write a claim with other owners."""
+
+    claim: PersistentVolumeClaim
+    pod: Pod
+
+
+@dataclass(frozen=True, slots=True)
+class MakePod:
+    """Create a Pod, after its claims."""
+
+    pod: Pod
+    claims: tuple[MakeClaim, ...]
+    #: Why it cannot be; empty when it can.
+    obstacle: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangePod:
+    """Write a Pod with its identity or storage put right."""
+
+    pod: Pod
+
+
+@dataclass(frozen=True, slots=True)
+class DeletePod:
+    """Delete a Pod."""
+
+    pod: Pod
+
+
+Action = MakeClaim | ChangeClaim | MakePod | ChangePod | DeletePod
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """A StatefulSet and what there is of it."""
+
+    sts: StatefulSet
+    pods: tuple[Pod, ...]
+    #: Of the namespace, by name.
+    claims: Mapping[str, PersistentVolumeClaim]
+    #: Names of revisions, and the templates they hold.
+    current: tuple[str, PodTemplateSpec]
+    update: tuple[str, PodTemplateSpec]
+    now: datetime
+
+    @property
+    def ordered(self) -> bool:
+        """Whether one waits for the other."""
+        return identity.spec_of(self.sts).podManagementPolicy != "Parallel"
+
+    def runs(self, pod: Pod) -> bool:
+        """Running and ready."""
+        return phase_of(pod) == "Running" and is_ready(pod)
+
+    def is_available(self, pod: Pod) -> bool:
+        """Running, and ready for so long already."""
+        least = identity.spec_of(self.sts).minReadySeconds or 0
+        return self.runs(pod) and is_available(pod, least, now=self.now)
+
+    def is_healthy(self, pod: Pod) -> bool:
+        """Running, ready, and not about to end."""
+        return self.runs(pod) and not is_being_deleted(pod)
+
+
+def plan(world: World) -> list[Action]:
+    """The next actions, to be done in this order."""
+    if is_being_deleted(world.sts):
+        return []
+    actions, goes_on = _living(world)
+    if not goes_on:
+        return actions
+    condemned = _condemned(world)
+    for pod in condemned:
+        actions += _own_claims(world, pod)
+    removals, goes_on = _removals(world, condemned)
+    actions += removals
+    if goes_on:
+        actions += _updates(world)
+    return actions
+
+
+def _by_ordinal(world: World) -> dict[int, Pod]:
+    return {identity.ordinal_of(pod): pod for pod in world.pods}
+
+
+def _condemned(world: World) -> list[Pod]:
+    """Pods outside the wanted ordinals, the highest first."""
+    wanted = identity.ordinals(world.sts)
+    found = _by_ordinal(world)
+    return [found[ordinal] for ordinal in sorted(found, reverse=True) if ordinal >= 0 and ordinal not in wanted]
+
+
+# Those that should be there
+
+
+def _living(world: World) -> tuple[list[Action], bool]:
+    """Make what is missing and mend what is wrong; and whether to go on after that."""
+    present = _by_ordinal(world)
+    actions: list[Action] = []
+    goes_on = True
+    for ordinal in identity.ordinals(world.sts):
+        pod = present.get(ordinal)
+        mine, waits = _make(world, ordinal) if pod is None else _look_after(world, pod)
+        actions += mine
+        if waits and world.ordered:
+            return actions, False
+        goes_on &= not (pod is None or is_finished(pod))
+    return actions, goes_on or not world.ordered
+
+
+def _look_after(world: World, pod: Pod) -> tuple[list[Action], bool]:
+    """What a Pod that is there needs; and whether others have to wait for it."""
+    if is_finished(pod):
+        return ([] if is_being_deleted(pod) else [DeletePod(pod)]), True
+    actions: list[Action] = [*_own_claims(world, pod)]
+    if phase_of(pod) == "Pending":
+        actions += [each for each in _missing_claims(world, pod) if isinstance(each, MakeClaim)]
+    if world.ordered and (is_being_deleted(pod) or not world.is_available(pod)):
+        return actions, True
+    if not identity.has_identity(pod) or not identity.has_storage(pod, world.sts):
+        actions += [each for each in _missing_claims(world, pod) if each not in actions and isinstance(each, MakeClaim)]
+        actions.append(ChangePod(identity.with_storage(identity.with_identity(pod), world.sts)))
+    return actions, False
+
+
+def _make(world: World, ordinal: int) -> tuple[list[Action], bool]:
+    revision, template = world.current if _needs_current(world, ordinal) else world.update
+    pod = identity.new_pod(world.sts, template, revision, ordinal)
+    claims = [world.claims.get(name_of(claim)) for claim in identity.claims_of(world.sts, pod).values()]
+    if identity.goes_with_pods(world.sts) and any(claim and identity.is_stale(claim, pod) for claim in claims):
+        return [], True  # it goes with the Pod before; then both are made anew
+    missing = _missing_claims(world, pod)
+    obstacle = next((each for each in missing if isinstance(each, str)), "")
+    make = MakePod(pod, tuple(each for each in missing if isinstance(each, MakeClaim)), obstacle)
+    return [make, *_own_claims(world, pod)], True
+
+
+def _needs_current(world: World, ordinal: int) -> bool:
+    """Below the partition Pods stay at, and come back with, the current revision."""
+    strategy = identity.spec_of(world.sts).updateStrategy
+    if strategy is not None and strategy.type not in (None, "RollingUpdate"):
+        return False
+    start = identity.ordinals(world.sts).start
+    rolling = strategy.rollingUpdate if strategy else None
+    if rolling is None:
+        return ordinal < start + ((world.sts.status.currentReplicas if world.sts.status else None) or 0)
+    return ordinal < start + (rolling.partition or 0)
+
+
+def _missing_claims(world: World, pod: Pod) -> list[MakeClaim | str]:
+    """Claims to make; for one that is on its way out a text, as the Pod has to wait for its end."""
+    found: list[MakeClaim | str] = []
+    for claim in identity.claims_of(world.sts, pod).values():
+        there = world.claims.get(name_of(claim))
+        if there is None:
+            found.append(MakeClaim(identity.with_owner(claim, world.sts, pod), pod))
+        elif is_being_deleted(there):
+            found.append(f"pvc {name_of(claim)} is being deleted")
+    return found
+
+
+def _own_claims(world: World, pod: Pod) -> list[ChangeClaim]:
+    changes: list[ChangeClaim] = []
+    for claim in identity.claims_of(world.sts, pod).values():
+        there = world.claims.get(name_of(claim))
+        if there is not None and (owned := identity.with_owner(there, world.sts, pod)) is not there:
+            changes.append(ChangeClaim(owned, pod))
+    return changes
+
+
+# Those that are too many
+
+
+def _removals(world: World, condemned: Sequence[Pod]) -> tuple[list[Action], bool]:
+    if not world.ordered:
+        return [DeletePod(pod) for pod in condemned if not is_being_deleted(pod)], True
+    if not condemned:
+        return [], True
+    pod = condemned[0]
+    if is_being_deleted(pod):
+        return [], False
+    # One that is not well may go if it is the only thing that is wrong; otherwise that has to be mended first.
+    blocked = not world.is_available(pod) and uid_of(pod) != _first_unhealthy(world, condemned)
+    return ([] if blocked else [DeletePod(pod)]), False
+
+
+def _first_unhealthy(world: World, condemned: Sequence[Pod]) -> str:
+    """The UID of the lowest Pod that is not well, living ones before others."""
+    present = _by_ordinal(world)
+    living = [present[ordinal] for ordinal in identity.ordinals(world.sts) if ordinal in present]
+    return next((uid_of(pod) for pod in (*living, *reversed(condemned)) if not world.is_healthy(pod)), "")
+
+
+# Those of another revision
+
+
+def _updates(world: World) -> list[Action]:
+    """Delete Pods of other revisions, the highest first; they are made anew at the update revision.
+
+    No more are missing at once than may be: those that are updated and not available yet count, too.
+    """
+    strategy = identity.spec_of(world.sts).updateStrategy
+    if strategy is not None and strategy.type == "OnDelete":
+        return []
+    wanted = identity.ordinals(world.sts)
+    partition = (strategy.rollingUpdate.partition if strategy and strategy.rollingUpdate else None) or 0
+    present = _by_ordinal(world)
+    targets = [present.get(ordinal) for ordinal in reversed(wanted) if ordinal >= wanted.start + partition]
+    old = [pod for pod in targets if pod is not None and _is_old(world, pod)]
+    missing = (pod for pod in targets if pod is None or not (_is_old(world, pod) or _counts(world, pod)))
+    unavailable = sum(1 for _ in missing)
+    budget = max_unavailable(strategy, len(wanted)) - unavailable
+    return [DeletePod(pod) for pod in old[: max(0, budget)]]
+
+
+def _counts(world: World, pod: Pod) -> bool:
+    return world.is_available(pod) and not is_being_deleted(pod)
+
+
+def _is_old(world: World, pod: Pod) -> bool:
+    """Of another revision, and not on its way out already."""
+    return identity.revision_of(pod) != world.update[0] and not is_being_deleted(pod)
+
+
+def max_unavailable(strategy: StatefulSetUpdateStrategy | None, replicas: int) -> int:
+    """How many Pods may be missing during an update: one, if nothing else is said, and never none (KEP-961)."""
+    rolling = strategy.rollingUpdate if strategy else None
+    asked = rolling.maxUnavailable if rolling else None
+    return 1 if asked is None else max(1, scaled_value(asked, replicas, round_up=True))
+
+
+def names_of_claims(sts: StatefulSet, pods: Iterable[Pod]) -> set[str]:
+    """All that may matter: of Pods that are there, and of those that should be."""
+    wanted = [identity.new_pod(sts, identity.spec_of(sts).template, "", ordinal) for ordinal in identity.ordinals(sts)]
+    return {name_of(claim) for pod in (*pods, *wanted) for claim in identity.claims_of(sts, pod).values()}

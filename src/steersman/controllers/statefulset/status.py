@@ -1,0 +1,66 @@
+"""The status of a StatefulSet: pure rules."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lightkube.models.apps_v1 import StatefulSetStatus
+
+from steersman.controllers.statefulset import identity
+from steersman.runtime.finalizers import is_being_deleted
+from steersman.runtime.pods import ready_since
+from steersman.runtime.structs import replaced
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from lightkube.models.core_v1 import Pod
+
+    from steersman.controllers.statefulset.plan import World
+
+
+def plan_status(world: World, *, collisions: int) -> StatefulSetStatus:
+    """Count the Pods; an update that all of them have made becomes the current revision."""
+    old = world.sts.status or StatefulSetStatus(replicas=0)
+    staying = [pod for pod in world.pods if not is_being_deleted(pod)]
+    status = replaced(
+        old,
+        replicas=len(world.pods),
+        readyReplicas=sum(map(world.runs, world.pods)) or None,
+        availableReplicas=sum(map(world.is_available, world.pods)),
+        currentReplicas=_of_revision(staying, world.current[0]) or None,
+        updatedReplicas=_of_revision(staying, world.update[0]) or None,
+        currentRevision=world.current[0],
+        updateRevision=world.update[0],
+        observedGeneration=world.sts.metadata.generation if world.sts.metadata else None,
+        collisionCount=collisions,
+    )
+    return _completed(world, status)
+
+
+def _of_revision(pods: Iterable[Pod], revision: str) -> int:
+    return sum(identity.revision_of(pod) == revision for pod in pods)
+
+
+def _completed(world: World, status: StatefulSetStatus) -> StatefulSetStatus:
+    strategy = identity.spec_of(world.sts).updateStrategy
+    rolls = strategy is None or strategy.type in (None, "RollingUpdate")
+    counts = {
+        status.updatedReplicas or 0,
+        status.readyReplicas or 0,
+        status.replicas,
+        len(identity.ordinals(world.sts)),
+    }
+    if not rolls or len(counts) > 1:
+        return status
+    return replaced(status, currentReplicas=status.updatedReplicas, currentRevision=status.updateRevision)
+
+
+def seconds_to_look_again(world: World) -> float | None:
+    """When the next Pod that is ready becomes available; ``minReadySeconds`` at most, as clocks of nodes may differ."""
+    least = identity.spec_of(world.sts).minReadySeconds or 0
+    waiting = [pod for pod in world.pods if world.runs(pod) and not world.is_available(pod)]
+    if not least or not waiting:
+        return None
+    known = [(since - world.now).total_seconds() + least for pod in waiting if (since := ready_since(pod)) is not None]
+    return min([float(least), *(seconds for seconds in known if seconds > 0)])

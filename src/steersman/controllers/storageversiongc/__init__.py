@@ -1,0 +1,1 @@
+"""Entries of API servers that are gone leave StorageVersions (``storageversion-garbage-collector-controller``)."""

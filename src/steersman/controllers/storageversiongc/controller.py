@@ -1,0 +1,70 @@
+"""The shell: StorageVersions, and leases of API servers that go."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Final, assert_never
+
+from lightkube.models.coordination_v1 import Lease
+
+from steersman.apimachinery.errors import is_conflict, is_not_found
+from steersman.apimachinery.timestamps import format_time
+from steersman.client import custom
+from steersman.client.changes import Deleted
+from steersman.client.errors import ApiError
+from steersman.client.objects import name_of, uid_of
+from steersman.controllers.base import Shell
+from steersman.controllers.storageversiongc.plan import IDENTITY, Delete, Keep, Write, decide
+
+if TYPE_CHECKING:
+    from steersman.client import ResourceType
+    from steersman.client.changes import Change
+    from steersman.controllers.context import ControllerContext
+
+#: No release serves it unless asked to.
+STORAGE_VERSIONS: Final[ResourceType[dict[str, Any]]] = custom(
+    "internal.apiserver.k8s.io/v1alpha1", "StorageVersion", plural="storageversions", namespaced=False
+)
+
+
+class StorageVersionGC(Shell):
+    """Keys are names of StorageVersions."""
+
+    name: ClassVar[str] = "storageversion-garbage-collector-controller"
+
+    def __init__(self, context: ControllerContext) -> None:
+        super().__init__(context)
+        label = f"{IDENTITY[0]}={IDENTITY[1]}"
+        self._leases = self.informer(Lease, namespace="kube-system", label_selector=label)
+        self._leases.add_callback(self._lease_changed)
+        self._versions = self.watch(STORAGE_VERSIONS, when=lambda change: not isinstance(change, Deleted))
+
+    def _lease_changed(self, change: Change[Lease]) -> None:
+        if isinstance(change, Deleted):
+            for obj in self._versions.lister:
+                self.enqueue(obj)
+
+    async def reconcile(self, key: str) -> None:
+        """Take out what is gone."""
+        obj = self._versions.lister.get(key)
+        if obj is None:
+            return
+        living = {name_of(lease) for lease in self._leases.lister}
+        what = decide(obj, living, now=format_time(self.clock.now()))
+        try:
+            match what:
+                case Keep():
+                    pass
+                case Delete():
+                    await self.client.delete(STORAGE_VERSIONS, key, uid=uid_of(obj))
+                case Write(new):
+                    self.own_writes.note(key, self._versions, await self.client.update_status(new))
+                case _:
+                    assert_never(what)
+        except ApiError as error:
+            if not is_not_found(error) and not (isinstance(what, Delete) and is_conflict(error)):
+                raise
+
+
+def build(context: ControllerContext) -> StorageVersionGC:
+    """Wire it up."""
+    return StorageVersionGC(context)

@@ -1,0 +1,65 @@
+"""What is left of a StorageVersion when only some API servers live."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.runtime.conditions import with_condition
+
+if TYPE_CHECKING:
+    from collections.abc import Container
+
+    Tree = dict[str, Any]
+
+#: Leases of API servers, by this label and value.
+IDENTITY: Final = ("apiserver.kubernetes.io/identity", "kube-apiserver")
+_EQUAL: Final = "AllEncodingVersionsEqual"
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """All its servers live."""
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    """None lives."""
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """The object with the status of those that live."""
+
+    obj: Tree
+
+
+def decide(obj: Tree, living: Container[str], *, now: str) -> Keep | Delete | Write:
+    """``living``: ids of API servers, which are names of their leases."""
+    status = obj.get("status") or {}
+    listed = status.get("storageVersions") or []
+    left = [entry for entry in listed if entry.get("apiServerID") in living]
+    if len(left) == len(listed):
+        return Keep()
+    if not left:
+        return Delete()
+    encodings = {entry.get("encodingVersion") for entry in left}
+    common = encodings.pop() if len(encodings) == 1 else None
+    word = "set" if common else "unset"
+    condition = {
+        "type": _EQUAL,
+        "status": "True" if common else "False",
+        "reason": f"CommonEncodingVersion{word.capitalize()}",
+        "message": f"Common encoding version {word}",
+        "observedGeneration": (obj.get("metadata") or {}).get("generation", 0),
+    }
+    new = {
+        **status,
+        "storageVersions": left,
+        "conditions": with_condition(status.get("conditions"), condition, now=now),
+    }
+    if common:
+        new["commonEncodingVersion"] = common
+    else:
+        new.pop("commonEncodingVersion", None)
+    return Write({**obj, "status": new})

@@ -1,0 +1,1 @@
+"""Pods leave Nodes whose ``NoExecute`` taints they do not tolerate (``taint-eviction-controller``)."""

@@ -1,0 +1,134 @@
+"""The shell: taints come and go, pods come, and each that is to go has its moment."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from lightkube.models.core_v1 import Node, Pod
+
+from steersman.apimachinery.errors import is_not_found
+from steersman.apimachinery.timestamps import format_time
+from steersman.client import PatchType
+from steersman.client.changes import Deleted, Updated
+from steersman.client.errors import ApiError
+from steersman.client.objects import key_of, name_of, namespace_of, split_key, uid_of
+from steersman.controllers.base import Shell
+from steersman.controllers.tainteviction.plan import (
+    Stay,
+    decide,
+    disruption_patch,
+    evicting_taints,
+    tolerations_of,
+)
+from steersman.runtime.pods import BY_NODE, node_names, node_of
+from steersman.runtime.result import Result
+
+if TYPE_CHECKING:
+    from steersman.client.changes import Change
+    from steersman.controllers.context import ControllerContext
+
+_REASON: Final = "TaintManagerEviction"
+_WORKERS: Final = 8
+
+
+class TaintEviction(Shell):
+    """Keys are those of pods."""
+
+    name: ClassVar[str] = "taint-eviction-controller"
+
+    def __init__(self, context: ControllerContext) -> None:
+        super().__init__(context, workers=_WORKERS)
+        #: Pods that are to go, by key; none that may stay.
+        self._stays: dict[str, Stay] = {}
+        self._nodes = self.informer(Node)
+        self._nodes.add_callback(self._node_changed)
+        self._pods = self.informer(Pod)
+        self._pods.add_index(BY_NODE, node_names)
+        self._pods.add_callback(self._pod_changed)
+
+    async def start(self) -> None:
+        """Pods may have been heard of before their Nodes, and Nodes before their pods."""
+        for node in self._nodes.lister:
+            self._enqueue_pods(node)
+
+    def _node_changed(self, change: Change[Node]) -> None:
+        """A Node that is gone changes nothing: its pods are somebody else's to remove."""
+        if isinstance(change, Deleted):
+            return
+        old = evicting_taints(change.old) if isinstance(change, Updated) else []
+        if evicting_taints(change.new) != old:
+            self._enqueue_pods(change.new)
+
+    def _enqueue_pods(self, node: Node) -> None:
+        for pod in self._pods.lister.by_index(BY_NODE, name_of(node)):
+            if evicting_taints(node) or key_of(pod) in self._stays:
+                self.enqueue(pod)
+
+    def _pod_changed(self, change: Change[Pod]) -> None:
+        if isinstance(change, Updated):
+            before, after = change.old, change.new
+            if node_of(before) == node_of(after) and tolerations_of(before) == tolerations_of(after):
+                return
+        pod = change.latest
+        node = self._nodes.lister.get(node_of(pod)) if node_of(pod) else None
+        if key_of(pod) in self._stays or (node is not None and evicting_taints(node)):
+            self.enqueue(pod)
+
+    async def reconcile(self, key: str) -> Result | None:
+        """Let it stay, let it wait, or send it away."""
+        pod = self._pods.lister.by_key(key)
+        known = self._stays.get(key)
+        if pod is None:
+            if self._stays.pop(key, None) is not None and known is not None and not known.over:
+                self._tell(key, f"Cancelling deletion of Pod {key}")
+            return None
+        node = self._nodes.lister.get(node_of(pod))
+        if node is None and known is None:
+            return None
+        now = self.clock.monotonic()
+        stay = known
+        if node is not None:
+            decision = decide(pod, evicting_taints(node), known, now=now)
+            stay = decision.stay
+            if decision.cancelled:
+                self._tell(key, f"Cancelling deletion of Pod {key}")
+        if stay is None:
+            self._stays.pop(key, None)
+            return None
+        self._stays[key] = stay
+        if stay.over:
+            return None
+        if stay.until > now:
+            return Result(requeue_after_seconds=stay.until - now)
+        await self._evict(key, pod)
+        self._stays[key] = replace(stay, over=True)
+        return None
+
+    def _tell(self, key: str, text: str) -> None:
+        namespace, name = split_key(key)
+        reference = {"apiVersion": "v1", "kind": "Pod", "namespace": namespace, "name": name}
+        self.events.event(reference, "Normal", _REASON, text)
+
+    async def _evict(self, key: str, pod: Pod) -> None:
+        self._tell(key, f"Marking for deletion Pod {key}")
+        patch = disruption_patch(pod, now=format_time(self.clock.now()))
+        try:
+            if patch is not None:
+                await self.client.patch(
+                    Pod,
+                    name_of(pod),
+                    patch,
+                    patch_type=PatchType.STRATEGIC,
+                    namespace=namespace_of(pod),
+                    subresource="status",
+                )
+            await self.client.delete_object(pod, uid=uid_of(pod))
+        except ApiError as error:
+            if not is_not_found(error):
+                raise
+
+
+def build(context: ControllerContext) -> TaintEviction:
+    """Wire it up."""
+    return TaintEviction(context)

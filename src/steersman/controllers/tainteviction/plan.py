@@ -1,0 +1,108 @@
+"""How long a pod may stay on a tainted Node. Rules of ``pkg/controller/tainteviction``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.client.objects import metadata_field, uid_of
+from steersman.runtime.conditions import find_condition
+from steersman.runtime.node_matching import NO_EXECUTE, tolerates
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lightkube.models.core_v1 import Node, Pod, Taint, Toleration
+
+    Tree = dict[str, Any]
+
+FOREVER: Final = float("inf")
+_TARGET: Final = "DisruptionTarget"
+_REASON: Final = "DeletionByTaintManager"
+_MESSAGE: Final = "Taint manager: deleting due to NoExecute taint"
+
+
+@dataclass(frozen=True, slots=True)
+class Stay:
+    """A pod that is to go: its Node's taints were first seen by it then, and it goes then. In monotonic seconds."""
+
+    uid: str
+    since: float
+    until: float
+    #: Whether it was sent away already.
+    over: bool = False
+
+
+def evicting_taints(node: Node) -> list[Taint]:
+    """Its ``NoExecute`` taints."""
+    taints = (node.spec.taints if node.spec else None) or ()
+    return [taint for taint in taints if taint.effect == NO_EXECUTE]
+
+
+def tolerations_of(pod: Pod) -> list[Toleration]:
+    """``spec.tolerations``."""
+    return list((pod.spec.tolerations if pod.spec else None) or ())
+
+
+def tolerated_seconds(taints: Sequence[Taint], tolerations: Sequence[Toleration]) -> float:
+    """How long all of the taints are tolerated: 0 not at all, ``FOREVER`` without an end.
+
+    For each taint the first toleration that is for it counts.
+    """
+    seconds = FOREVER
+    for taint in taints:
+        found = next((each for each in tolerations if tolerates(each, taint)), None)
+        if found is None:
+            return 0.0
+        if found.tolerationSeconds is not None:
+            seconds = min(seconds, max(0.0, found.tolerationSeconds))
+    return seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What becomes of a pod's stay."""
+
+    #: None: it may stay.
+    stay: Stay | None
+    #: Whether a deletion that was planned is called off, and that is to be told.
+    cancelled: bool = False
+
+
+def decide(pod: Pod, taints: Sequence[Taint], known: Stay | None, *, now: float) -> Decision:
+    """From the pod's tolerations and what was planned for it before.
+
+    A time that was begun goes on when taints or tolerations change.
+    """
+    if known is not None and known.uid != uid_of(pod):
+        known = None
+    planned = known is not None and not known.over
+    seconds = tolerated_seconds(taints, tolerations_of(pod))
+    if seconds == FOREVER:
+        return Decision(None, cancelled=planned)
+    if known is None:
+        return Decision(Stay(uid_of(pod), now, now + seconds))
+    if known.over:
+        return Decision(known)
+    if seconds == 0:
+        return Decision(Stay(known.uid, known.since, now), cancelled=known.until > now)
+    return Decision(Stay(known.uid, known.since, known.since + seconds))
+
+
+def disruption_patch(pod: Pod, *, now: str) -> Tree | None:
+    """Says in its status why it goes; None where it says so already. A strategic patch."""
+    found = find_condition(pod.status.conditions if pod.status else None, _TARGET)
+    if found is not None and (found.status, found.reason, found.message) == ("True", _REASON, _MESSAGE):
+        return None
+    condition: Tree = {
+        "type": _TARGET,
+        "status": "True",
+        "reason": _REASON,
+        "message": _MESSAGE,
+        "lastProbeTime": None,
+        "lastTransitionTime": now,
+    }
+    generation = metadata_field(pod, "generation")
+    if generation:
+        condition["observedGeneration"] = generation
+    return {"metadata": {"uid": uid_of(pod)}, "status": {"conditions": [condition]}}

@@ -1,0 +1,59 @@
+"""The shell: Jobs that come or change."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from lightkube.models.batch_v1 import Job
+
+from steersman.apimachinery.errors import is_conflict, is_not_found
+from steersman.client.changes import Deleted
+from steersman.client.errors import ApiError
+from steersman.client.objects import resource_version_of, split_key, uid_of
+from steersman.controllers.base import Shell
+from steersman.controllers.ttlafterfinished.plan import seconds_to_deletion
+from steersman.runtime.result import Result
+
+if TYPE_CHECKING:
+    from steersman.controllers.context import ControllerContext
+
+
+class TTLAfterFinished(Shell):
+    """Keys are those of Jobs."""
+
+    name: ClassVar[str] = "ttl-after-finished-controller"
+
+    def __init__(self, context: ControllerContext) -> None:
+        super().__init__(context, workers=context.options.concurrent_ttl_after_finished_syncs)
+        self._jobs = self.watch(Job, when=lambda change: not isinstance(change, Deleted))
+
+    async def reconcile(self, key: str) -> Result | None:
+        """Wait, or look at the Job afresh (its time may have been changed) and delete it."""
+        job = self._jobs.lister.by_key(key)
+        wait = seconds_to_deletion(job, now=self.clock.now()) if job is not None else None
+        if wait is None:
+            return None
+        if wait > 0:
+            return Result(requeue_after_seconds=wait)
+        namespace, name = split_key(key)
+        try:
+            fresh = await self.client.get(Job, name, namespace=namespace)
+            wait = seconds_to_deletion(fresh, now=self.clock.now())
+            if wait is not None and wait > 0:
+                return Result(requeue_after_seconds=wait)
+            if wait is not None:
+                version = resource_version_of(fresh)
+                await self.client.delete_object(
+                    fresh, uid=uid_of(fresh), resource_version=version, propagation_policy="Foreground"
+                )
+        except ApiError as error:
+            if is_conflict(error):
+                return Result(requeue=True)
+            if not is_not_found(error):
+                raise
+        return None
+
+
+def build(context: ControllerContext) -> TTLAfterFinished:
+    """Wire it up."""
+    return TTLAfterFinished(context)

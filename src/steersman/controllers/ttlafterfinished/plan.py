@@ -1,0 +1,31 @@
+"""When a finished Job is due."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from steersman.client.objects import metadata_field
+
+if TYPE_CHECKING:
+    from lightkube.models.batch_v1 import Job
+
+
+def seconds_to_deletion(job: Job, *, now: datetime) -> float | None:
+    """0 or less: now. None: it has not ended, says no time, or is on its way already."""
+    if job.spec is None or job.spec.ttlSecondsAfterFinished is None:
+        return None
+    if metadata_field(job, "deletionTimestamp") is not None:
+        return None
+    finished = finished_at(job)
+    if finished is None:
+        return None
+    return (finished + timedelta(seconds=job.spec.ttlSecondsAfterFinished) - now).total_seconds()
+
+
+def finished_at(job: Job) -> datetime | None:
+    """When it became complete or failed."""
+    for condition in (job.status.conditions if job.status else None) or ():
+        if condition.type in ("Complete", "Failed") and condition.status == "True":
+            return condition.lastTransitionTime
+    return None

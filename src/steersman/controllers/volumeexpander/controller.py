@@ -1,0 +1,53 @@
+"""The shell: claims that grow."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from lightkube.models.core_v1 import PersistentVolume, PersistentVolumeClaim
+
+from steersman.client.changes import Added, Updated
+from steersman.controllers.base import Shell
+from steersman.controllers.volumeexpander.plan import (
+    MESSAGE,
+    REASON,
+    asks_for_more,
+    event_type,
+    is_bound_to,
+    volume_to_expand,
+)
+
+if TYPE_CHECKING:
+    from steersman.client.changes import Change
+    from steersman.controllers.context import ControllerContext
+
+
+class VolumeExpander(Shell):
+    """Keys are those of claims."""
+
+    name: ClassVar[str] = "persistentvolume-expander-controller"
+    component: ClassVar[str] = "volume_expand"
+
+    def __init__(self, context: ControllerContext) -> None:
+        super().__init__(context)
+        self._claims = self.watch(PersistentVolumeClaim, when=_is_news)
+        self._volumes = self.informer(PersistentVolume)
+
+    async def reconcile(self, key: str) -> None:
+        """Tell who will see to it."""
+        claim = self._claims.lister.by_key(key)
+        name = volume_to_expand(claim) if claim is not None else ""
+        volume = self._volumes.lister.get(name) if name else None
+        if claim is not None and volume is not None and is_bound_to(volume, claim):
+            self.events.event(claim, event_type(volume), REASON, MESSAGE)
+
+
+def _is_news(change: Change[PersistentVolumeClaim]) -> bool:
+    if isinstance(change, Added):
+        return bool(volume_to_expand(change.new))
+    return isinstance(change, Updated) and asks_for_more(change.old, change.new)
+
+
+def build(context: ControllerContext) -> VolumeExpander:
+    """Wire it up."""
+    return VolumeExpander(context)

@@ -1,0 +1,112 @@
+"""A server in this process, controllers on it, and a clock that tests advance."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+
+import pytest
+
+from steersman.apimachinery.errors import is_not_found
+from steersman.asynckit.clock import FakeClock
+from steersman.client import Client, tree
+from steersman.client.errors import ApiError
+from steersman.controllers.context import ControllerContext
+from steersman.controllers.options import ControllerOptions
+from steersman.controlplane.loopback_transport import LoopbackTransport
+from steersman.testing import InProcessAPIServer
+
+
+class Cluster:
+    """What a test sees of it."""
+
+    def __init__(self, client, clock):
+        self.client = client
+        self.clock = clock
+        self._contexts = []
+        self._tasks = []
+
+    async def start(self, build, **options):
+        """A controller, running, with its caches filled."""
+        context = ControllerContext(
+            self.client, name="test", options=ControllerOptions(**options), dice=random.Random(1)
+        )
+        controller = build(context)
+        self._contexts.append(context)
+        context.informers.start()
+        self._tasks += [asyncio.create_task(context.events.run()), asyncio.create_task(controller.run())]
+        await self.until(lambda: controller.is_ready)
+        return controller
+
+    async def until(self, condition, *, step_seconds=0.05, within_seconds=60):
+        """Let time pass in small steps until it holds; ``condition`` may be a coroutine function."""
+        for _ in range(int(within_seconds / step_seconds)):
+            held = condition()
+            if asyncio.iscoroutine(held):
+                held = await held
+            if held:
+                return held
+            await self.clock.advance(step_seconds)
+        raise AssertionError("it did not come about")
+
+    async def make(self, api_version, kind, name, *, namespace="", **more):
+        """Create an object; a status in ``more`` is written, too."""
+        metadata = {"name": name, **({"namespace": namespace} if namespace else {}), **more.pop("metadata", {})}
+        status = more.pop("status", None)
+        made = await self.client.create({"apiVersion": api_version, "kind": kind, "metadata": metadata, **more})
+        if status is not None:
+            made = await self.client.update_status({**made, "status": status})
+        return made
+
+    async def find(self, api_version, kind, name, *, namespace=None):
+        """The object as a tree, or None."""
+        try:
+            return await self.client.get(tree(api_version, kind), name, namespace=namespace)
+        except ApiError as error:
+            if is_not_found(error):
+                return None
+            raise
+
+    async def eventually(self, api_version, kind, name, matches, *, namespace=None, within_seconds=60):
+        """The object once it is as it should be; ``matches`` is given the tree, or None."""
+
+        async def is_so():
+            found = await self.find(api_version, kind, name, namespace=namespace)
+            return (found or True) if matches(found) else None
+
+        return await self.until(is_so, within_seconds=within_seconds)
+
+    async def events(self, reason):
+        """Events of that reason."""
+        return [event for event in await self.client.list(tree("v1", "Event")) if event["reason"] == reason]
+
+    async def close(self):
+        for task in reversed(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        for context in self._contexts:
+            await context.informers.close()
+
+
+@pytest.fixture
+def clock():
+    return FakeClock()
+
+
+@pytest.fixture
+async def cluster(clock):
+    async with InProcessAPIServer(clock=clock) as server:
+        client = Client(LoopbackTransport(server.core.client), clock=clock, user_agent="kube-controller-manager/test")
+        running = Cluster(client, clock)
+        for name in ("default", "kube-system", "kube-public"):
+            if await running.find("v1", "Namespace", name) is None:
+                await running.make("v1", "Namespace", name)
+        if await running.find("v1", "ServiceAccount", "default", namespace="default") is None:
+            await running.make("v1", "ServiceAccount", "default", namespace="default")
+        yield running
+        await running.close()
+
+
+@pytest.fixture
+def pod_spec():
+    return {"containers": [{"name": "c", "image": "image"}]}

@@ -1,0 +1,206 @@
+"""Deployments against a server."""
+
+from __future__ import annotations
+
+import pytest
+from lightkube.models.apps_v1 import Deployment, ReplicaSet
+from lightkube.models.core_v1 import Pod
+
+from steersman.client import tree
+from steersman.client.objects import name_of
+from steersman.controllers.deployment import controller as deployments
+from steersman.controllers.deployment.revisions import DESIRED_REPLICAS, REVISION
+from steersman.controllers.replication import replicaset
+
+
+@pytest.fixture
+def spec(pod_spec):
+    def make(replicas=2, *, version="1", **more):
+        labels = {"app": "x", "v": version}
+        selector = {"matchLabels": {"app": "x"}}
+        return {
+            "replicas": replicas,
+            "selector": selector,
+            "template": {"metadata": {"labels": labels}, "spec": pod_spec},
+            **more,
+        }
+
+    return make
+
+
+@pytest.fixture
+async def running(cluster):
+    await cluster.start(replicaset.build)
+    return await cluster.start(deployments.build)
+
+
+@pytest.fixture
+def told(cluster):
+    async def wait(matches):
+        """The Deployment once its status is so."""
+        return await cluster.eventually(
+            "apps/v1", "Deployment", "d", lambda found: found and matches(found.get("status", {})), namespace="default"
+        )
+
+    return wait
+
+
+def reason(status, type_="Progressing"):
+    return next((c["reason"] for c in status.get("conditions", ()) if c["type"] == type_), None)
+
+
+async def make(cluster, spec, **more):
+    return await cluster.make("apps/v1", "Deployment", "d", namespace="default", spec=spec, **more)
+
+
+async def change(cluster, **spec):
+    await cluster.client.patch(Deployment, "d", {"spec": spec}, namespace="default")
+
+
+async def set_version(cluster, version):
+    await change(cluster, template={"metadata": {"labels": {"v": version}}})
+
+
+async def sets(cluster):
+    return {
+        rs.spec.template.metadata.labels["v"]: rs for rs in await cluster.client.list(ReplicaSet, namespace="default")
+    }
+
+
+async def make_ready(cluster):
+    for pod in await cluster.client.list(Pod, namespace="default"):
+        ready = {"type": "Ready", "status": "True", "lastTransitionTime": cluster.clock.now().replace(microsecond=0)}
+        status = {"status": {"phase": "Running", "conditions": [ready]}}
+        await cluster.client.patch(Pod, name_of(pod), status, namespace="default", subresource="status")
+
+
+async def rolled_out(cluster, told, generation):
+    async def step():
+        await make_ready(cluster)
+        found = await cluster.find("apps/v1", "Deployment", "d", namespace="default")
+        status = found.get("status", {})
+        return status.get("observedGeneration") == generation and reason(status) == "NewReplicaSetAvailable"
+
+    await cluster.until(step)
+
+
+async def test_a_template_is_rolled_out_and_the_old_set_kept(cluster, running, spec, told):
+    await make(cluster, spec(2))
+    await rolled_out(cluster, told, 1)
+    await set_version(cluster, "2")
+    await rolled_out(cluster, told, 2)
+    found = await sets(cluster)
+    assert {version: rs.spec.replicas for version, rs in found.items()} == {"1": 0, "2": 2}
+    assert found["2"].metadata.annotations[REVISION] == "2"
+    deployment = await told(lambda _: True)
+    assert deployment["metadata"]["annotations"] == {REVISION: "2"}
+    assert {pod.metadata.labels["v"] for pod in await cluster.client.list(Pod, namespace="default")} == {"2"}
+
+
+async def test_scaling_is_told_as_events(cluster, running, spec, told):
+    await make(cluster, spec(2))
+    await told(lambda status: status.get("replicas") == 2)
+    await change(cluster, replicas=3)
+    await told(lambda status: status.get("replicas") == 3)
+    (name,) = [name_of(rs) for rs in (await sets(cluster)).values()]
+
+    async def both():
+        return sorted(event["message"] for event in await cluster.events("ScalingReplicaSet")) == [
+            f"Scaled up replica set {name} from 0 to 2",
+            f"Scaled up replica set {name} from 2 to 3",
+        ]
+
+    await cluster.until(both)
+
+
+async def test_recreating_waits_for_the_last_old_pod(cluster, running, spec, told):
+    await make(cluster, spec(1, strategy={"type": "Recreate"}))
+    await rolled_out(cluster, told, 1)
+    (pod,) = await cluster.client.list(Pod, namespace="default")
+    await cluster.client.patch(Pod, name_of(pod), {"metadata": {"finalizers": ["test/held"]}}, namespace="default")
+    await set_version(cluster, "2")
+    await told(lambda status: status.get("observedGeneration") == 2 and not status.get("replicas"))
+    await cluster.clock.advance(30)
+    assert set(await sets(cluster)) == {"1"}
+    await cluster.client.patch(Pod, name_of(pod), {"metadata": {"finalizers": None}}, namespace="default")
+    await rolled_out(cluster, told, 2)
+    assert (await sets(cluster))["2"].spec.replicas == 1
+
+
+async def test_a_rollout_without_progress_times_out(cluster, running, spec, told):
+    await make(cluster, spec(1, progressDeadlineSeconds=30))
+    await told(lambda status: reason(status) == "ReplicaSetUpdated")
+    await cluster.clock.advance(29)
+    assert reason((await told(lambda _: True))["status"]) == "ReplicaSetUpdated"
+    await cluster.clock.advance(4)
+    await told(lambda status: reason(status) == "ProgressDeadlineExceeded")
+    await rolled_out(cluster, told, 1)
+
+
+async def test_a_name_that_is_taken_is_stepped_over(cluster, running, spec, told):
+    await make(cluster, spec(0))
+    await told(lambda status: reason(status) == "NewReplicaSetAvailable")
+    (only,) = (await sets(cluster)).values()
+    patch = {"metadata": {"labels": {"app": "foreign"}}}
+    await cluster.client.patch(ReplicaSet, name_of(only), patch, namespace="default")
+    await told(lambda status: status.get("collisionCount") == 1)
+
+    async def another():
+        return len(await cluster.client.list(ReplicaSet, namespace="default")) == 2
+
+    await cluster.until(another)
+    released = await cluster.client.get(ReplicaSet, name_of(only), namespace="default")
+    assert not released.metadata.ownerReferences
+
+
+async def test_a_set_that_the_cache_does_not_know_yet_is_not_a_collision(cluster, running, spec, told):
+    await make(cluster, spec(0))
+    await told(lambda status: reason(status) == "NewReplicaSetAvailable")
+    (only,) = (await sets(cluster)).values()
+    found = running.deployments.lister.get("d", namespace="default")
+    assert await running._is_ours(found, only)
+
+
+async def test_a_set_that_cannot_be_made_is_told(cluster, running, spec, told):
+    await cluster.make("v1", "ResourceQuota", "none", namespace="default", spec={"hard": {"count/replicasets.apps": "0"}},
+                       status={"hard": {"count/replicasets.apps": "0"}, "used": {"count/replicasets.apps": "0"}})  # fmt: skip
+    await make(cluster, spec(1))
+    found = await told(lambda status: reason(status) == "ReplicaSetCreateError")
+    (message,) = [c["message"] for c in found["status"]["conditions"]]
+    assert message.startswith('Failed to create new replica set "d-')
+    assert "exceeded quota" in message
+    assert await cluster.until(lambda: cluster.events("ReplicaSetCreateError"))
+    await cluster.client.delete(tree("v1", "ResourceQuota"), "none", namespace="default")
+    await told(lambda status: status.get("replicas") == 1)
+
+
+async def test_history_goes_beyond_its_limit(cluster, running, spec, told):
+    await make(cluster, spec(0, revisionHistoryLimit=1))
+    for generation, version in enumerate("1234", start=1):
+        await set_version(cluster, version)
+        await told(
+            lambda status, g=generation: (
+                status.get("observedGeneration") == g and reason(status) == "NewReplicaSetAvailable"
+            )
+        )
+
+    async def two():
+        return set(await sets(cluster)) == {"3", "4"}
+
+    await cluster.until(two)
+
+
+async def test_a_matching_set_is_adopted(cluster, running, spec, told, pod_spec):
+    labels = {"app": "x", "v": "1"}
+    one = {
+        "replicas": 1,
+        "selector": {"matchLabels": labels},
+        "template": {"metadata": {"labels": labels}, "spec": pod_spec},
+    }
+    await cluster.make("apps/v1", "ReplicaSet", "mine", namespace="default", spec=one, metadata={"labels": labels})
+    await make(cluster, spec(2))
+    await told(lambda status: status.get("replicas") == 2)
+    (adopted,) = (await sets(cluster)).values()
+    assert (name_of(adopted), adopted.metadata.ownerReferences[0].name, adopted.metadata.annotations[DESIRED_REPLICAS]) == (
+        "mine", "d", "2",
+    )  # fmt: skip

@@ -1,0 +1,36 @@
+"""The names of ReplicaSets are upstream's."""
+
+from __future__ import annotations
+
+import msgspec
+from lightkube.models.core_v1 import PodTemplateSpec
+
+from steersman.controllers.deployment.hashing import set_name
+from steersman.runtime.template_hash import template_hash
+
+
+def template(**labels):
+    container = {
+        "name": "c", "image": "nginx", "imagePullPolicy": "Always", "resources": {},
+        "terminationMessagePath": "/dev/termination-log", "terminationMessagePolicy": "File",
+    }  # fmt: skip
+    spec = {
+        "containers": [container], "dnsPolicy": "ClusterFirst", "restartPolicy": "Always", "securityContext": {},
+        "schedulerName": "by-hand", "terminationGracePeriodSeconds": 30,
+    }  # fmt: skip
+    return msgspec.convert({"metadata": {"labels": labels}, "spec": spec}, PodTemplateSpec)
+
+
+def test_a_template_has_the_hash_that_kube_controller_manager_gives_it():
+    """As recorded of 1.36."""
+    assert template_hash(template(app="x", v="1"), None) == "87d8b9f8b"
+
+
+def test_each_collision_makes_another_hash():
+    made = {template_hash(template(app="x"), count) for count in (None, 0, 1, 2)}
+    assert len(made) == 4
+
+
+def test_names_are_cut_where_they_are_too_long():
+    assert set_name("d", "x") == "d-x"
+    assert len(set_name("d" * 253, "0123456789")) == 253

@@ -1,0 +1,168 @@
+"""From options to running controllers."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+import pytest
+from lightkube.models.core_v1 import Pod
+
+from steersman.client.errors import RequestFailed
+from steersman.client.transport import TransportError
+from steersman.controllers.manager import assembly
+from steersman.controllers.manager.assembly import assemble, missing, selected, wait_for_server
+from steersman.controllers.manager.identities import OneIdentity
+from steersman.controllers.manager.options import ManagerOptions
+from steersman.controllers.registry import Registration, find
+from steersman.runtime.served import ask
+
+ONE = ("replicationcontroller",)
+
+
+def options(**more):
+    return ManagerOptions(**{"controllers": ONE, "leader_elect": False, "port": 0, **more})
+
+
+@pytest.fixture
+async def running(cluster):
+    """``await running(options)``: a manager that runs."""
+    tasks = []
+
+    async def start(told):
+        identities = OneIdentity(cluster.client._transport, told, clock=cluster.clock)
+        manager = await assemble(told, identities, identity="me")
+        task = asyncio.create_task(manager.run())
+        tasks.append((manager, task))
+        await cluster.until(lambda: task.done() or manager.is_ready)
+        return manager, identities, task
+
+    yield start
+    for manager, task in tasks:
+        manager.stop()
+        await cluster.until(task.done)
+        task.result()
+
+
+async def test_those_that_are_asked_for_run(cluster, running, pod_spec):
+    _, identities, _ = await running(options())
+    template = {"metadata": {"labels": {"app": "x"}}, "spec": pod_spec}
+    await cluster.make(
+        "v1", "ReplicationController", "rc", namespace="default", spec={"replicas": 2, "template": template}
+    )
+
+    async def two():
+        return len(await cluster.client.list(Pod)) == 2
+
+    await cluster.until(two)
+    assert len(await cluster.until(lambda: cluster.events("SuccessfulCreate"))) == 2
+    labels = {"name": "replicationcontroller-controller", "manager": "kube-controller-manager"}
+    assert identities.metrics.registry.get_sample_value("running_managed_controllers", labels) == 1
+
+
+async def test_each_controller_has_its_check(cluster, running):
+    manager, _, _ = await running(options(controllers=("replicationcontroller", "replicaset")))
+    page = await manager.healthz.page({"verbose": ""})
+    assert page.status == 200
+    assert b"[+]replicationcontroller-controller ok" in page.body
+    assert b"[+]replicaset-controller ok" in page.body
+
+
+async def test_one_that_has_ended_is_not_well(cluster, running):
+    manager, identities, task = await running(options())
+    manager.stop()
+    await cluster.until(task.done)
+    assert (await manager.healthz.page({})).status == 500
+    labels = {"name": "replicationcontroller-controller", "manager": "kube-controller-manager"}
+    assert identities.metrics.registry.get_sample_value("running_managed_controllers", labels) == 0
+
+
+async def test_the_lease_is_held_while_it_runs_and_given_back(cluster, running):
+    manager, _, task = await running(options(leader_elect=True))
+    lease = await cluster.eventually(
+        "coordination.k8s.io/v1", "Lease", "kube-controller-manager", bool, namespace="kube-system"
+    )
+    assert lease["spec"]["holderIdentity"] == "me"
+    manager.stop()
+    await cluster.until(task.done)
+    lease = await cluster.find("coordination.k8s.io/v1", "Lease", "kube-controller-manager", namespace="kube-system")
+    assert not lease["spec"].get("holderIdentity")
+
+
+async def test_starts_may_be_spread(cluster):
+    told = options(controllers=("replicationcontroller", "replicaset"), controller_start_interval_seconds=60.0)
+    identities = OneIdentity(cluster.client._transport, told, clock=cluster.clock)
+    manager = await assemble(told, identities, identity="me")
+    task = asyncio.create_task(manager.run())
+    await cluster.clock.advance(30)
+    assert [runnable.is_ready for runnable in manager._runnables] == [True, False]
+    await cluster.clock.advance(31)
+    assert manager.is_ready
+    manager.stop()
+    await cluster.until(task.done)
+
+
+@pytest.mark.parametrize(
+    "told", [{"leader_elect_resource_lock": "endpoints"}, {"leader_elect_lease_duration_seconds": 1.0}]
+)
+async def test_an_election_that_makes_no_sense_is_refused(cluster, told):
+    identities = OneIdentity(cluster.client._transport, options(), clock=cluster.clock)
+    with pytest.raises(ValueError, match=r"lock type|leaseDuration"):
+        await assemble(options(leader_elect=True, **told), identities, identity="me")
+
+
+async def test_what_the_server_does_not_serve_is_missed(cluster):
+    served = await ask(cluster.client)
+    entry = Registration("x", needs=("apps/v1 deployments", "apps/v9 nothings"))
+    assert missing(entry, served) == ["apps/v9 nothings"]
+
+
+async def test_controllers_that_cannot_run_are_named(cluster, caplog, monkeypatch):
+    lacking = Registration("lacking-controller", "replication.replicaset", needs=("apps/v9 nothings",))
+    monkeypatch.setattr(assembly, "REGISTRY", (Registration("absent-controller"), lacking, find("replicaset")))
+    served = await ask(cluster.client)
+    with caplog.at_level(logging.INFO):
+        found = list(selected(options(controllers=("absent-controller", "lacking-controller")), served))
+    assert found == []
+    assert caplog.messages == [
+        "controller absent-controller is not part of this release",
+        "controller lacking-controller is skipped: the server does not serve apps/v9 nothings",
+        "controller replicaset-controller is off",
+    ]
+
+
+async def test_one_that_has_nothing_to_do_is_left_out(cluster):
+    identities = OneIdentity(cluster.client._transport, options(), clock=cluster.clock)
+    manager = await assemble(options(controllers=("root-ca-cert-publisher",)), identities, identity="me")
+    assert manager._runnables == []
+
+
+class Silent:
+    """A server that is not there yet."""
+
+    host = "silent"
+
+    def __init__(self, inner, failures):
+        self._inner = inner
+        self._failures = failures
+
+    async def request(self, request):
+        self._failures -= 1
+        if self._failures >= 0:
+            raise TransportError("no route")
+        return await self._inner.request(request)
+
+
+async def test_a_server_that_starts_is_waited_for(cluster):
+    identities = OneIdentity(Silent(cluster.client._transport, 3), options(), clock=cluster.clock)
+    waiting = asyncio.create_task(wait_for_server(identities.root()))
+    await cluster.until(waiting.done)
+    assert waiting.result().kinds
+
+
+async def test_but_not_for_ever(cluster):
+    identities = OneIdentity(Silent(cluster.client._transport, 10_000), options(), clock=cluster.clock)
+    waiting = asyncio.create_task(wait_for_server(identities.root()))
+    await cluster.until(waiting.done)
+    with pytest.raises(RequestFailed):
+        waiting.result()

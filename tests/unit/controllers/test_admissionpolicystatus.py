@@ -1,0 +1,98 @@
+import msgspec
+import pytest
+from lightkube.models.admissionregistration_v1 import ValidatingAdmissionPolicy
+
+from steersman.controllers.admissionpolicystatus.controller import build
+from steersman.controllers.admissionpolicystatus.plan import Matched, checked, is_checked, matched, schema_of
+
+KIND = ("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy")
+
+
+@pytest.mark.parametrize(("generation", "observed", "wanted"), [(1, None, False), (2, 1, False), (2, 2, True)])
+def test_each_generation_is_looked_at_once(generation, observed, wanted):
+    body = {"metadata": {"name": "p", "generation": generation}, "status": {"observedGeneration": observed}}
+    assert is_checked(msgspec.convert(body, ValidatingAdmissionPolicy)) is wanted
+
+
+def test_warnings_are_written_where_there_are_any():
+    policy = msgspec.convert({"metadata": {"name": "p", "generation": 2}}, ValidatingAdmissionPolicy)
+    assert checked(policy)["status"] == {"observedGeneration": 2, "typeChecking": {}}
+    warning = {"fieldRef": "spec", "warning": "w"}
+    assert checked(policy, [warning])["status"]["typeChecking"] == {"expressionWarnings": [warning]}
+
+
+async def test_the_status_follows_the_generation(cluster):
+    await cluster.start(build)
+    rules = [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}]
+    spec = {"matchConstraints": {"resourceRules": rules}, "validations": [{"expression": "true"}]}
+    made = await cluster.make(*KIND, "p", spec=spec)
+    observed = lambda wanted: lambda found: found.get("status", {}).get("observedGeneration") == wanted  # noqa: E731
+    seen = await cluster.eventually(*KIND, "p", observed(made["metadata"]["generation"]))
+    spec["validations"] = [{"expression": "false"}]
+    await cluster.client.update({**seen, "spec": spec})
+    await cluster.eventually(*KIND, "p", observed(made["metadata"]["generation"] + 1))
+
+
+def rule(groups, versions, resources):
+    return {"apiGroups": groups, "apiVersions": versions, "resources": resources, "operations": ["CREATE"]}
+
+
+def test_resources_are_named_without_wildcards_and_subresources():
+    rules = [
+        rule(["apps"], ["v1"], ["deployments", "replicasets/scale", "statefulsets"]),
+        rule([""], ["v1"], ["pods", "*/status"]),
+        rule(["*"], ["v1"], ["x"]),
+        rule(["a"], ["*"], ["x"]),
+    ]
+    assert matched({"matchConstraints": {"resourceRules": rules}}) == [
+        Matched("", "v1", "pods"), Matched("apps", "v1", "deployments"), Matched("apps", "v1", "statefulsets"),
+    ]  # fmt: skip
+    assert matched({}) == []
+
+
+def test_a_schema_is_found_by_its_kind():
+    kind = {"group": "g", "version": "v1", "kind": "K"}
+    schema = {"properties": {"metadata": {"$ref": "x"}, "spec": {}}, "x-kubernetes-group-version-kind": [kind]}
+    document = {"components": {"schemas": {"g.v1.K": schema}}}
+    assert list(schema_of(document, **kind)["properties"]) == ["spec"]
+    assert schema_of(document, "g", "v2", "K") is None
+
+
+def policy_spec(groups, versions, resources, *expressions):
+    validations = [{"expression": expression} for expression in expressions]
+    return {"matchConstraints": {"resourceRules": [rule(groups, versions, resources)]}, "validations": validations}
+
+
+async def warnings_of(cluster, spec):
+    await cluster.make(*KIND, "p", spec=spec)
+    found = await cluster.eventually(*KIND, "p", lambda found: "typeChecking" in found.get("status", {}))
+    return found["status"]["typeChecking"].get("expressionWarnings", [])
+
+
+async def test_what_does_not_fit_a_built_in_kind_is_told(cluster):
+    await cluster.start(build)
+    spec = policy_spec(["apps"], ["v1"], ["deployments"], "object.spec.replicas < 5", "object.spec.replicsa < 5")
+    told = await warnings_of(cluster, spec)
+    assert [each["fieldRef"] for each in told] == ["spec.validations[1].expression"]
+    assert told[0]["warning"].startswith("apps/v1, Kind=Deployment: ERROR: <input>:1:12: undefined field 'replicsa'")
+
+
+async def test_what_does_not_fit_a_custom_kind_is_told(cluster):
+    properties = {"spec": {"type": "object", "properties": {"size": {"type": "integer"}}}}
+    version = {"name": "v1", "served": True, "storage": True}
+    version["schema"] = {"openAPIV3Schema": {"type": "object", "properties": properties}}
+    names = {"plural": "toys", "singular": "toy", "kind": "Toy", "listKind": "ToyList"}
+    definition = {"group": "example.com", "scope": "Namespaced", "names": names, "versions": [version]}
+    kind = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
+    await cluster.make(*kind, "toys.example.com", spec=definition)
+    await cluster.clock.advance(2)
+    await cluster.start(build)
+    spec = policy_spec(["example.com"], ["v1"], ["toys"], "object.spec.size < 5", "object.spec.size == 'big'")
+    told = await warnings_of(cluster, spec)
+    assert [each["fieldRef"] for each in told] == ["spec.validations[1].expression"]
+
+
+async def test_what_cannot_be_known_is_not_told(cluster):
+    await cluster.start(build)
+    spec = policy_spec(["nobody.example.com"], ["v1"], ["things"], "object.what.ever == 1")
+    assert await warnings_of(cluster, spec) == []

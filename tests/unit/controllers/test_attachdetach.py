@@ -1,0 +1,139 @@
+import msgspec
+import pytest
+from lightkube.models.core_v1 import Node, PersistentVolume, Pod
+
+from steersman.client import tree
+from steersman.controllers.attachdetach.controller import build
+from steersman.controllers.attachdetach.plan import (
+    FORCE_SECONDS,
+    attached_patch,
+    attachment_name,
+    claim_names,
+    needs_volumes,
+    new_attachment,
+    plan_node,
+)
+
+NAME = attachment_name("h", "d", "n")
+UNIQUE = "kubernetes.io/csi/d^h"
+
+
+def volume(*modes, handle="h"):
+    spec = {"csi": {"driver": "d", "volumeHandle": handle}, "accessModes": list(modes or ["ReadWriteOnce"])}
+    return msgspec.convert({"metadata": {"name": "v"}, "spec": spec}, PersistentVolume)
+
+
+def node(*, in_use=(), attached=(), ready="True", taints=(), **annotations):
+    rows = [{"name": name, "devicePath": ""} for name in attached]
+    status = {"volumesInUse": list(in_use), "volumesAttached": rows, "conditions": [{"type": "Ready", "status": ready}]}
+    metadata = {"name": "n", "resourceVersion": "7", "annotations": annotations}
+    return msgspec.convert({"metadata": metadata, "spec": {"taints": list(taints)}, "status": status}, Node)
+
+
+def attachment(*, attached=True):
+    made = new_attachment(volume(), "n")
+    status = msgspec.convert({"attached": attached}, dict)
+    return msgspec.convert({**msgspec.to_builtins(made), "status": status}, type(made))
+
+
+def planned(found, *, wanted=(), attachments=(), others=(), waited=0.0):
+    return plan_node(
+        found,
+        {each.metadata.name: each for each in wanted},
+        attachments,
+        others={"v": others},
+        volumes={"v": volume()},
+        waited={NAME: waited},
+    )
+
+
+def test_names_are_upstreams():
+    assert len(NAME) == 68
+    assert new_attachment(volume(), "n").metadata.name == NAME
+    with pytest.raises(ValueError, match="no driver"):
+        new_attachment(PersistentVolume(metadata=volume().metadata), "n")
+
+
+def test_claims_of_a_pod():
+    volumes = [
+        {"name": "a", "persistentVolumeClaim": {"claimName": "c"}},
+        {"name": "e", "ephemeral": {}},
+        {"name": "x"},
+    ]
+    body = {"metadata": {"name": "p"}, "spec": {"containers": [], "volumes": volumes}}
+    assert claim_names(msgspec.convert(body, Pod)) == ["c", "p-e"]
+
+
+def test_ended_pods_need_no_volumes_unless_the_node_keeps_them():
+    ended = msgspec.convert({"status": {"phase": "Failed"}}, Pod)
+    assert not needs_volumes(ended, node())
+    assert needs_volumes(ended, node(**{"volumes.kubernetes.io/keep-terminated-pod-volumes": "true"}))
+    assert needs_volumes(Pod(), None)
+
+
+def test_what_is_wanted_is_attached_once():
+    assert [each.metadata.name for each in planned(node(), wanted=[volume()]).attach] == [NAME]
+    again = planned(node(), wanted=[volume()], attachments=[attachment()])
+    assert (again.attach, again.detach, again.attached) == ([], [], [UNIQUE])
+    waiting = planned(node(), wanted=[volume()], attachments=[attachment(attached=False)])
+    assert (waiting.attach, waiting.attached) == ([], [])
+
+
+@pytest.mark.parametrize(("modes", "count"), [(["ReadWriteOnce"], 0), (["ReadWriteMany"], 1), (["ReadOnlyMany"], 1)])
+def test_only_shared_volumes_are_in_two_places(modes, count):
+    plan = planned(node(), wanted=[volume(*modes)], others=["m"])
+    assert len(plan.attach) == count
+    assert plan.elsewhere == ["v"][count:]
+
+
+@pytest.mark.parametrize(
+    ("found", "waited", "held"),
+    [
+        (node(), 0, False),
+        (node(in_use=[UNIQUE]), FORCE_SECONDS, True),
+        (node(in_use=[UNIQUE], ready="Unknown"), 10, True),
+        (node(in_use=[UNIQUE], ready="Unknown"), FORCE_SECONDS, False),
+        (node(in_use=[UNIQUE], taints=[{"key": "node.kubernetes.io/out-of-service", "effect": "NoExecute"}]), 0, False),
+    ],
+)
+def test_a_node_keeps_what_it_uses(found, waited, held):
+    plan = planned(found, attachments=[attachment()], waited=waited)
+    assert [len(plan.held), len(plan.detach), len(plan.attached)] == [held, not held, held]
+
+
+def test_the_status_of_a_node_names_what_is_attached():
+    found = node(attached=["kubernetes.io/csi/d^gone", "other/x"])
+    rows = attached_patch(found, [UNIQUE])["status"]["volumesAttached"]
+    assert [row["name"] for row in rows] == ["other/x", UNIQUE]
+    assert attached_patch(node(attached=[UNIQUE]), [UNIQUE]) is None
+    assert attached_patch(node(attached=[UNIQUE]), [])["status"] == {"volumesAttached": None}
+
+
+ATTACHMENT = ("storage.k8s.io/v1", "VolumeAttachment")
+
+
+async def test_a_pod_gets_its_volume_and_leaves_it(cluster, pod_spec):
+    await cluster.start(build)
+    managed = {"annotations": {"volumes.kubernetes.io/controller-managed-attach-detach": "true"}}
+    await cluster.make("v1", "Node", "n", metadata=managed)
+    modes = {"accessModes": ["ReadWriteOnce"]}
+    claim = await cluster.make("v1", "PersistentVolumeClaim", "c", namespace="default", spec={
+        **modes, "volumeName": "v", "storageClassName": "", "resources": {"requests": {"storage": "1Gi"}}})  # fmt: skip
+    reference = {"namespace": "default", "name": "c", "uid": claim["metadata"]["uid"]}
+    await cluster.make("v1", "PersistentVolume", "v", spec={
+        **modes, "capacity": {"storage": "1Gi"}, "csi": {"driver": "d", "volumeHandle": "h"}, "claimRef": reference})  # fmt: skip
+    volumes = [{"name": "x", "persistentVolumeClaim": {"claimName": "c"}}]
+    spec = {**pod_spec, "nodeName": "n", "volumes": volumes}
+    await cluster.make("v1", "Pod", "p", namespace="default", spec=spec)
+    found = await cluster.eventually(*ATTACHMENT, NAME, lambda found: found is not None)
+    assert found["spec"] == {"attacher": "d", "nodeName": "n", "source": {"persistentVolumeName": "v"}}
+    await cluster.client.update_status({**found, "status": {"attached": True}})
+
+    def named(*wanted):
+        return lambda node: [row["name"] for row in node["status"].get("volumesAttached") or ()] == list(wanted)
+
+    await cluster.eventually("v1", "Node", "n", named(UNIQUE))
+    await cluster.until(lambda: cluster.events("SuccessfulAttachVolume"))
+    await cluster.client.delete(tree("v1", "Pod"), "p", namespace="default", grace_period_seconds=0)
+    await cluster.eventually(*ATTACHMENT, NAME, lambda found: found is None)
+    await cluster.eventually("v1", "Node", "n", named())

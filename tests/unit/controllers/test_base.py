@@ -1,0 +1,70 @@
+from datetime import UTC, datetime
+
+import pytest
+
+from steersman.client import tree
+from steersman.controllers.base import Shell
+
+
+class Beside(Shell):
+    name = "beside"
+    component = "somebody"
+
+    def __init__(self, context):
+        super().__init__(context)
+        self.worked = False
+
+    async def reconcile(self, key):
+        self.events.event({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": key, "namespace": "default"}},
+                          "Normal", "Seen", "it was seen")  # fmt: skip
+
+    def beside(self):
+        return {"work": self._work()}
+
+    async def _work(self):
+        self.worked = True
+        await self.clock.sleep(3600)
+
+
+async def test_work_beside_the_queue_runs_and_ends_with_the_controller(cluster):
+    shell = await cluster.start(Beside)
+    await cluster.until(lambda: shell.worked)
+
+
+async def test_events_name_the_component(cluster):
+    shell = await cluster.start(Beside)
+    shell.queue.add("x")
+    events = await cluster.until(lambda: cluster.events("Seen"))
+    assert events[0]["source"] == {"component": "somebody"}
+
+
+@pytest.mark.parametrize("seconds", [0, 0.7])
+async def test_now_is_in_whole_seconds(cluster, clock, seconds):
+    shell = await cluster.start(Beside)
+    await clock.advance(seconds)
+    assert shell.now() == datetime.fromtimestamp(int(clock.now().timestamp()), UTC)
+
+
+class Creating(Shell):
+    name = "creating"
+
+    def __init__(self, context):
+        super().__init__(context)
+        self.maps = self.informer(tree("v1", "ConfigMap"))
+        self.looks = 0
+
+    async def reconcile(self, key):
+        self.looks += 1
+        if self.looks == 1:
+            made = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": key, "namespace": "default"}}
+            self.note_created(key, self.maps, await self.client.create(made))
+
+
+async def test_what_was_created_is_looked_at_once_more(cluster, clock):
+    shell = await cluster.start(Creating)
+    shell.queue.add("x")
+    await clock.advance(1)
+    assert shell.looks == 1
+    await clock.advance(60)
+    assert shell.looks == 2
+    assert shell.maps.lister.get("x", namespace="default")

@@ -1,0 +1,99 @@
+import base64
+import hashlib
+import hmac
+from datetime import UTC, datetime
+
+import msgspec
+import pytest
+from lightkube.models.core_v1 import ConfigMap, Secret
+
+from steersman.apiserver.authn.jws import unpack
+from steersman.controllers.bootstraptokens import cleaner, signer
+from steersman.controllers.bootstraptokens.plan import (
+    TYPE,
+    detached_signature,
+    seconds_to_expiry,
+    signed,
+    signing_token,
+)
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def data(**values):
+    given = {"token-id": "abcdef", "token-secret": "0123456789abcdef", "usage-bootstrap-signing": "true"} | values
+    return {key.replace("_", "-"): base64.b64encode(value.encode()).decode() for key, value in given.items()}
+
+
+def secret(name="bootstrap-token-abcdef", **values):
+    return msgspec.convert({"metadata": {"name": name}, "data": data(**values), "type": TYPE}, Secret)
+
+
+@pytest.mark.parametrize(
+    ("found", "signs"),
+    [
+        (secret(), True),
+        (secret("another-name"), False),
+        (secret(usage_bootstrap_signing="false"), False),
+        (secret(expiration="2025-12-31T00:00:00Z"), False),
+        (secret(expiration="2026-12-31T00:00:00Z"), True),
+        (secret(token_secret=""), False),
+    ],
+)
+def test_only_whole_living_tokens_sign(found, signs):
+    found.data = {key.replace("_", "-"): value for key, value in found.data.items()}
+    assert (signing_token(found, now=NOW) is not None) is signs
+
+
+@pytest.mark.parametrize(
+    ("expiration", "seconds"), [("", None), ("2026-01-01T00:01:00Z", 60), ("2025-12-31T23:59:00Z", -60), ("soon", 0)]
+)
+def test_a_token_expires_when_it_says_so_or_cannot_be_read(expiration, seconds):
+    assert seconds_to_expiry(secret(expiration=expiration), now=NOW) == seconds
+
+
+def test_a_signature_can_be_checked_with_the_token():
+    head, body, signature = detached_signature("content", "abcdef", "secret").encode().split(b".")
+    assert body == b""
+    assert msgspec.json.decode(unpack(head)) == {"alg": "HS256", "kid": "abcdef"}
+    payload = base64.urlsafe_b64encode(b"content").rstrip(b"=")
+    assert unpack(signature) == hmac.new(b"secret", head + b"." + payload, hashlib.sha256).digest()
+
+
+def test_signatures_of_other_tokens_go():
+    info = msgspec.convert({"data": {"kubeconfig": "x", "jws-kubeconfig-old": "y", "more": "z"}}, ConfigMap)
+    new = signed(info, {"abcdef": "secret"})
+    assert sorted(new.data) == ["jws-kubeconfig-abcdef", "kubeconfig", "more"]
+    assert signed(new, {"abcdef": "secret"}) is None
+
+
+def test_without_a_kubeconfig_nothing_is_signed():
+    assert signed(ConfigMap(), {"abcdef": "secret"}) is None
+
+
+async def test_the_config_map_is_signed_until_the_token_expires(cluster, clock):
+    await cluster.start(signer.build)
+    expiration = "2026-01-01T01:00:00Z"
+    values = data(expiration=expiration)
+    name = "bootstrap-token-abcdef"
+    await cluster.make("v1", "Secret", name, namespace="kube-system", type=TYPE, data=values)
+    await cluster.make("v1", "ConfigMap", "cluster-info", namespace="kube-public", data={"kubeconfig": "x"})
+    key = "jws-kubeconfig-abcdef"
+    await cluster.eventually(
+        "v1", "ConfigMap", "cluster-info", lambda found: key in found["data"], namespace="kube-public"
+    )
+    await clock.advance(3600)
+    await cluster.eventually(
+        "v1", "ConfigMap", "cluster-info", lambda found: key not in found["data"], namespace="kube-public"
+    )
+
+
+async def test_an_expired_token_goes(cluster, clock):
+    await cluster.start(cleaner.build)
+    values = data(expiration="2026-01-01T01:00:00Z")
+    name = "bootstrap-token-abcdef"
+    await cluster.make("v1", "Secret", name, namespace="kube-system", type=TYPE, data=values)
+    await clock.advance(3000)
+    assert await cluster.find("v1", "Secret", name, namespace="kube-system")
+    await clock.advance(700)
+    await cluster.eventually("v1", "Secret", name, lambda found: found is None, namespace="kube-system")

@@ -1,0 +1,240 @@
+import base64
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
+
+import msgspec
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import Encoding
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+from lightkube.models.certificates_v1 import CertificateSigningRequest
+
+from steersman.client import PatchType, tree
+from steersman.controllers.certificates import approving, cleaner, signing
+from steersman.controllers.certificates.issuing import Authority, Request, certificate_end
+from steersman.controllers.certificates.plan import (
+    API_CLIENT,
+    KUBELET_CLIENT,
+    KUBELET_SERVING,
+    LEGACY_UNKNOWN,
+    Asked,
+    is_to_be_signed,
+    is_undecided,
+    recognized,
+    seconds_to_cleanup,
+    signer_fault,
+    validity,
+    with_condition,
+)
+from steersman.controlplane.certificates import make_ca
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+YEAR = timedelta(days=365)
+NODE = Asked("system:node:n", ("system:nodes",))
+SERVING = Asked("system:node:n", ("system:nodes",), dns_names=("n",))
+CLIENT = ["digital signature", "key encipherment", "client auth"]
+SERVER = ["digital signature", "server auth"]
+KIND = ("certificates.k8s.io/v1", "CertificateSigningRequest")
+
+
+def request(common_name="system:node:n", organization="system:nodes", dns=()):
+    names = [x509.NameAttribute(NameOID.COMMON_NAME, common_name)]
+    names.append(x509.NameAttribute(NameOID.ORGANIZATION_NAME, organization))
+    builder = x509.CertificateSigningRequestBuilder().subject_name(x509.Name(names))
+    if dns:
+        alternatives = [*map(x509.DNSName, dns), x509.IPAddress(ip_address("10.0.0.1"))]
+        builder = builder.add_extension(x509.SubjectAlternativeName(alternatives), critical=False)
+    made = builder.sign(ec.generate_private_key(ec.SECP256R1()), SHA256())
+    return base64.b64encode(made.public_bytes(Encoding.PEM)).decode()
+
+
+def csr(*conditions, signer=KUBELET_CLIENT, usages=CLIENT, certificate=None, username="system:node:n"):
+    rows = [{"type": each, "status": "True", "lastUpdateTime": "2026-01-01T00:00:00Z"} for each in conditions]
+    body = {
+        "metadata": {"name": "c", "creationTimestamp": "2026-01-01T00:00:00Z"},
+        "spec": {"request": "", "signerName": signer, "usages": usages, "username": username},
+        "status": {"conditions": rows, "certificate": certificate},
+    }
+    return msgspec.convert(body, CertificateSigningRequest)
+
+
+@pytest.mark.parametrize(
+    ("signer", "asked", "usages", "fault"),
+    [
+        (KUBELET_CLIENT, NODE, CLIENT, ""),
+        (KUBELET_CLIENT, NODE, CLIENT[:1] + CLIENT[2:], ""),
+        (KUBELET_CLIENT, Asked("system:node:n"), CLIENT, "subject organization is not system:nodes"),
+        (KUBELET_CLIENT, SERVING, CLIENT, "DNS subjectAltNames are not allowed"),
+        (
+            KUBELET_CLIENT,
+            Asked("n", NODE.organizations),
+            CLIENT,
+            "subject common name does not begin with system:node:",
+        ),
+        (KUBELET_CLIENT, NODE, SERVER, "usages did not match [key encipherment digital signature client auth]"),
+        (KUBELET_SERVING, SERVING, SERVER, ""),
+        (KUBELET_SERVING, NODE, SERVER, "DNS or IP subjectAltName is required"),
+        (KUBELET_SERVING, SERVING, CLIENT, "usages did not match [key encipherment digital signature server auth]"),
+        (API_CLIENT, Asked("alice"), CLIENT, ""),
+        (API_CLIENT, Asked("alice"), SERVER, "invalid usage for client certificate: server auth"),
+        (API_CLIENT, Asked("alice"), CLIENT[:2], "missing required usage for client certificate: client auth"),
+        (LEGACY_UNKNOWN, Asked("alice"), SERVER, ""),
+    ],
+)
+def test_each_signer_has_its_rules(signer, asked, usages, fault):
+    assert signer_fault(signer, asked, usages) == fault
+
+
+@pytest.mark.parametrize(
+    ("found", "subresources"),
+    [
+        (csr(), ["selfnodeclient", "nodeclient"]),
+        (csr(username="alice"), ["nodeclient"]),
+        (csr(signer=API_CLIENT), []),
+        (csr(usages=SERVER), []),
+    ],
+)
+def test_kubelets_requests_are_recognized(found, subresources):
+    assert [each.subresource for each in recognized(found, NODE)] == subresources
+
+
+@pytest.mark.parametrize(
+    ("found", "undecided", "to_be_signed"),
+    [
+        (csr(), True, False),
+        (csr("Approved"), False, True),
+        (csr("Approved", "Failed"), False, False),
+        (csr("Denied"), False, False),
+        (csr("Approved", certificate="x"), False, False),
+    ],
+)
+def test_what_is_left_to_do(found, undecided, to_be_signed):
+    assert (is_undecided(found), is_to_be_signed(found)) == (undecided, to_be_signed)
+
+
+CA_LIFE = (NOW - YEAR, NOW + 2 * YEAR)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "start", "end"),
+    [
+        (None, timedelta(minutes=-5), YEAR - timedelta(minutes=5)),
+        (3600, timedelta(minutes=-5), timedelta(hours=1)),
+        (1, timedelta(minutes=-5), timedelta(minutes=10)),
+        (10**9, timedelta(minutes=-5), YEAR - timedelta(minutes=5)),
+    ],
+)
+def test_a_certificate_lives_as_long_as_asked_within_bounds(seconds, start, end):
+    assert validity(seconds, now=NOW, longest=YEAR, ca=CA_LIFE) == (NOW + start, NOW + end)
+
+
+def test_a_certificate_does_not_outlive_its_signer():
+    assert validity(None, now=NOW, longest=YEAR, ca=(NOW, NOW + timedelta(days=1))) == (NOW, NOW + timedelta(days=1))
+    with pytest.raises(ValueError, match="the signer has expired"):
+        validity(None, now=NOW, longest=YEAR, ca=(NOW - YEAR, NOW))
+
+
+@pytest.mark.parametrize(
+    ("found", "end", "seconds"),
+    [
+        (csr(), None, 24 * 3600),
+        (csr("Approved"), None, 24 * 3600),
+        (csr("Approved", certificate="x"), None, 3600),
+        (csr("Denied"), None, 3600),
+        (csr("Approved", "Failed"), None, 3600),
+        (csr("Approved", certificate="x"), NOW + timedelta(minutes=1), 60),
+    ],
+)
+def test_requests_are_kept_for_a_while(found, end, seconds):
+    assert seconds_to_cleanup(found, now=NOW, certificate_end=end) == seconds
+
+
+def test_a_request_is_read():
+    asked = Request(request(dns=["n"])).asked
+    assert asked == Asked("system:node:n", ("system:nodes",), ("n",), ("10.0.0.1",))
+    with pytest.raises(ValueError, match="PEM"):
+        Request("")
+
+
+def test_a_signed_certificate_says_what_was_asked():
+    ca = make_ca("ca", now=NOW, life=YEAR)
+    signed = Authority(ca.certificate, ca.key).sign(Request(request(dns=["n"])), CLIENT, validity=(NOW, NOW + YEAR))
+    made = x509.load_pem_x509_certificate(base64.b64decode(signed))
+    made.verify_directly_issued_by(x509.load_pem_x509_certificate(ca.certificate))
+    usage = made.extensions.get_extension_for_class(x509.KeyUsage).value
+    assert (usage.digital_signature, usage.key_encipherment, usage.key_cert_sign) == (True, True, False)
+    extended = made.extensions.get_extension_for_class(x509.ExtendedKeyUsage).value
+    assert list(extended) == [ExtendedKeyUsageOID.CLIENT_AUTH]
+    assert certificate_end(signed) == NOW + YEAR
+    assert certificate_end(None) is None
+
+
+def test_an_unknown_usage_is_refused():
+    ca = make_ca("ca", now=NOW, life=YEAR)
+    with pytest.raises(ValueError, match="unrecognized"):
+        Authority(ca.certificate, ca.key).sign(Request(request()), ["magic"], validity=(NOW, NOW + YEAR))
+
+
+def test_a_condition_is_added():
+    found = with_condition(csr(), "Approved", "R", "M", now=NOW)
+    assert [(each.type, each.reason, each.message) for each in found.status.conditions] == [("Approved", "R", "M")]
+
+
+async def post(cluster, name, *, signer, usages):
+    spec = {"request": request(), "signerName": signer, "usages": usages}
+    return await cluster.make(*KIND, name, spec=spec)
+
+
+async def test_a_kubelets_request_is_approved_where_its_user_may(cluster):
+    await cluster.start(approving.build)
+    await post(cluster, "c", signer=KUBELET_CLIENT, usages=CLIENT)
+    found = await cluster.eventually(*KIND, "c", lambda found: found["status"].get("conditions"))
+    condition = found["status"]["conditions"][0]
+    assert (condition["type"], condition["reason"]) == ("Approved", "AutoApproved")
+
+
+@pytest.fixture
+def ca_files(tmp_path, clock):
+    ca = make_ca("ca", now=clock.now(), life=YEAR)
+    files = {"cert": tmp_path / "ca.crt", "key": tmp_path / "ca.key"}
+    files["cert"].write_bytes(ca.certificate)
+    files["key"].write_bytes(ca.key)
+    return {f"cluster_signing_{name}_file": str(file) for name, file in files.items()}
+
+
+async def approve(cluster, name, *, type_="Approved"):
+    condition = {"type": type_, "status": "True", "reason": "Test"}
+    patch = {"status": {"conditions": [condition]}}
+    kinds = tree(*KIND)
+    await cluster.client.patch(kinds, name, patch, patch_type=PatchType.MERGE, subresource="approval")
+
+
+async def test_what_is_approved_is_signed_or_refused(cluster, ca_files):
+    await cluster.start(signing.build, **ca_files)
+    await post(cluster, "good", signer=API_CLIENT, usages=CLIENT)
+    await post(cluster, "bad", signer=API_CLIENT, usages=SERVER)
+    await approve(cluster, "good")
+    await approve(cluster, "bad")
+    await cluster.eventually(*KIND, "good", lambda found: found["status"].get("certificate"))
+
+    def has_failed(found):
+        return any(each["type"] == "Failed" for each in found["status"]["conditions"])
+
+    bad = await cluster.eventually(*KIND, "bad", has_failed)
+    assert "certificate" not in bad["status"]
+
+
+def test_without_a_signer_there_is_nothing_to_do():
+    assert signing.authorities(type("Options", (), {"__getattr__": lambda self, name: ""})()) == {}
+
+
+async def test_denied_requests_go_after_an_hour(cluster, clock):
+    await cluster.start(cleaner.build)
+    await post(cluster, "c", signer=API_CLIENT, usages=CLIENT)
+    await approve(cluster, "c", type_="Denied")
+    await clock.advance(3500)
+    assert await cluster.find(*KIND, "c")
+    await clock.advance(150)
+    await cluster.eventually(*KIND, "c", lambda found: found is None)

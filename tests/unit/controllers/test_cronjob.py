@@ -1,0 +1,207 @@
+"""CronJobs: the rules as tables, and the controller on a server in this process."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import msgspec
+import pytest
+from lightkube.models.batch_v1 import CronJob, CronJobStatus, Job
+
+from steersman.apimachinery.schedules import parse_schedule
+from steersman.client import tree
+from steersman.client.objects import name_of
+from steersman.controllers.cronjob import plan
+from steersman.controllers.cronjob.controller import build
+from steersman.controllers.cronjob.missed import Due, NeverComes, find_due
+
+NOW = datetime(2026, 1, 1, 12, 0, 30, tzinfo=UTC)
+NOON = NOW.replace(second=0)
+JOB = {"spec": {"template": {"spec": {"containers": [{"name": "c", "image": "i"}], "restartPolicy": "Never"}}}}
+
+
+def cron(schedule="* * * * *", *, last=None, active=(), created=None, deleted=False, **spec):
+    references = [{"name": name, "uid": name} for name in active]
+    return msgspec.convert(
+        {
+            "metadata": {"name": "cj", "namespace": "ns", "uid": "u", "creationTimestamp": created or NOW - timedelta(days=1),
+                         "deletionTimestamp": NOW if deleted else None},
+            "spec": {"schedule": schedule, "jobTemplate": JOB, **spec},
+            "status": {"lastScheduleTime": last, "active": references},
+        },
+        CronJob,
+    )  # fmt: skip
+
+
+def job(name, how="", *, start=None, at=NOON):
+    conditions = [{"type": how, "status": "True", "lastTransitionTime": at}] if how else []
+    status = {"conditions": conditions, "startTime": start, "completionTime": at if how == "Complete" else None}
+    return msgspec.convert({"metadata": {"name": name, "namespace": "ns", "uid": name}, "status": status}, Job)
+
+
+# What was missed
+
+
+@pytest.mark.parametrize(
+    ("schedule", "since", "due"),
+    [
+        ("* * * * *", NOW - timedelta(seconds=10), Due(None)),
+        ("* * * * *", NOW - timedelta(seconds=40), Due(NOON)),
+        ("* * * * *", NOW - timedelta(minutes=90), Due(NOON)),
+        ("* * * * *", NOW - timedelta(minutes=102), Due(NOON, too_many=True)),
+        ("* * * * *", NOW - timedelta(days=3650), Due(NOON, too_many=True)),
+        ("0 12 * * *", NOW - timedelta(days=3), Due(NOON)),
+        ("0 12 1 1 *", NOW - timedelta(days=400), Due(NOON)),
+        ("*/10 0 * * *", NOW - timedelta(days=400), Due(NOON.replace(hour=0, minute=50), too_many=True)),
+    ],
+)
+def test_the_latest_start_is_due(schedule, since, due):
+    assert find_due(parse_schedule(schedule), since=since, now=NOW) == due
+
+
+def test_what_never_comes_is_never_due():
+    with pytest.raises(NeverComes):
+        find_due(parse_schedule("0 0 31 2 *"), since=NOW, now=NOW)
+
+
+# What to start
+
+
+@pytest.mark.parametrize(
+    ("wanted", "at", "reasons"),
+    [
+        (cron(last=NOW - timedelta(minutes=2)), NOON, []),
+        (cron(last=NOON), None, []),
+        (cron(created=NOW), None, []),
+        (cron(last=NOW - timedelta(minutes=2), suspend=True), None, []),
+        (cron(last=NOW - timedelta(minutes=2), deleted=True), None, []),
+        (cron(last=NOW - timedelta(minutes=2), startingDeadlineSeconds=10), None, []),
+        (cron(last=NOW - timedelta(minutes=2), startingDeadlineSeconds=30), None, []),
+        (cron(last=NOW - timedelta(minutes=2), startingDeadlineSeconds=31), NOON, []),
+        (cron(last=NOW - timedelta(days=2)), NOON, ["TooManyMissedTimes"]),
+        (cron(last=NOW - timedelta(days=2), startingDeadlineSeconds=600), NOON, []),
+        (cron(last=NOW - timedelta(minutes=2), active=["a"]), NOON, []),
+        (cron(last=NOW - timedelta(minutes=2), active=["a"], concurrencyPolicy="Forbid"), None, ["JobAlreadyActive"]),
+        (cron(last=NOW - timedelta(minutes=2), active=["a"], concurrencyPolicy="Replace"), NOON, []),
+        (cron("0 0 31 2 *"), None, ["InvalidSchedule"]),
+        (cron("nonsense"), None, ["UnparseableSchedule"]),
+        (cron(timeZone="Mars"), None, ["UnknownTimeZone"]),
+        (cron("TZ=UTC * * * * *", last=NOON), None, ["UnsupportedSchedule"]),
+    ],
+)
+def test_whether_a_job_is_started(wanted, at, reasons):
+    start = plan.plan_start(wanted, plan.status_of(wanted), now=NOW)
+    assert (start.at, [event.reason for event in start.events]) == (at, reasons)
+    assert start.replaces is (wanted.spec.concurrencyPolicy == "Replace")
+
+
+def test_one_wakes_at_the_next_time():
+    wanted = cron("0 15 * * *", timeZone="Asia/Tokyo", last=NOON)
+    assert plan.plan_start(wanted, plan.status_of(wanted), now=NOW).wake == datetime(2026, 1, 2, 6, tzinfo=UTC)
+
+
+def test_a_job_is_named_after_its_minute_and_says_when_it_was_due():
+    made = plan.new_job(cron(timeZone="America/New_York"), NOON)
+    assert name_of(made) == f"cj-{int(NOON.timestamp()) // 60}"
+    assert made.metadata.annotations == {plan.SCHEDULED_AT: "2026-01-01T07:00:00-05:00"}
+    assert made.metadata.ownerReferences[0].kind == "CronJob"
+    assert plan.new_job(cron(), NOON).metadata.annotations == {plan.SCHEDULED_AT: "2026-01-01T12:00:00Z"}
+
+
+# What became of Jobs
+
+
+def test_jobs_that_ended_are_active_no_more():
+    status = plan.status_of(cron(active=["a", "b", "c"]))
+    status, events = plan.take_in(
+        status, [job("a", "Complete"), job("b", "Failed"), job("c"), job("d"), job("e", "Failed")]
+    )
+    assert [each.name for each in status.active] == ["c"]
+    assert status.lastSuccessfulTime == NOON
+    assert [event.reason for event in events] == ["SawCompletedJob", "SawCompletedJob", "UnexpectedJob"]
+    assert events[1].message == "Saw completed job: b, condition: Failed"
+
+
+def test_an_earlier_success_is_not_the_last():
+    status, _ = plan.take_in(CronJobStatus(lastSuccessfulTime=NOW), [job("a", "Complete")])
+    assert status.lastSuccessfulTime == NOW
+
+
+def test_jobs_beyond_the_limits_go_oldest_first():
+    jobs = [job("young", "Complete", start=NOW), job("old", "Complete", start=NOON), job("bad", "Failed"), job("runs")]
+    surplus = plan.superfluous(cron(successfulJobsHistoryLimit=1, failedJobsHistoryLimit=0), jobs)
+    assert list(map(name_of, surplus)) == ["old", "bad"]
+    assert plan.superfluous(cron(successfulJobsHistoryLimit=None, failedJobsHistoryLimit=None), jobs) == []
+
+
+# On a server
+
+
+async def run(cluster, **spec):
+    wanted = {"schedule": "*/5 * * * *", "jobTemplate": JOB, **spec}
+    await cluster.make("batch/v1", "CronJob", "cj", namespace="default", spec=wanted)
+    return await cluster.start(build)
+
+
+async def jobs_of(cluster):
+    return await cluster.client.list(Job, namespace="default")
+
+
+def have(cluster, count):
+    async def so():
+        return len(await jobs_of(cluster)) == count
+
+    return so
+
+
+async def end(cluster, which, how="Complete"):
+    now = cluster.clock.now().replace(microsecond=0)
+    criterion = {"Complete": "SuccessCriteriaMet", "Failed": "FailureTarget"}[how]
+    conditions = [{"type": name, "status": "True", "lastTransitionTime": now} for name in (criterion, how)]
+    status = {"startTime": now, "completionTime": now, "conditions": conditions}
+    await cluster.client.patch(Job, name_of(which), {"status": status}, namespace="default", subresource="status")
+
+
+async def test_a_job_starts_at_its_minute_and_not_before(cluster, clock):
+    await run(cluster)
+    minutes = 5 * 60 - (clock.now().timestamp() % 300)
+    await clock.advance(minutes - 1)
+    assert await jobs_of(cluster) == []
+    await clock.advance(1)
+    await cluster.until(have(cluster, 1), within_seconds=1)
+    found = await cluster.eventually(
+        "batch/v1", "CronJob", "cj", lambda each: each["status"].get("active"), namespace="default"
+    )
+    assert found["status"]["active"][0]["name"] == name_of((await jobs_of(cluster))[0])
+
+
+async def test_a_job_that_ended_is_noted_and_cleared_away(cluster):
+    await run(cluster, successfulJobsHistoryLimit=0)
+    await cluster.until(have(cluster, 1), within_seconds=301, step_seconds=1)
+    await end(cluster, (await jobs_of(cluster))[0])
+    await cluster.until(have(cluster, 0))
+    await cluster.eventually(
+        "batch/v1", "CronJob", "cj", lambda each: not each["status"].get("active"), namespace="default"
+    )
+    await cluster.until(lambda: cluster.events("SuccessfulDelete"))
+
+
+async def test_an_active_job_makes_way(cluster):
+    await run(cluster, concurrencyPolicy="Replace")
+    await cluster.until(have(cluster, 1), within_seconds=301, step_seconds=1)
+    first = name_of((await jobs_of(cluster))[0])
+
+    async def another():
+        found = await jobs_of(cluster)
+        return len(found) == 1 and name_of(found[0]) != first
+
+    await cluster.until(another, within_seconds=301, step_seconds=1)
+
+
+async def test_a_job_that_goes_missing_is_active_no_more(cluster):
+    await run(cluster)
+    await cluster.until(have(cluster, 1), within_seconds=301, step_seconds=1)
+    name = name_of((await jobs_of(cluster))[0])
+    await cluster.client.delete(tree("batch/v1", "Job"), name, namespace="default", propagation_policy="Background")
+    told = await cluster.until(lambda: cluster.events("MissingJob"))
+    assert told[0]["message"] == f"Active job went missing: {name}"

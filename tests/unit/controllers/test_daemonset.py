@@ -1,0 +1,295 @@
+"""DaemonSets: the rules as tables, and the controller on a server in this process."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import msgspec
+import pytest
+from lightkube.models.apps_v1 import ControllerRevision, DaemonSet
+from lightkube.models.core_v1 import Node, Pod
+
+from steersman.client.objects import name_of
+from steersman.controllers.daemonset import plan, rules
+from steersman.controllers.daemonset.controller import build
+from steersman.controllers.daemonset.failed_pods import FailedPods
+from steersman.controllers.daemonset.status import plan_status, seconds_to_look_again
+from steersman.runtime.owners import Owner
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+OWNER = Owner("apps/v1", "DaemonSet", "ds", "u", controller=True)
+SURGE = {"rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}
+
+
+def daemon(*, generation="1", strategy=None, pod_spec=None, **spec):
+    template = {"metadata": {"labels": {"app": "x"}}, "spec": {"containers": [], **(pod_spec or {})}}
+    metadata = {"name": "ds", "namespace": "ns", "uid": "u", "generation": 7,
+                "annotations": {rules.GENERATION_ANNOTATION: generation}}  # fmt: skip
+    wanted = {"selector": {"matchLabels": {"app": "x"}}, "template": template, "updateStrategy": strategy, **spec}
+    return msgspec.convert({"metadata": metadata, "spec": wanted}, DaemonSet)
+
+
+def node(name="n", *, labels=None, taints=()):
+    taints = [{"key": key, "effect": effect} for key, effect in taints]
+    return msgspec.convert({"metadata": {"name": name, "labels": labels or {}}, "spec": {"taints": taints}}, Node)
+
+
+def pod(name, on="n", *, made="new", phase="Running", ready=True, age=0, bound=True, deleted=False):
+    since = NOW - timedelta(seconds=age)
+    metadata = {"name": name, "namespace": "ns", "uid": name, "labels": {rules.REVISION_HASH: made},
+                "creationTimestamp": since, "deletionTimestamp": NOW if deleted else None}  # fmt: skip
+    conditions = [{"type": "Ready", "status": "True", "lastTransitionTime": since}] if ready else []
+    found = msgspec.convert(
+        {"metadata": metadata, "spec": {"containers": []}, "status": {"phase": phase, "conditions": conditions}}, Pod
+    )
+    pinned = rules.new_pod(daemon(), on, OWNER, made).spec
+    return msgspec.structs.replace(found, spec=msgspec.structs.replace(pinned, nodeName=on if bound else None))
+
+
+def see(ds, nodes, *pods):
+    return plan.see(ds, [node(name) for name in nodes], pods, "new", now=NOW)
+
+
+def names(pods):
+    return sorted(map(name_of, pods))
+
+
+# Nodes
+
+
+@pytest.mark.parametrize(
+    ("pod_spec", "found", "verdict"),
+    [
+        ({}, node(), (True, True)),
+        ({"nodeName": "n"}, node(), (True, True)),
+        ({"nodeName": "m"}, node(), (False, False)),
+        ({"nodeSelector": {"a": "b"}}, node(), (False, False)),
+        ({"nodeSelector": {"a": "b"}}, node(labels={"a": "b"}), (True, True)),
+        ({}, node(taints=[("gpu", "NoSchedule")]), (False, True)),
+        ({}, node(taints=[("gpu", "NoExecute")]), (False, False)),
+        ({}, node(taints=[("gpu", "PreferNoSchedule")]), (True, True)),
+        ({"tolerations": [{"key": "gpu", "operator": "Exists"}]}, node(taints=[("gpu", "NoSchedule")]), (True, True)),
+        ({}, node(taints=[("node.kubernetes.io/unschedulable", "NoSchedule")]), (True, True)),
+        ({}, node(taints=[("node.kubernetes.io/not-ready", "NoExecute")]), (True, True)),
+        ({}, node(taints=[("node.kubernetes.io/network-unavailable", "NoSchedule")]), (False, True)),
+        ({"hostNetwork": True}, node(taints=[("node.kubernetes.io/network-unavailable", "NoSchedule")]), (True, True)),
+    ],
+)
+def test_which_nodes_a_daemon_is_for(pod_spec, found, verdict):
+    assert rules.judge(daemon(pod_spec=pod_spec), found) == verdict
+
+
+def test_a_pod_is_pinned_to_its_node_and_keeps_what_it_prefers():
+    affinity = {"nodeAffinity": {
+        "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{"matchFields": []}]},
+        "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "preference": {}}],
+    }}  # fmt: skip
+    made = rules.new_pod(daemon(pod_spec={"affinity": affinity}), "n", OWNER, "h")
+    assert rules.target_node(made) == "n"
+    assert len(made.spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution) == 1
+    assert made.metadata.labels == {"app": "x", rules.REVISION_HASH: "h", rules.GENERATION_LABEL: "1"}
+    assert made.spec.nodeName is None
+
+
+def test_a_toleration_that_is_there_already_is_not_added_twice():
+    own = {"key": "node.kubernetes.io/not-ready", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 5}
+    found = rules.tolerations(daemon(pod_spec={"tolerations": [own]}).spec.template.spec)
+    assert [each.tolerationSeconds for each in found if each.key == own["key"]] == [None]
+    assert len(found) == 6
+
+
+@pytest.mark.parametrize(
+    ("rolling", "desired", "wanted"),
+    [
+        (None, 10, (0, 1)),
+        ({"maxUnavailable": "25%"}, 10, (0, 3)),
+        ({"maxSurge": "25%", "maxUnavailable": 0}, 10, (3, 0)),
+        ({"maxSurge": 0, "maxUnavailable": "0%"}, 10, (0, 1)),
+    ],
+)
+def test_fenceposts_are_rounded_up(rolling, desired, wanted):
+    assert rules.fenceposts(daemon(strategy={"rollingUpdate": rolling}), desired) == wanted
+
+
+# Pods
+
+
+@pytest.mark.parametrize(
+    ("nodes", "pods", "create", "delete"),
+    [
+        ("ab", [], ["a", "b"], []),
+        ("ab", [pod("p", "a")], ["b"], []),
+        ("a", [pod("p", "a", deleted=True)], [], []),
+        ("a", [pod("p", "a", deleted=True, phase="Failed")], ["a"], []),
+        ("a", [pod("p", "a", age=5), pod("q", "a")], [], ["q"]),
+        ("a", [pod("p", "a", age=5, bound=False), pod("q", "a")], [], ["p"]),
+        ("", [pod("p", "gone"), pod("q", "gone", bound=False)], [], ["q"]),
+    ],
+)
+def test_each_node_gets_one_pod(nodes, pods, create, delete):
+    needs = plan.plan_nodes(see(daemon(), nodes, *pods))
+    assert (sorted(needs.create), names(needs.delete)) == (create, delete)
+
+
+def test_pods_leave_nodes_that_are_not_chosen_and_ended_ones_are_replaced():
+    ds = daemon(pod_spec={"nodeSelector": {"a": "b"}})
+    assert names(plan.plan_nodes(see(ds, "n", pod("p"))).delete) == ["p"]
+    needs = plan.plan_nodes(see(daemon(), "nm", pod("p", phase="Failed"), pod("q", "m", phase="Succeeded")))
+    assert (names(needs.failed), names(needs.succeeded), needs.delete) == (["p"], ["q"], ())
+
+
+@pytest.mark.parametrize(
+    ("pods", "delete", "wait"),
+    [
+        ([pod("old", made="old", age=9), pod("new", ready=False)], [], None),
+        ([pod("old", made="old", age=9), pod("new", age=2)], [], 3),
+        ([pod("old", made="old", age=9), pod("new", age=7)], ["old"], None),
+        ([pod("old", made="old", ready=False, age=9), pod("new", ready=False)], ["old"], None),
+        ([pod("old", made="old", age=9), pod("old2", made="old", age=8), pod("new", age=2)], ["old2"], 3),
+    ],
+)
+def test_a_surge_keeps_an_old_pod_until_the_new_one_is_available(pods, delete, wait):
+    needs = plan.plan_nodes(see(daemon(strategy=SURGE, minReadySeconds=5), "n", *pods))
+    assert (names(needs.delete), needs.look_again_seconds) == (delete, wait)
+
+
+@pytest.mark.parametrize(
+    ("most", "pods", "delete"),
+    [
+        (1, [pod("a", "a", made="old"), pod("b", "b", made="old")], ["a"]),
+        (2, [pod("a", "a", made="old"), pod("b", "b", made="old")], ["a", "b"]),
+        (1, [pod("a", "a", made="old"), pod("b", "b", ready=False)], []),
+        (1, [pod("a", "a", made="old"), pod("b", "b", made="old", ready=False)], ["b"]),
+        (1, [pod("a", "a", made="old")], []),
+        (1, [pod("a", "a", made="old"), pod("b", "b")], ["a"]),
+    ],
+)
+def test_an_update_replaces_no_more_than_may_be_missing(most, pods, delete):
+    ds = daemon(strategy={"rollingUpdate": {"maxUnavailable": most}})
+    assert names(plan.plan_update(see(ds, "ab", *pods)).delete) == delete
+
+
+@pytest.mark.parametrize(
+    ("pods", "create", "delete"),
+    [
+        ([pod("a", "a", made="old"), pod("b", "b", made="old")], ["a"], []),
+        ([pod("a", "a", made="old", ready=False), pod("b", "b", made="old")], ["a", "b"], []),
+        ([pod("a", "a", made="old"), pod("a2", "a", ready=False), pod("b", "b", made="old")], [], []),
+        ([pod("a", "a", made="old"), pod("a2", "a"), pod("b", "b", made="old")], ["b"], ["a"]),
+    ],
+)
+def test_a_surge_makes_no_more_than_may_be_too_many(pods, create, delete):
+    needs = plan.plan_update(see(daemon(strategy=SURGE), "ab", *pods))
+    assert (sorted(needs.create), names(needs.delete)) == (create, delete)
+
+
+def test_the_old_number_of_the_template_tells_new_pods_too():
+    made = rules.new_pod(daemon(generation="3"), "n", OWNER, "other")
+    assert rules.is_updated(made, daemon(generation="3"), "h")
+    assert not rules.is_updated(made, daemon(generation="4"), "h")
+    assert not rules.is_updated(made, daemon(generation="x"), "h")
+
+
+# Status
+
+
+def test_nodes_are_counted():
+    ds = daemon(pod_spec={"nodeSelector": {"a": "b"}}, minReadySeconds=5)
+    nodes = [node("n", labels={"a": "b"}), node("m", labels={"a": "b"}), node("o")]
+    pods = [pod("p", age=9), pod("r", "o")]
+    status = plan_status(plan.see(ds, nodes, pods, "new", now=NOW), observed=True, collisions=0)
+    assert (status.desiredNumberScheduled, status.currentNumberScheduled, status.numberMisscheduled) == (2, 1, 1)
+    assert (status.numberReady, status.numberAvailable, status.numberUnavailable) == (1, 1, 1)
+    assert (status.updatedNumberScheduled, status.observedGeneration) == (1, 7)
+
+
+def test_one_looks_again_when_a_pod_becomes_available():
+    world = see(daemon(minReadySeconds=5), "n", pod("p", age=2))
+    assert seconds_to_look_again(world, plan_status(world, observed=False, collisions=0)) == 3
+
+
+def test_failed_pods_are_replaced_ever_more_slowly():
+    failed = FailedPods()
+    for now, wait in [(0, 1), (1, 2), (3, 4)]:
+        assert failed.seconds_left("k", now=now) == 0
+        failed.note("k", now=now)
+        assert failed.seconds_left("k", now=now) == wait
+    failed.note("k", now=10_000)
+    assert failed.seconds_left("k", now=10_000) == 1
+
+
+# On a server
+
+
+async def run(cluster, *nodes, **spec):
+    for name in nodes:
+        await cluster.make("v1", "Node", name)
+        await cluster.client.patch(Node, name, {"spec": {"taints": None}})
+    template = {"metadata": {"labels": {"app": "x"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    wanted = {"selector": {"matchLabels": {"app": "x"}}, "template": template, **spec}
+    await cluster.make("apps/v1", "DaemonSet", "ds", namespace="default", spec=wanted)
+    return await cluster.start(build)
+
+
+async def targets(cluster):
+    return sorted(rules.target_node(each) for each in await cluster.client.list(Pod, namespace="default"))
+
+
+def are_on(cluster, wanted):
+    async def so():
+        return await targets(cluster) == wanted
+
+    return so
+
+
+async def test_pods_follow_nodes(cluster):
+    await run(cluster, "a", "b")
+    await cluster.until(are_on(cluster, ["a", "b"]))
+    await cluster.make("v1", "Node", "c")
+    await cluster.client.patch(Node, "c", {"spec": {"taints": None}})
+    await cluster.until(are_on(cluster, ["a", "b", "c"]))
+    await cluster.client.delete(Node, "a")
+    await cluster.until(are_on(cluster, ["b", "c"]))
+    wanted = {"desiredNumberScheduled": 2, "currentNumberScheduled": 2, "numberUnavailable": 2}
+    await cluster.eventually(
+        "apps/v1", "DaemonSet", "ds", lambda found: wanted.items() <= found["status"].items(), namespace="default"
+    )
+
+
+async def test_a_node_that_is_tainted_loses_its_pod(cluster):
+    await run(cluster, "a", "b")
+    await cluster.until(are_on(cluster, ["a", "b"]))
+    await cluster.client.patch(Node, "a", {"spec": {"taints": [{"key": "gpu", "effect": "NoExecute"}]}})
+    await cluster.until(are_on(cluster, ["b"]))
+    await cluster.client.patch(Node, "a", {"spec": {"taints": None}})
+    await cluster.until(are_on(cluster, ["a", "b"]))
+
+
+async def test_history_is_kept_as_far_as_wanted(cluster):
+    await run(cluster, revisionHistoryLimit=1)
+    for version in "123":
+        patch = {"spec": {"template": {"metadata": {"labels": {"v": version}}}}}
+        await cluster.client.patch(DaemonSet, "ds", patch, namespace="default")
+        await cluster.clock.advance(1)
+
+    async def numbers():
+        found = await cluster.client.list(ControllerRevision, namespace="default")
+        return sorted(each.revision for each in found) == [3, 4]
+
+    await cluster.until(numbers)
+
+
+async def test_a_failed_pod_is_told_of_and_replaced(cluster):
+    await run(cluster, "a")
+    await cluster.until(are_on(cluster, ["a"]))
+    first = (await cluster.client.list(Pod, namespace="default"))[0].metadata
+    patch = {"status": {"phase": "Failed"}}
+    await cluster.client.patch(Pod, first.name, patch, namespace="default", subresource="status")
+
+    async def replaced():
+        found = await cluster.client.list(Pod, namespace="default")
+        return len(found) == 1 and found[0].metadata.uid != first.uid
+
+    await cluster.until(replaced)
+    told = await cluster.until(lambda: cluster.events("FailedDaemonPod"))
+    assert told[0]["message"] == f"Found failed daemon pod default/{first.name} on node a, will try to kill it"

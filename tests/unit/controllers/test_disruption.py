@@ -1,0 +1,202 @@
+from datetime import UTC, datetime
+
+import msgspec
+import pytest
+from lightkube.models.core_v1 import Pod
+from lightkube.models.policy_v1 import PodDisruptionBudget
+
+from steersman.client import PatchType, tree
+from steersman.controllers.disruption.controller import build
+from steersman.controllers.disruption.plan import (
+    Expected,
+    NoController,
+    Scale,
+    disrupted,
+    expect,
+    failed_status,
+    healthy_pods,
+    is_written,
+    matching,
+    needs_scale,
+    seconds_to_stale,
+    selected,
+    shown_selector,
+    stale_patch,
+    status,
+)
+
+NOW = datetime(2026, 1, 1, 0, 10, tzinfo=UTC)
+KIND = ("policy/v1", "PodDisruptionBudget")
+
+
+def budget(*, disrupted_pods=None, selector=None, **spec):
+    body = {
+        "metadata": {"name": "b", "namespace": "n", "generation": 3},
+        "spec": {"selector": {"matchLabels": {"app": "a"}} if selector is None else selector, **spec},
+        "status": {
+            "currentHealthy": 0, "desiredHealthy": 0, "disruptionsAllowed": 0, "expectedPods": 0,
+            "disruptedPods": disrupted_pods,
+        },
+    }  # fmt: skip
+    return msgspec.convert(body, PodDisruptionBudget)
+
+
+def pod(name, *, ready=True, owner="", deleted=False, conditions=(), labels=None):
+    metadata = {"name": name, "labels": {"app": "a"} if labels is None else labels, "uid": name}
+    if owner:
+        reference = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": owner, "uid": owner, "controller": True}
+        metadata["ownerReferences"] = [reference]
+    if deleted:
+        metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    rows = [{"type": "Ready", "status": str(ready)}, *conditions]
+    return msgspec.convert({"metadata": metadata, "status": {"phase": "Running", "conditions": rows}}, Pod)
+
+
+SCALES = {"one": Scale("d", 10), "two": Scale("d", 10), "three": Scale("s", 5), "none": None}
+
+
+@pytest.mark.parametrize(
+    ("found", "owners", "wanted"),
+    [
+        (budget(minAvailable=2), ["", ""], Expected(2, 2)),
+        (budget(minAvailable="50%"), ["one"], Expected(10, 5)),
+        (budget(minAvailable="25%"), ["one", "two", "three"], Expected(15, 4)),
+        (budget(maxUnavailable=3), ["one"], Expected(10, 7)),
+        (budget(maxUnavailable="25%"), ["three"], Expected(5, 3)),
+        (budget(maxUnavailable=20), ["one"], Expected(10, 0)),
+        (budget(maxUnavailable=1), ["", "one"], Expected(10, 9, ("p0",))),
+        (budget(), ["one"], Expected(0, 0)),
+    ],
+)
+def test_budgets_count_on_pods_or_on_what_controllers_want(found, owners, wanted):
+    assert expect(found, [pod(f"p{number}", owner=owner) for number, owner in enumerate(owners)], SCALES) == wanted
+
+
+def test_a_controller_without_a_scale_cannot_be_counted():
+    with pytest.raises(NoController, match='found no controllers for pod "p"'):
+        expect(budget(maxUnavailable=1), [pod("p", owner="none")], SCALES)
+
+
+def test_only_percentages_and_unavailable_ones_need_a_scale():
+    assert [needs_scale(budget(**spec)) for spec in ({"minAvailable": 1}, {"minAvailable": "1%"}, {"maxUnavailable": 0})] == [
+        False, True, True,
+    ]  # fmt: skip
+
+
+def test_selectors_choose_pods_and_budgets():
+    pods = [pod("p"), pod("q", labels={"app": "b"})]
+    assert [each.metadata.name for each in selected(budget(), pods)] == ["p"]
+    assert len(selected(budget(selector={}), pods)) == 2
+    assert matching([budget()], {"app": "b"}) == []
+
+
+def test_evictions_that_were_admitted_do_not_count_as_healthy_for_two_minutes():
+    found = budget(
+        disrupted_pods={"p": "2026-01-01T00:09:00Z", "q": "2026-01-01T00:00:00Z", "gone": "2026-01-01T00:09:00Z"}
+    )
+    pods = [pod("p"), pod("q"), pod("r", deleted=True), pod("s", ready=False), pod("t")]
+    waiting = disrupted(found, pods, now=NOW)
+    assert list(waiting.pods) == ["p"]
+    assert [each.metadata.name for each in waiting.overdue] == ["q"]
+    assert waiting.seconds_to_recheck == 60
+    assert healthy_pods(pods, waiting.pods) == 2
+
+
+@pytest.mark.parametrize(
+    ("expected", "healthy", "allowed", "reason"),
+    [
+        (Expected(3, 2), 3, 1, "SufficientPods"),
+        (Expected(3, 2), 2, 0, "InsufficientPods"),
+        (Expected(3, 2), 0, 0, "InsufficientPods"),
+        (Expected(0, 0), 3, 0, "InsufficientPods"),
+    ],
+)
+def test_what_is_more_than_needed_may_be_disrupted(expected, healthy, allowed, reason):
+    new = status(budget(minAvailable=2), expected, healthy, {}, now=NOW)
+    assert (new.disruptionsAllowed, new.conditions[0].reason, new.observedGeneration) == (allowed, reason, 3)
+
+
+def test_the_same_status_is_not_written_again():
+    found = budget(minAvailable=1)
+    found.status = status(found, Expected(1, 1), 1, {}, now=NOW)
+    later = NOW.replace(hour=5)
+    assert is_written(found, status(found, Expected(1, 1), 1, {}, now=later))
+    assert not is_written(found, status(found, Expected(2, 1), 1, {}, now=later))
+
+
+def test_a_failure_allows_nothing():
+    new = failed_status(budget(), "why", now=NOW)
+    assert (new.disruptionsAllowed, new.conditions[0].reason, new.conditions[0].message) == (0, "SyncFailed", "why")
+
+
+def target(**more):
+    return {"type": "DisruptionTarget", "status": "True", "lastTransitionTime": "2026-01-01T00:09:00Z", **more}
+
+
+@pytest.mark.parametrize(
+    ("found", "seconds"),
+    [
+        (pod("p", conditions=[target()]), 60),
+        (pod("p", conditions=[target(reason="TerminationByKubelet")]), None),
+        (pod("p", conditions=[target(status="False")]), None),
+        (pod("p", conditions=[target()], deleted=True), None),
+        (pod("p"), None),
+    ],
+)
+def test_a_disruption_that_does_not_come_is_taken_back(found, seconds):
+    assert seconds_to_stale(found, now=NOW) == seconds
+    assert stale_patch(found, now="now")["status"]["conditions"][0]["status"] == "False"
+
+
+def test_selectors_are_shown_as_clients_know_them():
+    expression = {"key": "t", "operator": "In", "values": ["a", "b"]}
+    found = budget(selector={"matchLabels": {"app": "web"}, "matchExpressions": [expression]})
+    assert shown_selector(found.spec.selector) == (
+        "&LabelSelector{MatchLabels:map[string]string{app: web,},MatchExpressions:[]LabelSelectorRequirement{"
+        "LabelSelectorRequirement{Key:t,Operator:In,Values:[a b],},},}"
+    )
+    assert shown_selector(None) == "nil"
+
+
+async def ready_pod(cluster, name, pod_spec):
+    metadata = {"labels": {"app": "a"}}
+    await cluster.make("v1", "Pod", name, namespace="default", spec={**pod_spec, "nodeName": "x"}, metadata=metadata)
+    patch = {"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}}
+    await cluster.client.patch(tree("v1", "Pod"), name, patch, namespace="default", subresource="status")
+
+
+async def test_the_status_follows_the_pods(cluster, pod_spec):
+    await cluster.start(build)
+    await ready_pod(cluster, "p", pod_spec)
+    spec = {"minAvailable": 1, "selector": {"matchLabels": {"app": "a"}}}
+    await cluster.make(*KIND, "b", namespace="default", spec=spec)
+    await cluster.eventually(*KIND, "b", lambda found: found["status"].get("currentHealthy") == 1, namespace="default")
+    await ready_pod(cluster, "q", pod_spec)
+    await cluster.eventually(
+        *KIND, "b", lambda found: found["status"].get("disruptionsAllowed") == 1, namespace="default"
+    )
+
+
+async def test_pods_that_nobody_controls_are_told(cluster, pod_spec):
+    await cluster.start(build)
+    await ready_pod(cluster, "p", pod_spec)
+    await cluster.make(*KIND, "b", namespace="default", spec={"maxUnavailable": 1, "selector": {}})
+    await cluster.until(lambda: cluster.events("UnmanagedPods"))
+
+
+async def test_a_stale_condition_becomes_false(cluster, pod_spec, clock):
+    await cluster.start(build)
+    await ready_pod(cluster, "p", pod_spec)
+    condition = {"type": "DisruptionTarget", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+    patch = {"status": {"conditions": [condition]}}
+    await cluster.client.patch(
+        tree("v1", "Pod"), "p", patch, namespace="default", subresource="status", patch_type=PatchType.STRATEGIC
+    )
+    await clock.advance(150)
+
+    def is_false(found):
+        return any(
+            each["type"] == "DisruptionTarget" and each["status"] == "False" for each in found["status"]["conditions"]
+        )
+
+    await cluster.eventually("v1", "Pod", "p", is_false, namespace="default")

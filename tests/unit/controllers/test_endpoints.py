@@ -1,0 +1,434 @@
+import random
+from datetime import UTC, datetime
+
+import msgspec
+import pytest
+from lightkube.models.core_v1 import Endpoints, EndpointSubset, Node, Pod, Service
+from lightkube.models.discovery_v1 import Endpoint, EndpointSlice
+
+from steersman.client import tree
+from steersman.client.objects import annotations_of, labels_of
+from steersman.controllers.endpoints import endpoints as endpoints_controller
+from steersman.controllers.endpoints import endpointslices, mirroring
+from steersman.controllers.endpoints.endpoints_plan import CAPACITY, OVER_CAPACITY, plan_endpoints
+from steersman.controllers.endpoints.mirror_plan import is_mirrored, plan_mirror
+from steersman.controllers.endpoints.packing import pack, ports_key
+from steersman.controllers.endpoints.pods import address_of, hostname_of, may_be_endpoint, port_number, told_by
+from steersman.controllers.endpoints.services import families, has_endpoints, is_headless, slice_name_prefix
+from steersman.controllers.endpoints.slice_plan import plan_slices
+from steersman.controllers.endpoints.subsets import repacked
+from steersman.controllers.endpoints.trigger import TriggerTimes
+
+NODES = {"n": msgspec.convert({"metadata": {"name": "n", "labels": {"topology.kubernetes.io/zone": "z"}}}, Node)}
+MADE = "2026-01-01T00:00:00Z"
+
+
+def service(*, labels=None, **spec):
+    wanted = {
+        "selector": {"app": "a"},
+        "clusterIP": "10.0.0.1",
+        "ipFamilies": ["IPv4"],
+        "ports": [{"port": 80}],
+        **spec,
+    }
+    metadata = {"name": "web", "namespace": "ns", "uid": "s", "labels": labels, "creationTimestamp": MADE}
+    return msgspec.convert({"metadata": metadata, "spec": wanted}, Service)
+
+
+def pod(name="p", ip="10.1.0.1", *, ready=True, deleted=False, phase="Running", node="n", since=None, **spec):
+    metadata = {"name": name, "namespace": "ns", "uid": f"uid-{name}", "labels": {"app": "a"}}
+    metadata |= {"deletionTimestamp": MADE} if deleted else {}
+    rows = [{"type": "Ready", "status": str(ready), "lastTransitionTime": since}]
+    status = {"phase": phase, "podIPs": [{"ip": each} for each in ip.split()], "conditions": rows}
+    return msgspec.convert(
+        {"metadata": metadata, "spec": {"containers": [], "nodeName": node, **spec}, "status": status}, Pod
+    )
+
+
+def planned(found, pods, slices=(), nodes=NODES, max_endpoints=100):
+    return plan_slices(found, pods, slices, nodes, max_endpoints=max_endpoints)
+
+
+def stored(changes):
+    """What would be there afterwards, of what was to be created."""
+    made = []
+    for number, each in enumerate(changes.create):
+        metadata = msgspec.structs.replace(each.metadata, name=f"made{number}")
+        made.append(msgspec.structs.replace(each, metadata=metadata))
+    return made
+
+
+@pytest.mark.parametrize(
+    ("found", "terminating", "wanted"),
+    [
+        (pod(), False, True),
+        (pod(ip=""), False, False),
+        (pod(phase="Failed"), True, False),
+        (pod(deleted=True), False, False),
+        (pod(deleted=True), True, True),
+        (pod(ready=False), False, True),
+    ],
+)
+def test_what_may_be_an_endpoint(found, terminating, wanted):
+    assert may_be_endpoint(found, terminating=terminating) is wanted
+
+
+def test_a_pod_is_named_below_the_service_of_its_subdomain_only():
+    assert hostname_of(pod(hostname="h", subdomain="web"), service()) == "h"
+    assert hostname_of(pod(hostname="h", subdomain="x"), service()) is None
+    assert hostname_of(pod(), service()) is None
+
+
+def test_the_address_is_the_first_of_the_family():
+    found = pod(ip="10.1.0.1 fd00::1 10.1.0.2")
+    assert [address_of(found, family) for family in ("IPv4", "IPv6")] == ["10.1.0.1", "fd00::1"]
+    assert address_of(pod(), "IPv6") == ""
+
+
+def test_named_ports_are_looked_up_in_containers_and_sidecars():
+    def container(name, number, **more):
+        return {"name": name, "ports": [{"name": name, "containerPort": number}], **more}
+
+    found = pod(
+        containers=[container("a", 1)], initContainers=[container("b", 2), container("c", 3, restartPolicy="Always")]
+    )
+    numbers = [
+        port_number(found, each)
+        for each in service(ports=[{"port": 80, "targetPort": name} for name in ("a", "b", "c", 9)]).spec.ports
+    ]
+    assert numbers == [1, None, 3, 9]
+    assert port_number(found, service(ports=[{"port": 80, "targetPort": "a", "protocol": "UDP"}]).spec.ports[0]) is None
+
+
+def test_only_what_endpoints_depend_on_is_news():
+    assert told_by(pod(since=MADE)) == told_by(pod())
+    assert told_by(pod(phase="Failed")) == told_by(pod())
+    assert told_by(pod(ready=False)) != told_by(pod())
+
+
+@pytest.mark.parametrize(
+    ("spec", "wanted"),
+    [
+        ({"ipFamilies": None}, ["IPv4"]),
+        ({"ipFamilies": None, "clusterIP": "fd00::1"}, ["IPv6"]),
+        ({"ipFamilies": None, "clusterIP": "None"}, ["IPv4", "IPv6"]),
+        ({"ipFamilies": ["IPv6", "IPv4"]}, ["IPv6", "IPv4"]),
+    ],
+)
+def test_families_of_a_service(spec, wanted):
+    assert families(service(**spec)) == wanted
+
+
+def test_services_that_have_endpoints():
+    assert has_endpoints(service())
+    assert not has_endpoints(service(selector=None))
+    assert not has_endpoints(service(type="ExternalName"))
+    assert is_headless(service(clusterIP="None"))
+    assert slice_name_prefix("web") == "web-"
+
+
+def test_a_service_without_pods_has_one_empty_slice_that_stays():
+    first = planned(service(), [])
+    (made,) = stored(first.changes)
+    assert made.endpoints == []
+    assert made.ports is None
+    again = planned(service(), [], [made])
+    assert [again.changes.create, again.changes.update, again.changes.delete] == [[], [], []]
+
+
+def test_the_empty_slice_is_filled_when_pods_come_and_emptied_when_they_go():
+    (empty,) = stored(planned(service(), []).changes)
+    filled = planned(service(), [pod()], [empty]).changes
+    assert [each.metadata.name for each in filled.update] == ["made0"]
+    assert [each.addresses for each in filled.update[0].endpoints] == [["10.1.0.1"]]
+    emptied = planned(service(), [pod(phase="Succeeded")], filled.update).changes
+    assert [emptied.create, emptied.delete] == [[], []]
+    assert emptied.update[0].endpoints == []
+
+
+@pytest.mark.parametrize(
+    ("found", "publishes", "wanted"),
+    [
+        (pod(), False, (True, True, False)),
+        (pod(ready=False), False, (False, False, False)),
+        (pod(ready=False), True, (True, False, False)),
+        (pod(deleted=True), False, (False, True, True)),
+        (pod(deleted=True, ready=False), True, (True, False, True)),
+    ],
+)
+def test_conditions_of_an_endpoint(found, publishes, wanted):
+    changes = planned(service(publishNotReadyAddresses=publishes), [found]).changes
+    conditions = changes.create[0].endpoints[0].conditions
+    assert (conditions.ready, conditions.serving, conditions.terminating) == wanted
+
+
+@pytest.mark.parametrize(
+    ("distribution", "wanted"),
+    [
+        (None, {}),
+        ("PreferClose", {"forZones": [{"name": "z"}]}),
+        ("PreferSameZone", {"forZones": [{"name": "z"}]}),
+        ("PreferSameNode", {"forZones": [{"name": "z"}], "forNodes": [{"name": "n"}]}),
+    ],
+)
+def test_hints_follow_the_traffic_distribution(distribution, wanted):
+    changes = planned(service(trafficDistribution=distribution), [pod(), pod("q", "10.1.0.2", ready=False)]).changes
+    first, second = changes.create[0].endpoints
+    assert msgspec.to_builtins(first.hints) == (wanted or None)
+    assert second.hints is None
+
+
+def test_a_pod_of_an_unknown_node_is_left_out_and_told():
+    plan = planned(service(), [pod(node="x")])
+    assert plan.homeless == ["skipping Pod p for Service ns/web: Node x Not Found"]
+    assert planned(service(publishNotReadyAddresses=True), [pod(node="x")]).homeless == []
+
+
+def test_other_families_and_owners_go():
+    (made,) = stored(planned(service(), [pod()]).changes)
+    strange = msgspec.structs.replace(made, addressType="IPv6")
+    assert planned(service(), [pod()], [made, strange]).changes.delete == [strange]
+    owner = msgspec.structs.replace(made.metadata.ownerReferences[0], uid="old")
+    orphan = msgspec.structs.replace(made, metadata=msgspec.structs.replace(made.metadata, ownerReferences=[owner]))
+    changes = planned(service(), [pod()], [orphan]).changes
+    assert (len(changes.create), changes.delete) == (1, [orphan])
+
+
+def test_labels_of_the_service_are_followed():
+    (made,) = stored(planned(service(labels={"team": "a"}), [pod()]).changes)
+    changed = planned(service(labels={"team": "b", "service.kubernetes.io/headless": "x"}), [pod()], [made]).changes
+    assert labels_of(changed.update[0])["team"] == "b"
+    assert "service.kubernetes.io/headless" not in labels_of(changed.update[0])
+
+
+def test_no_slice_is_made_for_a_service_that_goes():
+    found = service()
+    going = msgspec.structs.replace(found.metadata, deletionTimestamp=datetime(2026, 1, 1, tzinfo=UTC))
+    assert planned(msgspec.structs.replace(found, metadata=going), [pod()]).changes.create == []
+
+
+def endpoint(number):
+    return Endpoint(addresses=[f"10.0.{number // 256}.{number % 256}"])
+
+
+def slice_of(name, numbers):
+    return msgspec.convert({"addressType": "IPv4", "metadata": {"name": name, "labels": {}},
+                            "endpoints": [{"addresses": endpoint(each).addresses} for each in numbers]}, EndpointSlice)  # fmt: skip
+
+
+def made_of(endpoints):
+    return EndpointSlice(addressType="IPv4", endpoints=endpoints)
+
+
+def sizes(existing, wanted, most):
+    changes = pack(existing, [endpoint(each) for each in wanted], labels={}, make=made_of, max_endpoints=most)
+    return (
+        {each.metadata.name: len(each.endpoints) for each in changes.update},
+        [len(each.endpoints) for each in changes.create],
+        [each.metadata.name for each in changes.delete],
+    )
+
+
+@pytest.mark.parametrize(
+    ("existing", "wanted", "expected"),
+    [
+        ({}, range(25), ({}, [10, 10, 5], [])),
+        ({"a": range(10)}, range(10), ({}, [], [])),
+        ({"a": range(8), "b": range(10, 15)}, [*range(8), *range(10, 15), 20], ({"a": 9}, [], [])),
+        ({"a": range(8), "b": range(10, 15)}, [*range(8), *range(10, 15), 20, 21, 22], ({"b": 8}, [], [])),
+        ({"a": range(8), "b": range(10, 15)}, [*range(7), *range(10, 15), 20, 21, 22, 23], ({"a": 10, "b": 6}, [], [])),
+        ({"a": range(8), "b": range(10, 15)}, range(8), ({}, [], ["b"])),
+        ({"a": range(10)}, range(11), ({}, [1], [])),
+    ],
+)
+def test_slices_are_filled_so_that_few_change(existing, wanted, expected):
+    assert sizes([slice_of(name, numbers) for name, numbers in existing.items()], wanted, 10) == expected
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_packing_keeps_each_endpoint_once_and_the_bound(seed):
+    dice = random.Random(seed)
+    existing = []
+    for _ in range(20):
+        wanted = dice.sample(range(60), dice.randrange(60))
+        changes = pack(existing, [endpoint(each) for each in wanted], labels={}, make=made_of, max_endpoints=7)
+        gone = {each.metadata.name for each in [*changes.delete, *changes.update]}
+        kept = [each for each in existing if each.metadata.name not in gone]
+        fresh = [
+            msgspec.structs.replace(each, metadata=slice_of(f"s{dice.random()}", ()).metadata)
+            for each in changes.create
+        ]
+        existing = [*kept, *changes.update, *fresh]
+        addresses = sorted(each.addresses for found in existing for each in found.endpoints)
+        assert addresses == sorted(endpoint(each).addresses for each in wanted)
+        assert all(0 < len(found.endpoints) <= 7 for found in existing)
+
+
+def test_the_trigger_is_the_earliest_news():
+    times = TriggerTimes()
+    assert times.look("k", service(), [pod(since="2026-01-01T00:00:05Z")]) == MADE
+    assert times.look("k", service(), [pod(since="2026-01-01T00:00:05Z")]) is None
+    pods = [pod(since="2026-01-01T00:00:09Z"), pod("q", since="2026-01-01T00:00:07Z"), pod("r")]
+    assert times.look("k", service(), pods) == "2026-01-01T00:00:07Z"
+    times.forget("k")
+    assert times.look("k", service(), []) == MADE
+
+
+def subset(ready="", unready="", *ports):
+    rows = {"ports": [{"port": each} for each in ports]}
+    for name, texts in (("addresses", ready), ("notReadyAddresses", unready)):
+        rows[name] = [{"ip": each} for each in texts.split()]
+    return msgspec.convert(rows, EndpointSubset)
+
+
+def test_subsets_are_grouped_by_their_ports():
+    found = repacked([subset("b a", "", 1), subset("a", "", 2), subset("c b", "", 1), subset("", "c", 1)])
+    shown = [
+        ([each.ip for each in row.addresses or ()], [each.ip for each in row.notReadyAddresses or ()], len(row.ports))
+        for row in found
+    ]
+    assert shown == [(["b"], ["c"], 1), (["a"], [], 2)]
+
+
+def test_endpoints_of_a_service():
+    found = plan_endpoints(service(labels={"x": "y"}), [pod(), pod("q", "10.1.0.2", ready=False)], None, MADE)
+    (only,) = found.subsets
+    assert [each.ip for each in only.addresses] == ["10.1.0.1"]
+    assert [each.ip for each in only.notReadyAddresses] == ["10.1.0.2"]
+    assert labels_of(found) == {"x": "y", "endpoints.kubernetes.io/managed-by": "endpoint-controller"}
+    assert annotations_of(found) == {"endpoints.kubernetes.io/last-change-trigger-time": MADE}
+    assert plan_endpoints(service(labels={"x": "y"}), [pod(), pod("q", "10.1.0.2", ready=False)], found, None) is None
+    assert plan_endpoints(service(), [pod(deleted=True)], found, None).subsets is None
+
+
+@pytest.mark.parametrize(
+    ("ready", "unready", "wanted"), [(900, 200, (900, 100)), (1200, 50, (1000, 0)), (1000, 0, (1000, 0))]
+)
+def test_endpoints_have_a_bound(ready, unready, wanted):
+    pods = [pod(f"p{each}", f"10.1.{each // 250}.{each % 250}", ready=each < ready) for each in range(ready + unready)]
+    found = plan_endpoints(service(), pods, None, None)
+    counted = [
+        sum(len(getattr(row, name) or ()) for row in found.subsets) for name in ("addresses", "notReadyAddresses")
+    ]
+    assert tuple(counted) == wanted
+    assert (annotations_of(found).get(OVER_CAPACITY) == "truncated") is (ready + unready > CAPACITY)
+    assert plan_endpoints(service(), pods, found, None) is None
+
+
+def mirrored(*subsets, **metadata):
+    return Endpoints(
+        metadata=msgspec.convert(
+            {"metadata": {"name": "web", "namespace": "ns", "uid": "e", **metadata}}, Pod
+        ).metadata,
+        subsets=list(subsets),
+    )
+
+
+def test_mirrors_by_family_and_ports():
+    plan = plan_mirror(
+        mirrored(subset("192.0.2.1 2001:db8::1 x", "", 80), subset("", "192.0.2.2", 81)), [], max_per_subset=9
+    )
+    shown = sorted(
+        (each.addressType, len(each.endpoints), each.endpoints[0].conditions.ready) for each in plan.changes.create
+    )
+    assert shown == [("IPv4", 1, False), ("IPv4", 1, True), ("IPv6", 1, True)]
+    assert (plan.invalid, plan.skipped) == (1, 1)
+    slices = stored(plan.changes)
+    again = plan_mirror(mirrored(subset("192.0.2.1", "", 80)), slices, max_per_subset=9).changes
+    assert (again.create, again.update, len(again.delete)) == ([], [], 2)
+    changed = plan_mirror(mirrored(subset("192.0.2.9", "", 82)), slices[:1], max_per_subset=9).changes
+    assert [ports_key(each.ports)[0][1] for each in changed.update] == [82]
+
+
+def test_a_mirror_has_a_bound():
+    plan = plan_mirror(mirrored(subset("192.0.2.1 192.0.2.2 192.0.2.3", "", 80)), [], max_per_subset=2)
+    assert len(plan.changes.create[0].endpoints) == 2
+    assert plan.skipped == 1
+
+
+@pytest.mark.parametrize(
+    ("metadata", "spec", "wanted"),
+    [
+        ({}, {"selector": None}, True),
+        ({}, {}, False),
+        ({"labels": {"endpointslice.kubernetes.io/skip-mirror": "true"}}, {"selector": None}, False),
+        ({"annotations": {"control-plane.alpha.kubernetes.io/leader": "{}"}}, {"selector": None}, False),
+    ],
+)
+def test_what_is_mirrored(metadata, spec, wanted):
+    assert is_mirrored(mirrored(**metadata), service(**spec)) is wanted
+    assert not is_mirrored(mirrored(**metadata), None)
+
+
+SLICES = tree("discovery.k8s.io/v1", "EndpointSlice")
+
+
+async def slices_are(cluster, wanted):
+    """Addresses of all slices, each slice's sorted."""
+
+    async def is_so():
+        found = await cluster.client.list(SLICES, namespace="default")
+        shown = sorted(sorted(row["addresses"][0] for row in each.get("endpoints") or ()) for each in found)
+        return shown == wanted
+
+    await cluster.until(is_so)
+
+
+async def make_service(cluster, **spec):
+    wanted = {"ports": [{"port": 80}], "selector": {"app": "a"}, **spec}
+    await cluster.make("v1", "Service", "web", namespace="default", spec=wanted)
+
+
+async def make_pod(cluster, pod_spec, name, ip):
+    status = {
+        "phase": "Running",
+        "podIPs": [{"ip": ip}],
+        "podIP": ip,
+        "conditions": [{"type": "Ready", "status": "True"}],
+    }
+    await cluster.make("v1", "Pod", name, namespace="default", metadata={"labels": {"app": "a"}},
+                       spec={**pod_spec, "nodeName": "n"}, status=status)  # fmt: skip
+
+
+async def test_slices_follow_pods_and_wait_for_nodes(cluster, pod_spec):
+    await cluster.start(endpointslices.build, max_endpoints_per_slice=2)
+    await make_service(cluster)
+    await slices_are(cluster, [[]])
+    await make_pod(cluster, pod_spec, "p", "10.1.0.1")
+    await cluster.until(lambda: cluster.events("FailedToUpdateEndpointSlices"))
+    await cluster.make("v1", "Node", "n")
+    await slices_are(cluster, [["10.1.0.1"]])
+    await make_pod(cluster, pod_spec, "p2", "10.1.0.2")
+    await slices_are(cluster, [["10.1.0.1", "10.1.0.2"]])
+    await make_pod(cluster, pod_spec, "p3", "10.1.0.3")
+    await slices_are(cluster, [["10.1.0.1", "10.1.0.2"], ["10.1.0.3"]])
+    await cluster.client.delete(tree("v1", "Pod"), "p", namespace="default", grace_period_seconds=0)
+    await slices_are(cluster, [["10.1.0.2"], ["10.1.0.3"]])
+
+
+async def test_endpoints_follow_pods_and_are_put_right(cluster, pod_spec):
+    await cluster.start(endpoints_controller.build)
+    await make_service(cluster)
+    await make_pod(cluster, pod_spec, "p", "10.1.0.1")
+    where = ("v1", "Endpoints", "web")
+
+    def is_right(found):
+        return found is not None and [row["ip"] for row in (found.get("subsets") or [{}])[0].get("addresses", ())] == [
+            "10.1.0.1"
+        ]
+
+    await cluster.eventually(*where, is_right, namespace="default")
+    await cluster.client.patch(tree("v1", "Endpoints"), "web", {"subsets": None}, namespace="default")
+    await cluster.eventually(*where, is_right, namespace="default")
+    await cluster.client.delete(tree("v1", "Service"), "web", namespace="default")
+    await cluster.eventually(*where, lambda found: found is None, namespace="default")
+
+
+async def test_mirrors_follow_endpoints_of_services_without_selector(cluster):
+    await cluster.start(mirroring.build)
+    subsets = [{"addresses": [{"ip": "192.0.2.1"}], "ports": [{"port": 1}]}]
+    await cluster.make("v1", "Endpoints", "web", namespace="default", subsets=subsets)
+    await make_service(cluster, selector=None)
+    await slices_are(cluster, [["192.0.2.1"]])
+    await cluster.client.patch(tree("v1", "Service"), "web", {"spec": {"selector": {"app": "a"}}}, namespace="default")
+    await slices_are(cluster, [])

@@ -1,0 +1,56 @@
+import msgspec
+import pytest
+from lightkube.models.core_v1 import PersistentVolumeClaim, Pod
+
+from steersman.client import tree
+from steersman.controllers.ephemeralvolume.controller import build
+from steersman.controllers.ephemeralvolume.plan import ForeignClaim, is_missing, wanted_claims
+
+CLAIM = ("v1", "PersistentVolumeClaim")
+CLAIM_SPEC = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+TEMPLATE = {"metadata": {"labels": {"a": "1"}}, "spec": CLAIM_SPEC}
+VOLUMES = [{"name": "v", "ephemeral": {"volumeClaimTemplate": TEMPLATE}}, {"name": "w", "emptyDir": {}}]
+
+
+def pod(**metadata):
+    metadata = {"name": "p", "namespace": "n", "uid": "1", **metadata}
+    return msgspec.convert({"metadata": metadata, "spec": {"containers": [], "volumes": VOLUMES}}, Pod)
+
+
+def test_claims_are_named_after_pod_and_volume_and_owned_by_the_pod():
+    wanted = wanted_claims(pod())
+    assert list(wanted) == ["v"]
+    metadata = wanted["v"].metadata
+    assert (metadata.name, metadata.labels, metadata.ownerReferences[0].uid) == ("p-v", {"a": "1"}, "1")
+
+
+def test_a_pod_on_its_way_out_gets_none():
+    assert wanted_claims(pod(deletionTimestamp="2026-01-01T00:00:00Z")) == {}
+
+
+def test_a_claim_of_somebody_else_is_told():
+    claim = wanted_claims(pod())["v"]
+    assert is_missing(pod(), claim, lambda _: None)
+    assert not is_missing(pod(), claim, lambda _: claim)
+    foreign = msgspec.convert({"metadata": {"name": "p-v", "namespace": "n"}}, PersistentVolumeClaim)
+    with pytest.raises(ForeignClaim, match="was not created for pod n/p"):
+        is_missing(pod(), claim, lambda _: foreign)
+
+
+async def test_a_pod_gets_its_claim_and_gets_it_again(cluster, pod_spec):
+    await cluster.start(build)
+    await cluster.make("v1", "Pod", "p", namespace="default", spec={**pod_spec, "volumes": VOLUMES})
+    first = await cluster.eventually(*CLAIM, "p-v", bool, namespace="default")
+    await cluster.client.delete_object(first)
+    await cluster.client.patch(tree(*CLAIM), "p-v", {"metadata": {"finalizers": None}}, namespace="default")
+    uid = first["metadata"]["uid"]
+    await cluster.eventually(
+        *CLAIM, "p-v", lambda found: found and found["metadata"]["uid"] != uid, namespace="default"
+    )
+
+
+async def test_a_foreign_claim_is_told_at_the_pod(cluster, pod_spec):
+    await cluster.start(build)
+    await cluster.make(*CLAIM, "p-v", namespace="default", spec=CLAIM_SPEC)
+    await cluster.make("v1", "Pod", "p", namespace="default", spec={**pod_spec, "volumes": VOLUMES})
+    await cluster.until(lambda: cluster.events("FailedBinding"))

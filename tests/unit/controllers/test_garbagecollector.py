@@ -1,0 +1,330 @@
+import pytest
+
+from steersman.client import PatchType, tree
+from steersman.controllers.garbagecollector.controller import build
+from steersman.controllers.garbagecollector.graph import FOREGROUND, ORPHAN, Graph, Identity, Seen
+from steersman.controllers.garbagecollector.plan import (
+    DANGLING,
+    SOLID,
+    WAITING,
+    Delete,
+    Keep,
+    Release,
+    decide,
+    finalizer_patch,
+    owner_candidates,
+    release_patch,
+    seen,
+    standing_of,
+    unblock_patch,
+)
+from steersman.runtime.owners import Owner
+
+
+def identity(uid, *, namespace="n", kind="ConfigMap", name=None):
+    return Identity("v1", kind, namespace, name or uid, uid)
+
+
+def owner(uid, *, name=None, kind="ConfigMap", block=False):
+    return Owner("v1", kind, name or uid, uid, block_owner_deletion=block)
+
+
+def node(uid, *owners, namespace="n", finalizers=(), deleted=False):
+    return Seen(identity(uid, namespace=namespace), tuple(owners), tuple(finalizers), being_deleted=deleted)
+
+
+def dependent(*owners, **metadata):
+    references = [each.tree() for each in owners]
+    return {"metadata": {"uid": "d", "resourceVersion": "7", "ownerReferences": references, **metadata}}
+
+
+# The graph
+
+
+def test_an_owner_that_was_not_seen_is_asked_for():
+    graph = Graph()
+    effects = graph.observe(node("d", owner("o")), None)
+    assert list(effects.delete) == ["o"]
+    assert graph.nodes["o"].virtual
+
+
+def test_an_owner_that_is_seen_as_it_was_named_asks_for_nothing():
+    graph = Graph()
+    graph.observe(node("d", owner("o")), None)
+    effects = graph.observe(node("o"), None)
+    assert not graph.nodes["o"].virtual
+    assert not effects.delete
+
+
+def test_dependents_that_named_it_otherwise_are_looked_at():
+    graph = Graph()
+    graph.observe(node("d", owner("o", name="another")), None)
+    assert list(graph.observe(node("o"), None).delete) == ["d"]
+
+
+@pytest.mark.parametrize("owner_first", [True, False])
+def test_a_reference_into_another_namespace_is_reported(owner_first):
+    graph = Graph()
+    pair = [node("o", namespace="m"), node("d", owner("o"))]
+    effects = [graph.observe(each, None) for each in (pair if owner_first else reversed(pair))][-1]
+    assert list(effects.delete) == ["d"]
+    assert [(who.uid, str(claimed)) for who, claimed in effects.invalid] == [
+        ("d", "[v1/ConfigMap, namespace: n, name: o, uid: o]")
+    ]
+
+
+def test_a_deleted_owner_leaves_its_dependents_to_be_looked_at_and_is_known_to_be_absent():
+    graph = Graph()
+    graph.observe(node("o"), None)
+    graph.observe(node("d", owner("o")), None)
+    effects = graph.forget(identity("o"))
+    assert list(effects.delete) == ["d"]
+    assert effects.absent == [identity("o")]
+    assert "o" not in graph.nodes
+
+
+def test_the_last_dependent_that_goes_frees_an_owner_that_waits():
+    graph = Graph()
+    graph.observe(node("o", finalizers=[FOREGROUND], deleted=True), None)
+    graph.observe(node("d", owner("o", block=True)), None)
+    assert [each.identity.uid for each in graph.blocking("o")] == ["d"]
+    assert list(graph.forget(identity("d")).delete) == ["o"]
+    assert graph.blocking("o") == []
+
+
+def test_deletion_in_foreground_looks_at_all_dependents_once():
+    graph = Graph()
+    before, after = node("o"), node("o", finalizers=[FOREGROUND], deleted=True)
+    graph.observe(before, None)
+    graph.observe(node("d", owner("o")), None)
+    assert sorted(graph.observe(after, before).delete) == ["d", "o"]
+    assert not graph.observe(after, after).delete
+
+
+def test_deletion_that_orphans_releases_dependents():
+    graph = Graph()
+    assert list(graph.observe(node("o", finalizers=[ORPHAN], deleted=True), None).orphan) == ["o"]
+
+
+def test_taking_the_block_off_frees_the_owner():
+    graph = Graph()
+    graph.observe(node("o"), None)
+    graph.observe(node("d", owner("o", block=True)), None)
+    assert list(graph.observe(node("d", owner("o")), None).delete) == ["o"]
+
+
+def test_a_virtual_node_lives_as_long_as_somebody_names_it():
+    graph = Graph()
+    graph.observe(node("d", owner("o")), None)
+    graph.observe(node("d"), None)
+    assert "o" not in graph.nodes
+
+
+def test_an_absent_owner_of_two_identities_is_asked_for_by_the_other():
+    graph = Graph()
+    graph.observe(node("d", owner("o")), None)
+    graph.observe(node("e", owner("o"), namespace="m"), None)
+    effects = graph.forget_absent(identity("o"))
+    assert list(effects.delete) == ["d"]
+    assert list(effects.later) == ["o"]
+    assert graph.nodes["o"].identity.namespace == "m"
+
+
+def test_what_was_observed_is_not_forgotten_because_another_name_is_absent():
+    graph = Graph()
+    graph.observe(node("o"), None)
+    graph.observe(node("d", owner("o", name="x")), None)
+    effects = graph.forget_absent(identity("o", name="x"))
+    assert "o" in graph.nodes
+    assert list(effects.delete) == ["d"]
+
+
+# What is done about one object
+
+
+@pytest.mark.parametrize(
+    ("standings", "dependents", "circle", "finalizers", "wanted"),
+    [
+        ([], 0, False, [], Keep()),
+        ([SOLID], 0, False, [], Keep()),
+        ([SOLID, DANGLING], 0, False, [], Release(("1",))),
+        ([SOLID, WAITING, DANGLING], 0, False, [], Release(("2", "1"))),
+        ([DANGLING], 0, False, [], Delete("Background")),
+        ([DANGLING], 0, False, [ORPHAN], Delete("Orphan")),
+        ([DANGLING], 0, False, [FOREGROUND], Delete("Foreground")),
+        ([WAITING], 0, False, [], Delete("Background")),
+        ([WAITING], 2, False, [], Delete("Foreground")),
+        ([WAITING], 2, True, [], Delete("Foreground", unblock=True)),
+    ],
+)
+def test_an_object_stays_while_one_owner_holds_it(standings, dependents, circle, finalizers, wanted):
+    listed = [(owner(str(number)), standing) for number, standing in enumerate(standings)]
+    found = decide({"metadata": {"finalizers": finalizers}}, listed, dependents=dependents, in_circle=circle)
+    assert found == (Release(("2", "1")) if wanted == Release(("2", "1")) else wanted)
+
+
+def test_an_owner_that_waits_in_foreground_does_not_hold():
+    metadata = {"deletionTimestamp": "x", "finalizers": [FOREGROUND]}
+    assert standing_of({"metadata": metadata}) == WAITING
+    assert standing_of({"metadata": {**metadata, "finalizers": ["x/y"]}}) == SOLID
+
+
+def test_references_are_taken_off_by_uid_or_in_one_version():
+    obj = dependent(owner("a"), owner("b"))
+    assert release_patch(obj, ["a"], strategic=True)["metadata"]["ownerReferences"] == [
+        {"$patch": "delete", "uid": "a"}
+    ]
+    whole = release_patch(obj, ["a"], strategic=False)["metadata"]
+    assert ([each["uid"] for each in whole["ownerReferences"]], whole["resourceVersion"]) == (["b"], "7")
+
+
+def test_blocking_is_taken_off():
+    obj = dependent(owner("a", block=True), owner("b"))
+    strategic = unblock_patch(obj, strategic=True)["metadata"]["ownerReferences"]
+    assert strategic == [{"uid": "a", "blockOwnerDeletion": False}]
+    assert not any(
+        "blockOwnerDeletion" in each for each in unblock_patch(obj, strategic=False)["metadata"]["ownerReferences"]
+    )
+
+
+def test_a_finalizer_is_taken_off_in_the_version_that_was_seen():
+    obj = dependent(finalizers=["a", "b"])
+    assert finalizer_patch(obj, "a")["metadata"] == {"uid": "d", "resourceVersion": "7", "finalizers": ["b"]}
+    assert finalizer_patch(obj, "c") is None
+
+
+def test_an_owner_is_cluster_scoped_or_beside_its_dependent():
+    assert [each.namespace for each in owner_candidates(owner("o"), "n")] == ["", "n"]
+
+
+def test_what_is_seen_of_an_object():
+    found = seen(tree("v1", "ConfigMap"), dependent(owner("o"), name="x", namespace="n", finalizers=["f"]))
+    assert found == Seen(Identity("v1", "ConfigMap", "n", "x", "d"), (owner("o"),), ("f",), being_deleted=False)
+
+
+# The shell
+
+
+def reference(obj, **more):
+    return {
+        "apiVersion": obj["apiVersion"], "kind": obj["kind"], "name": obj["metadata"]["name"],
+        "uid": obj["metadata"]["uid"], **more,
+    }  # fmt: skip
+
+
+async def family(cluster, **more):
+    parent = await cluster.make("v1", "ConfigMap", "parent", namespace="default")
+    references = {"ownerReferences": [reference(parent, **more)]}
+    await cluster.make("v1", "ConfigMap", "child", namespace="default", metadata=references)
+    return parent
+
+
+async def test_dependents_of_a_deleted_owner_go(cluster):
+    await cluster.start(build)
+    await cluster.client.delete_object(await family(cluster), propagation_policy="Background")
+    await cluster.eventually("v1", "ConfigMap", "child", lambda found: found is None, namespace="default")
+
+
+async def test_dependents_of_an_owner_that_never_was_go(cluster):
+    await cluster.start(build)
+    ghost = {"apiVersion": "v1", "kind": "ConfigMap", "name": "ghost", "uid": "11111111-2222-4333-8444-555555555555"}
+    await cluster.make("v1", "ConfigMap", "child", namespace="default", metadata={"ownerReferences": [ghost]})
+    await cluster.eventually("v1", "ConfigMap", "child", lambda found: found is None, namespace="default")
+
+
+async def test_in_foreground_the_owner_goes_last(cluster):
+    await cluster.start(build)
+    parent = await family(cluster, blockOwnerDeletion=True)
+    maps = tree("v1", "ConfigMap")
+    await cluster.client.patch(maps, "child", {"metadata": {"finalizers": ["example.com/hold"]}}, namespace="default")
+    await cluster.client.delete_object(parent, propagation_policy="Foreground")
+    await cluster.eventually(
+        "v1", "ConfigMap", "child", lambda found: found["metadata"].get("deletionTimestamp"), namespace="default"
+    )
+    await cluster.clock.advance(5)
+    assert await cluster.find("v1", "ConfigMap", "parent", namespace="default")
+    await cluster.client.patch(maps, "child", {"metadata": {"finalizers": None}}, namespace="default")
+    await cluster.eventually("v1", "ConfigMap", "parent", lambda found: found is None, namespace="default")
+
+
+async def test_orphans_lose_their_reference_and_stay(cluster):
+    await cluster.start(build)
+    await cluster.client.delete_object(await family(cluster), propagation_policy="Orphan")
+    await cluster.eventually("v1", "ConfigMap", "parent", lambda found: found is None, namespace="default")
+    child = await cluster.find("v1", "ConfigMap", "child", namespace="default")
+    assert "ownerReferences" not in child["metadata"]
+
+
+async def test_one_of_two_owners_is_enough(cluster):
+    await cluster.start(build)
+    parent = await family(cluster)
+    other = await cluster.make("v1", "ConfigMap", "other", namespace="default")
+    both = {"metadata": {"ownerReferences": [reference(parent), reference(other)]}}
+    await cluster.client.patch(tree("v1", "ConfigMap"), "child", both, patch_type=PatchType.MERGE, namespace="default")
+    await cluster.client.delete_object(parent, propagation_policy="Background")
+    child = await cluster.eventually(
+        "v1", "ConfigMap", "child", lambda found: len(found["metadata"]["ownerReferences"]) == 1, namespace="default"
+    )
+    assert child["metadata"]["ownerReferences"][0]["name"] == "other"
+
+
+async def test_a_reference_across_namespaces_is_told_and_collected(cluster):
+    await cluster.start(build)
+    parent = await cluster.make("v1", "ConfigMap", "parent", namespace="kube-system")
+    metadata = {"ownerReferences": [reference(parent)]}
+    await cluster.make("v1", "ConfigMap", "child", namespace="default", metadata=metadata)
+    await cluster.eventually("v1", "ConfigMap", "child", lambda found: found is None, namespace="default")
+    event = (await cluster.until(lambda: cluster.events("OwnerRefInvalidNamespace")))[0]
+    assert event["message"].endswith('does not exist in namespace "default"')
+
+
+async def test_custom_resources_are_collected_from_the_moment_they_are_served(cluster):
+    await cluster.start(build)
+    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+    version = {"name": "v1", "served": True, "storage": True, "schema": schema}
+    names = {"plural": "toys", "singular": "toy", "kind": "Toy", "listKind": "ToyList"}
+    spec = {"group": "example.com", "scope": "Namespaced", "names": names, "versions": [version]}
+    await cluster.make("apiextensions.k8s.io/v1", "CustomResourceDefinition", "toys.example.com", spec=spec)
+    await cluster.clock.advance(5)
+    parent = await cluster.make("v1", "ConfigMap", "parent", namespace="default")
+    toy = {"apiVersion": "example.com/v1", "kind": "Toy", "metadata": {"name": "t", "namespace": "default",
+           "ownerReferences": [reference(parent)]}}  # fmt: skip
+    await cluster.client.create(toy)
+    await cluster.client.delete_object(parent, propagation_policy="Background")
+    toys = await cluster.client.discover("example.com/v1", "Toy")
+
+    async def gone():
+        return not await cluster.client.list(toys)
+
+    await cluster.until(gone)
+
+
+async def test_it_is_not_built_where_it_is_switched_off(cluster):
+    context = type("Context", (), {"options": type("Options", (), {"enable_garbage_collector": False})})
+    assert build(context) is None
+
+
+def waiting(uid, *owners):
+    return node(uid, *owners, finalizers=[FOREGROUND], deleted=True)
+
+
+def test_who_waits_for_whom_is_followed_over_others():
+    graph = Graph()
+    for seen_ in (waiting("a", owner("b", block=True)), waiting("b", owner("c", block=True)), waiting("c")):
+        graph.observe(seen_, None)
+    assert graph.waits_for("c", "a")
+    assert not graph.waits_for("a", "c")
+
+
+@pytest.mark.parametrize("names", [("a",), ("a", "b"), ("a", "b", "c")])
+async def test_objects_that_wait_for_each_other_go(cluster, names):
+    await cluster.start(build)
+    made = [await cluster.make("v1", "ConfigMap", name, namespace="default") for name in names]
+    for place, obj in enumerate(made):
+        references = [reference(made[place - 1], blockOwnerDeletion=True)]
+        patch = {"metadata": {"ownerReferences": references}}
+        await cluster.client.patch(tree("v1", "ConfigMap"), obj["metadata"]["name"], patch, namespace="default")
+    for obj in made:
+        await cluster.client.delete_object(obj, propagation_policy="Foreground")
+    for name in names:
+        await cluster.eventually("v1", "ConfigMap", name, lambda found: found is None, namespace="default")

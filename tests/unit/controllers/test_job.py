@@ -1,0 +1,414 @@
+"""Jobs: the rules as tables, and the controller on a server in this process."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import msgspec
+import pytest
+from lightkube.models.batch_v1 import Job, JobStatus, PodFailurePolicy, SuccessPolicy
+from lightkube.models.core_v1 import Pod
+
+from steersman.client import tree
+from steersman.controllers.job import facts, plan
+from steersman.controllers.job.accounting import account, finish, settle, with_suspension
+from steersman.controllers.job.backoff import Failures, ended_at
+from steersman.controllers.job.controller import build
+from steersman.controllers.job.indexes import Indexes
+from steersman.controllers.job.observed import observe
+from steersman.controllers.job.policies import match_failure, met_success_policy
+from steersman.controllers.job.templates import generated_prefix, new_pod
+from steersman.runtime.owners import Owner
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+OWNER = Owner("batch/v1", "Job", "j", "u", controller=True)
+
+
+def job(status=None, **spec):
+    template = {"spec": {"containers": [{"name": "c"}], "restartPolicy": "Never"}}
+    wanted = {"completions": 3, "parallelism": 2, "backoffLimit": 6, "template": template, **spec}
+    metadata = {"name": "j", "namespace": "ns", "uid": "u"}
+    return msgspec.convert({"metadata": metadata, "spec": wanted, "status": status or {}}, Job)
+
+
+def indexed(status=None, **spec):
+    return job(status, completionMode="Indexed", **spec)
+
+
+def pod(name, phase="Running", *, index=None, tracked=True, deleted=False, failures=None, exit_code=None, **more):
+    annotations = {} if index is None else {facts.INDEX: str(index)}
+    if failures is not None:
+        annotations[facts.INDEX_FAILURES] = str(failures)
+    metadata = {"name": name, "namespace": "ns", "uid": name, "annotations": annotations, "creationTimestamp": NOW,
+                "finalizers": [facts.TRACKING] if tracked else [], "deletionTimestamp": NOW if deleted else None}  # fmt: skip
+    container = {"name": "c", "image": "", "imageID": "", "ready": False, "restartCount": more.pop("restarts", 0)}
+    if exit_code is not None:
+        container["state"] = {"terminated": {"exitCode": exit_code, "finishedAt": NOW}}
+    status = {"phase": phase, "containerStatuses": [container], **more}
+    return msgspec.convert({"metadata": metadata, "spec": {"containers": []}, "status": status}, Pod)
+
+
+def see(wanted, *pods, untracked=(), failures=None):
+    return observe(wanted, pods, untracked=untracked, failures=failures or Failures())
+
+
+# Indexes
+
+
+@pytest.mark.parametrize(
+    ("numbers", "text"),
+    [([], ""), ([3], "3"), ([1, 2], "1,2"), ([0, 1, 2], "0-2"), ([7, 0, 1, 2, 4, 5], "0-2,4,5,7")],
+)
+def test_indexes_are_written_in_runs_and_read_again(numbers, text):
+    assert str(Indexes.of(numbers)) == text
+    assert Indexes.parse(text, 10) == Indexes.of(numbers)
+    assert [number for number in range(10) if number in Indexes.of(numbers)] == sorted(numbers)
+    assert list(Indexes.of(numbers).missing(8)) == [number for number in range(8) if number not in numbers]
+
+
+def test_indexes_beyond_the_end_and_nonsense_are_left_out():
+    assert str(Indexes.parse("0,x,3-9,12", 5)) == "0,3,4"
+    assert Indexes.of([1, 2, 3]).in_common(Indexes.of([0, 2, 3, 4])) == 2
+
+
+# Policies
+
+
+def policy(*rules):
+    return msgspec.convert({"rules": list(rules)}, PodFailurePolicy)
+
+
+EXIT_42 = {"action": "FailJob", "onExitCodes": {"operator": "In", "values": [42]}}
+NOT_1 = {"action": "Count", "onExitCodes": {"operator": "NotIn", "values": [1], "containerName": "c"}}
+DISRUPTED = {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}
+
+
+@pytest.mark.parametrize(
+    ("rules", "code", "conditions", "action"),
+    [
+        ([EXIT_42], 42, [], "FailJob"),
+        ([EXIT_42], 41, [], ""),
+        ([NOT_1, EXIT_42], 42, [], "Count"),
+        ([NOT_1], 1, [], ""),
+        ([NOT_1], 0, [], ""),
+        ([DISRUPTED], 1, [{"type": "DisruptionTarget", "status": "True"}], "Ignore"),
+        ([DISRUPTED], 1, [{"type": "DisruptionTarget", "status": "False"}], ""),
+    ],
+)
+def test_the_first_rule_that_matches_says_what_becomes_of_a_failed_pod(rules, code, conditions, action):
+    found = match_failure(policy(*rules), pod("p", "Failed", exit_code=code, conditions=conditions))
+    assert found.action == action
+    assert found.counts is (action != "Ignore")
+
+
+def test_a_rule_that_fails_the_job_says_why():
+    found = match_failure(policy(DISRUPTED, EXIT_42), pod("p", "Failed", exit_code=42))
+    assert found.message == "Container c for pod ns/p failed with exit code 42 matching FailJob rule at index 1"
+    rule = {"action": "FailJob", "onPodConditions": [{"type": "Bad"}]}
+    found = match_failure(policy(rule), pod("p", "Failed", conditions=[{"type": "Bad", "status": "True"}]))
+    assert found.message == "Pod ns/p has condition Bad matching FailJob rule at index 0"
+
+
+@pytest.mark.parametrize(
+    ("rule", "met"),
+    [
+        ({"succeededCount": 2}, True),
+        ({"succeededCount": 3}, False),
+        ({"succeededIndexes": "0,2"}, True),
+        ({"succeededIndexes": "0-2"}, False),
+        ({"succeededIndexes": "0-2", "succeededCount": 2}, True),
+    ],
+)
+def test_success_policies(rule, met):
+    asked = msgspec.convert({"rules": [rule]}, SuccessPolicy)
+    assert met_success_policy(asked, Indexes.of([0, 2]), 5) == ("Matched rules at index 0" if met else "")
+
+
+# Backoff
+
+
+@pytest.mark.parametrize(("failures", "seconds"), [(0, 0), (1, 10), (2, 20), (3, 40), (7, 600), (1000, 600)])
+def test_the_wait_doubles_with_each_failure(failures, seconds):
+    assert Failures(failures, NOW).seconds_left(NOW) == seconds
+    assert Failures(failures, NOW).seconds_left(NOW + timedelta(seconds=5)) == max(0, seconds - 5)
+
+
+def test_a_success_ends_the_row_of_failures():
+    good, bad = pod("a", "Succeeded", exit_code=0), pod("b", "Failed", exit_code=1)
+    assert Failures(3, NOW).after([], [bad]) == Failures(4, NOW)
+    assert Failures(3, NOW).after([good], [bad]) == Failures(0, None)
+    assert Failures(3, NOW).after([], []) == Failures(3, NOW)
+
+
+def test_when_a_pod_ended():
+    earlier = NOW - timedelta(seconds=9)
+    not_ready = [{"type": "Ready", "status": "False", "lastTransitionTime": earlier}]
+    assert ended_at(pod("a", exit_code=1)) == NOW
+    assert ended_at(pod("a", conditions=not_ready)) == earlier
+    assert ended_at(pod("a", deleted=True)) == NOW
+
+
+# Has it ended?
+
+
+@pytest.mark.parametrize(
+    ("wanted", "pods", "reason"),
+    [
+        (job(), [pod("a")], None),
+        (job(backoffLimit=0), [pod("a", "Failed")], "BackoffLimitExceeded"),
+        (job(backoffLimit=1), [pod("a", "Failed")], None),
+        (job(backoffLimit=1), [pod("a", "Failed"), pod("b", deleted=True)], "BackoffLimitExceeded"),
+        (job({"failed": 1}, backoffLimit=1), [pod("b", "Failed")], "BackoffLimitExceeded"),
+        (job({"failed": 1}, backoffLimit=1), [pod("b", "Failed", tracked=False)], None),
+        (job(activeDeadlineSeconds=5), [pod("a")], "DeadlineExceeded"),
+        (job(activeDeadlineSeconds=15), [pod("a")], None),
+        (job(activeDeadlineSeconds=5, suspend=True), [], None),
+        (job(podFailurePolicy={"rules": [EXIT_42]}), [pod("a", "Failed", exit_code=42)], "PodFailurePolicy"),
+        (indexed(backoffLimitPerIndex=0), [pod("a", "Failed", index=1)], None),
+        (indexed({"completedIndexes": "0,2"}, backoffLimitPerIndex=0), [pod("a", "Failed", index=1)], "FailedIndexes"),
+        (indexed(backoffLimitPerIndex=0, maxFailedIndexes=0), [pod("a", "Failed", index=1)], "MaxFailedIndexesExceeded"),
+        (indexed({"completedIndexes": "1"}, successPolicy={"rules": [{"succeededCount": 1}]}), [], "SuccessPolicy"),
+    ],
+)  # fmt: skip
+def test_why_a_job_ends(wanted, pods, reason):
+    found = plan.judge(see(wanted, *pods), NOW - timedelta(seconds=10), now=NOW)
+    assert (found.reason if found else None) == reason
+
+
+@pytest.mark.parametrize(("limit", "restarts", "fails"), [(2, 1, False), (2, 2, True), (0, 0, False), (0, 1, True)])
+def test_restarts_in_place_count_against_the_limit(limit, restarts, fails):
+    template = {"spec": {"containers": [{"name": "c"}], "restartPolicy": "OnFailure"}}
+    seen = see(job(backoffLimit=limit, template=template), pod("a", restarts=restarts))
+    assert (plan.judge(seen, NOW, now=NOW) is not None) is fails
+
+
+def test_what_was_said_once_stays_so():
+    told = {"type": "FailureTarget", "status": "True", "reason": "Once", "lastTransitionTime": NOW}
+    assert (
+        plan.judge(see(job({"conditions": [told]}, backoffLimit=0), pod("a", "Failed")), NOW, now=NOW).reason == "Once"
+    )
+
+
+@pytest.mark.parametrize(
+    ("wanted", "active", "complete"),
+    [
+        (job({"succeeded": 3}), 0, True),
+        (job({"succeeded": 3}), 1, False),
+        (job({"succeeded": 2}), 0, False),
+        (job(completions=0), 0, True),
+        (job({"succeeded": 1}, completions=None), 0, True),
+        (job(completions=None), 0, False),
+    ],
+)
+def test_when_a_job_is_complete(wanted, active, complete):
+    assert (plan.completion(see(wanted), active, now=NOW) is not None) is complete
+
+
+# Which Pods does it need?
+
+
+@pytest.mark.parametrize(
+    ("wanted", "pods", "create", "delete"),
+    [
+        (job(), [], 2, []),
+        (job(), [pod("a")], 1, []),
+        (job({"succeeded": 2}), [pod("a")], 0, []),
+        (job(parallelism=0), [pod("a")], 0, ["a"]),
+        (job(suspend=True), [pod("a"), pod("b")], 0, ["a", "b"]),
+        (job(completions=None, parallelism=3), [pod("a")], 2, []),
+        (job({"succeeded": 1}, completions=None, parallelism=3), [pod("a")], 0, []),
+        (job(podReplacementPolicy="Failed"), [pod("a", deleted=True)], 1, []),
+        (job(podReplacementPolicy="TerminatingOrFailed"), [pod("a", deleted=True, tracked=False)], 2, []),
+    ],
+)
+def test_how_many_pods_a_job_needs(wanted, pods, create, delete):
+    found = plan.plan_pods(see(wanted, *pods), now=NOW + timedelta(hours=1))
+    assert (len(found.create), [each.metadata.name for each in found.delete]) == (create, delete)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "pods", "create", "delete"),
+    [
+        (indexed(), [], (0, 1), []),
+        (indexed({"completedIndexes": "0"}), [pod("a", index=2)], (1,), []),
+        (indexed(), [pod("a", index=0), pod("b", index=0)], (), ["a"]),
+        (indexed(), [pod("a"), pod("b", index=7)], (), ["a", "b"]),
+        (indexed({"completedIndexes": "0"}), [pod("a", index=0)], (), ["a"]),
+        (indexed(podReplacementPolicy="Failed"), [pod("a", index=0, deleted=True)], (1,), []),
+    ],
+)
+def test_which_indexes_a_job_needs(wanted, pods, create, delete):
+    found = plan.plan_pods(see(wanted, *pods), now=NOW)
+    assert (found.create, [each.metadata.name for each in found.delete]) == (create, delete)
+
+
+def test_a_failed_pod_is_replaced_after_a_wait():
+    seen = see(job(), pod("a", "Failed", exit_code=1))
+    assert plan.plan_pods(seen, now=NOW + timedelta(seconds=4)).look_again_seconds == 6
+    assert len(plan.plan_pods(seen, now=NOW + timedelta(seconds=10)).create) == 2
+
+
+def test_with_limits_by_index_each_index_waits_by_itself():
+    seen = see(indexed(backoffLimitPerIndex=3, completions=2), pod("a", "Failed", index=0, failures=1, exit_code=1))
+    found = plan.plan_pods(seen, now=NOW)
+    assert (found.create, found.look_again_seconds) == ((1,), 20)
+    assert seen.remembered[0].metadata.name == "a"
+
+
+# Accounts
+
+
+def test_a_pod_that_ended_is_listed_first_and_counted_when_it_was_let_go():
+    seen = see(job(), pod("a", "Succeeded"), pod("b", "Failed"), pod("c"))
+    accounting = account(seen, JobStatus(), None, now=NOW)
+    uncounted = accounting.status.uncountedTerminatedPods
+    assert (uncounted.succeeded, uncounted.failed) == (["a"], ["b"])
+    assert [each.metadata.name for each in accounting.let_go] == ["a", "b"]
+    settled = settle(accounting.status, {"b", "c"})
+    assert (settled.succeeded, settled.failed, settled.uncountedTerminatedPods.failed) == (1, None, ["b"])
+
+
+def test_what_was_counted_does_not_count_again():
+    told = {"uncountedTerminatedPods": {"succeeded": ["a"], "failed": ["b"]}, "failed": 1}
+    seen = see(job(told), pod("a", "Succeeded"), pod("b", "Failed", tracked=False), pod("d", "Failed"), untracked={"d"})
+    assert (seen.succeeded, seen.failed) == (1, 2)
+    status = account(seen, seen.job.status, None, now=NOW).status
+    assert (status.failed, status.uncountedTerminatedPods.succeeded) == (2, ["a"])
+    assert status.uncountedTerminatedPods.failed is None
+
+
+def test_indexes_that_succeeded_are_written_at_once():
+    seen = see(indexed({"completedIndexes": "0"}), pod("a", "Succeeded", index=1), pod("b", "Succeeded", index=0))
+    status = account(seen, seen.job.status, None, now=NOW).status
+    assert (status.completedIndexes, status.succeeded) == ("0,1", 2)
+
+
+def test_of_a_failing_job_all_pods_count_as_failed():
+    seen = see(job(), pod("a"), pod("b", "Succeeded"))
+    ending = plan.condition(facts.FAILURE_TARGET, "R", "m", now=NOW)
+    accounting = account(seen, JobStatus(), ending, now=NOW)
+    assert accounting.status.uncountedTerminatedPods.failed == ["a"]
+    assert [each.type for each in accounting.status.conditions] == ["FailureTarget"]
+    assert (accounting.final.type, accounting.final.reason) == ("Failed", "R")
+
+
+def test_a_failed_pod_stays_until_its_replacement_remembers_it():
+    failed = pod("a", "Failed", index=0, failures=0)
+    assert account(see(indexed(backoffLimitPerIndex=3), failed), JobStatus(), None, now=NOW).let_go == ()
+    seen = see(indexed(backoffLimitPerIndex=3), failed, pod("b", index=0, failures=1))
+    assert account(seen, JobStatus(), None, now=NOW).let_go == (failed,)
+
+
+@pytest.mark.parametrize(
+    ("status", "ends"),
+    [({}, True), ({"terminating": 1}, False), ({"uncountedTerminatedPods": {"failed": ["a"]}}, False)],
+)
+def test_the_end_is_told_when_all_pods_are_gone_and_counted(status, ends):
+    final = plan.condition("Complete", "R", "m", now=NOW)
+    done = finish(msgspec.convert(status, JobStatus), final)
+    assert (done.completionTime == NOW, bool(done.conditions)) == (ends, ends)
+
+
+def test_suspending_and_resuming_are_told_once():
+    status, event = with_suspension(JobStatus(startTime=NOW), suspended=True, now=NOW)
+    assert (event, status.startTime, status.conditions[0].status) == ("Suspended", None, "True")
+    assert with_suspension(status, suspended=True, now=NOW) == (status, "")
+    status, event = with_suspension(status, suspended=False, now=NOW)
+    assert (event, status.startTime, status.conditions[0].reason) == ("Resumed", NOW, "JobResumed")
+    assert with_suspension(JobStatus(), suspended=False, now=NOW) == (JobStatus(), "")
+
+
+# Templates
+
+
+def test_a_pod_knows_its_index():
+    made = new_pod(indexed(backoffLimitPerIndex=2), OWNER, 1, last=pod("a", "Failed", index=1, failures=0))
+    assert made.metadata.generateName == "j-1-"
+    assert made.metadata.labels == {facts.INDEX: "1"}
+    assert made.metadata.annotations == {facts.INDEX: "1", facts.INDEX_FAILURES: "1"}
+    assert made.metadata.finalizers == [facts.TRACKING]
+    assert made.spec.hostname == "j-1"
+    assert made.spec.containers[0].env[0].name == "JOB_COMPLETION_INDEX"
+
+
+def test_an_ignored_failure_is_remembered_apart():
+    ignoring = indexed(backoffLimitPerIndex=2, podFailurePolicy={"rules": [DISRUPTED]})
+    last = pod("a", "Failed", index=1, failures=1, conditions=[{"type": "DisruptionTarget", "status": "True"}])
+    assert facts.next_failures(last, ignoring) == (1, 1)
+    assert facts.next_failures(None, ignoring) == (0, 0)
+
+
+def test_long_names_are_cut_before_the_index():
+    assert generated_prefix("x" * 63, 12) == "x" * 54 + "-12-"
+
+
+# On a server
+
+
+async def run(cluster, name="j", **spec):
+    template = {"spec": {"containers": [{"name": "c", "image": "i"}], "restartPolicy": "Never"}}
+    await cluster.make("batch/v1", "Job", name, namespace="default", spec={"template": template, **spec})
+    return await cluster.start(build)
+
+
+async def pods_of(cluster):
+    return await cluster.client.list(Pod, namespace="default")
+
+
+async def set_phase(cluster, which, phase):
+    patch = {"status": {"phase": phase}}
+    await cluster.client.patch(Pod, which.metadata.name, patch, namespace="default", subresource="status")
+
+
+def ended(how):
+    return lambda found: any(each["type"] == how for each in found["status"].get("conditions", []))
+
+
+async def test_a_job_runs_to_its_end(cluster):
+    await run(cluster, completions=2, parallelism=2)
+    await cluster.until(lambda: have(cluster, 2))
+    for each in await pods_of(cluster):
+        await set_phase(cluster, each, "Succeeded")
+    found = await cluster.eventually("batch/v1", "Job", "j", ended("Complete"), namespace="default")
+    assert found["status"]["succeeded"] == 2
+    assert [each.metadata.finalizers for each in await pods_of(cluster)] == [None, None]
+    await cluster.until(lambda: cluster.events("Completed"))
+
+
+async def have(cluster, count):
+    return len(await pods_of(cluster)) == count
+
+
+async def test_a_failed_job_deletes_what_still_runs(cluster):
+    await run(cluster, completions=2, parallelism=2, backoffLimit=0)
+    await cluster.until(lambda: have(cluster, 2))
+    await set_phase(cluster, (await pods_of(cluster))[0], "Failed")
+    found = await cluster.eventually("batch/v1", "Job", "j", ended("Failed"), namespace="default")
+    assert (found["status"]["failed"], found["status"].get("active")) == (2, None)
+    assert len(await pods_of(cluster)) == 1
+
+
+async def test_a_deadline_ends_a_job_by_the_clock(cluster, clock):
+    await run(cluster, activeDeadlineSeconds=100)
+    await cluster.until(lambda: have(cluster, 1))
+    await clock.advance(98)
+    assert await have(cluster, 1)
+    await cluster.eventually("batch/v1", "Job", "j", ended("Failed"), namespace="default", within_seconds=5)
+    assert await have(cluster, 0)
+
+
+async def test_pods_of_a_job_that_is_gone_are_let_go(cluster):
+    await run(cluster)
+    await cluster.until(lambda: have(cluster, 1))
+    await cluster.client.delete(tree("batch/v1", "Job"), "j", namespace="default", propagation_policy="Background")
+    await cluster.until(lambda: let_go(cluster))
+
+
+async def let_go(cluster):
+    return all(not each.metadata.finalizers for each in await pods_of(cluster))
+
+
+async def test_a_job_of_another_controller_is_left_alone(cluster, clock):
+    await run(cluster, managedBy="example.com/other")
+    await clock.advance(5)
+    assert await have(cluster, 0)

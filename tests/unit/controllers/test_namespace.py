@@ -1,0 +1,168 @@
+from datetime import UTC, datetime
+
+import msgspec
+import pytest
+from lightkube.models.core_v1 import Namespace
+
+from steersman.client import tree
+from steersman.controllers.namespace.controller import build
+from steersman.controllers.namespace.plan import (
+    Progress,
+    Remains,
+    UnexpectedRemains,
+    conditions,
+    finalized,
+    in_order,
+    is_to_be_emptied,
+    remains_of,
+    seconds_to_next_pass,
+    terminating,
+    with_conditions,
+)
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+LATER = datetime(2026, 1, 2, tzinfo=UTC)
+PODS = tree("v1", "Pod")
+SECRETS = tree("v1", "Secret")
+
+
+def namespace(*, finalizers=("kubernetes",), deleted=True, phase="Active"):
+    metadata = {"name": "n", **({"deletionTimestamp": "2026-01-01T00:00:00Z"} if deleted else {})}
+    spec = {"finalizers": list(finalizers)}
+    return msgspec.convert({"metadata": metadata, "spec": spec, "status": {"phase": phase}}, Namespace)
+
+
+def obj(**metadata):
+    return {"metadata": metadata}
+
+
+@pytest.mark.parametrize(
+    ("found", "wanted"),
+    [
+        (None, False),
+        (namespace(), True),
+        (namespace(deleted=False), False),
+        (namespace(finalizers=()), False),
+        (namespace(finalizers=("mine", "kubernetes")), True),
+    ],
+)
+def test_a_deleted_namespace_with_our_finalizer_is_to_be_emptied(found, wanted):
+    assert is_to_be_emptied(found) is wanted
+
+
+def test_the_phase_is_written_once():
+    assert terminating(namespace()).status.phase == "Terminating"
+    assert terminating(namespace(phase="Terminating")) is None
+
+
+def test_only_our_finalizer_goes():
+    assert finalized(namespace(finalizers=("mine", "kubernetes"))).spec.finalizers == ["mine"]
+
+
+def test_pods_come_first_and_cluster_scoped_resources_never():
+    pods, rest = in_order([SECRETS, PODS, tree("v1", "Node")])
+    assert (pods, rest) == ([PODS], [SECRETS])
+
+
+def test_terminating_pods_are_given_their_longest_grace():
+    pods = [
+        obj(name="a", deletionTimestamp="x", deletionGracePeriodSeconds=30),
+        obj(name="b", deletionTimestamp="x", deletionGracePeriodSeconds=60),
+    ]
+    assert remains_of(PODS, pods) == Remains(60, 2)
+
+
+def test_finalizers_are_counted_and_given_some_time():
+    assert remains_of(SECRETS, [obj(finalizers=["a", "b"]), obj(finalizers=["a"])]) == Remains(15, 2, {"a": 2, "b": 1})
+
+
+def test_what_nothing_holds_should_be_gone():
+    with pytest.raises(UnexpectedRemains, match="/v1, Resource=secrets"):
+        remains_of(SECRETS, [obj(name="a")])
+
+
+def test_the_next_pass_begins_after_half_of_the_estimate():
+    progress = Progress()
+    progress.add(PODS, Remains(30, 1))
+    assert seconds_to_next_pass(progress) == 16
+
+
+def test_conditions_name_what_is_left_and_what_holds_it():
+    progress = Progress()
+    progress.add(PODS, Remains(30, 1))
+    progress.add(tree("apps/v1", "Deployment"), Remains(15, 2, {"a/b": 2}))
+    texts = {condition.type: (condition.reason, condition.message) for condition in conditions(progress)}
+    assert texts == {
+        "NamespaceContentRemaining": (
+            "SomeResourcesRemain",
+            "Some resources are remaining: deployments.apps has 2 resource instances, pods. has 1 resource instances",
+        ),
+        "NamespaceFinalizersRemaining": (
+            "SomeFinalizersRemain",
+            "Some content in the namespace has finalizers remaining: a/b in 2 resource instances",
+        ),
+    }
+
+
+def test_failures_are_told_together():
+    progress = Progress(discovery_failed={"a/v1": "stale"}, errors=["x", "y"])
+    assert [condition.message for condition in conditions(progress)] == [
+        "Discovery failed for some groups, 1 failing: unable to retrieve the complete list of server APIs: a/v1: stale",
+        "Failed to delete all resource types, 2 remaining: [x, y]",
+    ]
+    assert not progress.is_empty
+
+
+def test_all_conditions_are_written_and_keep_the_time_of_their_status():
+    progress = Progress()
+    progress.add(PODS, Remains(30, 2))
+    first = with_conditions(namespace(), conditions(progress), now=NOW)
+    assert len(first.status.conditions) == 5
+    fewer = Progress()
+    fewer.add(PODS, Remains(30, 1))
+    second = with_conditions(first, conditions(fewer), now=LATER)
+    assert {condition.lastTransitionTime for condition in second.status.conditions} == {NOW}
+    done = with_conditions(second, conditions(Progress()), now=LATER)
+    changed = [condition for condition in done.status.conditions if condition.lastTransitionTime == LATER]
+    assert [(condition.type, condition.status) for condition in changed] == [("NamespaceContentRemaining", "False")]
+    assert with_conditions(done, [], now=LATER) is None
+
+
+async def test_everything_in_it_goes_and_then_itself(cluster):
+    await cluster.start(build)
+    await cluster.make("v1", "Namespace", "n")
+    await cluster.make("v1", "ConfigMap", "c", namespace="n")
+    await cluster.make("coordination.k8s.io/v1", "Lease", "l", namespace="n", spec={})
+    await cluster.client.delete(tree("v1", "Namespace"), "n")
+    await cluster.eventually("v1", "Namespace", "n", lambda found: found is None)
+
+
+async def test_a_held_object_holds_it_until_it_is_let_go(cluster):
+    await cluster.start(build)
+    await cluster.make("v1", "Namespace", "n")
+    held = await cluster.make("v1", "ConfigMap", "c", namespace="n", metadata={"finalizers": ["example.com/hold"]})
+    await cluster.client.delete(tree("v1", "Namespace"), "n")
+
+    def tells(found):
+        conditions = found["status"].get("conditions", ())
+        return any(each["type"] == "NamespaceFinalizersRemaining" and each["status"] == "True" for each in conditions)
+
+    await cluster.eventually("v1", "Namespace", "n", tells)
+    await cluster.client.patch(
+        tree("v1", "ConfigMap"), held["metadata"]["name"], {"metadata": {"finalizers": None}}, namespace="n"
+    )
+    await cluster.eventually("v1", "Namespace", "n", lambda found: found is None, within_seconds=2)
+
+
+async def test_pods_go_before_the_rest(cluster, pod_spec):
+    await cluster.start(build)
+    await cluster.make("v1", "Namespace", "n")
+    await cluster.make("v1", "ServiceAccount", "default", namespace="n")
+    await cluster.make("v1", "Pod", "p", namespace="n", spec=pod_spec, metadata={"finalizers": ["example.com/hold"]})
+    await cluster.make("v1", "ConfigMap", "c", namespace="n")
+    await cluster.client.delete(tree("v1", "Namespace"), "n")
+    await cluster.eventually("v1", "Pod", "p", lambda found: found["metadata"].get("deletionTimestamp"), namespace="n")
+    await cluster.clock.advance(5)
+    assert await cluster.find("v1", "ConfigMap", "c", namespace="n")
+    await cluster.client.patch(tree("v1", "Pod"), "p", {"metadata": {"finalizers": None}}, namespace="n")
+    await cluster.eventually("v1", "Namespace", "n", lambda found: found is None)

@@ -1,0 +1,106 @@
+import ipaddress
+
+import msgspec
+import pytest
+from lightkube.models.core_v1 import Node
+
+from steersman.client import tree
+from steersman.controllers.nodeipam.controller import build, ranges
+from steersman.controllers.nodeipam.plan import NodeRanges, RangeFull, cidrs_of, parse_cluster, prefix_for
+from steersman.controllers.options import ControllerOptions
+
+
+def cut(text, prefix):
+    return NodeRanges(ipaddress.ip_network(text), prefix)
+
+
+def test_ranges_are_taken_in_turn_and_used_again_after_all_others():
+    found = cut("10.0.0.0/22", 24)
+    assert [found.take() for _ in range(2)] == ["10.0.0.0/24", "10.0.1.0/24"]
+    found.release("10.0.0.0/24")
+    assert [found.take() for _ in range(3)] == ["10.0.2.0/24", "10.0.3.0/24", "10.0.0.0/24"]
+    assert found.is_full
+    with pytest.raises(RangeFull):
+        found.take()
+
+
+@pytest.mark.parametrize(
+    ("occupied", "wanted"),
+    [
+        ("10.0.0.0/24", "10.0.1.0/24"),
+        ("10.0.0.0/23", "10.0.2.0/24"),
+        ("10.0.0.128/25", "10.0.1.0/24"),
+        ("10.0.0.0/8", None),
+        ("192.168.0.0/16", "10.0.0.0/24"),
+        ("fd00::/64", "10.0.0.0/24"),
+        ("nonsense", "10.0.0.0/24"),
+    ],
+)
+def test_what_others_have_is_not_taken(occupied, wanted):
+    found = cut("10.0.0.0/22", 24)
+    found.occupy(occupied)
+    assert (None if found.is_full else found.take()) == wanted
+
+
+@pytest.mark.parametrize(("cluster", "prefix"), [("10.0.0.0/16", 12), ("10.0.0.0/24", 33), ("fd00::/40", 64)])
+def test_ranges_must_fit(cluster, prefix):
+    with pytest.raises(ValueError, match=r"within|too big"):
+        cut(cluster, prefix)
+
+
+@pytest.mark.parametrize("text", ["", "x", "10.0.0.0/16,10.1.0.0/16"])
+def test_a_cluster_has_one_range_of_each_family(text):
+    with pytest.raises(ValueError, match="cluster-cidr"):
+        parse_cluster(text)
+
+
+@pytest.mark.parametrize(
+    ("cluster", "sizes", "dual", "wanted"),
+    [("10.0.0.0/8", (0, 0, 0), False, 24), ("fd00::/48", (0, 0, 0), False, 64), ("10.0.0.0/8", (20, 0, 0), False, 20),
+     ("10.0.0.0/8", (0, 22, 70), True, 22), ("fd00::/48", (0, 22, 60), True, 60)],
+)  # fmt: skip
+def test_the_size_of_a_range(cluster, sizes, dual, wanted):
+    general, ipv4, ipv6 = sizes
+    assert prefix_for(ipaddress.ip_network(cluster), general=general, ipv4=ipv4, ipv6=ipv6, dual=dual) == wanted
+
+
+@pytest.mark.parametrize(("sizes", "dual"), [((24, 0, 0), True), ((24, 25, 0), False)])
+def test_sizes_that_contradict_each_other(sizes, dual):
+    general, ipv4, ipv6 = sizes
+    with pytest.raises(ValueError, match="node-cidr-mask-size"):
+        prefix_for(ipaddress.ip_network("10.0.0.0/8"), general=general, ipv4=ipv4, ipv6=ipv6, dual=dual)
+
+
+def test_what_services_have_no_node_gets():
+    options = ControllerOptions(cluster_cidr="10.0.0.0/16", service_cluster_ip_range="10.0.0.0/24,fd00::/112")
+    assert ranges(options)[0].take() == "10.0.1.0/24"
+    with pytest.raises(ValueError, match="cidr-allocator-type"):
+        ranges(ControllerOptions(cluster_cidr="10.0.0.0/16", cidr_allocator_type="CloudAllocator"))
+
+
+def test_ranges_of_a_node():
+    assert cidrs_of(msgspec.convert({"spec": {"podCIDR": "a"}}, Node)) == ["a"]
+    assert cidrs_of(msgspec.convert({"spec": {"podCIDR": "a", "podCIDRs": ["a", "b"]}}, Node)) == ["a", "b"]
+    assert cidrs_of(Node()) == []
+
+
+def has(*cidrs):
+    return lambda found: found["spec"].get("podCIDRs") == list(cidrs)
+
+
+async def test_nodes_get_ranges_and_give_them_back(cluster):
+    await cluster.make("v1", "Node", "old", spec={"podCIDR": "10.0.1.0/24", "podCIDRs": ["10.0.1.0/24", "fd00::/64"]})
+    await cluster.start(build, allocate_node_cidrs=True, cluster_cidr="10.0.0.0/23,fd00::/56")
+    await cluster.make("v1", "Node", "a")
+    await cluster.eventually("v1", "Node", "a", has("10.0.0.0/24", "fd00:0:0:1::/64"))
+    await cluster.make("v1", "Node", "b")
+    await cluster.until(lambda: cluster.events("CIDRNotAvailable"))
+    await cluster.client.delete(tree("v1", "Node"), "old")
+    await cluster.eventually("v1", "Node", "b", has("10.0.1.0/24", "fd00:0:0:2::/64"))
+
+
+def test_it_is_off_unless_asked_for():
+    class Context:
+        options = ControllerOptions()
+
+    assert build(Context()) is None

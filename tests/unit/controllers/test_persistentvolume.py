@@ -1,0 +1,330 @@
+import msgspec
+import pytest
+from lightkube.models.core_v1 import PersistentVolume, PersistentVolumeClaim
+from lightkube.models.storage_v1 import StorageClass
+
+from steersman.client import tree
+from steersman.controllers.persistentvolume.binding import (
+    BIND_COMPLETED,
+    BOUND_BY_CONTROLLER,
+    PROVISIONERS,
+    bound_claim,
+    bound_volume,
+    claim_in_phase,
+    unbound_volume,
+    volume_in_phase,
+    with_provisioner,
+)
+from steersman.controllers.persistentvolume.controller import build
+from steersman.controllers.persistentvolume.matching import best_volume, default_class, misfit
+from steersman.controllers.persistentvolume.plan import (
+    AssignClass,
+    Bind,
+    Broken,
+    InPhase,
+    LookAtClaim,
+    Lost,
+    Mismatch,
+    Provision,
+    Unbind,
+    Wait,
+    plan_claim,
+    plan_volume,
+    reclaim,
+)
+from steersman.controllers.persistentvolume.recycling import recycler_pod
+
+CLAIM = ("v1", "PersistentVolumeClaim")
+VOLUME = ("v1", "PersistentVolume")
+
+
+def volume(name="v", *, size="1Gi", modes=("ReadWriteOnce",), class_="", ref=None, phase="Available", **more):
+    annotations, labels = more.pop("annotations", {}), more.pop("labels", {})
+    metadata = {"name": name, "annotations": annotations, "labels": labels, **more.pop("metadata", {})}
+    spec = {
+        "capacity": {"storage": size},
+        "accessModes": list(modes),
+        "storageClassName": class_,
+        "claimRef": ref,
+        **more,
+    }
+    return msgspec.convert({"metadata": metadata, "spec": spec, "status": {"phase": phase}}, PersistentVolume)
+
+
+def claim(*, size="1Gi", class_="", volume_="", uid="1", annotations=None, phase="Pending", **more):
+    metadata = {"name": "c", "namespace": "n", "uid": uid, "annotations": annotations or {}}
+    spec = {
+        "resources": {"requests": {"storage": size}}, "accessModes": ["ReadWriteOnce"], "storageClassName": class_,
+        "volumeName": volume_ or None, **more,
+    }  # fmt: skip
+    return msgspec.convert({"metadata": metadata, "spec": spec, "status": {"phase": phase}}, PersistentVolumeClaim)
+
+
+def class_(name, *, mode="Immediate", default=False, created="2026-01-01T00:00:00Z", provisioner="example.com/p"):
+    annotations = {"storageclass.kubernetes.io/is-default-class": "true"} if default else {}
+    metadata = {"name": name, "annotations": annotations, "creationTimestamp": created}
+    return msgspec.convert({"metadata": metadata, "provisioner": provisioner, "volumeBindingMode": mode}, StorageClass)
+
+
+def ref(uid="1", name="c"):
+    return {"namespace": "n", "name": name, **({"uid": uid} if uid else {})}
+
+
+DONE = {BIND_COMPLETED: "yes"}
+
+
+@pytest.mark.parametrize(
+    ("volumes", "wanted"),
+    [
+        ([volume("big", size="5Gi"), volume("small", size="2Gi"), volume("tiny", size="1Mi")], "small"),
+        ([volume("small"), volume("reserved", size="9Gi", ref=ref(""))], "reserved"),
+        ([volume("taken", ref=ref(name="other")), volume("released", phase="Released")], None),
+        ([volume("classy", class_="x")], None),
+        ([volume("more", modes=("ReadWriteOnce", "ReadOnlyMany")), volume("plain", size="3Gi")], "plain"),
+        ([volume("other", modes=("ReadOnlyMany",))], None),
+        ([volume("block", volumeMode="Block")], None),
+        ([volume("going", metadata={"deletionTimestamp": "2026-01-01T00:00:00Z"})], None),
+    ],
+)
+def test_the_smallest_that_fits_is_best(volumes, wanted):
+    found = best_volume(claim(), volumes, delayed=False)
+    assert (found.metadata.name if found else None) == wanted
+
+
+def test_a_selector_is_obeyed_and_a_delayed_claim_waits_for_the_scheduler():
+    labelled = volume("l", labels={"a": "1"})
+    assert best_volume(claim(selector={"matchLabels": {"a": "1"}}), [volume(), labelled], delayed=False) is labelled
+    assert best_volume(claim(), [volume()], delayed=True) is None
+    assert best_volume(claim(), [volume(ref=ref())], delayed=True) is not None
+
+
+@pytest.mark.parametrize(
+    ("found", "why"),
+    [
+        (volume(), ""),
+        (volume(size="1Mi"), "requested PV is too small"),
+        (volume(class_="x"), "storageClassName does not match"),
+        (volume(volumeMode="Block"), "incompatible volumeMode"),
+        (volume(modes=("ReadOnlyMany",)), "incompatible accessMode"),
+        (volume(volumeAttributesClassName="x"), "VolumeAttributesClassName does not match"),
+    ],
+)
+def test_why_a_named_volume_does_not_fit(found, why):
+    assert misfit(found, claim()) == why
+
+
+def test_the_youngest_default_class_counts():
+    classes = [class_("b", default=True), class_("a", default=True), class_("c", created="2026-02-01T00:00:00Z")]
+    assert default_class(classes).metadata.name == "a"
+    assert default_class([class_("c")]) is None
+
+
+@pytest.mark.parametrize(
+    ("found", "volumes", "kind"),
+    [
+        (claim(), [volume()], Bind),
+        (claim(), [], Wait),
+        (claim(volume_="v"), [volume(size="1Mi")], Wait),
+        (claim(volume_="v"), [volume()], Bind),
+        (claim(volume_="v"), [], Wait),
+        (claim(volume_="v"), [volume(ref=ref(name="other"))], Wait),
+        (claim(volume_="v", annotations={BOUND_BY_CONTROLLER: "yes"}), [volume(ref=ref(name="other"))], Broken),
+        (claim(annotations=DONE), [], Lost),
+        (claim(volume_="v", annotations=DONE), [], Lost),
+        (claim(volume_="v", annotations=DONE), [volume(ref=ref("2"))], Lost),
+        (claim(volume_="v", annotations=DONE), [volume(ref=ref())], Bind),
+        (claim(class_="slow"), [], Provision),
+        (claim(class_="none"), [], Wait),
+        (claim(class_="late"), [], Wait),
+        (claim(class_=None), [], AssignClass),
+    ],
+)
+def test_what_a_claim_needs(found, volumes, kind):
+    classes = {"slow": class_("slow", default=True), "late": class_("late", mode="WaitForFirstConsumer")}
+    plan = plan_claim(found, {each.metadata.name: each for each in volumes}, classes)
+    assert type(plan) is kind
+
+
+def test_a_delayed_claim_tells_what_it_waits_for():
+    classes = {"late": class_("late", mode="WaitForFirstConsumer")}
+    assert plan_claim(claim(class_="late"), {}, classes).told.reason == "WaitForFirstConsumer"
+    waiting = plan_claim(claim(class_="late"), {}, classes, waiting_pods=["a", "b"])
+    assert waiting.told.message == "waiting for pods a,b to be scheduled"
+    chosen = claim(class_="late", annotations={"volume.kubernetes.io/selected-node": "n"})
+    assert type(plan_claim(chosen, {}, classes)) is Provision
+
+
+def test_provisioners_that_moved_out_are_known_by_their_drivers():
+    classes = {
+        "x": class_("x", provisioner="kubernetes.io/aws-ebs"),
+        "y": class_("y", provisioner="kubernetes.io/no-provisioner"),
+    }
+    assert plan_claim(claim(class_="x"), {}, classes).provisioner == "ebs.csi.aws.com"
+    assert plan_claim(claim(class_="y"), {}, classes).told.reason == "ProvisioningFailed"
+
+
+@pytest.mark.parametrize(
+    ("found", "of", "wanted"),
+    [
+        (volume(), None, InPhase("Available")),
+        (volume(ref=ref("")), None, InPhase("Available")),
+        (volume(ref=ref()), None, InPhase("Released", reclaim=True)),
+        (volume(ref=ref(), phase="Failed"), None, InPhase(None, reclaim=True)),
+        (volume(ref=ref()), claim(), LookAtClaim()),
+        (volume(ref=ref()), claim(volume_="v"), InPhase("Bound")),
+        (volume(ref=ref()), claim(volume_="other"), Unbind()),
+        (
+            volume(
+                ref=ref(), annotations={"pv.kubernetes.io/provisioned-by": "x"}, persistentVolumeReclaimPolicy="Delete"
+            ),
+            claim(volume_="other"),
+            InPhase("Released", reclaim=True),
+        ),
+    ],
+)
+def test_what_a_volume_needs(found, of, wanted):
+    assert plan_volume(found, of) == wanted
+
+
+def test_a_volume_of_another_mode_is_told():
+    assert type(plan_volume(volume(ref=ref(), volumeMode="Block"), claim())) is Mismatch
+
+
+@pytest.mark.parametrize(
+    ("found", "what"),
+    [
+        (volume(persistentVolumeReclaimPolicy="Retain"), "retain"),
+        (volume(persistentVolumeReclaimPolicy="Recycle"), "fail"),
+        (volume(persistentVolumeReclaimPolicy="Recycle", hostPath={"path": "/x"}), "recycle"),
+        (volume(persistentVolumeReclaimPolicy="Delete", hostPath={"path": "/tmp/x"}), "delete"),
+        (volume(persistentVolumeReclaimPolicy="Delete", hostPath={"path": "/data"}), "fail"),
+        (volume(persistentVolumeReclaimPolicy="Delete"), "fail"),
+        (
+            volume(persistentVolumeReclaimPolicy="Delete", annotations={"pv.kubernetes.io/provisioned-by": "x.csi"}),
+            "leave",
+        ),
+        (volume(persistentVolumeReclaimPolicy="Odd"), "fail"),
+    ],
+)
+def test_how_a_volume_is_reclaimed(found, what):
+    assert reclaim(found)[0] == what
+
+
+def test_binding_marks_what_the_controller_wrote():
+    bound = bound_volume(volume(), claim())
+    assert bound.spec.claimRef.uid == "1"
+    assert BOUND_BY_CONTROLLER in bound.metadata.annotations
+    assert bound_volume(bound, claim()) is bound
+    prebound = bound_volume(volume(ref=ref("")), claim())
+    assert prebound.spec.claimRef.uid == "1"
+    assert BOUND_BY_CONTROLLER not in prebound.metadata.annotations
+    done = bound_claim(claim(), bound)
+    assert (done.spec.volumeName, set(done.metadata.annotations)) == ("v", {BOUND_BY_CONTROLLER, BIND_COMPLETED})
+    assert set(bound_claim(claim(volume_="v"), bound).metadata.annotations) == {BIND_COMPLETED}
+
+
+def test_unbinding_keeps_what_somebody_else_wrote():
+    assert unbound_volume(bound_volume(volume(), claim())).spec.claimRef is None
+    kept = unbound_volume(volume(ref=ref())).spec.claimRef
+    assert (kept.name, kept.uid) == ("c", None)
+
+
+def test_phases_are_written_once():
+    assert volume_in_phase(volume(), "Available") is None
+    assert volume_in_phase(volume(), "Failed", "why").status.message == "why"
+    bound = claim_in_phase(claim(), "Bound", volume(size="7Gi"))
+    assert (bound.status.phase, bound.status.capacity) == ("Bound", {"storage": "7Gi"})
+    assert claim_in_phase(bound, "Bound", volume(size="9Gi")) is None
+    assert claim_in_phase(bound, "Lost", None).status.capacity is None
+
+
+def test_a_provisioner_is_asked_by_annotation():
+    asked = with_provisioner(claim(), "x")
+    assert [asked.metadata.annotations[name] for name in PROVISIONERS] == ["x", "x"]
+    assert with_provisioner(asked, "x") is asked
+
+
+def test_a_recycler_mounts_what_it_empties():
+    assert recycler_pod(volume(hostPath={"path": "/x"})).spec.volumes[0].hostPath.path == "/x"
+    assert recycler_pod(volume(nfs={"path": "/x", "server": "s"})).spec.volumes[0].nfs.server == "s"
+
+
+async def make_volume(cluster, name, policy="Retain"):
+    spec = {
+        "capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], "hostPath": {"path": "/tmp/x"},
+        "persistentVolumeReclaimPolicy": policy, "storageClassName": "",
+    }  # fmt: skip
+    await cluster.make(*VOLUME, name, spec=spec)
+
+
+async def make_claim(cluster, name="c"):
+    spec = {"resources": {"requests": {"storage": "1Gi"}}, "accessModes": ["ReadWriteOnce"], "storageClassName": ""}
+    return await cluster.make(*CLAIM, name, namespace="default", spec=spec)
+
+
+def phase(wanted):
+    return lambda found: found["status"].get("phase") == wanted
+
+
+async def delete(cluster, made):
+    await cluster.client.delete_object(made)
+    patch = {"metadata": {"finalizers": None}}
+    await cluster.client.patch(tree(*CLAIM), made["metadata"]["name"], patch, namespace="default")
+
+
+async def test_a_waiting_claim_gets_the_first_volume_that_comes(cluster):
+    await cluster.start(build)
+    await make_claim(cluster)
+    await cluster.until(lambda: cluster.events("FailedBinding"))
+    await make_volume(cluster, "v")
+    await cluster.eventually(*CLAIM, "c", phase("Bound"), namespace="default", within_seconds=2)
+    await cluster.eventually(*VOLUME, "v", phase("Bound"))
+
+
+@pytest.mark.parametrize(("policy", "gone"), [("Retain", False), ("Delete", True)])
+async def test_a_released_volume_is_kept_or_deleted(cluster, policy, gone):
+    await cluster.start(build)
+    await make_volume(cluster, "v", policy)
+    made = await make_claim(cluster)
+    await cluster.eventually(*VOLUME, "v", phase("Bound"))
+    await delete(cluster, made)
+
+    def is_going(found):
+        return found is None or "deletionTimestamp" in found["metadata"]
+
+    await cluster.eventually(*VOLUME, "v", is_going if gone else phase("Released"))
+
+
+async def test_a_recycled_volume_is_free_again(cluster):
+    await cluster.start(build)
+    await make_volume(cluster, "v", "Recycle")
+    made = await make_claim(cluster)
+    await cluster.eventually(*VOLUME, "v", phase("Bound"))
+    await delete(cluster, made)
+    await cluster.eventually("v1", "Pod", "recycler-for-v", bool, namespace="default")
+    done = {"status": {"phase": "Succeeded"}}
+    await cluster.client.patch(tree("v1", "Pod"), "recycler-for-v", done, namespace="default", subresource="status")
+    found = await cluster.eventually(*VOLUME, "v", phase("Available"))
+    assert "claimRef" not in found["spec"]
+
+
+async def test_two_claims_never_share_a_volume(cluster):
+    await cluster.start(build)
+    await make_volume(cluster, "v")
+    await make_claim(cluster, "c")
+    await make_claim(cluster, "d")
+    await cluster.eventually(*VOLUME, "v", phase("Bound"))
+    await cluster.clock.advance(5)
+    phases = [(await cluster.find(*CLAIM, name, namespace="default"))["status"]["phase"] for name in ("c", "d")]
+    assert sorted(phases) == ["Bound", "Pending"]
+
+
+async def test_a_claim_without_its_volume_is_lost(cluster):
+    await cluster.start(build)
+    await make_volume(cluster, "v")
+    await make_claim(cluster)
+    await cluster.eventually(*CLAIM, "c", phase("Bound"), namespace="default")
+    await cluster.client.delete(tree(*VOLUME), "v")
+    await cluster.client.patch(tree(*VOLUME), "v", {"metadata": {"finalizers": None}})
+    await cluster.eventually(*CLAIM, "c", phase("Lost"), namespace="default")
+    await cluster.until(lambda: cluster.events("ClaimLost"))

@@ -1,0 +1,95 @@
+"""Writing Pods for a controller."""
+
+from __future__ import annotations
+
+import pytest
+from lightkube.models.core_v1 import Pod
+
+from steersman.client import tree
+from steersman.client.objects import name_of, uid_of
+from steersman.controllers.base import Shell
+from steersman.controllers.pod_control import PodControl
+
+
+class Owner(Shell):
+    """Does nothing by itself."""
+
+    name = "owner"
+
+    def __init__(self, context):
+        super().__init__(context)
+        self.pods = self.informer(Pod)
+        self.control = PodControl(self, self.pods)
+
+    async def reconcile(self, key):
+        return None
+
+
+@pytest.fixture
+async def owner(cluster):
+    return await cluster.start(Owner)
+
+
+@pytest.fixture
+async def config(cluster):
+    return await cluster.make("v1", "ConfigMap", "of", namespace="default")
+
+
+def pod(pod_spec, **metadata):
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"namespace": "default", **metadata}, "spec": pod_spec}
+
+
+async def test_pods_are_created_and_told_of(cluster, owner, config, pod_spec):
+    owner.control.expectations.expect("k", creations=2)
+    made = await owner.control.create("k", config, [pod(pod_spec, name="a"), pod(pod_spec, name="b")])
+    assert (sorted(map(name_of, made.pods)), made.error) == (["a", "b"], None)
+    assert owner.control.expectations.pending("k") == (2, frozenset())
+    told = await cluster.until(lambda: cluster.events("SuccessfulCreate"))
+    assert {each["message"] for each in told} >= {"Created pod: a"}
+
+
+async def test_what_could_not_be_created_is_not_waited_for(cluster, owner, config, pod_spec):
+    owner.control.expectations.expect("k", creations=3)
+    bad = pod({"containers": []}, name="bad")
+    made = await owner.control.create("k", config, [bad, pod(pod_spec, name="b"), pod(pod_spec, name="c")])
+    assert made.pods == ()
+    assert owner.control.expectations.satisfied("k")
+    told = await cluster.until(lambda: cluster.events("FailedCreate"))
+    assert told[0]["message"] == f"Error creating: {made.error}"
+
+
+async def test_the_cache_itself_is_asked_where_events_are_missed(cluster, owner, config, pod_spec):
+    owner.control.expectations.expect("k", creations=1)
+    await owner.control.create("k", config, [pod(pod_spec, name="a")])
+    await cluster.until(lambda: owner.pods.lister.get("a", namespace="default"))
+    assert await owner.control.is_up_to_date("k", [])
+    there = owner.pods.lister.get("a", namespace="default")
+    owner.control.expectations.expect("k", deletions=[uid_of(there)])
+    assert not await owner.control.is_up_to_date("k", [there])
+    assert await owner.control.is_up_to_date("k", [])
+
+
+async def test_pods_that_are_gone_count_as_deleted(cluster, owner, config, pod_spec):
+    there = await cluster.client.create(pod(pod_spec, name="a"))
+    owner.control.expectations.expect("k", deletions=[uid_of(there)])
+    assert len((await owner.control.delete("k", config, [there])).pods) == 1
+    await cluster.until(lambda: gone(cluster))
+    owner.control.expectations.expect("k", deletions=[uid_of(there)])
+    again = await owner.control.delete("k", config, [there])
+    assert (len(again.pods), again.error) == (1, None)
+    assert owner.control.expectations.satisfied("k")
+
+
+async def gone(cluster):
+    return await cluster.find("v1", "Pod", "a", namespace="default") is None
+
+
+async def test_a_pod_stays_when_what_comes_before_its_deletion_fails(cluster, owner, config, pod_spec):
+    there = await cluster.client.create(pod(pod_spec, name="a"))
+
+    async def refuse(_):
+        raise ValueError("not now")
+
+    removed = await owner.control.delete("k", config, [there], before=refuse)
+    assert (removed.pods, str(removed.error)) == ((), "not now")
+    assert await cluster.client.get(tree("v1", "Pod"), "a", namespace="default")

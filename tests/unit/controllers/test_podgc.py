@@ -1,0 +1,97 @@
+import msgspec
+import pytest
+from lightkube.models.core_v1 import Node, Pod
+
+from steersman.client import tree
+from steersman.controllers.podgc.controller import build
+from steersman.controllers.podgc.plan import (
+    NODE_GONE,
+    failed_patch,
+    is_out_of_service,
+    is_unscheduled_and_terminating,
+    stranded,
+    surplus,
+)
+
+
+def pod(name="p", *, phase="Running", node="n", deleted=False, created="2026-01-01T00:00:00Z", reason=None, **metadata):
+    metadata |= {"name": name, "uid": name, "creationTimestamp": created}
+    if deleted:
+        metadata["deletionTimestamp"] = created
+    spec = {"containers": [], **({"nodeName": node} if node else {})}
+    return msgspec.convert({"metadata": metadata, "spec": spec, "status": {"phase": phase, "reason": reason}}, Pod)
+
+
+@pytest.mark.parametrize(
+    ("found", "wanted"), [(pod(node="", deleted=True), True), (pod(deleted=True), False), (pod(node=""), False)]
+)
+def test_a_deleted_pod_without_a_node_has_nobody_to_end_it(found, wanted):
+    assert is_unscheduled_and_terminating(found) is wanted
+
+
+@pytest.mark.parametrize(
+    ("ready", "taint", "wanted"), [("False", True, True), ("True", True, False), ("False", False, False)]
+)
+def test_a_node_is_out_of_service_where_it_is_tainted_and_not_ready(ready, taint, wanted):
+    taints = [{"key": "node.kubernetes.io/out-of-service", "effect": "NoExecute"}] if taint else []
+    status = {"conditions": [{"type": "Ready", "status": ready}]}
+    assert is_out_of_service(msgspec.convert({"spec": {"taints": taints}, "status": status}, Node)) is wanted
+    assert not is_out_of_service(None)
+
+
+def test_only_deleted_pods_are_stranded():
+    assert [each.metadata.name for each in stranded([pod("a"), pod("b", deleted=True)])] == ["b"]
+
+
+def test_ended_pods_beyond_the_threshold_go_evicted_and_oldest_first():
+    pods = [
+        pod("new", phase="Failed", created="2026-01-03T00:00:00Z"),
+        pod("old", phase="Succeeded", created="2026-01-01T00:00:00Z"),
+        pod("evicted", phase="Failed", created="2026-01-02T00:00:00Z", reason="Evicted"),
+        pod("runs"),
+    ]
+    assert [each.metadata.name for each in surplus(pods, threshold=1)] == ["evicted", "old"]
+    assert surplus(pods, threshold=3) == []
+    assert surplus(pods, threshold=0) == []
+
+
+def test_a_pod_that_is_ended_says_why():
+    patch = failed_patch(pod(generation=2), now="now", disruption=NODE_GONE)
+    assert patch["status"]["phase"] == "Failed"
+    assert patch["status"]["conditions"][0]["reason"] == "DeletionByPodGC"
+    assert patch["status"]["observedGeneration"] == 2
+    assert failed_patch(pod(phase="Succeeded"), now="now") is None
+
+
+async def test_pods_of_a_node_that_is_gone_go_after_the_quarantine(cluster, pod_spec, clock):
+    await cluster.make("v1", "Node", "n")
+    metadata = {"finalizers": ["example.com/hold"]}
+    await cluster.make("v1", "Pod", "p", namespace="default", spec={**pod_spec, "nodeName": "n"}, metadata=metadata)
+    await cluster.start(build)
+    await cluster.client.delete(tree("v1", "Node"), "n")
+    await clock.advance(35)
+    assert "deletionTimestamp" not in (await cluster.find("v1", "Pod", "p", namespace="default"))["metadata"]
+    found = await cluster.eventually(
+        "v1", "Pod", "p", lambda found: "deletionTimestamp" in found["metadata"], namespace="default"
+    )
+    assert found["status"]["phase"] == "Failed"
+    assert found["status"]["conditions"][0]["type"] == "DisruptionTarget"
+
+
+async def test_a_node_that_comes_back_keeps_its_pods(cluster, pod_spec, clock):
+    await cluster.make("v1", "Pod", "p", namespace="default", spec={**pod_spec, "nodeName": "n"})
+    await cluster.start(build)
+    await clock.advance(10)
+    await cluster.make("v1", "Node", "n")
+    await clock.advance(120)
+    assert (await cluster.find("v1", "Pod", "p", namespace="default"))["status"]["phase"] == "Pending"
+
+
+async def test_the_number_of_ended_pods_is_bounded(cluster, pod_spec):
+    await cluster.start(build, terminated_pod_gc_threshold=1)
+    for name in ("a", "b"):
+        await cluster.make("v1", "Pod", name, namespace="default", spec=pod_spec)
+        patch = {"status": {"phase": "Succeeded"}}
+        await cluster.client.patch(tree("v1", "Pod"), name, patch, namespace="default", subresource="status")
+    await cluster.eventually("v1", "Pod", "a", lambda found: found is None, namespace="default")
+    assert await cluster.find("v1", "Pod", "b", namespace="default")

@@ -1,0 +1,129 @@
+import msgspec
+import pytest
+from lightkube.models.core_v1 import PersistentVolume, PersistentVolumeClaim, Pod
+
+from steersman.client import tree
+from steersman.controllers.protection import attributes_classes, claims, volumes
+from steersman.controllers.protection.plan import (
+    CLAIM_FINALIZER,
+    CLASS_FINALIZER,
+    VOLUME_FINALIZER,
+    Step,
+    claims_named,
+    classes_named,
+    is_volume_used,
+    step,
+    uses_claim,
+)
+
+CLAIM = ("v1", "PersistentVolumeClaim")
+VOLUME = ("v1", "PersistentVolume")
+CLASS = ("storage.k8s.io/v1", "VolumeAttributesClass")
+CLAIM_SPEC = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}, "storageClassName": ""}
+VOLUME_SPEC = {"accessModes": ["ReadWriteOnce"], "capacity": {"storage": "1Gi"}, "hostPath": {"path": "/tmp/x"}}
+
+
+def pod(*, node="n", phase="Running", volumes_=({"name": "v", "persistentVolumeClaim": {"claimName": "c"}},)):
+    spec = {"containers": [], "nodeName": node, "volumes": list(volumes_)}
+    metadata = {"name": "p", "namespace": "n", "uid": "1"}
+    return msgspec.convert({"metadata": metadata, "spec": spec, "status": {"phase": phase}}, Pod)
+
+
+def claim(name="c", *, owner=""):
+    reference = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": owner, "controller": True}
+    metadata = {"name": name, "namespace": "n", **({"ownerReferences": [reference]} if owner else {})}
+    return msgspec.convert({"metadata": metadata}, PersistentVolumeClaim)
+
+
+EPHEMERAL = ({"name": "v", "ephemeral": {}},)
+
+
+@pytest.mark.parametrize(
+    ("metadata", "wanted"),
+    [
+        ({}, Step.ADD),
+        ({"finalizers": ["f"]}, Step.NOTHING),
+        ({"finalizers": ["f"], "deletionTimestamp": "x"}, Step.RELEASE),
+        ({"deletionTimestamp": "x"}, Step.NOTHING),
+    ],
+)
+def test_what_is_to_be_done_about_a_finalizer(metadata, wanted):
+    assert step({"metadata": metadata}, "f") is wanted
+
+
+@pytest.mark.parametrize(
+    ("found", "of", "wanted"),
+    [
+        (pod(), claim(), True),
+        (pod(phase="Succeeded"), claim(), True),
+        (pod(node=""), claim(), False),
+        (pod(), claim("other"), False),
+        (pod(volumes_=EPHEMERAL), claim("p-v", owner="1"), True),
+        (pod(volumes_=EPHEMERAL, phase="Succeeded"), claim("p-v", owner="1"), False),
+        (pod(volumes_=EPHEMERAL), claim("p-v", owner="2"), False),
+    ],
+)
+def test_scheduled_pods_use_their_claims(found, of, wanted):
+    assert uses_claim(found, of) is wanted
+
+
+def test_claims_are_named_or_made():
+    assert claims_named(pod()) == ["c"]
+    assert claims_named(pod(volumes_=EPHEMERAL)) == ["p-v"]
+
+
+def test_classes_are_those_that_are_had_or_wanted():
+    status = {
+        "currentVolumeAttributesClassName": "b",
+        "modifyVolumeStatus": {"status": "x", "targetVolumeAttributesClassName": "c"},
+    }
+    found = msgspec.convert({"spec": {"volumeAttributesClassName": "a"}, "status": status}, PersistentVolumeClaim)
+    assert classes_named(found) == ["a", "b", "c"]
+
+
+def test_a_bound_volume_is_used():
+    assert is_volume_used(msgspec.convert({"status": {"phase": "Bound"}}, PersistentVolume))
+    assert not is_volume_used(msgspec.convert({"status": {"phase": "Released"}}, PersistentVolume))
+
+
+async def test_a_claim_stays_while_a_pod_uses_it(cluster, pod_spec):
+    await cluster.start(claims.build)
+    await cluster.make(*CLAIM, "c", namespace="default", spec=CLAIM_SPEC)
+    has = lambda found: CLAIM_FINALIZER in found["metadata"].get("finalizers", ())  # noqa: E731 — short
+    made = await cluster.eventually(*CLAIM, "c", has, namespace="default")
+    mount = [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]
+    await cluster.make("v1", "Pod", "p", namespace="default", spec={**pod_spec, "nodeName": "n", "volumes": mount})
+    await cluster.client.delete_object(made)
+    await cluster.clock.advance(5)
+    assert await cluster.find(*CLAIM, "c", namespace="default")
+    await cluster.client.delete(tree("v1", "Pod"), "p", namespace="default", grace_period_seconds=0)
+    await cluster.eventually(*CLAIM, "c", lambda found: found is None, namespace="default")
+
+
+async def test_a_volume_stays_while_it_is_bound(cluster):
+    await cluster.start(volumes.build)
+    await cluster.make(*VOLUME, "v", spec=VOLUME_SPEC)
+    has = lambda found: VOLUME_FINALIZER in found["metadata"].get("finalizers", ())  # noqa: E731 — short
+    made = await cluster.eventually(*VOLUME, "v", has)
+    bound = await cluster.client.update_status({**made, "status": {"phase": "Bound"}})
+    await cluster.client.delete_object(bound)
+    await cluster.clock.advance(5)
+    held = await cluster.find(*VOLUME, "v")
+    await cluster.client.update_status({**held, "status": {"phase": "Released"}})
+    await cluster.eventually(*VOLUME, "v", lambda found: found is None)
+
+
+async def test_a_class_stays_while_a_claim_names_it(cluster):
+    await cluster.start(attributes_classes.build)
+    await cluster.make(*CLASS, "a", driverName="x.example.com", parameters={"k": "v"})
+    has = lambda found: CLASS_FINALIZER in found["metadata"].get("finalizers", ())  # noqa: E731 — short
+    made = await cluster.eventually(*CLASS, "a", has)
+    spec = {**CLAIM_SPEC, "volumeAttributesClassName": "a"}
+    wanting = await cluster.make(*CLAIM, "c", namespace="default", spec=spec)
+    await cluster.clock.advance(1)
+    await cluster.client.delete_object(made)
+    await cluster.clock.advance(5)
+    assert await cluster.find(*CLASS, "a")
+    await cluster.client.delete_object(wanting)
+    await cluster.client.patch(tree(*CLAIM), "c", {"metadata": {"finalizers": None}}, namespace="default")
+    await cluster.eventually(*CLASS, "a", lambda found: found is None)

@@ -1,0 +1,192 @@
+import msgspec
+import pytest
+from lightkube.models.core_v1 import Pod
+from lightkube.models.resource_v1 import ResourceClaim, ResourceClaimTemplate
+
+from steersman.client import tree
+from steersman.controllers.resourceclaim.controller import build
+from steersman.controllers.resourceclaim.plan import (
+    FINALIZER,
+    ForeignClaim,
+    Missing,
+    already_made,
+    claim_name,
+    claim_names,
+    entries,
+    freed,
+    from_template,
+    is_done,
+    is_for_other,
+    is_leftover,
+    is_pod,
+    missing,
+    owning_pod,
+    reserved,
+    status_patch,
+    without_protection,
+)
+
+CLAIM = ("resource.k8s.io/v1", "ResourceClaim")
+TEMPLATE = ("resource.k8s.io/v1", "ResourceClaimTemplate")
+DEVICES = {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "gpu"}}]}}
+FROM_TEMPLATE = {"name": "dev", "resourceClaimTemplateName": "t"}
+
+
+def pod(*, node="", phase="Pending", made=None, name="p", entry=FROM_TEMPLATE, **metadata):
+    rows = [{"name": "dev", **({"resourceClaimName": made} if made else {})}] if made is not None else []
+    body = {
+        "metadata": {"name": name, "namespace": "n", "uid": "1", **metadata},
+        "spec": {"containers": [], "nodeName": node or None, "resourceClaims": [entry]},
+        "status": {"phase": phase, "resourceClaimStatuses": rows},
+    }
+    return msgspec.convert(body, Pod)
+
+
+def claim(*, owner="1", consumers=(), allocated=False, finalizers=(), **metadata):
+    reference = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": owner, "controller": True}
+    metadata |= {"name": "c", "namespace": "n", "finalizers": list(finalizers)}
+    if owner:
+        metadata["ownerReferences"] = [reference]
+    status = {"reservedFor": [{"resource": "pods", "name": "p", "uid": uid} for uid in consumers] or None}
+    if allocated:
+        status["allocation"] = {}
+    return msgspec.convert({"metadata": metadata, "spec": {}, "status": status}, ResourceClaim)
+
+
+DELETED = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
+
+
+@pytest.mark.parametrize(
+    ("found", "done"),
+    [(pod(), False), (pod(phase="Failed"), True), (pod(**DELETED), True), (pod(node="n", **DELETED), False)],
+)
+def test_a_pod_is_done_when_nobody_will_run_it(found, done):
+    assert is_done(found) is done
+
+
+def test_names_come_from_the_spec_or_the_status():
+    assert claim_names(pod(entry={"name": "dev", "resourceClaimName": "mine"})) == ["mine"]
+    assert claim_names(pod(made="c")) == ["c"]
+    assert claim_name(pod(), entries(pod())[0]) == (False, None)
+    assert claim_name(pod(made=""), entries(pod())[0]) == (True, None)
+
+
+@pytest.mark.parametrize(
+    ("found", "present", "wanted"),
+    [
+        (pod(), None, [Missing("dev", "t")]),
+        (pod(made="c"), None, [Missing("dev", "t")]),
+        (pod(made="c"), claim(), []),
+        (pod(made=""), None, []),
+        (pod(entry={"name": "dev", "resourceClaimName": "mine"}), None, []),
+    ],
+)
+def test_claims_from_templates_are_made_once(found, present, wanted):
+    assert missing(found, lambda _: present) == wanted
+
+
+def test_a_claim_of_another_pod_is_told():
+    with pytest.raises(ForeignClaim, match='was not created for pod "n/p"'):
+        missing(pod(made="c"), lambda _: claim(owner="2"))
+
+
+def test_a_claim_is_made_as_the_template_says_and_found_again():
+    body = {"spec": {"metadata": {"labels": {"a": "1"}, "annotations": {"b": "2"}}, "spec": DEVICES}}
+    made = from_template(pod(), "dev", msgspec.convert(body, ResourceClaimTemplate))
+    assert made.metadata.generateName == "p-dev-"
+    assert made.metadata.annotations == {"b": "2", "resource.kubernetes.io/pod-claim-name": "dev"}
+    assert already_made(pod(), "dev", [made]) is made
+    assert already_made(pod(uid="2"), "dev", [made]) is None
+
+
+def test_long_names_give_way_in_proportion():
+    template = msgspec.convert({"spec": {"spec": {}}}, ResourceClaimTemplate)
+    made = from_template(pod(name="p" * 60), "d" * 60, template)
+    assert made.metadata.generateName == f"{'p' * 28}-{'d' * 28}-"
+
+
+def test_the_status_keeps_what_was_made_before():
+    rows = status_patch(pod(made="old"), {"more": "new"})["status"]["resourceClaimStatuses"]
+    assert rows == [{"name": "dev", "resourceClaimName": "old"}, {"name": "more", "resourceClaimName": "new"}]
+
+
+@pytest.mark.parametrize(
+    ("of", "found", "reserves"),
+    [
+        (claim(allocated=True), pod(node="n"), True),
+        (claim(allocated=True), pod(), False),
+        (claim(), pod(node="n"), False),
+        (claim(allocated=True, consumers=["1"]), pod(node="n"), False),
+        (claim(allocated=True, consumers=[str(each) for each in range(2, 258)]), pod(node="n"), False),
+    ],
+)
+def test_a_pod_that_got_its_node_by_hand_reserves(of, found, reserves):
+    assert (reserved(of, found) is not None) is reserves
+
+
+def test_the_last_consumer_that_goes_frees_the_devices():
+    found = claim(allocated=True, consumers=["1", "2"], finalizers=[FINALIZER])
+    one, two = found.status.reservedFor
+    assert is_pod(one)
+    half = freed(found, [one])
+    assert half.status.allocation is not None
+    assert without_protection(half) is None
+    whole = freed(half, [two])
+    assert (whole.status.allocation, whole.status.reservedFor) == (None, None)
+    assert without_protection(whole).metadata.finalizers == []
+
+
+def test_devices_that_others_answer_for_stay_allocated():
+    found = claim(allocated=True, consumers=["1"])
+    assert freed(found, found.status.reservedFor).status.allocation is not None
+
+
+def test_a_deleted_claim_that_nobody_has_is_freed():
+    found = claim(allocated=True, finalizers=[FINALIZER], **DELETED)
+    assert freed(found, []).status.allocation is None
+    assert freed(claim(allocated=True, finalizers=[FINALIZER]), []) is None
+
+
+def test_leftovers_do_not_wait_for_their_pod():
+    assert is_leftover(claim(), pod(phase="Succeeded"))
+    assert not is_leftover(claim(), pod())
+    assert not is_leftover(claim(consumers=["1"]), pod(phase="Succeeded"))
+    assert not is_leftover(claim(owner="2"), pod(phase="Succeeded"))
+    assert owning_pod(claim()).name == "p"
+    assert owning_pod(claim(owner="")) is None
+
+
+def test_a_reservation_ends_with_its_pod():
+    consumer = claim(consumers=["1"]).status.reservedFor[0]
+    assert not is_for_other(pod(), consumer)
+    assert is_for_other(pod(uid="2"), consumer)
+    assert is_for_other(pod(phase="Failed"), consumer)
+
+
+async def test_a_pod_waits_for_its_template(cluster, pod_spec):
+    await cluster.start(build)
+    await cluster.make("v1", "Pod", "p", namespace="default", spec={**pod_spec, "resourceClaims": [FROM_TEMPLATE]})
+    await cluster.until(lambda: cluster.events("FailedResourceClaimCreation"))
+    await cluster.make(*TEMPLATE, "t", namespace="default", spec={"spec": DEVICES})
+    found = await cluster.eventually(
+        "v1", "Pod", "p", lambda found: found["status"].get("resourceClaimStatuses"), namespace="default"
+    )
+    name = found["status"]["resourceClaimStatuses"][0]["resourceClaimName"]
+    assert await cluster.find(*CLAIM, name, namespace="default")
+
+
+async def test_a_reservation_is_freed_with_its_pod(cluster, pod_spec):
+    await cluster.start(build)
+    entry = {"name": "dev", "resourceClaimName": "c"}
+    made = await cluster.make("v1", "Pod", "p", namespace="default", spec={**pod_spec, "resourceClaims": [entry]})
+    consumer = {"resource": "pods", "name": "p", "uid": made["metadata"]["uid"]}
+    result = {"request": "r", "driver": "d.example.com", "pool": "p", "device": "x"}
+    status = {"allocation": {"devices": {"results": [result]}}, "reservedFor": [consumer]}
+    metadata = {"finalizers": [FINALIZER]}
+    await cluster.make(*CLAIM, "c", namespace="default", spec=DEVICES, metadata=metadata, status=status)
+    await cluster.client.delete(tree("v1", "Pod"), "p", namespace="default", grace_period_seconds=0)
+
+    def is_free(found):
+        return not found["status"].get("allocation") and not found["metadata"].get("finalizers")
+
+    await cluster.eventually(*CLAIM, "c", is_free, namespace="default")

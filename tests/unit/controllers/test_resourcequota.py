@@ -1,0 +1,141 @@
+from datetime import UTC, datetime
+
+import pytest
+
+from steersman.client import tree
+from steersman.controllers.resourcequota.controller import build
+from steersman.controllers.resourcequota.plan import (
+    count,
+    counted_resources,
+    is_written,
+    lowers,
+    raises,
+    seconds_to_overdue_pod,
+)
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def quota(hard, *, used=None, written=None, scopes=()):
+    status = {} if used is None else {"hard": written or hard, "used": used}
+    return {"metadata": {"name": "q"}, "spec": {"hard": hard, "scopes": list(scopes)}, "status": status}
+
+
+def pod(name, *, phase="Running", cpu="", **metadata):
+    resources = {"requests": {"cpu": cpu}} if cpu else {}
+    return {
+        "metadata": {"name": name, **metadata},
+        "spec": {"containers": [{"name": "c", "resources": resources}]},
+        "status": {"phase": phase},
+    }
+
+
+def counted(found, objects):
+    return count(found, lambda resource: objects.get(resource, []), now=NOW).tree()
+
+
+def test_resources_are_those_that_the_limits_name():
+    assert counted_resources({"pods": "1", "count/widgets.example.com": "2", "secrets": "3"}) == [
+        "pods", "secrets", "widgets.example.com",
+    ]  # fmt: skip
+
+
+def test_ended_pods_count_only_as_objects():
+    found = quota({"pods": "5", "count/pods": "5", "requests.cpu": "4"})
+    pods = [pod("a", cpu="500m"), pod("b", cpu="1"), pod("c", phase="Succeeded", cpu="1")]
+    assert counted(found, {"pods": pods})["used"] == {"count/pods": "3", "pods": "2", "requests.cpu": "1500m"}
+
+
+def test_a_scope_leaves_out_the_rest():
+    found = quota({"pods": "5"}, scopes=["BestEffort"])
+    assert counted(found, {"pods": [pod("a"), pod("b", cpu="1")]})["used"] == {"pods": "1"}
+
+
+def test_what_is_not_known_stays_as_it_was():
+    found = quota({"count/widgets.example.com": "3", "secrets": "2"}, used={"count/widgets.example.com": "2"})
+    result = count(found, {"secrets": [{}]}.get, now=NOW)
+    assert result.tree()["used"] == {"secrets": "1", "count/widgets.example.com": "2"}
+
+
+def test_limits_that_are_gone_are_no_longer_used():
+    found = quota({"pods": "1"}, used={"pods": "0", "secrets": "4"}, written={"pods": "1", "secrets": "9"})
+    result = count(found, {"pods": []}.get, now=NOW)
+    assert result.tree() == {"hard": {"pods": "1"}, "used": {"pods": "0"}}
+    assert not is_written(found, result)
+
+
+def test_equal_amounts_are_not_written_again():
+    found = quota({"requests.cpu": "1000m"}, used={"requests.cpu": "0"}, written={"requests.cpu": "1"})
+    assert is_written(found, count(found, {"pods": []}.get, now=NOW))
+
+
+@pytest.mark.parametrize(("used", "lower"), [({"pods": "1"}, True), ({"pods": "0"}, False), ({}, False)])
+def test_taking_back_is_told_from_adding(used, lower):
+    found = quota({"pods": "5"}, used=used)
+    assert lowers(found, count(found, {"pods": []}.get, now=NOW)) is lower
+
+
+def test_somebody_counted_up():
+    assert raises(quota({}, used={"pods": "1"}), quota({}, used={"pods": "2"}))
+    assert not raises(quota({}, used={"pods": "2"}), quota({}, used={"pods": "1"}))
+
+
+def test_a_deletion_that_is_overdue_is_looked_at_in_time():
+    late = pod("a", deletionTimestamp="2026-01-01T00:00:10Z", deletionGracePeriodSeconds=30)
+    assert seconds_to_overdue_pod([pod("b"), late], now=NOW) == 41
+    assert seconds_to_overdue_pod([pod("b")], now=NOW) is None
+
+
+async def used(cluster):
+    found = await cluster.find("v1", "ResourceQuota", "q", namespace="default")
+    return found.get("status", {}).get("used")
+
+
+async def test_the_status_follows_objects_that_come_and_go(cluster):
+    await cluster.start(build)
+    await cluster.make("v1", "ResourceQuota", "q", namespace="default", spec={"hard": {"count/configmaps": "3"}})
+
+    def uses(amount):
+        async def is_so():
+            return await used(cluster) == {"count/configmaps": amount}
+
+        return is_so
+
+    await cluster.until(uses("0"))
+    await cluster.make("v1", "ConfigMap", "c", namespace="default")
+    await cluster.until(uses("1"))
+    await cluster.client.delete(tree("v1", "ConfigMap"), "c", namespace="default")
+    await cluster.until(uses("0"))
+
+
+async def test_an_ended_pod_is_taken_back(cluster, pod_spec):
+    await cluster.start(build)
+    await cluster.make("v1", "ResourceQuota", "q", namespace="default", spec={"hard": {"pods": "3"}})
+    await cluster.eventually(
+        "v1", "ResourceQuota", "q", lambda found: found.get("status", {}).get("used"), namespace="default"
+    )
+    await cluster.make("v1", "Pod", "p", namespace="default", spec=pod_spec)
+    assert await used(cluster) == {"pods": "1"}
+    status = {"status": {"phase": "Succeeded"}}
+    await cluster.client.patch(tree("v1", "Pod"), "p", status, namespace="default", subresource="status")
+    await cluster.eventually(
+        "v1", "ResourceQuota", "q", lambda found: found["status"]["used"] == {"pods": "0"}, namespace="default"
+    )
+
+
+async def test_devices_are_counted_by_class(cluster):
+    await cluster.start(build)
+    hard = {"gpu.deviceclass.resource.k8s.io/devices": "9", "count/resourceclaims.resource.k8s.io": "9"}
+    await cluster.make("v1", "ResourceQuota", "q", namespace="default", spec={"hard": hard})
+    request = {"name": "r", "exactly": {"deviceClassName": "gpu", "count": 2}}
+    kind = ("resource.k8s.io/v1", "ResourceClaim")
+    await cluster.eventually(
+        "v1", "ResourceQuota", "q", lambda found: found.get("status", {}).get("used"), namespace="default"
+    )
+    await cluster.make(*kind, "c", namespace="default", spec={"devices": {"requests": [request]}})
+    await cluster.client.delete(tree(*kind), "c", namespace="default")
+    await cluster.make(*kind, "d", namespace="default", spec={"devices": {"requests": [request]}})
+    wanted = {"gpu.deviceclass.resource.k8s.io/devices": "2", "count/resourceclaims.resource.k8s.io": "1"}
+    await cluster.eventually(
+        "v1", "ResourceQuota", "q", lambda found: found["status"]["used"] == wanted, namespace="default"
+    )

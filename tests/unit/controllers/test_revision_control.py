@@ -1,0 +1,97 @@
+"""Keeping ControllerRevisions."""
+
+from __future__ import annotations
+
+import pytest
+from lightkube.models.apps_v1 import ControllerRevision, DaemonSet
+
+from steersman.apimachinery.selectors import from_label_selector
+from steersman.client.objects import name_of
+from steersman.controllers.base import Shell
+from steersman.controllers.revision_control import RevisionControl
+from steersman.runtime.owners import controller_of
+from steersman.runtime.revisions import data_hash, template_data
+
+EVERYTHING = from_label_selector({"matchLabels": {"app": "x"}})
+
+
+class Owner(Shell):
+    """Does nothing by itself."""
+
+    name = "owner"
+
+    def __init__(self, context):
+        super().__init__(context)
+        self.revisions = RevisionControl(
+            self, DaemonSet, hash_label="hash", hashed=lambda template, tried: data_hash(template_data(template), tried)
+        )
+
+    async def reconcile(self, key):
+        return None
+
+
+@pytest.fixture
+async def control(cluster):
+    return (await cluster.start(Owner)).revisions
+
+
+async def daemon(cluster, name="ds"):
+    template = {"metadata": {"labels": {"app": "x"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    spec = {"selector": {"matchLabels": {"app": "x"}}, "template": template}
+    await cluster.make("apps/v1", "DaemonSet", name, namespace="default", spec=spec)
+    return await cluster.client.get(DaemonSet, name, namespace="default")
+
+
+async def claimed(cluster, control, ds, count=1):
+    await cluster.until(lambda: len(control.informer.lister) == count)
+    return await control.claim(ds, EVERYTHING)
+
+
+async def test_a_new_template_is_kept_once(cluster, control):
+    ds = await daemon(cluster)
+    first = await control.settle("k", ds, [], collisions=0)
+    again = await control.settle("k", ds, [], collisions=0)  # the cache is late
+    assert name_of(first.revision) == name_of(again.revision)
+    known = await control.settle("k", ds, await claimed(cluster, control, ds), collisions=0)
+    assert (name_of(known.revision), known.revision.revision, known.collisions) == (name_of(first.revision), 1, 0)
+
+
+async def test_going_back_raises_the_number(cluster, control):
+    ds = await daemon(cluster)
+    one = (await control.settle("k", ds, [], collisions=0)).revision
+    patch = {"spec": {"template": {"metadata": {"labels": {"v": "2"}}}}}
+    newer = await cluster.client.patch(DaemonSet, "ds", patch, namespace="default")
+    two = (await control.settle("k", newer, [one], collisions=0)).revision
+    back = (await control.settle("k", ds, [one, two], collisions=0)).revision
+    assert (two.revision, back.revision, name_of(back)) == (2, 3, name_of(one))
+
+
+async def test_a_name_that_is_taken_is_a_collision(cluster, control):
+    ds = await daemon(cluster)
+    first = (await control.settle("k", ds, [], collisions=0)).revision
+    patch = {"metadata": {"ownerReferences": [{**controller_of(first).tree(), "kind": "Other", "uid": "other"}]}}
+    await cluster.client.patch(ControllerRevision, name_of(first), patch, namespace="default")
+    second = await control.settle("k", ds, [], collisions=0)
+    assert name_of(second.revision) != name_of(first)
+    assert second.collisions == 1
+
+
+async def test_what_still_belongs_to_an_earlier_owner_is_waited_for(cluster, control):
+    ds = await daemon(cluster)
+    first = (await control.settle("k", ds, [], collisions=0)).revision
+    patch = {"metadata": {"ownerReferences": [{**controller_of(first).tree(), "uid": "before"}]}}
+    await cluster.client.patch(ControllerRevision, name_of(first), patch, namespace="default")
+    with pytest.raises(Exception, match="still belongs"):
+        await control.settle("k", ds, [], collisions=0)
+    await cluster.client.patch(
+        ControllerRevision, name_of(first), {"metadata": {"ownerReferences": None}}, namespace="default"
+    )
+    assert name_of((await control.settle("k", ds, [], collisions=0)).revision) == name_of(first)
+
+
+async def test_revisions_are_deleted_and_may_be_gone(cluster, control):
+    ds = await daemon(cluster)
+    first = (await control.settle("k", ds, [], collisions=0)).revision
+    await control.delete([first])
+    await control.delete([first])
+    assert await cluster.client.list(ControllerRevision, namespace="default") == []

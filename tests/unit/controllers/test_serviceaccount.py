@@ -1,0 +1,32 @@
+import msgspec
+import pytest
+from lightkube.models.core_v1 import Namespace
+
+from steersman.controllers.serviceaccount.controller import build
+from steersman.controllers.serviceaccount.plan import missing_accounts
+
+
+def namespace(phase):
+    return msgspec.convert({"metadata": {"name": "n"}, "status": {"phase": phase}}, Namespace)
+
+
+def test_an_active_namespace_lacks_its_default_account():
+    assert [account.metadata.name for account in missing_accounts(namespace("Active"), set())] == ["default"]
+
+
+@pytest.mark.parametrize(
+    ("found", "present"), [(namespace("Terminating"), ()), (None, ()), (namespace("Active"), {"default"})]
+)
+def test_nothing_is_missing_where_there_is_one_or_nobody_wants_it(found, present):
+    assert missing_accounts(found, present) == []
+
+
+async def test_a_deleted_account_comes_back(cluster):
+    await cluster.start(build)
+    await cluster.make("v1", "Namespace", "n")
+    first = await cluster.eventually("v1", "ServiceAccount", "default", bool, namespace="n")
+    await cluster.client.delete_object(first)
+    uid = first["metadata"]["uid"]
+    await cluster.eventually(
+        "v1", "ServiceAccount", "default", lambda found: found and found["metadata"]["uid"] != uid, namespace="n"
+    )

@@ -1,0 +1,362 @@
+"""StatefulSets: the rules as tables, and the controller on a server in this process."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import msgspec
+import pytest
+from lightkube.models.apps_v1 import StatefulSet
+from lightkube.models.core_v1 import PersistentVolumeClaim, Pod
+
+from steersman.client.objects import name_of
+from steersman.controllers.statefulset import identity
+from steersman.controllers.statefulset.controller import build
+from steersman.controllers.statefulset.plan import (
+    ChangeClaim,
+    ChangePod,
+    DeletePod,
+    MakeClaim,
+    MakePod,
+    World,
+    max_unavailable,
+    plan,
+)
+from steersman.controllers.statefulset.status import plan_status, seconds_to_look_again
+from steersman.runtime.owners import owners_of
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+CLAIM = {"metadata": {"name": "data", "labels": {"l": "m"}}, "spec": {"accessModes": ["ReadWriteOnce"]}}
+DELETE = {"whenDeleted": "Delete", "whenScaled": "Delete"}
+PARALLEL = {"podManagementPolicy": "Parallel"}
+
+
+def sts(replicas=2, *, status=None, deleted=False, **spec):
+    template = {"metadata": {"labels": {"app": "x"}}, "spec": {"containers": []}}
+    metadata = {"name": "web", "namespace": "ns", "uid": "set", "generation": 4,
+                "deletionTimestamp": NOW if deleted else None}  # fmt: skip
+    wanted = {"replicas": replicas, "selector": {"matchLabels": {"app": "x"}}, "template": template,
+              "serviceName": "svc", **spec}  # fmt: skip
+    return msgspec.convert({"metadata": metadata, "spec": wanted, "status": status}, StatefulSet)
+
+
+def pod(ordinal, *, of=None, made="new", phase="Running", ready=True, age=100, deleted=False):
+    of = of or sts()
+    found = identity.new_pod(of, of.spec.template, made, ordinal)
+    since = NOW - timedelta(seconds=age)
+    conditions = [{"type": "Ready", "status": "True", "lastTransitionTime": since}] if ready else []
+    status = {"phase": phase, "conditions": conditions}
+    metadata = {"name": name_of(found), "namespace": "ns", "uid": f"pod-{ordinal}", "labels": found.metadata.labels,
+                "creationTimestamp": since, "deletionTimestamp": NOW if deleted else None}  # fmt: skip
+    tree = {"metadata": metadata, "spec": msgspec.to_builtins(found.spec), "status": status}
+    return msgspec.convert(tree, Pod)
+
+
+def claim(name, *owners, deleted=False):
+    references = [{"apiVersion": "v1", "kind": kind, "name": of, "uid": uid} for kind, of, uid in owners]
+    metadata = {"name": name, "namespace": "ns", "ownerReferences": references,
+                "deletionTimestamp": NOW if deleted else None}  # fmt: skip
+    return msgspec.convert({"metadata": metadata}, PersistentVolumeClaim)
+
+
+def see(of, *pods, claims=(), current="new"):
+    template = of.spec.template
+    claims = {name_of(each): each for each in claims}
+    return World(of, pods, claims, current=(current, template), update=("new", template), now=NOW)
+
+
+def told(actions):
+    return [f"{type(each).__name__} {name_of(each.pod)}" for each in actions]
+
+
+# Identity
+
+
+@pytest.mark.parametrize(("name", "ordinal", "ours"), [
+    ("web-0", 0, True), ("web-12", 12, True), ("web", -1, False), ("web-x", -1, False), ("other-1", 1, False),
+    ("web-1-2", 2, False), ("web-99999999999", -1, True),
+])  # fmt: skip
+def test_ordinals_are_in_names(name, ordinal, ours):
+    found = msgspec.convert({"metadata": {"name": name}}, Pod)
+    assert (identity.ordinal_of(found), identity.belongs_to(found, sts())) == (ordinal, ours)
+
+
+def test_a_pod_has_its_identity_and_its_storage():
+    of = sts(volumeClaimTemplates=[CLAIM])
+    made = identity.new_pod(of, of.spec.template, "web-abc", 1)
+    assert (made.metadata.name, made.spec.hostname, made.spec.subdomain) == ("web-1", "web-1", "svc")
+    assert made.metadata.labels == {
+        "app": "x", identity.REVISION: "web-abc", identity.POD_NAME: "web-1", identity.POD_INDEX: "1",
+    }  # fmt: skip
+    assert [(each.name, each.persistentVolumeClaim.claimName) for each in made.spec.volumes] == [("data", "data-web-1")]
+    assert identity.has_storage(made, of)
+    wanted = identity.claims_of(of, made)["data"]
+    assert (name_of(wanted), wanted.metadata.labels) == ("data-web-1", {"l": "m", "app": "x"})
+
+
+@pytest.mark.parametrize(
+    ("policy", "ordinal", "before", "after"),
+    [
+        (None, 0, [], []),
+        (None, 0, [("StatefulSet", "web", "set")], []),
+        ({"whenDeleted": "Delete", "whenScaled": "Retain"}, 0, [], ["set"]),
+        ({"whenDeleted": "Delete", "whenScaled": "Retain"}, 5, [], ["set"]),
+        ({"whenDeleted": "Retain", "whenScaled": "Delete"}, 0, [], []),
+        ({"whenDeleted": "Retain", "whenScaled": "Delete"}, 5, [], ["pod-5"]),
+        (DELETE, 0, [("Pod", "web-0", "pod-0")], ["set"]),
+        (DELETE, 5, [("StatefulSet", "web", "set"), ("Other", "o", "o")], ["o", "pod-5"]),
+    ],
+)
+def test_who_owns_a_claim(policy, ordinal, before, after):
+    of = sts(persistentVolumeClaimRetentionPolicy=policy)
+    owned = identity.with_owner(claim("data-web-0", *before), of, pod(ordinal))
+    assert [each.uid for each in owners_of(owned)] == after
+    assert identity.with_owner(owned, of, pod(ordinal)) is owned
+
+
+# Living Pods
+
+
+@pytest.mark.parametrize(
+    ("of", "pods", "actions"),
+    [
+        (sts(), [], ["MakePod web-0"]),
+        (sts(), [pod(0)], ["MakePod web-1"]),
+        (sts(), [pod(0, ready=False)], []),
+        (sts(), [pod(0, phase="Pending")], []),
+        (sts(minReadySeconds=200), [pod(0)], []),
+        (sts(), [pod(0, deleted=True)], []),
+        (sts(), [pod(0, phase="Failed"), pod(1)], ["DeletePod web-0"]),
+        (sts(), [pod(0, phase="Succeeded"), pod(1)], ["DeletePod web-0"]),
+        (sts(), [pod(0), pod(1)], []),
+        (sts(**PARALLEL), [], ["MakePod web-0", "MakePod web-1"]),
+        (sts(**PARALLEL), [pod(0, ready=False)], ["MakePod web-1"]),
+        (sts(ordinals={"start": 5}), [], ["MakePod web-5"]),
+        (sts(deleted=True), [], []),
+    ],
+)
+def test_pods_are_made_in_order(of, pods, actions):
+    assert told(plan(see(of, *pods))) == actions
+
+
+@pytest.mark.parametrize(
+    ("of", "pods", "actions"),
+    [
+        (sts(1), [pod(0), pod(1), pod(2)], ["DeletePod web-2"]),
+        (sts(1), [pod(0), pod(1), pod(2, deleted=True)], []),
+        (sts(1), [pod(0), pod(1), pod(2, ready=False)], ["DeletePod web-2"]),
+        (sts(1), [pod(0), pod(1, ready=False), pod(2, ready=False)], []),
+        (sts(1), [pod(0), pod(1, ready=False), pod(2)], ["DeletePod web-2"]),
+        (sts(1, **PARALLEL), [pod(0), pod(1), pod(2)], ["DeletePod web-2", "DeletePod web-1"]),
+        (sts(2, ordinals={"start": 1}), [pod(0), pod(1), pod(2)], ["DeletePod web-0"]),
+    ],
+)
+def test_pods_that_are_too_many_go_from_the_top(of, pods, actions):
+    assert told(plan(see(of, *pods))) == actions
+
+
+OLD = {"made": "old"}
+
+
+@pytest.mark.parametrize(
+    ("of", "pods", "actions"),
+    [
+        (sts(), [pod(0, **OLD), pod(1, **OLD)], ["DeletePod web-1"]),
+        (sts(), [pod(0, **OLD), pod(1)], ["DeletePod web-0"]),
+        (sts(updateStrategy={"type": "OnDelete"}), [pod(0, **OLD), pod(1)], []),
+        (sts(updateStrategy={"rollingUpdate": {"partition": 1}}), [pod(0, **OLD), pod(1)], []),
+        (sts(updateStrategy={"rollingUpdate": {"maxUnavailable": 2}}), [pod(0, **OLD), pod(1, **OLD)],
+         ["DeletePod web-1", "DeletePod web-0"]),
+        (sts(**PARALLEL), [pod(0, **OLD), pod(1, ready=False)], []),
+        (sts(**PARALLEL), [pod(0, **OLD), pod(1, ready=False, **OLD)], ["DeletePod web-1"]),
+        (sts(**PARALLEL), [pod(0, **OLD), pod(1, deleted=True, **OLD)], []),
+    ],
+)  # fmt: skip
+def test_an_update_goes_from_the_top(of, pods, actions):
+    assert told(plan(see(of, *pods, current="old"))) == actions
+
+
+@pytest.mark.parametrize(("asked", "wanted"), [(None, 1), (3, 3), ("30%", 3), (0, 1)])
+def test_how_many_may_be_missing(asked, wanted):
+    assert (
+        max_unavailable(sts(updateStrategy={"rollingUpdate": {"maxUnavailable": asked}}).spec.updateStrategy, 10)
+        == wanted
+    )
+
+
+@pytest.mark.parametrize(("partition", "made"), [(0, "new"), (1, "old")])
+def test_below_the_partition_pods_come_back_as_they_were(partition, made):
+    of = sts(updateStrategy={"rollingUpdate": {"partition": partition}})
+    (action,) = plan(see(of, current="old"))
+    assert identity.revision_of(action.pod) == made
+
+
+def test_a_lost_label_is_put_back():
+    spoiled = pod(0)
+    del spoiled.metadata.labels[identity.POD_NAME]
+    (action,) = plan(see(sts(1), spoiled))
+    assert isinstance(action, ChangePod)
+    assert identity.has_identity(action.pod)
+
+
+# Claims
+
+
+WITH_CLAIM = {"volumeClaimTemplates": [CLAIM]}
+
+
+def test_claims_are_made_before_their_pod_and_have_their_owner():
+    (action,) = plan(see(sts(1, **WITH_CLAIM, persistentVolumeClaimRetentionPolicy=DELETE)))
+    assert isinstance(action, MakePod)
+    assert [name_of(each.claim) for each in action.claims] == ["data-web-0"]
+    assert [each.uid for each in owners_of(action.claims[0].claim)] == ["set"]
+
+
+def test_a_claim_that_is_there_is_taken_as_it_is():
+    (action,) = plan(see(sts(1, **WITH_CLAIM), claims=[claim("data-web-0")]))
+    assert (action.claims, action.obstacle) == ((), "")
+
+
+def test_a_pod_waits_for_the_end_of_its_old_claim():
+    (action,) = plan(see(sts(1, **WITH_CLAIM), claims=[claim("data-web-0", deleted=True)]))
+    assert action.obstacle == "pvc data-web-0 is being deleted"
+    of = sts(1, **WITH_CLAIM, persistentVolumeClaimRetentionPolicy=DELETE)
+    assert plan(see(of, claims=[claim("data-web-0", ("Pod", "web-0", "before"))])) == []
+
+
+def test_a_pending_pod_gets_its_missing_claims():
+    of = sts(1, **WITH_CLAIM)
+    assert [type(each) for each in plan(see(of, pod(0, of=of, phase="Pending")))] == [MakeClaim]
+
+
+def test_claims_of_pods_that_go_are_theirs_first():
+    of = sts(0, **WITH_CLAIM, persistentVolumeClaimRetentionPolicy=DELETE)
+    change, delete = plan(see(of, pod(0, of=of), claims=[claim("data-web-0", ("StatefulSet", "web", "set"))]))
+    assert isinstance(change, ChangeClaim)
+    assert [each.uid for each in owners_of(change.claim)] == ["pod-0"]
+    assert isinstance(delete, DeletePod)
+
+
+# Status
+
+
+def test_pods_are_counted():
+    world = see(sts(3), pod(0, **OLD), pod(1, ready=False), pod(2, deleted=True), current="old")
+    status = plan_status(world, collisions=2)
+    assert (status.replicas, status.readyReplicas, status.availableReplicas) == (3, 2, 2)
+    assert (status.currentReplicas, status.updatedReplicas) == (1, 1)
+    assert (status.currentRevision, status.updateRevision) == ("old", "new")
+    assert (status.collisionCount, status.observedGeneration) == (2, 4)
+
+
+@pytest.mark.parametrize(
+    ("of", "pods", "current"),
+    [
+        (sts(2), [pod(0), pod(1)], "new"),
+        (sts(2), [pod(0), pod(1, ready=False)], "old"),
+        (sts(3), [pod(0), pod(1)], "old"),
+        (sts(2, updateStrategy={"type": "OnDelete"}), [pod(0), pod(1)], "old"),
+    ],
+)
+def test_an_update_is_current_when_all_have_made_it(of, pods, current):
+    assert plan_status(see(of, *pods, current="old"), collisions=0).currentRevision == current
+
+
+def test_one_looks_again_when_a_pod_becomes_available():
+    assert seconds_to_look_again(see(sts(minReadySeconds=130), pod(0), pod(1, age=20))) == 30
+    assert seconds_to_look_again(see(sts(), pod(0))) is None
+
+
+# On a server
+
+
+async def run(cluster, **spec):
+    template = {"metadata": {"labels": {"app": "x"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    wanted = {"replicas": 2, "selector": {"matchLabels": {"app": "x"}}, "serviceName": "svc", "template": template}
+    await cluster.make("apps/v1", "StatefulSet", "web", namespace="default", spec={**wanted, **spec})
+    return await cluster.start(build)
+
+
+async def set_ready(cluster, name):
+    now = cluster.clock.now().replace(microsecond=0)
+    conditions = [{"type": "Ready", "status": "True", "lastTransitionTime": now}]
+    patch = {"status": {"phase": "Running", "conditions": conditions}}
+    await cluster.client.patch(Pod, name, patch, namespace="default", subresource="status")
+
+
+def have(cluster, wanted):
+    async def so():
+        return sorted(map(name_of, await cluster.client.list(Pod, namespace="default"))) == wanted
+
+    return so
+
+
+async def test_pods_come_one_after_the_other_with_their_claims(cluster, clock):
+    storage = {"spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}
+    await run(cluster, volumeClaimTemplates=[{"metadata": {"name": "data"}, **storage}])
+    await cluster.until(have(cluster, ["web-0"]))
+    await clock.advance(5)
+    await cluster.until(have(cluster, ["web-0"]))
+    await set_ready(cluster, "web-0")
+    await cluster.until(have(cluster, ["web-0", "web-1"]))
+    claims = await cluster.client.list(PersistentVolumeClaim, namespace="default")
+    assert sorted(map(name_of, claims)) == ["data-web-0", "data-web-1"]
+    told = await cluster.until(lambda: cluster.events("SuccessfulCreate"))
+    assert "Create Claim data-web-0 Pod web-0 in StatefulSet web success" in [each["message"] for each in told]
+
+
+async def test_an_update_makes_all_pods_anew(cluster):
+    await run(cluster, podManagementPolicy="Parallel")
+    await cluster.until(have(cluster, ["web-0", "web-1"]))
+    patch = {"spec": {"template": {"metadata": {"labels": {"v": "2"}}}}}
+    await cluster.client.patch(StatefulSet, "web", patch, namespace="default")
+
+    async def updated():
+        for each in await cluster.client.list(Pod, namespace="default"):
+            await set_ready(cluster, name_of(each))
+        found = await cluster.client.get(StatefulSet, "web", namespace="default")
+        status = found.status
+        return (status.observedGeneration, status.updatedReplicas, status.currentReplicas) == (2, 2, 2)
+
+    await cluster.until(updated)
+    pods = await cluster.client.list(Pod, namespace="default")
+    assert [each.metadata.labels["v"] for each in pods] == ["2", "2"]
+
+
+async def test_a_stranger_with_the_name_is_left_alone_until_it_goes(cluster, clock, pod_spec):
+    await cluster.make("v1", "Pod", "web-0", namespace="default", spec=pod_spec)
+    await run(cluster, replicas=1)
+    await clock.advance(5)
+    there = await cluster.client.get(Pod, "web-0", namespace="default")
+    assert there.metadata.ownerReferences is None
+    await cluster.client.delete(Pod, "web-0", namespace="default")
+
+    async def ours():
+        return (
+            (await cluster.find("v1", "Pod", "web-0", namespace="default") or {})
+            .get("metadata", {})
+            .get("ownerReferences")
+        )
+
+    await cluster.until(ours, within_seconds=2)
+
+
+async def test_a_claim_that_cannot_be_made_is_told_of_twice(cluster):
+    await cluster.make(
+        "v1", "ResourceQuota", "none", namespace="default", spec={"hard": {"persistentvolumeclaims": "0"}},
+        status={"hard": {"persistentvolumeclaims": "0"}, "used": {"persistentvolumeclaims": "0"}},
+    )  # fmt: skip
+    storage = {"spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}
+    await run(cluster, volumeClaimTemplates=[{"metadata": {"name": "data"}, **storage}])
+
+    async def told():
+        return {each["message"].partition(" failed error: ")[0]: each for each in await cluster.events("FailedCreate")}
+
+    await cluster.until(told)
+    await cluster.clock.advance(1)
+    messages = await told()
+    assert set(messages) == {
+        "Create Claim data-web-0 for Pod web-0 in StatefulSet web", "Create Pod web-0 in StatefulSet web",
+    }  # fmt: skip
+    of_pod = messages["Create Pod web-0 in StatefulSet web"]["message"]
+    assert "failed error: failed to create PVC data-web-0: persistentvolumeclaims" in of_pod

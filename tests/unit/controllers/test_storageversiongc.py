@@ -1,0 +1,75 @@
+import pytest
+
+from steersman.client import tree
+from steersman.controllers.storageversiongc.controller import STORAGE_VERSIONS, build
+from steersman.controllers.storageversiongc.plan import Delete, Keep, Write, decide
+
+
+def version(*servers):
+    rows = [{"apiServerID": name, "encodingVersion": encoding} for name, encoding in servers]
+    return {
+        "metadata": {"name": "apps.deployments"},
+        "status": {"storageVersions": rows, "commonEncodingVersion": "v1"},
+    }
+
+
+def test_as_long_as_all_live_nothing_changes():
+    assert decide(version(("a", "v1")), {"a"}, now="now") == Keep()
+
+
+def test_what_no_server_stores_goes():
+    assert decide(version(("a", "v1")), set(), now="now") == Delete()
+
+
+@pytest.mark.parametrize(
+    ("servers", "common", "status"),
+    [([("b", "v2"), ("c", "v2")], "v2", "True"), ([("b", "v1"), ("c", "v2")], None, "False")],
+)
+def test_those_that_live_agree_or_not(servers, common, status):
+    what = decide(version(("a", "v1"), *servers), {"b", "c"}, now="now")
+    assert isinstance(what, Write)
+    assert what.obj["status"].get("commonEncodingVersion") == common
+    assert what.obj["status"]["conditions"][0]["status"] == status
+    assert len(what.obj["status"]["storageVersions"]) == 2
+
+
+@pytest.fixture
+async def definitions(cluster):
+    """The kind as a custom resource: the server itself does not serve it."""
+    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+    served = {"name": "v1alpha1", "served": True, "storage": True, "schema": schema, "subresources": {"status": {}}}
+    names = {"plural": "storageversions", "singular": "storageversion", "kind": "StorageVersion"}
+    spec = {"group": "internal.apiserver.k8s.io", "scope": "Cluster", "names": names, "versions": [served]}
+    metadata = {"annotations": {"api-approved.kubernetes.io": "unapproved, for a test"}}
+    name = STORAGE_VERSIONS.info.group_resource
+    await cluster.make("apiextensions.k8s.io/v1", "CustomResourceDefinition", name, spec=spec, metadata=metadata)
+    await cluster.clock.advance(2)
+
+
+@pytest.mark.usefixtures("definitions")
+async def test_entries_go_with_the_lease_of_their_server(cluster):
+    metadata = {"labels": {"apiserver.kubernetes.io/identity": "kube-apiserver"}}
+    for name in ("a", "b"):
+        await cluster.make("coordination.k8s.io/v1", "Lease", name, namespace="kube-system", metadata=metadata, spec={})
+    whole = {
+        "apiVersion": "internal.apiserver.k8s.io/v1alpha1",
+        "kind": "StorageVersion",
+        **version(("a", "v1"), ("b", "v2")),
+    }
+    made = await cluster.client.create({**whole, "status": {}})
+    await cluster.client.update_status({**made, "status": whole["status"]})
+    await cluster.start(build)
+    await cluster.client.delete(tree("coordination.k8s.io/v1", "Lease"), "a", namespace="kube-system")
+
+    async def common():
+        return (await cluster.client.get(STORAGE_VERSIONS, "apps.deployments"))["status"].get(
+            "commonEncodingVersion"
+        ) == "v2"
+
+    await cluster.until(common)
+    await cluster.client.delete(tree("coordination.k8s.io/v1", "Lease"), "b", namespace="kube-system")
+
+    async def gone():
+        return not await cluster.client.list(STORAGE_VERSIONS)
+
+    await cluster.until(gone)

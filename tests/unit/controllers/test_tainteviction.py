@@ -1,0 +1,123 @@
+import msgspec
+import pytest
+from lightkube.models.core_v1 import Pod, Taint
+
+from steersman.client import tree
+from steersman.controllers.tainteviction.controller import build
+from steersman.controllers.tainteviction.plan import (
+    FOREVER,
+    Decision,
+    Stay,
+    decide,
+    disruption_patch,
+    tolerated_seconds,
+    tolerations_of,
+)
+
+TAINTS = [Taint(key="a", effect="NoExecute"), Taint(key="b", value="v", effect="NoExecute")]
+NODE = ("v1", "Node", "n")
+POD = ("v1", "Pod", "p")
+
+
+def pod(*tolerations, **status):
+    rows = [{"operator": "Exists", "effect": "NoExecute", **row} for row in tolerations]
+    body = {"metadata": {"name": "p", "uid": "u", "generation": 2}, "spec": {"containers": [], "tolerations": rows}}
+    return msgspec.convert({**body, "status": status}, Pod)
+
+
+def for_seconds(a, b=None):
+    both = {"key": "a", "tolerationSeconds": a}, {"key": "b", "tolerationSeconds": b}
+    return pod(*[{key: value for key, value in row.items() if value is not None} for row in both])
+
+
+@pytest.mark.parametrize(
+    ("found", "wanted"),
+    [
+        (pod(), 0),
+        (pod({"key": "a"}), 0),
+        (pod({}), FOREVER),
+        (for_seconds(None), FOREVER),
+        (for_seconds(30), 30),
+        (for_seconds(30, 20), 20),
+        (for_seconds(-1, 20), 0),
+        (pod({"key": "a", "tolerationSeconds": 5}, {"key": "a"}, {"key": "b"}), 5),
+    ],
+)
+def test_all_taints_must_be_tolerated_and_the_shortest_time_counts(found, wanted):
+    assert tolerated_seconds(TAINTS, tolerations_of(found)) == wanted
+
+
+def test_no_taints_are_tolerated_for_ever():
+    assert tolerated_seconds([], []) == FOREVER
+
+
+WAITING = Stay("u", 100, 130)
+OVER = Stay("u", 100, 130, over=True)
+
+
+@pytest.mark.parametrize(
+    ("found", "known", "wanted"),
+    [
+        (for_seconds(30), None, Decision(Stay("u", 110, 140))),
+        (for_seconds(30), WAITING, Decision(WAITING)),
+        (for_seconds(60), WAITING, Decision(Stay("u", 100, 160))),
+        (for_seconds(None), WAITING, Decision(None, cancelled=True)),
+        (for_seconds(None), OVER, Decision(None)),
+        (for_seconds(None), None, Decision(None)),
+        (for_seconds(60), OVER, Decision(OVER)),
+        (pod(), WAITING, Decision(Stay("u", 100, 110), cancelled=True)),
+        (for_seconds(30), Stay("another", 1, 2), Decision(Stay("u", 110, 140))),
+    ],
+)
+def test_a_wait_goes_on_until_it_ends_or_is_called_off(found, known, wanted):
+    assert decide(found, TAINTS, known, now=110) == wanted
+
+
+def test_why_a_pod_goes_is_said_once():
+    patch = disruption_patch(pod(), now="t")
+    condition = patch["status"]["conditions"][0]
+    assert condition["reason"] == "DeletionByTaintManager"
+    assert condition["observedGeneration"] == 2
+    assert disruption_patch(pod(conditions=[condition | {"lastTransitionTime": None}]), now="t") is None
+
+
+async def tainted(cluster, pod_spec, seconds):
+    await cluster.start(build)
+    await cluster.make("v1", "Node", "n", status={"conditions": [{"type": "Ready", "status": "True"}]})
+    rows = [{"key": "k", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": seconds}]
+    spec = {**pod_spec, "nodeName": "n", "tolerations": rows}
+    await cluster.make("v1", "Pod", "p", namespace="default", spec=spec)
+    await taint(cluster, [{"key": "k", "effect": "NoExecute"}])
+
+
+async def taint(cluster, taints):
+    await cluster.client.patch(tree("v1", "Node"), "n", {"spec": {"taints": taints}})
+
+
+def is_going(found):
+    return found is None or "deletionTimestamp" in found["metadata"]
+
+
+async def test_a_pod_goes_when_its_time_is_over(cluster, pod_spec):
+    await tainted(cluster, pod_spec, 30)
+    await cluster.clock.advance(28)
+    assert not is_going(await cluster.find(*POD, namespace="default"))
+    found = await cluster.eventually(*POD, is_going, namespace="default", within_seconds=5)
+    assert [row["type"] for row in found["status"]["conditions"]] == ["DisruptionTarget"]
+    messages = [event["message"] for event in await cluster.events("TaintManagerEviction")]
+    assert messages == ["Marking for deletion Pod default/p"]
+
+
+async def test_a_taint_that_is_removed_calls_it_off(cluster, pod_spec):
+    await tainted(cluster, pod_spec, 30)
+    await cluster.clock.advance(20)
+    await taint(cluster, None)
+    await cluster.clock.advance(60)
+    assert not is_going(await cluster.find(*POD, namespace="default"))
+    messages = [event["message"] for event in await cluster.events("TaintManagerEviction")]
+    assert messages == ["Cancelling deletion of Pod default/p"]
+
+
+async def test_a_pod_that_tolerates_nothing_goes_at_once(cluster, pod_spec):
+    await tainted(cluster, pod_spec, 0)
+    await cluster.eventually(*POD, is_going, namespace="default", within_seconds=2)

@@ -1,0 +1,57 @@
+from datetime import UTC, datetime
+
+import msgspec
+import pytest
+from lightkube.models.batch_v1 import Job
+
+from steersman.controllers.ttlafterfinished.controller import build
+from steersman.controllers.ttlafterfinished.plan import seconds_to_deletion
+
+NOW = datetime(2026, 1, 1, 0, 1, tzinfo=UTC)
+
+
+def job(*, ttl=100, type_="Complete", status="True", deleted=False):
+    condition = {"type": type_, "status": status, "lastTransitionTime": "2026-01-01T00:00:00Z"}
+    metadata = {"name": "j", **({"deletionTimestamp": "2026-01-01T00:00:00Z"} if deleted else {})}
+    spec = {"template": {}, **({} if ttl is None else {"ttlSecondsAfterFinished": ttl})}
+    return msgspec.convert({"metadata": metadata, "spec": spec, "status": {"conditions": [condition]}}, Job)
+
+
+@pytest.mark.parametrize(
+    ("found", "seconds"),
+    [
+        (job(), 40),
+        (job(type_="Failed"), 40),
+        (job(ttl=0), -60),
+        (job(ttl=None), None),
+        (job(type_="Suspended"), None),
+        (job(status="False"), None),
+        (job(deleted=True), None),
+    ],
+)
+def test_a_job_is_due_after_it_ended(found, seconds):
+    assert seconds_to_deletion(found, now=NOW) == seconds
+
+
+async def test_an_ended_job_goes_in_time(cluster, pod_spec, clock):
+    await cluster.start(build)
+    template = {"spec": {**pod_spec, "restartPolicy": "Never"}}
+    await cluster.make(
+        "batch/v1", "Job", "j", namespace="default", spec={"template": template, "ttlSecondsAfterFinished": 60}
+    )
+    now = clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
+    conditions = [
+        {"type": type_, "status": "True", "lastTransitionTime": now} for type_ in ("SuccessCriteriaMet", "Complete")
+    ]
+    made = await cluster.find("batch/v1", "Job", "j", namespace="default")
+    status = {"conditions": conditions, "startTime": now, "completionTime": now, "succeeded": 1}
+    await cluster.client.update_status({**made, "status": status})
+    await clock.advance(50)
+    assert "deletionTimestamp" not in (await cluster.find("batch/v1", "Job", "j", namespace="default"))["metadata"]
+    await cluster.eventually(
+        "batch/v1",
+        "Job",
+        "j",
+        lambda found: found is None or "deletionTimestamp" in found["metadata"],
+        namespace="default",
+    )

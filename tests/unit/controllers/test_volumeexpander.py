@@ -1,0 +1,62 @@
+import msgspec
+import pytest
+from lightkube.models.core_v1 import PersistentVolume, PersistentVolumeClaim
+
+from steersman.controllers.volumeexpander.controller import build
+from steersman.controllers.volumeexpander.plan import asks_for_more, event_type, is_bound_to, volume_to_expand
+
+CLAIM = ("v1", "PersistentVolumeClaim")
+CLASS = {"provisioner": "example.com/p", "allowVolumeExpansion": True}
+
+
+def claim(asked, has, *, phase="Bound", volume="v"):
+    spec = {"resources": {"requests": {"storage": asked}}, "volumeName": volume}
+    body = {
+        "metadata": {"name": "c", "uid": "1"},
+        "spec": spec,
+        "status": {"phase": phase, "capacity": {"storage": has}},
+    }
+    return msgspec.convert(body, PersistentVolumeClaim)
+
+
+@pytest.mark.parametrize(
+    ("found", "wanted"),
+    [(claim("2Gi", "1Gi"), "v"), (claim("1Gi", "1024Mi"), ""), (claim("2Gi", "1Gi", phase="Pending"), "")],
+)
+def test_bound_claims_may_ask_for_more(found, wanted):
+    assert volume_to_expand(found) == wanted
+
+
+def test_growing_is_news_once():
+    assert asks_for_more(claim("1Gi", "1Gi"), claim("2Gi", "1Gi"))
+    assert not asks_for_more(claim("2Gi", "1Gi"), claim("2Gi", "1Gi"))
+
+
+def test_the_volume_must_be_the_claims():
+    assert is_bound_to(msgspec.convert({"spec": {"claimRef": {"uid": "1"}}}, PersistentVolume), claim("1Gi", "1Gi"))
+    assert not is_bound_to(msgspec.convert({"spec": {}}, PersistentVolume), claim("1Gi", "1Gi"))
+    assert not is_bound_to(None, claim("1Gi", "1Gi"))
+
+
+@pytest.mark.parametrize(
+    ("source", "wanted"),
+    [({"csi": {"driver": "d", "volumeHandle": "h"}}, "Normal"), ({"hostPath": {"path": "/x"}}, "Warning")],
+)
+def test_volumes_of_no_driver_are_worth_a_warning(source, wanted):
+    assert event_type(msgspec.convert({"spec": source}, PersistentVolume)) == wanted
+
+
+async def test_it_tells_who_will_see_to_it(cluster):
+    await cluster.start(build)
+    await cluster.make("storage.k8s.io/v1", "StorageClass", "s", **CLASS)
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}, "storageClassName": "s"}
+    made = await cluster.make(*CLAIM, "c", namespace="default", spec={**spec, "volumeName": "v"})
+    volume = {"accessModes": ["ReadWriteOnce"], "capacity": {"storage": "1Gi"}, "storageClassName": "s",
+              "csi": {"driver": "d.example.com", "volumeHandle": "h"},
+              "claimRef": {"namespace": "default", "name": "c", "uid": made["metadata"]["uid"]}}  # fmt: skip
+    await cluster.make("v1", "PersistentVolume", "v", spec=volume)
+    bound = await cluster.client.update_status({**made, "status": {"phase": "Bound", "capacity": {"storage": "1Gi"}}})
+    bound["spec"]["resources"] = {"requests": {"storage": "2Gi"}}
+    await cluster.client.update(bound)
+    events = await cluster.until(lambda: cluster.events("ExternalExpanding"))
+    assert (events[0]["source"]["component"], events[0]["type"]) == ("volume_expand", "Normal")
