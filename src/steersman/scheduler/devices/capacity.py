@@ -1,0 +1,110 @@
+"""Devices that several claims share, each taking a part of their capacity (KEP-5075), and what devices of a pool share (KEP-4815)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.apimachinery.quantity import Quantity, parse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from steersman.scheduler.devices.pools import Device, DeviceID, Pool
+
+#: Amounts by name of the capacity, in nanos.
+Amounts = dict[str, int]
+
+
+class Usage:
+    """What is taken: how often each device, and how much of those that are shared."""
+
+    def __init__(self) -> None:
+        self.devices: Final[Counter[DeviceID]] = Counter()
+        self.amounts: Final[dict[DeviceID, Counter[str]]] = {}
+
+    def count(self, device: DeviceID, consumed: Mapping[str, int], sign: int) -> None:
+        """A device is taken (1), or given back (-1)."""
+        self.devices[device] += sign
+        if not self.devices[device]:
+            del self.devices[device]
+            self.amounts.pop(device, None)
+        elif consumed:
+            amounts = self.amounts.setdefault(device, Counter())
+            for name, amount in consumed.items():
+                amounts[name] += sign * amount
+
+    def taken_of(self, device: DeviceID, name: str) -> int:
+        """How much of a capacity is taken."""
+        amounts = self.amounts.get(device)
+        return amounts[name] if amounts is not None else 0
+
+
+def consumption(device: Device, wanted: Mapping[str, Any]) -> Amounts | None:
+    """What a request takes of each capacity of a device; None when it asks for what the device does not have."""
+    if any(name not in device.capacity for name in wanted):
+        return None
+    found: Amounts = {}
+    for name, capacity in device.capacity.items():
+        amount = _amount(capacity, wanted.get(name))
+        if amount is None or amount > parse(str(capacity["value"])).nanos:
+            return None
+        found[name] = amount
+    return found
+
+
+def _amount(capacity: Mapping[str, Any], wanted: Any) -> int | None:
+    """By the capacity's request policy; None when that does not allow it."""
+    policy = capacity.get("requestPolicy") or {}
+    if wanted is None:
+        return parse(str(policy.get("default") or capacity["value"])).nanos
+    amount = parse(str(wanted)).nanos
+    values = policy.get("validValues")
+    if values:
+        return min((each for each in map(_nanos, values) if each >= amount), default=None)
+    allowed = policy.get("validRange")
+    if not allowed:
+        return amount
+    least, step = _nanos(allowed["min"]), _nanos(allowed.get("step") or "0")
+    amount = max(amount, least)
+    if step:
+        amount = least + -(-(amount - least) // step) * step
+    return None if allowed.get("max") is not None and amount > _nanos(allowed["max"]) else amount
+
+
+def _nanos(text: Any) -> int:
+    return parse(str(text)).nanos
+
+
+def has_room(device: Device, amounts: Amounts, usages: Iterable[Usage]) -> bool:
+    """Whether a shared device has so much left."""
+    usages = tuple(usages)
+    return all(
+        amount + sum(usage.taken_of(device.id, name) for usage in usages) <= _nanos(device.capacity[name]["value"])
+        for name, amount in amounts.items()
+    )
+
+
+def counters_left(device: Device, pool: Pool, usages: Iterable[Usage]) -> bool:
+    """Whether the pool's counters allow one more of its devices. A shared device takes its counters only once."""
+    if not device.consumes:
+        return True
+    usages = tuple(usages)
+    taken = [each for each in pool.devices if each.consumes and any(each.id in usage.devices for usage in usages)]
+    if device in taken:
+        return True
+    for set_name, counters in device.consumes.items():
+        available = pool.counters.get(set_name, {})
+        for name, amount in counters.items():
+            used = sum(each.consumes.get(set_name, {}).get(name, 0) for each in taken)
+            if used + amount > available.get(name, 0):
+                return False
+    return True
+
+
+def as_quantities(device: Device, amounts: Amounts) -> dict[str, str]:
+    """For a claim's status."""
+    return {
+        name: str(Quantity(nanos, parse(str(device.capacity[name]["value"])).format))
+        for name, nanos in sorted(amounts.items())
+    }

@@ -1,0 +1,80 @@
+"""Selectors and tolerations, compiled once for many looks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from steersman.apimachinery.selectors import NOTHING, LabelSelector, SelectorError, from_label_selector
+from steersman.runtime import node_matching
+from steersman.runtime.node_matching import tolerates, untolerated
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from steersman.scheduler.node_info import NodeInfo
+    from steersman.scheduler.objects import NodeSelectorTerm
+
+    NodeTest = Callable[[NodeInfo], bool]
+
+__all__ = [
+    "PREFER_NO_SCHEDULE",
+    "any_term",
+    "has_labels",
+    "label_selector",
+    "names_in",
+    "node_term",
+    "tolerates",
+    "untolerated",
+]
+
+PREFER_NO_SCHEDULE: Final = "PreferNoSchedule"
+
+
+def label_selector(selector: Any) -> LabelSelector:
+    """A ``LabelSelector`` of an object; None, and one that cannot be understood, select nothing."""
+    if selector is None:
+        return NOTHING
+    try:
+        return from_label_selector(msgspec.to_builtins(selector))
+    except SelectorError:
+        return NOTHING
+
+
+def node_term(term: NodeSelectorTerm) -> NodeTest:
+    """Whether a node is as one term of a node selector says."""
+    chooses = node_matching.node_term(term)
+    return lambda node: chooses(node.name, node.labels)
+
+
+def any_term(terms: Sequence[NodeSelectorTerm]) -> NodeTest:
+    """Whether a node is as one of the terms says."""
+    tests = [node_term(term) for term in terms]
+    return tests[0] if len(tests) == 1 else lambda node: any(test(node) for test in tests)
+
+
+def names_in(terms: Sequence[NodeSelectorTerm]) -> frozenset[str] | None:
+    """The nodes that the terms name by ``metadata.name``; None when a term leaves the name open."""
+    found: set[str] = set()
+    for term in terms:
+        named: set[str] | None = None
+        for field in term.matchFields or ():
+            if field.key == "metadata.name" and field.operator == "In":
+                values = set(field.values or ())
+                named = values if named is None else named & values
+        if named is None:
+            return None
+        found |= named
+    return frozenset(found)
+
+
+def has_labels(wanted: Mapping[str, str]) -> NodeTest:
+    """Whether a node has all these labels."""
+    pairs = tuple(wanted.items())
+
+    def test(node: NodeInfo) -> bool:
+        labels = node.labels
+        return all(labels.get(key) == value for key, value in pairs)
+
+    return test

@@ -1,0 +1,95 @@
+"""The scheduler's counts, under kube-scheduler's names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+from prometheus_client.registry import Collector
+
+from steersman.scheduler.brain import Placed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from prometheus_client import Metric
+
+    from steersman.scheduler.brain import Failed
+    from steersman.scheduler.queue import SchedulingQueue
+
+_ATTEMPT_BUCKETS: Final = tuple(0.0001 * 2**n for n in range(16))
+_PLACING_BUCKETS: Final = tuple(0.01 * 2**n for n in range(20))
+
+
+class _Histogram:
+    def __init__(self, bounds: Sequence[float]) -> None:
+        self._bounds = bounds
+        self._counts = [0] * (len(bounds) + 1)
+        self._sum = 0.0
+
+    def observe(self, value: float) -> None:
+        place = next((n for n, bound in enumerate(self._bounds) if value <= bound), len(self._bounds))
+        self._counts[place] += 1
+        self._sum += value
+
+    def samples(self) -> tuple[list[tuple[str, float]], float]:
+        """Cumulated buckets, and the sum."""
+        total = 0
+        buckets = []
+        for bound, count in zip((*map(str, self._bounds), "+Inf"), self._counts, strict=True):
+            total += count
+            buckets.append((bound, float(total)))
+        return buckets, self._sum
+
+
+class SchedulerMetrics(Collector):
+    """Plain numbers; the text is made when somebody asks."""
+
+    def __init__(self, queue: SchedulingQueue) -> None:
+        self._queue = queue
+        self._attempts: dict[str, int] = {"scheduled": 0, "unschedulable": 0}
+        self._seconds: dict[str, _Histogram] = {name: _Histogram(_ATTEMPT_BUCKETS) for name in self._attempts}
+        self._placing = _Histogram(_PLACING_BUCKETS)
+        self._preemptions = 0
+        self._victims = 0
+
+    def attempted(self, result: Placed | Failed, seconds: float) -> None:
+        """One pod was tried."""
+        name = "scheduled" if isinstance(result, Placed) else "unschedulable"
+        self._attempts[name] += 1
+        self._seconds[name].observe(seconds)
+        if not isinstance(result, Placed) and result.victims is not None:
+            self._preemptions += 1
+            self._victims += len(result.victims.pods)
+
+    def bound(self, placed: Placed, now: float) -> None:
+        """A pod has its node, ``now`` by the queue's clock."""
+        self._placing.observe(max(0.0, now - placed.queued.since))
+
+    def collect(self) -> Iterable[Metric]:
+        attempts = CounterMetricFamily(
+            "scheduler_schedule_attempts", "Attempts to schedule pods, by result.", labels=["result", "profile"]
+        )
+        seconds = HistogramMetricFamily(
+            "scheduler_scheduling_attempt_duration_seconds", "Length of attempts.", labels=["result", "profile"]
+        )
+        for name, count in self._attempts.items():
+            attempts.add_metric([name, "default-scheduler"], count)
+            buckets, total = self._seconds[name].samples()
+            seconds.add_metric([name, "default-scheduler"], buckets, total)
+        yield attempts
+        yield seconds
+        placing = HistogramMetricFamily(
+            "scheduler_pod_scheduling_sli_duration_seconds", "From a pod's coming to its binding.", labels=[]
+        )
+        placing.add_metric([], *self._placing.samples())
+        yield placing
+        pending = GaugeMetricFamily(
+            "scheduler_pending_pods", "Pods without a node, by where they wait.", labels=["queue"]
+        )
+        for name, count in self._queue.counts().items():
+            pending.add_metric([name], count)
+        yield pending
+        preemptions = CounterMetricFamily("scheduler_preemption_attempts", "Preemptions so far.")
+        preemptions.add_metric([], self._preemptions)
+        yield preemptions

@@ -1,0 +1,1 @@
+"""The rules of the default profile, one concern a module; none knows another."""

@@ -1,0 +1,99 @@
+"""Rules about the node as such: its name, its cordon, its taints, its labels."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from steersman.scheduler.framework import LocalPlugin, Rejection, scaled
+from steersman.scheduler.matching import PREFER_NO_SCHEDULE, tolerates, untolerated
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from steersman.scheduler.node_info import NodeInfo
+    from steersman.scheduler.pod_info import PodInfo
+
+#: The taint that stands for a cordon.
+UNSCHEDULABLE_TAINT: Final = "node.kubernetes.io/unschedulable"
+
+
+class _Cordon:
+    """What a cordon would be as a taint."""
+
+    key = UNSCHEDULABLE_TAINT
+    effect = "NoSchedule"
+    value = ""
+
+
+class NodeUnschedulable(LocalPlugin):
+    """Cordoned nodes take only pods that tolerate it."""
+
+    name: ClassVar[str] = "NodeUnschedulable"
+    _REJECTION: Final = Rejection(name, ("node(s) were unschedulable",), resolvable=False)
+
+    def filter(self, pod: PodInfo, node: NodeInfo) -> Rejection | None:
+        cordon: Any = _Cordon
+        if not node.unschedulable or any(tolerates(each, cordon) for each in pod.tolerations):
+            return None
+        return self._REJECTION
+
+
+class NodeName(LocalPlugin):
+    """A pod that names its node goes there only."""
+
+    name: ClassVar[str] = "NodeName"
+    _REJECTION: Final = Rejection(name, ("node(s) didn't match the requested node name",), resolvable=False)
+
+    def filter(self, pod: PodInfo, node: NodeInfo) -> Rejection | None:
+        wanted = pod.pod.spec.nodeName
+        return None if not wanted or wanted == node.name else self._REJECTION
+
+
+class TaintToleration(LocalPlugin):
+    """Taints keep pods away that do not tolerate them, or make the node a last resort."""
+
+    name: ClassVar[str] = "TaintToleration"
+    _REJECTION: Final = Rejection(name, ("node(s) had untolerated taint(s)",), resolvable=False)
+    scores: ClassVar[bool] = True
+
+    def filter(self, pod: PodInfo, node: NodeInfo) -> Rejection | None:
+        taints = node.taints
+        return self._REJECTION if taints and untolerated(taints, pod.tolerations) is not None else None
+
+    def raw(self, pod: PodInfo, node: NodeInfo) -> int:
+        return sum(
+            1
+            for taint in node.taints
+            if taint.effect == PREFER_NO_SCHEDULE and not any(tolerates(each, taint) for each in pod.tolerations)
+        )
+
+    def normalized(self, raw: Sequence[int]) -> list[int]:
+        return scaled(raw, reverse=True)
+
+
+class NodeAffinity(LocalPlugin):
+    """``nodeSelector`` and required node affinity must hold, preferred node affinity is weighed."""
+
+    name: ClassVar[str] = "NodeAffinity"
+    _REJECTION: Final = Rejection(name, ("node(s) didn't match Pod's node affinity/selector",), resolvable=False)
+    scores: ClassVar[bool] = True
+
+    def filter(self, pod: PodInfo, node: NodeInfo) -> Rejection | None:
+        test = pod.node_test
+        return None if test is None or test(node) else self._REJECTION
+
+    def raw(self, pod: PodInfo, node: NodeInfo) -> int:
+        return sum(weight for weight, test in pod.preferred_nodes if test(node))
+
+    def normalized(self, raw: Sequence[int]) -> list[int]:
+        return scaled(raw)
+
+
+class NodePorts(LocalPlugin):
+    """Host ports belong to one pod of a node."""
+
+    name: ClassVar[str] = "NodePorts"
+    _REJECTION: Final = Rejection(name, ("node(s) didn't have free ports for the requested pod ports",))
+
+    def filter(self, pod: PodInfo, node: NodeInfo) -> Rejection | None:
+        return self._REJECTION if any(map(node.port_taken, pod.host_ports)) else None

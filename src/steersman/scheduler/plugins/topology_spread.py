@@ -1,0 +1,175 @@
+"""Pods of a kind spread evenly over hosts, zones or whatever labels divide the nodes (KEP-895)."""
+
+from __future__ import annotations
+
+from math import log
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from steersman.scheduler.framework import SCORE_MAX, Check, Plugin, Rejection, Scorer
+from steersman.scheduler.matching import untolerated
+from steersman.scheduler.pod_info import by_default
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from steersman.scheduler.node_info import NodeInfo
+    from steersman.scheduler.pod_info import PodInfo, SpreadConstraint
+    from steersman.scheduler.snapshot import Snapshot
+    from steersman.scheduler.workloads import Workloads
+
+_NAME: Final = "PodTopologySpread"
+_TEXT: Final = "node(s) didn't match pod topology spread constraints"
+_SKEWED: Final = Rejection(_NAME, (_TEXT,))
+_UNLABELLED: Final = Rejection(_NAME, (f"{_TEXT} (missing required label)",), resolvable=False)
+HOSTNAME: Final = "kubernetes.io/hostname"
+#: Of pods without constraints of their own: topology key and how uneven the spread may be.
+_DEFAULTS: Final = ((HOSTNAME, 3), ("topology.kubernetes.io/zone", 5))
+
+
+class PodTopologySpread(Plugin):
+    """``DoNotSchedule`` keeps pods from the fuller domains, ``ScheduleAnyway`` makes them less liked."""
+
+    name: ClassVar[str] = _NAME
+
+    def __init__(self, workloads: Workloads) -> None:
+        self._workloads = workloads
+
+    def check(self, pod: PodInfo, cluster: Snapshot) -> Check | None:
+        if not pod.spread:
+            return None
+        keys = [constraint.topology_key for constraint in pod.spread]
+        domains = [_domains(constraint, pod, cluster, keys) for constraint in pod.spread]
+        return _Hard(pod, domains)
+
+    def scorer(self, pod: PodInfo, cluster: Snapshot) -> Scorer | None:
+        constraints, strict = pod.spread_softly, True
+        if not pod.spread and not constraints:
+            selector = self._workloads.selector_of(pod)
+            if selector is None:
+                return None
+            constraints, strict = tuple(by_default(key, skew, selector) for key, skew in _DEFAULTS), False
+        return _Soft(pod, constraints, cluster, strict=strict) if constraints else None
+
+
+def _is_eligible(node: NodeInfo, pod: PodInfo, constraint: SpreadConstraint) -> bool:
+    """Whether the constraint counts the node's pods."""
+    if constraint.honors_affinity and pod.node_test is not None and not pod.node_test(node):
+        return False
+    return not (constraint.honors_taints and untolerated(node.taints, pod.tolerations) is not None)
+
+
+def _domains(constraint: SpreadConstraint, pod: PodInfo, cluster: Snapshot, keys: Sequence[str]) -> dict[str, int]:
+    """How many pods of the kind each domain has, of nodes that have all the ``keys``."""
+    counts = cluster.counts(pod.namespace, constraint.selector)
+    key = constraint.topology_key
+    if pod.node_test is None and not constraint.honors_taints and len(keys) <= 1:
+        return _sums(key, counts, cluster)
+    found: dict[str, int] = {}
+    for node in cluster.nodes:
+        labels = node.labels
+        value = labels.get(key)
+        if value is None or any(each not in labels for each in keys) or not _is_eligible(node, pod, constraint):
+            continue
+        found[value] = found.get(value, 0) + counts.get(node.name, 0)
+    return found
+
+
+def _sums(key: str, counts: Mapping[str, int], cluster: Snapshot) -> dict[str, int]:
+    """The same where every node counts: only those that have such pods need be looked at."""
+    found = dict.fromkeys(cluster.domains(key), 0)
+    infos = cluster.infos
+    for name, count in counts.items():
+        info = infos[name]
+        value = info.labels.get(key)
+        if value is not None and info.node is not None:
+            found[value] += count
+    return found
+
+
+class _Hard(Check):
+    def __init__(self, pod: PodInfo, domains: Sequence[dict[str, int]]) -> None:
+        self._pod = pod
+        self._domains = domains
+        self._least = [
+            min(counts.values(), default=0) if len(counts) >= constraint.min_domains else 0
+            for constraint, counts in zip(pod.spread, domains, strict=True)
+        ]
+        self._own = [int(constraint.selector.matches(pod.labels)) for constraint in pod.spread]
+
+    def __call__(self, node: NodeInfo) -> Rejection | None:
+        labels = node.labels
+        for constraint, counts, least, own in zip(self._pod.spread, self._domains, self._least, self._own, strict=True):
+            value = labels.get(constraint.topology_key)
+            if value is None:
+                return _UNLABELLED
+            if counts.get(value, 0) + own - least > constraint.max_skew:
+                return _SKEWED
+        return None
+
+    def moved(self, pod: PodInfo, node: NodeInfo, sign: int) -> Check:
+        if pod.namespace != self._pod.namespace:
+            return self
+        domains = []
+        for constraint, counts in zip(self._pod.spread, self._domains, strict=True):
+            value = node.labels.get(constraint.topology_key)
+            if (
+                value in counts
+                and constraint.selector.matches(pod.labels)
+                and _is_eligible(node, self._pod, constraint)
+            ):
+                counts = {**counts, value: counts[value] + sign}
+            domains.append(counts)
+        return _Hard(self._pod, domains)
+
+
+class _Soft(Scorer):
+    def __init__(
+        self, pod: PodInfo, constraints: Sequence[SpreadConstraint], cluster: Snapshot, *, strict: bool
+    ) -> None:
+        self._pod = pod
+        self._constraints = constraints
+        self._cluster = cluster
+        #: Nodes must have all labels; those spread by default need not.
+        self._strict = strict
+        self._counts = [
+            cluster.counts(pod.namespace, each.selector)
+            if each.topology_key == HOSTNAME
+            else _domains(each, pod, cluster, [c.topology_key for c in constraints] if strict else ())
+            for each in constraints
+        ]
+
+    def __call__(self, node: NodeInfo) -> float:
+        return 0.0  # ``normalized`` does it all: weights depend on the nodes that are left
+
+    def _is_ignored(self, node: NodeInfo) -> bool:
+        return self._strict and any(each.topology_key not in node.labels for each in self._constraints)
+
+    def normalized(self, raw: Sequence[float], nodes: Sequence[NodeInfo]) -> list[int]:
+        counted = [node for node in nodes if not self._is_ignored(node)] if self._strict else nodes
+        totals = [0.0] * len(counted)
+        for constraint, counts in zip(self._constraints, self._counts, strict=True):
+            part = _part(constraint, counts, counted)
+            totals = [total + value for total, value in zip(totals, part, strict=True)]
+        raws = [round(total) for total in totals]
+        highest, lowest = max(raws, default=0), min(raws, default=0)
+        top = highest + lowest
+        scores = [SCORE_MAX * (top - value) // highest if highest else SCORE_MAX for value in raws]
+        if counted is nodes:
+            return scores
+        by_name = {node.name: score for node, score in zip(counted, scores, strict=True)}
+        return [by_name.get(node.name, 0) for node in nodes]
+
+
+def _part(constraint: SpreadConstraint, counts: Mapping[str, int], nodes: Sequence[NodeInfo]) -> list[float]:
+    """What one constraint adds for each node: the more such pods, and the more domains they could be in, the more."""
+    key, allowance = constraint.topology_key, constraint.max_skew - 1
+    values = [node.labels.get(key) for node in nodes]
+    size = len(nodes) if key == HOSTNAME else len(set(values) - {None})
+    weight = log(size + 2)
+    get = counts.get
+    if key == HOSTNAME:
+        return [
+            0.0 if value is None else get(node.name, 0) * weight + allowance
+            for node, value in zip(nodes, values, strict=True)
+        ]
+    return [0.0 if value is None else get(value, 0) * weight + allowance for value in values]

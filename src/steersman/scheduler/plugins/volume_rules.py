@@ -1,0 +1,185 @@
+"""What else volumes allow: one pod, one zone, so many a node."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from steersman.scheduler.framework import Check, Plugin, Rejection
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from steersman.scheduler.node_info import NodeInfo
+    from steersman.scheduler.pod_info import PodInfo
+    from steersman.scheduler.snapshot import Snapshot
+    from steersman.scheduler.volumes import Catalog
+
+_ZONE_LABELS: Final = {
+    "topology.kubernetes.io/zone": "failure-domain.beta.kubernetes.io/zone",
+    "topology.kubernetes.io/region": "failure-domain.beta.kubernetes.io/region",
+    "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
+    "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
+}
+
+
+class VolumeRestrictions(Plugin):
+    """A disk is attached once unless all only read it; a ``ReadWriteOncePod`` claim serves one pod."""
+
+    name: ClassVar[str] = "VolumeRestrictions"
+    _DISK: Final = Rejection(name, ("node(s) had no available disk",))
+    _CLAIM: Final = Rejection(
+        name,
+        (
+            (
+                "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode "
+                "already in-use by another pod"
+            ),
+        ),
+    )
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+
+    def check(self, pod: PodInfo, cluster: Snapshot) -> Check | None:
+        disks = list(_disks(pod))
+        exclusive = {
+            f"{pod.namespace}/{name}"
+            for name in pod.claims
+            if "ReadWriteOncePod" in self._modes(f"{pod.namespace}/{name}")
+        }
+        if not disks and not exclusive:
+            return None
+        in_use = sum(node.claims.get(claim, 0) for node in cluster.infos.values() for claim in exclusive)
+        return _Exclusive(disks, exclusive, in_use)
+
+    def _modes(self, key: str) -> list[str]:
+        claim = self._catalog.claims.get(key)
+        return (claim.spec.accessModes or []) if claim is not None else []
+
+
+class _Exclusive(Check):
+    def __init__(self, disks: list[tuple[Any, bool]], exclusive: set[str], in_use: int) -> None:
+        self._disks = disks
+        self._exclusive = exclusive
+        self._in_use = in_use
+
+    def __call__(self, node: NodeInfo) -> Rejection | None:
+        if self._in_use > 0:
+            return VolumeRestrictions._CLAIM
+        if self._disks:
+            taken = [disk for other in node.pods.values() for disk in _disks(other)]
+            for name, reads_only in self._disks:
+                if any(name == other and not (reads_only and other_reads) for other, other_reads in taken):
+                    return VolumeRestrictions._DISK
+        return None
+
+    def moved(self, pod: PodInfo, node: NodeInfo, sign: int) -> Check:
+        shared = sum(1 for name in pod.claims if f"{pod.namespace}/{name}" in self._exclusive)
+        return _Exclusive(self._disks, self._exclusive, self._in_use + sign * shared)
+
+
+def _disks(pod: PodInfo) -> Iterator[tuple[Any, bool]]:
+    """Disks that only one may write to, and whether the pod reads only."""
+    for volume in pod.pod.spec.volumes or ():
+        if volume.gcePersistentDisk is not None:
+            disk = volume.gcePersistentDisk
+            yield ("gce", disk.pdName), bool(disk.readOnly)
+        elif volume.awsElasticBlockStore is not None:
+            yield ("ebs", volume.awsElasticBlockStore.volumeID), False
+        elif volume.iscsi is not None:
+            yield ("iscsi", volume.iscsi.iqn), bool(volume.iscsi.readOnly)
+        elif volume.rbd is not None:
+            disk = volume.rbd
+            yield ("rbd", tuple(sorted(disk.monitors)), disk.pool or "rbd", disk.image), bool(disk.readOnly)
+
+
+class VolumeZone(Plugin):
+    """Volumes that say their zone or region by labels are used there."""
+
+    name: ClassVar[str] = "VolumeZone"
+    _REJECTION: Final = Rejection(name, ("node(s) had no available volume zone",), resolvable=False)
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+
+    def check(self, pod: PodInfo, cluster: Snapshot) -> Check | None:
+        wanted = []
+        for name in pod.claims:
+            claim = self._catalog.claims.get(f"{pod.namespace}/{name}")
+            volume = self._catalog.volumes.get((claim.spec.volumeName or "") if claim is not None else "")
+            labels = (volume.metadata.labels or {}) if volume is not None else {}
+            wanted += [(key, frozenset(labels[key].split("__"))) for key in _ZONE_LABELS if key in labels]
+        return _Zones(wanted) if wanted else None
+
+
+class _Zones(Check):
+    def __init__(self, wanted: list[tuple[str, frozenset[str]]]) -> None:
+        self._wanted = wanted
+
+    def __call__(self, node: NodeInfo) -> Rejection | None:
+        labels = node.labels
+        if not any(key in labels for key in _ZONE_LABELS):
+            return None  # a cluster without zones
+        for key, values in self._wanted:
+            if labels.get(key, labels.get(_ZONE_LABELS[key])) not in values:
+                return VolumeZone._REJECTION
+        return None
+
+
+class NodeVolumeLimits(Plugin):
+    """A CSI driver attaches so many volumes to a node as its ``CSINode`` says."""
+
+    name: ClassVar[str] = "NodeVolumeLimits"
+    _REJECTION: Final = Rejection(name, ("node(s) exceed max volume count",))
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+
+    def check(self, pod: PodInfo, cluster: Snapshot) -> Check | None:
+        new = self.attached(pod) if pod.claims else set()
+        return _Limits(self, new) if new else None
+
+    def attached(self, pod: PodInfo) -> set[tuple[str, str]]:
+        """Drivers and volumes that a pod needs attached. A claim without a volume yet stands for one."""
+        found = set()
+        for name in pod.claims:
+            key = f"{pod.namespace}/{name}"
+            claim = self._catalog.claims.get(key)
+            if claim is None:
+                continue
+            volume = self._catalog.volumes.get(claim.spec.volumeName or "")
+            if volume is not None:
+                if volume.spec.csi is not None:
+                    found.add((volume.spec.csi.driver, volume.spec.csi.volumeHandle))
+                continue
+            storage_class = self._catalog.classes.get(claim.spec.storageClassName or "")
+            if storage_class is not None:
+                found.add((storage_class.provisioner, key))
+        return found
+
+    def limits(self, node: NodeInfo) -> dict[str, int]:
+        """How many volumes of each driver the node takes."""
+        csi = self._catalog.csi_nodes.get(node.name)
+        drivers = (csi.spec.drivers or ()) if csi is not None else ()
+        return {
+            each.name: each.allocatable.count
+            for each in drivers
+            if each.allocatable is not None and each.allocatable.count is not None
+        }
+
+
+class _Limits(Check):
+    def __init__(self, rule: NodeVolumeLimits, new: set[tuple[str, str]]) -> None:
+        self._rule = rule
+        self._new = new
+
+    def __call__(self, node: NodeInfo) -> Rejection | None:
+        limits = self._rule.limits(node)
+        if not limits:
+            return None
+        attached = {disk for other in node.pods.values() for disk in self._rule.attached(other)}
+        for driver in {driver for driver, _ in self._new - attached} & limits.keys():
+            wanted = sum(1 for each in attached | self._new if each[0] == driver)
+            if wanted > limits[driver]:
+                return NodeVolumeLimits._REJECTION
+        return None

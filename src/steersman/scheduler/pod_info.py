@@ -1,0 +1,268 @@
+"""A pod, made ready for scheduling: what the rules ask of it again and again is worked out once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import msgspec
+
+from steersman.apimachinery.selectors import EVERYTHING, NOTHING, LabelSelector
+from steersman.scheduler.amounts import Amounts, requests_of, usage_of
+from steersman.scheduler.matching import any_term, has_labels, label_selector, names_in, node_term
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from steersman.scheduler.matching import NodeTest
+    from steersman.scheduler.objects import Pod, PodAffinityTerm, TopologySpreadConstraint
+
+_encode: Final = msgspec.json.Encoder().encode
+#: What pods without a policy do: evict others.
+PREEMPT_LOWER_PRIORITY: Final = "PreemptLowerPriority"
+DEFAULT_SCHEDULER: Final = "default-scheduler"
+ANY_ADDRESS: Final = "0.0.0.0"  # noqa: S104 — what a host port without an address means
+
+#: Address, protocol, port.
+HostPort = tuple[str, str, int]
+
+
+class AffinityTerm(NamedTuple):
+    """Pods that a pod wants near, or far away."""
+
+    topology_key: str
+    selector: LabelSelector
+    #: Those named; the pod's own when the term names none.
+    namespaces: frozenset[str]
+    namespace_selector: LabelSelector
+    weight: int = 0
+
+    def matches(self, pod: PodInfo, namespace_labels: Callable[[str], Mapping[str, str]]) -> bool:
+        """Whether another pod is meant."""
+        if not self.selector.matches(pod.labels):
+            return False
+        if pod.namespace in self.namespaces:
+            return True
+        chosen = self.namespace_selector
+        return chosen is not NOTHING and chosen.matches(namespace_labels(pod.namespace))
+
+
+class SpreadConstraint(NamedTuple):
+    """One of ``spec.topologySpreadConstraints``, with upstream's defaults."""
+
+    topology_key: str
+    max_skew: int
+    selector: LabelSelector
+    min_domains: int
+    honors_affinity: bool
+    honors_taints: bool
+
+
+class ClaimUse(NamedTuple):
+    """One of ``spec.resourceClaims``."""
+
+    #: The claim; empty when none is needed.
+    claim: str
+    #: Whether it must have been made for the pod.
+    must_be_owned: bool = False
+    #: Why it is not known which claim it is.
+    fault: str = ""
+
+
+class PodInfo:
+    """Immutable but for ``node_name``, which is set when the scheduler assumes it."""
+
+    __slots__ = (
+        "affinity",
+        "anti_affinity",
+        "claims",
+        "created",
+        "device_claims",
+        "gates",
+        "host_ports",
+        "images",
+        "is_best_effort",
+        "is_terminating",
+        "key",
+        "labels",
+        "may_preempt",
+        "name",
+        "named_nodes",
+        "namespace",
+        "node_name",
+        "node_test",
+        "nominated_node",
+        "pod",
+        "preferred_affinity",
+        "preferred_anti_affinity",
+        "preferred_nodes",
+        "priority",
+        "requests",
+        "scheduler",
+        "signature",
+        "spread",
+        "spread_softly",
+        "started",
+        "tolerations",
+        "uid",
+        "usage",
+    )
+
+    def __init__(self, pod: Pod) -> None:
+        spec, metadata = pod.spec, pod.metadata
+        status = pod.status
+        self.pod: Final = pod
+        self.name: Final[str] = metadata.name
+        self.namespace: Final[str] = metadata.namespace or ""
+        self.key: Final = f"{self.namespace}/{self.name}"
+        self.uid: Final[str] = metadata.uid or ""
+        self.labels: Final[Mapping[str, str]] = metadata.labels or {}
+        self.created: Final = metadata.creationTimestamp
+        self.is_terminating: Final = metadata.deletionTimestamp is not None
+        self.node_name: str = spec.nodeName or ""
+        self.nominated_node: Final[str] = (status.nominatedNodeName if status is not None else "") or ""
+        self.started: Final = status.startTime if status is not None else None
+        self.priority: Final[int] = spec.priority or 0
+        self.scheduler: Final[str] = spec.schedulerName or DEFAULT_SCHEDULER
+        self.may_preempt: Final = (spec.preemptionPolicy or PREEMPT_LOWER_PRIORITY) == PREEMPT_LOWER_PRIORITY
+        self.gates: Final[list[str]] = [gate.name for gate in spec.schedulingGates or ()]
+        self.requests: Final[Amounts] = {name: value for name, value in requests_of(pod).items() if value}
+        self.usage: Final[Amounts] = usage_of(pod)
+        self.is_best_effort: Final = not self.requests
+        self.host_ports: Final = tuple(_host_ports(pod))
+        self.images: Final = tuple(each.image or "" for each in [*(spec.initContainers or ()), *spec.containers])
+        self.tolerations: Final[Sequence[Any]] = spec.tolerations or ()
+        self.claims: Final = tuple(_claims(pod))
+        #: Claims for devices.
+        self.device_claims: Final = tuple(_device_claim(pod, each) for each in spec.resourceClaims or ())
+        self._read_affinity(pod)
+        self._read_spread(pod)
+        #: Pods that share it fare alike on every node, as far as only the node itself is looked at.
+        self.signature: Final[bytes] = _encode(
+            [
+                self.requests,
+                self.usage,
+                self.host_ports,
+                self.images,
+                spec.nodeSelector,
+                spec.affinity.nodeAffinity if spec.affinity is not None else None,
+                spec.tolerations,
+                spec.nodeName,
+            ]
+        )
+
+    def _read_affinity(self, pod: Pod) -> None:
+        affinity = pod.spec.affinity
+        nodes = affinity.nodeAffinity if affinity is not None else None
+        required = nodes.requiredDuringSchedulingIgnoredDuringExecution if nodes is not None else None
+        preferred = nodes.preferredDuringSchedulingIgnoredDuringExecution if nodes is not None else None
+        tests: list[NodeTest] = [has_labels(pod.spec.nodeSelector)] if pod.spec.nodeSelector else []
+        self.named_nodes = None if required is None else names_in(required.nodeSelectorTerms)
+        if required is not None:
+            tests.append(any_term(required.nodeSelectorTerms))
+        #: Whether the pod may go to a node by its selector and affinity; None: to any.
+        self.node_test: NodeTest | None = _all_of(tests)
+        self.preferred_nodes = tuple(
+            (each.weight, node_term(each.preference)) for each in preferred or () if each.weight
+        )
+        near = affinity.podAffinity if affinity is not None else None
+        far = affinity.podAntiAffinity if affinity is not None else None
+        self.affinity = _required(near, self.namespace)
+        self.anti_affinity = _required(far, self.namespace)
+        self.preferred_affinity = _preferred(near, self.namespace)
+        self.preferred_anti_affinity = _preferred(far, self.namespace)
+
+    def _read_spread(self, pod: Pod) -> None:
+        constraints = pod.spec.topologySpreadConstraints or ()
+        self.spread = tuple(_spread(each) for each in constraints if each.whenUnsatisfiable == "DoNotSchedule")
+        self.spread_softly = tuple(_spread(each) for each in constraints if each.whenUnsatisfiable != "DoNotSchedule")
+
+    @property
+    def draws(self) -> bool:
+        """Whether it makes nodes liked, or less liked, by pods that come after it."""
+        return bool(self.affinity or self.preferred_affinity or self.preferred_anti_affinity)
+
+    @property
+    def has_affinity(self) -> bool:
+        """Whether it wants pods near or far."""
+        return bool(self.affinity or self.anti_affinity or self.preferred_affinity or self.preferred_anti_affinity)
+
+
+def _all_of(tests: list[NodeTest]) -> NodeTest | None:
+    if len(tests) < 2:
+        return tests[0] if tests else None
+    first, second = tests
+    return lambda node: first(node) and second(node)
+
+
+def _host_ports(pod: Pod) -> list[HostPort]:
+    found = []
+    containers = [each for each in pod.spec.initContainers or () if each.restartPolicy == "Always"]
+    for container in [*containers, *pod.spec.containers]:
+        for port in container.ports or ():
+            if port.hostPort:
+                found.append((port.hostIP or ANY_ADDRESS, port.protocol or "TCP", port.hostPort))  # noqa: PERF401 — two loops deep
+    return found
+
+
+def _claims(pod: Pod) -> list[str]:
+    """Names of the persistent volume claims that it mounts; those of ephemeral volumes are named after the pod."""
+    found = []
+    for volume in pod.spec.volumes or ():
+        if volume.persistentVolumeClaim is not None:
+            found.append(volume.persistentVolumeClaim.claimName)
+        elif volume.ephemeral is not None:
+            found.append(f"{pod.metadata.name}-{volume.name}")
+    return found
+
+
+def _device_claim(pod: Pod, entry: Any) -> ClaimUse:
+    """The claim that an entry names, or that was made for it from a template."""
+    if entry.resourceClaimName:
+        return ClaimUse(entry.resourceClaimName)
+    key = f"{pod.metadata.namespace}/{pod.metadata.name}"
+    if not entry.resourceClaimTemplateName:
+        return ClaimUse(
+            "", fault=f'pod "{key}", spec.resourceClaim "{entry.name}": none of the supported fields are set'
+        )
+    for made in (pod.status.resourceClaimStatuses if pod.status is not None else None) or ():
+        if made.name == entry.name:
+            return ClaimUse(made.resourceClaimName or "", must_be_owned=True)
+    return ClaimUse("", fault=f'pod "{key}": ResourceClaim not created yet')
+
+
+def _term(term: PodAffinityTerm, namespace: str, weight: int = 0) -> AffinityTerm:
+    named = frozenset(term.namespaces or ())
+    chosen = term.namespaceSelector
+    if not named and chosen is None:
+        named = frozenset({namespace})
+    selector = NOTHING if chosen is None else label_selector(chosen)
+    return AffinityTerm(term.topologyKey, label_selector(term.labelSelector), named, selector, weight)
+
+
+def _required(affinity: Any, namespace: str) -> tuple[AffinityTerm, ...]:
+    terms = affinity.requiredDuringSchedulingIgnoredDuringExecution if affinity is not None else None
+    return tuple(_term(each, namespace) for each in terms or ())
+
+
+def _preferred(affinity: Any, namespace: str) -> tuple[AffinityTerm, ...]:
+    terms = affinity.preferredDuringSchedulingIgnoredDuringExecution if affinity is not None else None
+    return tuple(_term(each.podAffinityTerm, namespace, each.weight) for each in terms or ())
+
+
+def _spread(constraint: TopologySpreadConstraint) -> SpreadConstraint:
+    return SpreadConstraint(
+        constraint.topologyKey,
+        constraint.maxSkew,
+        label_selector(constraint.labelSelector),
+        constraint.minDomains or 1,
+        (constraint.nodeAffinityPolicy or "Honor") == "Honor",
+        (constraint.nodeTaintsPolicy or "Ignore") == "Honor",
+    )
+
+
+def by_default(topology_key: str, max_skew: int, selector: LabelSelector) -> SpreadConstraint:
+    """One of the constraints that all pods of a workload have softly."""
+    return SpreadConstraint(topology_key, max_skew, selector, 1, honors_affinity=True, honors_taints=False)
+
+
+__all__ = ["EVERYTHING", "AffinityTerm", "HostPort", "PodInfo", "SpreadConstraint", "by_default"]

@@ -1,0 +1,244 @@
+"""Which pod is next, and when those that found no node are worth another try.
+
+Pods that failed wait until something happens that may help them: each rule names the happenings that can change what it
+says. They come back when their backoff is over, at the latest after five minutes. Pure: time is a parameter, in seconds
+of any monotonic clock.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from enum import Flag, auto
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from steersman.scheduler.pod_info import PodInfo
+
+BACKOFF_INITIAL_SECONDS: Final = 1.0
+BACKOFF_MAX_SECONDS: Final = 10.0
+#: ``podMaxInUnschedulablePodsDuration``.
+UNSCHEDULABLE_MAX_SECONDS: Final = 300.0
+
+
+class Happening(Flag):
+    """What may help a pod that waits."""
+
+    NODE_ADDED = auto()
+    NODE_CHANGED = auto()
+    POD_ARRIVED = auto()
+    POD_CHANGED = auto()
+    POD_LEFT = auto()
+    VOLUME = auto()
+    CLAIM = auto()
+    STORAGE_CLASS = auto()
+    CSI_NODE = auto()
+    CAPACITY = auto()
+    NAMESPACE = auto()
+    DEVICES = auto()
+
+
+_NODE: Final = Happening.NODE_ADDED | Happening.NODE_CHANGED
+_PODS: Final = Happening.POD_ARRIVED | Happening.POD_CHANGED | Happening.POD_LEFT
+#: By the rule that stood in the way; for a rule that is not named here anything helps.
+_HELPS: Final = {
+    "NodeUnschedulable": _NODE,
+    "NodeName": _NODE,
+    "TaintToleration": _NODE,
+    "NodeAffinity": _NODE,
+    "NodePorts": _NODE | Happening.POD_LEFT,
+    "NodeResourcesFit": _NODE | Happening.POD_LEFT | Happening.POD_CHANGED,
+    "VolumeRestrictions": Happening.POD_LEFT | Happening.CLAIM | Happening.NODE_ADDED,
+    "VolumeBinding": _NODE
+    | Happening.VOLUME
+    | Happening.CLAIM
+    | Happening.STORAGE_CLASS
+    | Happening.CSI_NODE
+    | Happening.CAPACITY,
+    "VolumeZone": _NODE | Happening.VOLUME | Happening.CLAIM | Happening.STORAGE_CLASS,
+    "NodeVolumeLimits": Happening.CSI_NODE | Happening.POD_LEFT | Happening.CLAIM | Happening.NODE_ADDED,
+    "PodTopologySpread": _NODE | _PODS,
+    "InterPodAffinity": _NODE | _PODS | Happening.NAMESPACE,
+    "DynamicResources": _NODE | Happening.DEVICES | Happening.POD_LEFT,
+}
+
+
+class QueuedPod:
+    """A pod that wants a node."""
+
+    __slots__ = ("attempts", "blockers", "due", "pod", "since", "state", "tried")
+
+    def __init__(self, pod: PodInfo, since: float) -> None:
+        self.pod = pod
+        #: When it came, for the order among equals; and when it failed last.
+        self.since: Final = since
+        self.tried = since
+        self.attempts = 0
+        #: Rules that stood in the way at the last attempt.
+        self.blockers: frozenset[str] = frozenset()
+        #: When its backoff is over.
+        self.due = since
+        self.state = ""
+
+
+_ACTIVE: Final = "active"
+_BACKOFF: Final = "backoff"
+_WAITING: Final = "unschedulable"
+_GATED: Final = "gated"
+_IN_FLIGHT: Final = "in flight"
+
+
+class SchedulingQueue:
+    """Holds each pod that has no node once; as many as there are in the cluster."""
+
+    def __init__(self, *, holds_back: Callable[[PodInfo], object] = lambda _: False) -> None:
+        """``holds_back``: whether a rule has a pod wait like one with gates (``PreEnqueue``)."""
+        self._holds_back = holds_back
+        self._pods: dict[str, QueuedPod] = {}
+        #: Heaps with what has moved on left in them, told by its state and serial.
+        self._active: list[tuple[int, float, int, QueuedPod]] = []
+        self._backoff: list[tuple[float, int, QueuedPod]] = []
+        self._serial = itertools.count()
+
+    def __len__(self) -> int:
+        return len(self._pods)
+
+    def __contains__(self, uid: str) -> bool:
+        return uid in self._pods
+
+    def counts(self) -> dict[str, int]:
+        """How many wait in each state, for metrics."""
+        found = dict.fromkeys((_ACTIVE, _BACKOFF, _WAITING, _GATED), 0)
+        for queued in self._pods.values():
+            if queued.state in found:
+                found[queued.state] += 1
+        return found
+
+    def waiting(self) -> Iterator[QueuedPod]:
+        """Those that found no node and wait for something to happen."""
+        return (queued for queued in self._pods.values() if queued.state == _WAITING)
+
+    # Coming and going
+
+    def add(self, pod: PodInfo, now: float) -> None:
+        """A pod is new, or is back without a node; one that is known is updated."""
+        if pod.uid in self._pods:
+            self.update(pod, now)
+            return
+        queued = self._pods[pod.uid] = QueuedPod(pod, now)
+        self._activate(queued)
+
+    def update(self, pod: PodInfo, now: float) -> None:
+        """A pod has changed. What it asks for may be less now, so it is tried again unless only its status differs."""
+        queued = self._pods.get(pod.uid)
+        if queued is None:
+            self.add(pod, now)
+            return
+        before = queued.pod
+        queued.pod = pod
+        if queued.state == _GATED:
+            self._activate(queued)
+        elif queued.state == _WAITING and _asks_differently(before, pod):
+            self._retry(queued, now)
+        elif queued.state == _ACTIVE and before.priority != pod.priority:
+            self._activate(queued)
+
+    def remove(self, uid: str) -> None:
+        """A pod is gone, or has a node. Idempotent."""
+        queued = self._pods.pop(uid, None)
+        if queued is not None:
+            queued.state = ""
+
+    def _activate(self, queued: QueuedPod) -> None:
+        if queued.pod.gates or self._holds_back(queued.pod):
+            queued.state = _GATED
+            return
+        queued.state = _ACTIVE
+        heapq.heappush(self._active, (-queued.pod.priority, queued.since, next(self._serial), queued))
+
+    # Trying
+
+    def pop(self, now: float) -> QueuedPod | None:
+        """The most important pod that may be tried now; None when all wait. Settle it with ``remove`` or ``failed``."""
+        self.flush(now)
+        while self._active:
+            rank, _, _, queued = heapq.heappop(self._active)
+            if queued.state == _ACTIVE and rank == -queued.pod.priority:
+                queued.state = _IN_FLIGHT
+                queued.attempts += 1
+                return queued
+        return None
+
+    def failed(self, queued: QueuedPod, blockers: frozenset[str], now: float) -> None:
+        """The pod found no node because of these rules; without any it was an error, and it is tried again by itself."""
+        if self._pods.get(queued.pod.uid) is not queued:
+            return  # it has gone meanwhile
+        queued.blockers = blockers
+        queued.tried = now
+        queued.due = now + min(BACKOFF_INITIAL_SECONDS * 2 ** (queued.attempts - 1), BACKOFF_MAX_SECONDS)
+        if blockers:
+            queued.state = _WAITING
+        else:
+            self._retry(queued, now)
+
+    def happened(self, happening: Happening, now: float, *, helps: Callable[[PodInfo], bool] = lambda _: True) -> None:
+        """Try those again that this may help: whose blockers care for such a happening, and ``helps`` does not deny."""
+        for queued in list(self.waiting()):
+            blockers = queued.blockers
+            if any(happening & _HELPS.get(name, happening) for name in blockers) and helps(queued.pod):
+                self._retry(queued, now)
+        if happening & Happening.DEVICES:
+            self.open_gates()
+
+    def open_gates(self) -> None:
+        """Let those in that nothing holds back any more."""
+        for queued in list(self._pods.values()):
+            if queued.state == _GATED and not queued.pod.gates:
+                self._activate(queued)
+
+    def activate(self, uids: Iterable[str], now: float) -> None:
+        """Try these again."""
+        for uid in uids:
+            queued = self._pods.get(uid)
+            if queued is not None and queued.state == _WAITING:
+                self._retry(queued, now)
+
+    def _retry(self, queued: QueuedPod, now: float) -> None:
+        if queued.due <= now:
+            self._activate(queued)
+        else:
+            queued.state = _BACKOFF
+            heapq.heappush(self._backoff, (queued.due, next(self._serial), queued))
+
+    def flush(self, now: float) -> None:
+        """Bring back those whose backoff is over."""
+        while self._backoff and self._backoff[0][0] <= now:
+            _, _, queued = heapq.heappop(self._backoff)
+            if queued.state == _BACKOFF:
+                self._activate(queued)
+
+    def flush_waiting(self, now: float) -> None:
+        """Bring back those that have waited for too long, whatever for."""
+        for queued in list(self.waiting()):
+            if now - queued.tried >= UNSCHEDULABLE_MAX_SECONDS:
+                self._retry(queued, now)
+
+    @property
+    def next_due(self) -> float | None:
+        """When the next backoff is over."""
+        while self._backoff and self._backoff[0][2].state != _BACKOFF:
+            heapq.heappop(self._backoff)
+        return self._backoff[0][0] if self._backoff else None
+
+
+def _asks_differently(before: PodInfo, after: PodInfo) -> bool:
+    """Whether more than the status differs."""
+    return (
+        before.signature != after.signature
+        or before.labels != after.labels
+        or before.priority != after.priority
+        or before.gates != after.gates
+        or before.device_claims != after.device_claims
+    )

@@ -1,0 +1,253 @@
+"""All nodes and what is on them: kept up to date by every change, never rebuilt.
+
+A pod that was chosen a node is *assumed* there at once, so that the next one finds the room taken; the cluster's own
+word about the pod, when it comes, replaces the assumption.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Final
+
+from steersman.apimachinery.selectors import NOTHING
+from steersman.runtime.pods import is_finished
+from steersman.scheduler.node_info import NodeInfo
+from steersman.scheduler.pod_info import PodInfo
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from steersman.apimachinery.selectors import LabelSelector
+    from steersman.scheduler.objects import Node, Pod
+    from steersman.scheduler.pod_info import AffinityTerm
+
+#: Selectors whose pods are counted as they come and go; of more, the one not asked for longest is dropped.
+_COUNTED_SELECTORS_MAX: Final = 256
+
+
+class PodCounts:
+    """How many pods of one namespace and selector each node has; terminating ones do not count unless they are to."""
+
+    __slots__ = ("_leaving", "_namespace", "_selector", "by_node")
+
+    def __init__(self, namespace: str, selector: LabelSelector, *, leaving: bool = False) -> None:
+        self._namespace = namespace
+        self._leaving = leaving
+        self._selector = selector
+        self.by_node: dict[str, int] = {}
+
+    def count(self, pod: PodInfo, node: str, sign: int) -> None:
+        """A pod came to a node, or left it."""
+        if pod.namespace != self._namespace or (pod.is_terminating and not self._leaving):
+            return
+        if self._selector.matches(pod.labels):
+            _tally(self.by_node, node, sign)
+
+
+class Snapshot:
+    """The nodes of the cluster. Not a copy: it is what it is now, and whoever reads it does not wait in between."""
+
+    def __init__(self) -> None:
+        #: All that are known, also those whose node object is missing.
+        self.infos: Final[dict[str, NodeInfo]] = {}
+        #: Nodes with pods that like others near or far, or must have them near.
+        self.with_affinity: Final[dict[str, NodeInfo]] = {}
+        #: What pods must have far away, and how many pods of each node want it so.
+        self.repelling: Final[dict[AffinityTerm, dict[str, int]]] = {}
+        #: Labels of namespaces, kept by the loop.
+        self.namespaces: Final[dict[str, Mapping[str, str]]] = {}
+        #: Nodes that have an image, and its size in bytes.
+        self.images: Final[dict[str, dict[str, int]]] = {}
+        self._counts: OrderedDict[tuple[str, LabelSelector, bool], PodCounts] = OrderedDict()
+        self._node_of: dict[str, str] = {}
+        self._assumed: dict[str, PodInfo] = {}
+        self._generations = itertools.count(1)
+        self._order: list[NodeInfo] | None = None
+        self._domains: dict[str, frozenset[str]] = {}
+
+    # Nodes
+
+    @property
+    def nodes(self) -> Sequence[NodeInfo]:
+        """Nodes with an object, zone by zone in turns, so that any stretch of them has nodes of all zones."""
+        if self._order is None:
+            zones: dict[str, list[NodeInfo]] = {}
+            for info in self.infos.values():
+                if info.node is not None:
+                    zones.setdefault(info.zone, []).append(info)
+            turns = itertools.zip_longest(*zones.values())
+            self._order = [info for turn in turns for info in turn if info is not None]
+        return self._order
+
+    def domains(self, topology_key: str) -> frozenset[str]:
+        """The values that a label has on the nodes."""
+        found = self._domains.get(topology_key)
+        if found is None:
+            labels = (node.labels for node in self.nodes)
+            found = frozenset(each[topology_key] for each in labels if topology_key in each)
+            self._domains[topology_key] = found
+        return found
+
+    def get(self, name: str) -> NodeInfo | None:
+        """A node that has an object."""
+        info = self.infos.get(name)
+        return info if info is not None and info.node is not None else None
+
+    def namespace_labels(self, namespace: str) -> Mapping[str, str]:
+        """Empty for one that is not known."""
+        return self.namespaces.get(namespace, {})
+
+    def set_node(self, node: Node) -> None:
+        """A node is new, or has changed."""
+        name = node.metadata.name
+        info = self._info(name)
+        known, zone, labels = info.node is not None, info.zone, info.labels
+        self._forget_images(info)
+        info.set_node(node)
+        for image, size in info.images.items():
+            self.images.setdefault(image, {})[name] = size
+        info.generation = next(self._generations)
+        if not known or info.zone != zone:
+            self._order = None
+        if not known or info.labels != labels:
+            self._domains.clear()
+
+    def remove_node(self, name: str) -> None:
+        """A node is gone; its pods are known until they go too."""
+        info = self.infos.get(name)
+        if info is None:
+            return
+        self._forget_images(info)
+        info.node = None
+        info.labels = {}  # its pods are in no domain any more
+        info.generation = next(self._generations)
+        self._order = None
+        self._domains.clear()
+        if not info.pods:
+            del self.infos[name]
+
+    def _forget_images(self, info: NodeInfo) -> None:
+        for image in info.images:
+            nodes = self.images.get(image, {})
+            nodes.pop(info.name, None)
+            if not nodes:
+                self.images.pop(image, None)
+
+    def _info(self, name: str) -> NodeInfo:
+        info = self.infos.get(name)
+        if info is None:
+            info = self.infos[name] = NodeInfo(name)
+        return info
+
+    # Pods
+
+    def set_pod(self, pod: Pod) -> None:
+        """What the cluster says of a pod that is on a node. Finished pods hold no room."""
+        uid = pod.metadata.uid
+        if is_finished(pod):
+            self.remove_pod(uid)
+        else:
+            self._place(PodInfo(pod))
+        self._assumed.pop(uid, None)
+
+    def assume(self, pod: PodInfo, node: str) -> None:
+        """Hold the room until the cluster says that the pod is there, or ``forget``."""
+        pod.node_name = node
+        self._assumed[pod.uid] = pod
+        self._place(pod)
+
+    def forget(self, pod: PodInfo) -> None:
+        """Give up an assumption, unless the cluster has confirmed it meanwhile."""
+        if self._assumed.pop(pod.uid, None) is not None:
+            self.remove_pod(pod.uid)
+            pod.node_name = ""
+
+    def holds(self, uid: str) -> bool:
+        """Whether the pod is on a node, or assumed there."""
+        return uid in self._node_of
+
+    def is_assumed(self, uid: str) -> bool:
+        """Whether the pod is on its way to a node."""
+        return uid in self._assumed
+
+    def remove_pod(self, uid: str) -> None:
+        """A pod is gone. Idempotent."""
+        name = self._node_of.pop(uid, None)
+        if name is None:
+            return
+        info = self.infos[name]
+        pod = info.remove(uid)
+        assert pod is not None
+        self._changed(info, pod, -1)
+        if info.node is None and not info.pods:
+            del self.infos[name]
+
+    def _place(self, pod: PodInfo) -> None:
+        self.remove_pod(pod.uid)
+        info = self._info(pod.node_name)
+        info.add(pod)
+        self._node_of[pod.uid] = pod.node_name
+        self._changed(info, pod, 1)
+
+    def _changed(self, info: NodeInfo, pod: PodInfo, sign: int) -> None:
+        info.generation = next(self._generations)
+        for counts in self._counts.values():
+            counts.count(pod, info.name, sign)
+        if pod.has_affinity:
+            _keep(self.with_affinity, info, bool(info.with_affinity))
+            for term in pod.anti_affinity:
+                nodes = self.repelling.setdefault(term, {})
+                _tally(nodes, info.name, sign)
+                if not nodes:
+                    del self.repelling[term]
+
+    def pods(self) -> Iterator[PodInfo]:
+        """All pods on nodes."""
+        for info in self.infos.values():
+            yield from info.pods.values()
+
+    def matching(self, term: AffinityTerm) -> Mapping[str, int]:
+        """How many pods that a term means each node has."""
+        if len(term.namespaces) == 1 and term.namespace_selector is NOTHING:
+            (namespace,) = term.namespaces
+            return self.counts(namespace, term.selector, leaving=True)
+        found: dict[str, int] = {}
+        for info in self.infos.values():
+            count = sum(term.matches(pod, self.namespace_labels) for pod in info.pods.values())
+            if count:
+                found[info.name] = count
+        return found
+
+    def counts(self, namespace: str, selector: LabelSelector, *, leaving: bool = False) -> Mapping[str, int]:
+        """How many pods of a namespace that a selector means each node has; nodes without any are left out.
+
+        ``leaving``: with those that terminate.
+        """
+        key = (namespace, selector, leaving)
+        counts = self._counts.get(key)
+        if counts is None:
+            counts = self._counts[key] = PodCounts(namespace, selector, leaving=leaving)
+            for info in self.infos.values():
+                for pod in info.pods.values():
+                    counts.count(pod, info.name, 1)
+            if len(self._counts) > _COUNTED_SELECTORS_MAX:
+                self._counts.popitem(last=False)
+        else:
+            self._counts.move_to_end(key)
+        return counts.by_node
+
+
+def _tally(counts: dict[str, int], name: str, sign: int) -> None:
+    left = counts.get(name, 0) + sign
+    if left:
+        counts[name] = left
+    else:
+        counts.pop(name, None)
+
+
+def _keep(table: dict[str, NodeInfo], info: NodeInfo, wanted: bool) -> None:  # noqa: FBT001 — private
+    if wanted:
+        table[info.name] = info
+    else:
+        table.pop(info.name, None)

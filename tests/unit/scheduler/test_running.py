@@ -1,0 +1,247 @@
+"""The loop against a server: what it follows, writes, and does when a write fails."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from lightkube.models.core_v1 import Event, Node, Pod, ServiceAccount
+from lightkube.models.resource_v1 import ResourceClaim
+from tests.unit.scheduler.devices import claim, device_class, slice_
+
+from steersman.asynckit.clock import FakeClock
+from steersman.client import Client
+from steersman.client.transport import Answer, Request
+from steersman.controlplane.loopback_transport import LoopbackTransport
+from steersman.runtime.context import ControllerContext
+from steersman.scheduler.scheduler import Scheduler
+from steersman.testing import InProcessAPIServer
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+REFUSED = b'{"kind":"Status","apiVersion":"v1","status":"Failure","message":"no","reason":"Conflict","code":409}'
+
+
+class Refusing(LoopbackTransport):
+    """Refuses what it is told to, as often as it is told."""
+
+    def __init__(self, loopback: Any) -> None:
+        super().__init__(loopback)
+        self.refuse: dict[str, int] = {}
+        self.asked: list[str] = []
+
+    async def request(self, request: Request) -> Answer:
+        if request.method != "GET":
+            self.asked.append(f"{request.method} {request.path}")
+        for end, left in self.refuse.items():
+            if left and request.path.endswith(end):
+                self.refuse[end] -= 1
+                return Answer(409, {"content-type": "application/json"}, REFUSED)
+        return await super().request(request)
+
+
+class Running:
+    """A server, a scheduler on it, and a user."""
+
+    def __init__(self, server: InProcessAPIServer, clock: FakeClock) -> None:
+        self.clock = clock
+        self.client = Client(LoopbackTransport(server.core.client), clock=clock)
+        self.transport = Refusing(server.core.client)
+        self._context = ControllerContext(
+            Client(self.transport, clock=clock, user_agent="kube-scheduler/test"), dice=random.Random(1)
+        )
+        self.scheduler = Scheduler(self._context)
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def start(self) -> None:
+        self._tasks = [asyncio.create_task(self._context.events.run()), asyncio.create_task(self.scheduler.run())]
+        await self.until(lambda: self.scheduler.is_ready)
+
+    async def close(self) -> None:
+        self.scheduler.stop()
+        await self.clock.advance(1)
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._context.informers.close()
+
+    async def until(self, condition: Callable[[], Any], *, within_seconds: float = 60) -> Any:
+        for _ in range(int(within_seconds / 0.1)):
+            held = condition()
+            held = await held if asyncio.iscoroutine(held) else held
+            if held:
+                return held
+            await self.clock.advance(0.1)
+        raise AssertionError("it did not come about")
+
+    async def node(self, name: str, cpu: str = "4") -> None:
+        capacity = {"cpu": cpu, "memory": "8Gi", "pods": "10"}
+        status = {"capacity": capacity, "allocatable": capacity}
+        await self.client.create(Node.from_dict({"metadata": {"name": name}, "status": status}))
+        await self.client.patch(Node, name, {"spec": {"taints": None}})
+
+    async def pod(self, name: str, cpu: str = "1", **spec: Any) -> None:
+        container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": cpu}}}
+        spec = {"containers": [container], **spec}
+        await self.client.create(Pod.from_dict({"metadata": {"name": name, "namespace": "default"}, "spec": spec}))
+
+    async def get(self, name: str) -> Pod:
+        return await self.client.get(Pod, name, namespace="default")
+
+    async def node_of(self, name: str) -> str | None:
+        made = await self.get(name)
+        assert made.spec is not None
+        return made.spec.nodeName
+
+    async def message(self, name: str, reason: str = "Unschedulable") -> str | None:
+        made: Any = await self.get(name)
+        conditions = made.status.conditions or []
+        return next((each.message for each in conditions if each.reason == reason), None)
+
+
+@pytest.fixture
+async def running() -> AsyncIterator[Running]:
+    async with started() as made:
+        yield made
+
+
+@asynccontextmanager
+async def started() -> AsyncIterator[Running]:
+    clock = FakeClock()
+    async with InProcessAPIServer(clock=clock) as server:
+        made = Running(server, clock)
+        account = {"metadata": {"name": "default", "namespace": "default"}}
+        await made.client.create(ServiceAccount.from_dict(account))
+        await made.start()
+        yield made
+        await made.close()
+
+
+async def test_a_pod_is_bound_and_an_event_tells_it(running: Running) -> None:
+    await running.node("n")
+    await running.pod("p")
+    assert await running.until(lambda: running.node_of("p")) == "n"
+
+    async def told() -> list[str | None]:
+        events = await running.client.list(Event, namespace="default")
+        return [event.message for event in events if event.reason == "Scheduled"]
+
+    assert await running.until(told) == ["Successfully assigned default/p to n"]
+
+
+async def test_a_pod_without_a_node_is_told_why_and_bound_when_a_node_comes(running: Running) -> None:
+    await running.pod("p")
+    assert await running.until(lambda: running.message("p")) == "no nodes available to schedule pods"
+    await running.node("small", cpu="500m")
+    await running.until(lambda: running.message("p"))
+    await running.node("n")
+    assert await running.until(lambda: running.node_of("p")) == "n"
+
+
+async def test_a_refused_binding_is_told_and_tried_again_after_its_backoff(running: Running) -> None:
+    running.transport.refuse["/binding"] = 2
+    await running.node("n", cpu="1")
+    await running.pod("p")
+    assert await running.until(lambda: running.message("p", "SchedulerError")) == "no"
+    assert await running.until(lambda: running.node_of("p")) == "n"
+    bindings = [each for each in running.transport.asked if each.endswith("/binding")]
+    assert len(bindings) == 3
+    assert running.clock.monotonic() >= 3  # one second, then two
+
+
+async def test_more_important_pods_make_room(running: Running) -> None:
+    await running.node("n", cpu="1")
+    await running.client.create({"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass",
+                                 "metadata": {"name": "high"}, "value": 1000})  # fmt: skip
+    await running.pod("low", terminationGracePeriodSeconds=0)
+    await running.until(lambda: running.node_of("low"))
+    await running.pod("high", priorityClassName="high")
+
+    async def nominated() -> str | None:
+        made: Any = await running.get("high")
+        return made.status.nominatedNodeName or made.spec.nodeName
+
+    assert await running.until(nominated) == "n"
+
+    async def leaving() -> bool:
+        found = await running.client.list(Pod, namespace="default")
+        low = [each for each in found if each.metadata is not None and each.metadata.name == "low"]
+        return not low or low[0].metadata.deletionTimestamp is not None  # type: ignore[union-attr]
+
+    await running.until(leaving)
+    assert await running.until(lambda: running.node_of("high")) == "n"
+
+
+async def test_gated_pods_are_left_alone_until_the_gate_opens(running: Running) -> None:
+    await running.node("n")
+    await running.pod("p", schedulingGates=[{"name": "wait"}])
+    await running.clock.advance(5)
+    assert await running.node_of("p") is None
+    await running.client.patch(Pod, "p", {"spec": {"schedulingGates": None}}, namespace="default")
+    assert await running.until(lambda: running.node_of("p")) == "n"
+
+
+# Claims for devices
+
+
+async def _with_device(running: Running) -> None:
+    await running.node("n")
+    await running.client.create(device_class())
+    await running.client.create(slice_("s", "a", node="n"))
+    made = claim("c")
+    made.metadata.uid = made.metadata.resourceVersion = None  # type: ignore[union-attr]
+    await running.client.create(made)
+
+
+async def _claim(running: Running) -> Any:
+    return await running.client.get(ResourceClaim, "c", namespace="default")
+
+
+USES = [{"name": "d", "resourceClaimName": "c"}]
+
+
+async def test_devices_are_written_into_the_claim_before_its_pod_is_bound(running: Running) -> None:
+    await _with_device(running)
+    await running.pod("p", resourceClaims=USES)
+    assert await running.until(lambda: running.node_of("p")) == "n"
+    made = await _claim(running)
+    assert made.metadata.finalizers == ["resource.kubernetes.io/delete-protection"]
+    assert [each.device for each in made.status.allocation.devices.results] == ["a"]
+    assert [each.name for each in made.status.reservedFor] == ["p"]
+    steps = [each.rpartition("/")[2] for each in running.transport.asked if "events" not in each]
+    assert steps[-4:] == ["status", "c", "status", "binding"]
+
+
+async def test_a_claim_that_somebody_else_has_changed_is_read_again(running: Running) -> None:
+    running.transport.refuse["/resourceclaims/c/status"] = 2
+    await _with_device(running)
+    await running.pod("p", resourceClaims=USES)
+    assert await running.until(lambda: running.node_of("p")) == "n"
+
+
+async def test_a_pod_that_is_not_bound_gives_up_its_claim_which_keeps_its_devices(running: Running) -> None:
+    running.transport.refuse["/binding"] = 1
+    await _with_device(running)
+    await running.pod("p", resourceClaims=USES)
+    await running.until(lambda: running.message("p", "SchedulerError"))
+    made = await _claim(running)
+    assert made.status.allocation is not None
+    assert not made.status.reservedFor
+    assert await running.until(lambda: running.node_of("p")) == "n"
+    assert [each.name for each in (await _claim(running)).status.reservedFor] == ["p"]
+
+
+async def test_an_idle_claim_of_a_node_that_is_gone_gets_other_devices(running: Running) -> None:
+    running.transport.refuse["/binding"] = 1
+    await _with_device(running)
+    await running.pod("p", resourceClaims=USES)
+    await running.until(lambda: running.message("p", "SchedulerError"))
+    await running.client.delete(Node, "n")
+    await running.node("other")
+    await running.client.create(slice_("s2", "b", node="other"))
+    assert await running.until(lambda: running.node_of("p")) == "other"
+    assert [each.device for each in (await _claim(running)).status.allocation.devices.results] == ["b"]

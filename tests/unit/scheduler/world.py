@@ -1,0 +1,118 @@
+"""Nodes, pods and the like in few words, and a brain that knows them."""
+
+from __future__ import annotations
+
+import itertools
+from random import Random
+from typing import Any
+
+from lightkube.models.core_v1 import Namespace, Node, PersistentVolume, PersistentVolumeClaim, Pod
+from lightkube.models.storage_v1 import StorageClass
+
+from steersman.scheduler.brain import Brain, Failed, Placed
+from steersman.scheduler.pod_info import PodInfo
+
+Tree = dict[str, Any]
+_uids = itertools.count(1)
+
+
+def node(name: str, *, cpu: str = "4", memory: str = "8Gi", pods: str = "110", **rest: Any) -> Node:
+    labels = {"kubernetes.io/hostname": name, **rest.pop("labels", {})}
+    allocatable = {"cpu": cpu, "memory": memory, "pods": pods, **rest.pop("allocatable", {})}
+    status = {"allocatable": allocatable, "images": rest.pop("images", [])}
+    return Node.from_dict({"metadata": {"name": name, "labels": labels}, "spec": rest, "status": status})
+
+
+def pod(name: str, *, cpu: str = "", **rest: Any) -> Pod:
+    """``rest``: ``labels``, ``namespace``, ``owner``, ``status``, and fields of the spec."""
+    metadata: Tree = {"name": name, "namespace": rest.pop("namespace", "default"), "uid": f"uid-{next(_uids)}"}
+    metadata["labels"] = rest.pop("labels", {})
+    if "deletionTimestamp" in rest:
+        metadata["deletionTimestamp"] = rest.pop("deletionTimestamp")
+    if "owner" in rest:
+        uid = rest.pop("owner")
+        owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": uid, "uid": uid, "controller": True}
+        metadata["ownerReferences"] = [owner]
+    status = rest.pop("status", {})
+    container: Tree = {"name": "c", "image": "i"}
+    if cpu:
+        container["resources"] = {"requests": {"cpu": cpu}}
+    return Pod.from_dict({"metadata": metadata, "spec": {"containers": [container], **rest}, "status": status})
+
+
+class World:
+    """A brain, time in seconds, and what it decides."""
+
+    def __init__(self, *nodes: Node, seed: int = 1) -> None:
+        self.now = 0.0
+        self.brain = Brain(dice=Random(seed), monotonic=lambda: self.now, names=frozenset({"default-scheduler"}))
+        self.budgets: list[Any] = []
+        for each in nodes:
+            self.brain.set_node(each)
+
+    def running(self, where: str, made: Pod) -> Pod:
+        """A pod that is on a node already."""
+        made.spec.nodeName = where
+        self.brain.pod_placed(made)
+        return made
+
+    def add(self, *pods: Pod) -> None:
+        for each in pods:
+            self.brain.pod_waits(PodInfo(each))
+
+    def attempt(self) -> Placed | Failed | None:
+        return self.brain.attempt(self.budgets)
+
+    def schedule(self, made: Pod) -> str:
+        """The node that a new pod gets; or why it gets none."""
+        self.add(made)
+        result = self.attempt()
+        assert result is not None
+        if isinstance(result, Placed):
+            self.brain.bound(result)
+            return result.node
+        return result.message
+
+    def fail(self, made: Pod) -> Failed:
+        self.add(made)
+        result = self.attempt()
+        assert isinstance(result, Failed)
+        return result
+
+
+def namespace(name: str, **labels: str) -> Namespace:
+    return Namespace.from_dict({"metadata": {"name": name, "labels": labels}})
+
+
+def claim(name: str, **spec: Any) -> PersistentVolumeClaim:
+    annotations = {"pv.kubernetes.io/bind-completed": "yes"} if "volumeName" in spec else {}
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}, **spec}
+    metadata = {"name": name, "namespace": "default", "uid": f"uid-{name}", "annotations": annotations}
+    return PersistentVolumeClaim.from_dict({"metadata": metadata, "spec": spec, "status": {}})
+
+
+def volume(name: str, *, size: str = "1Gi", zone: str = "", **spec: Any) -> PersistentVolume:
+    if zone:
+        terms = [{"matchExpressions": [{"key": "zone", "operator": "In", "values": [zone]}]}]
+        spec["nodeAffinity"] = {"required": {"nodeSelectorTerms": terms}}
+    spec = {"accessModes": ["ReadWriteOnce"], "capacity": {"storage": size}, "storageClassName": "slow", **spec}
+    return PersistentVolume.from_dict(
+        {"metadata": {"name": name, "labels": spec.pop("labels", {})}, "spec": spec, "status": {"phase": "Available"}}
+    )
+
+
+def storage_class(name: str, *, provisioner: str, waits: bool = True) -> StorageClass:
+    mode = "WaitForFirstConsumer" if waits else "Immediate"
+    return StorageClass.from_dict({"metadata": {"name": name}, "provisioner": provisioner, "volumeBindingMode": mode})
+
+
+def mounting(*claims: str) -> list[Tree]:
+    return [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in claims]
+
+
+def near(labels: Tree, key: str = "kubernetes.io/hostname", **rest: Any) -> Tree:
+    return {"labelSelector": {"matchLabels": labels}, "topologyKey": key, **rest}
+
+
+def required(kind: str, *terms: Tree) -> Tree:
+    return {kind: {"requiredDuringSchedulingIgnoredDuringExecution": list(terms)}}
