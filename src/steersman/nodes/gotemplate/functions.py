@@ -1,0 +1,254 @@
+"""Functions of templates: Go's own, those of sprig that stages are written with, and two of KWOK's."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.apimachinery.gotext import quote, to_json, to_value_text
+from steersman.apimachinery.yaml_codec import encode_yaml
+from steersman.nodes.gotemplate.errors import TemplateRenderError
+from steersman.nodes.gotemplate.values import equal, is_true, less, text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+_VERB: Final = re.compile(r"%([-+ 0#]*)(\d*)(?:\.(\d+))?([a-zA-Z%])")
+#: Of what a template may make at once: items of a list, characters of a repeated text.
+_SIZE_MAX: Final = 1_000_000
+
+
+def _index(value: Any, *keys: Any) -> Any:
+    for key in keys:
+        if value is None:
+            raise TemplateRenderError("error calling index: index of untyped nil")
+        if isinstance(value, dict):
+            value = value.get(key)
+        elif isinstance(value, list | str):
+            if isinstance(key, bool) or not isinstance(key, int):
+                raise TemplateRenderError(f"error calling index: cannot index slice/array with {text_of(key)}")
+            if not 0 <= key < len(value):
+                raise TemplateRenderError(f"error calling index: index out of range: {key}")
+            value = value[key]
+        else:
+            raise TemplateRenderError(f"error calling index: can't index item of {text_of(value)}")
+    return value
+
+
+def _slice(value: Any, *bounds: int) -> Any:
+    return value[slice(*(bounds if len(bounds) != 1 else (bounds[0], None)))]
+
+
+def _print(*values: Any) -> str:
+    """Go's ``Sprint``: a space between two that are both no text."""
+    made = ""
+    for at, value in enumerate(values):
+        if at and not isinstance(value, str) and not isinstance(values[at - 1], str):
+            made += " "
+        made += _value_text(value)
+    return made
+
+
+def _value_text(value: Any) -> str:
+    return value if isinstance(value, str) else to_value_text(value)
+
+
+def _printf(form: str, *values: Any) -> str:
+    left = list(values)
+
+    def written(match: re.Match[str]) -> str:
+        flags, width, precision, verb = match.groups()
+        if verb == "%":
+            return "%"
+        if not left:
+            return f"%!{verb}(MISSING)"
+        text = _formatted(left.pop(0), verb, flags, int(precision) if precision else None)
+        if "-" in flags:
+            return text.ljust(int(width or 0))
+        return text.zfill(int(width or 0)) if "0" in flags else text.rjust(int(width or 0))
+
+    return _VERB.sub(written, form)
+
+
+def _formatted(value: Any, verb: str, flags: str, precision: int | None) -> str:
+    match verb:
+        case "v" | "s":
+            text = _value_text(value)
+            return text if precision is None or verb == "v" else text[:precision]
+        case "q":
+            return quote(_value_text(value))
+        case "d":
+            return f"{value:+d}" if "+" in flags else f"{value:d}"
+        case "x" | "X" | "o" | "b":
+            return format(value, verb)
+        case "t" if isinstance(value, bool):
+            return _value_text(value)
+        case "f" | "e" | "g":
+            return format(value, f".{6 if precision is None else precision}{verb}")
+    return f"%!{verb}({_value_text(value)})"
+
+
+def _quote_for_yaml(value: Any) -> str:
+    made = to_json(value)
+    return made if made.startswith('"') else quote(made)
+
+
+def _yaml(value: Any, indent: int = 0) -> str:
+    """On lines of its own, two spaces an indent."""
+    text = encode_yaml(value).decode()
+    return ("\n" + text).replace("\n", "\n" + "  " * indent) if indent > 0 else text
+
+
+def _dict(*items: Any) -> dict[str, Any]:
+    keys, values = items[::2], items[1::2]
+    return {_value_text(key): values[at] if at < len(values) else "" for at, key in enumerate(keys)}
+
+
+def _set(target: dict[str, Any], key: str, value: Any) -> dict[str, Any]:
+    target[key] = value
+    return target
+
+
+def _int(value: Any) -> int:
+    """What is no number is 0."""
+    try:
+        return int(float(value)) if isinstance(value, str) and "." in value else int(value or 0)
+    except ValueError:
+        return 0
+
+
+def _float(value: Any) -> float:
+    try:
+        return float(value or 0)
+    except ValueError:
+        return 0.0
+
+
+def _product(*values: Any) -> int:
+    made = 1
+    for value in values:
+        made *= _int(value)
+    return made
+
+
+def _divided(left: Any, right: Any) -> int:
+    """Towards zero."""
+    return int(_int(left) / _int(right))
+
+
+def _until(*bounds: Any) -> list[int]:
+    numbers = range(*map(_int, bounds))
+    if len(numbers) > _SIZE_MAX:
+        raise ValueError(f"{len(numbers)} numbers are too many")
+    return list(numbers)
+
+
+def _repeat(count: Any, text: Any) -> str:
+    made = _value_text(text)
+    if len(made) * _int(count) > _SIZE_MAX:
+        raise ValueError("the text is too long")
+    return made * _int(count)
+
+
+def _indent(spaces: int, text: str) -> str:
+    pad = " " * _int(spaces)
+    return pad + text.replace("\n", "\n" + pad)
+
+
+def _join(separator: str, values: Any) -> str:
+    return separator.join(map(_value_text, values if isinstance(values, list | tuple) else [values]))
+
+
+def _title(text: str) -> str:
+    return re.sub(r"\b[a-z]", lambda match: match[0].upper(), text)
+
+
+def _fail(message: str) -> Any:
+    raise TemplateRenderError(message)
+
+
+_GO: Final[Mapping[str, Callable[..., Any]]] = {
+    "not": lambda value: not is_true(value),
+    "eq": equal,
+    "ne": lambda left, right: not equal(left, right),
+    "lt": less,
+    "le": lambda left, right: less(left, right) or left == right,
+    "gt": lambda left, right: not less(left, right) and left != right,
+    "ge": lambda left, right: not less(left, right),
+    "index": _index,
+    "slice": _slice,
+    "len": len,
+    "print": _print,
+    "println": lambda *values: " ".join(map(_value_text, values)) + "\n",
+    "printf": _printf,
+}
+_KWOK: Final[Mapping[str, Callable[..., Any]]] = {"Quote": _quote_for_yaml, "YAML": _yaml}
+_NUMBERS: Final[Mapping[str, Callable[..., Any]]] = {
+    "add": lambda *values: sum(map(_int, values)),
+    "add1": lambda value: _int(value) + 1,
+    "sub": lambda left, right: _int(left) - _int(right),
+    "mul": _product,
+    "div": _divided,
+    "mod": lambda left, right: _int(left) - _int(right) * _divided(left, right),
+    "max": lambda *values: max(map(_int, values)),
+    "min": lambda *values: min(map(_int, values)),
+    "int": _int,
+    "int64": _int,
+    "float64": _float,
+    "atoi": _int,
+    "until": _until,
+    "untilStep": _until,
+}
+_TEXTS: Final[Mapping[str, Callable[..., Any]]] = {
+    "toString": _value_text,
+    "quote": lambda *values: " ".join(quote(_value_text(value)) for value in values if value is not None),
+    "squote": lambda *values: " ".join(f"'{_value_text(value)}'" for value in values if value is not None),
+    "upper": lambda text: text.upper(),
+    "lower": lambda text: text.lower(),
+    "title": _title,
+    "trim": lambda text: text.strip(),
+    "trimPrefix": lambda prefix, text: text.removeprefix(prefix),
+    "trimSuffix": lambda suffix, text: text.removesuffix(suffix),
+    "contains": lambda part, text: part in text,
+    "hasPrefix": lambda prefix, text: text.startswith(prefix),
+    "hasSuffix": lambda suffix, text: text.endswith(suffix),
+    "replace": lambda old, new, text: text.replace(old, new),
+    "trunc": lambda length, text: text[:length] if length >= 0 else text[length:],
+    "repeat": _repeat,
+    "indent": _indent,
+    "nindent": lambda spaces, text: "\n" + _indent(spaces, text),
+    "join": _join,
+    "splitList": lambda separator, text: text.split(separator),
+    "regexMatch": lambda pattern, text: re.search(pattern, text) is not None,
+    "toJson": to_json,
+    "fromJson": json.loads,
+    "b64enc": lambda text: base64.b64encode(text.encode()).decode(),
+    "b64dec": lambda text: base64.b64decode(text).decode(),
+    "sha256sum": lambda text: hashlib.sha256(text.encode()).hexdigest(),
+}
+_COLLECTIONS: Final[Mapping[str, Callable[..., Any]]] = {
+    "list": lambda *values: list(values),
+    "dict": _dict,
+    "get": lambda of, key: of.get(key, ""),
+    "set": _set,
+    "hasKey": lambda of, key: key in of,
+    "keys": lambda *of: [key for each in of for key in sorted(each)],
+    "values": lambda of: [of[key] for key in sorted(of)],
+    "first": lambda of: of[0] if of else None,
+    "last": lambda of: of[-1] if of else None,
+    "rest": lambda of: of[1:],
+    "has": lambda value, of: value in (of or ()),
+    "append": lambda of, value: [*of, value],
+    "concat": lambda *of: [value for each in of for value in each],
+    "default": lambda fallback, value=None: value if is_true(value) else fallback,
+    "coalesce": lambda *values: next((value for value in values if is_true(value)), None),
+    "empty": lambda value: not is_true(value),
+    "ternary": lambda then, otherwise, condition: then if condition else otherwise,
+    "fail": _fail,
+}
+
+#: By name. ``and`` and ``or`` are not here: they do not look at all of their arguments.
+FUNCTIONS: Final[Mapping[str, Callable[..., Any]]] = {**_GO, **_KWOK, **_NUMBERS, **_TEXTS, **_COLLECTIONS}

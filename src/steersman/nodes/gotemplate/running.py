@@ -1,0 +1,230 @@
+"""What a template is turned into: functions that write text, and functions that find values."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.nodes.gotemplate.errors import TemplateRenderError
+from steersman.nodes.gotemplate.values import is_true, pairs, text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    #: Writes text, for the value that the dot stands for.
+    Step = Callable[["Frame", Any], None]
+    #: Finds a value.
+    Expression = Callable[["Frame", Any], Any]
+
+#: Templates within templates.
+_DEPTH_MAX: Final = 100
+
+
+class Body:
+    """A template, or one that is defined within it: what it does, and how many variables it has."""
+
+    __slots__ = ("slots", "steps")
+
+    def __init__(self) -> None:
+        self.steps: Sequence[Step] = ()
+        #: The first is ``$``.
+        self.slots = 1
+
+
+class Frame:
+    """One run of a body."""
+
+    __slots__ = ("context", "depth", "out", "slots")
+
+    def __init__(self, body: Body, data: Any, out: list[str], context: Mapping[str, Any], depth: int) -> None:
+        self.slots = [data, *[None] * (body.slots - 1)]
+        self.out = out
+        self.context = context
+        self.depth = depth
+
+
+class Template:
+    """A template that has been read."""
+
+    def __init__(self, body: Body) -> None:
+        self._body = body
+
+    def render(self, data: Any, context: Mapping[str, Callable[..., Any]]) -> str:
+        """The text. ``context`` has the functions that were named when it was read. Raises TemplateRenderError."""
+        out: list[str] = []
+        frame = Frame(self._body, data, out, context, 0)
+        for step in self._body.steps:
+            step(frame, data)
+        return "".join(out)
+
+
+class _BreakError(Exception):
+    """``{{ break }}``."""
+
+
+class _ContinueError(Exception):
+    """``{{ continue }}``."""
+
+
+# Steps
+
+
+def copied(text: str) -> Step:
+    """Text as it is."""
+
+    def step(frame: Frame, _dot: Any) -> None:
+        frame.out.append(text)
+
+    return step
+
+
+def shown(expression: Expression) -> Step:
+    """A value's text."""
+
+    def step(frame: Frame, dot: Any) -> None:
+        frame.out.append(text_of(expression(frame, dot)))
+
+    return step
+
+
+def evaluated(expression: Expression) -> Step:
+    """A value that only goes into a variable."""
+
+    def step(frame: Frame, dot: Any) -> None:
+        expression(frame, dot)
+
+    return step
+
+
+def chosen(condition: Expression, then: Sequence[Step], otherwise: Sequence[Step], *, with_dot: bool) -> Step:
+    """``if``, or ``with``, where the dot stands for the value."""
+
+    def step(frame: Frame, dot: Any) -> None:
+        value = condition(frame, dot)
+        if is_true(value):
+            inner = value if with_dot else dot
+            for each in then:
+                each(frame, inner)
+        else:
+            for each in otherwise:
+                each(frame, dot)
+
+    return step
+
+
+def repeated(over: Expression, variables: tuple[int, ...], steps: Sequence[Step], otherwise: Sequence[Step]) -> Step:
+    """``range``: one variable has the item, of two the first has its index or key."""
+
+    def step(frame: Frame, dot: Any) -> None:
+        found = pairs(over(frame, dot))
+        for key, item in found:
+            if variables:
+                frame.slots[variables[-1]] = item
+            if len(variables) > 1:
+                frame.slots[variables[0]] = key
+            try:
+                for each in steps:
+                    each(frame, item)
+            except _BreakError:
+                break
+            except _ContinueError:
+                continue
+        if not found:
+            for each in otherwise:
+                each(frame, dot)
+
+    return step
+
+
+def breaking(_frame: Frame, _dot: Any) -> None:
+    """``{{ break }}``."""
+    raise _BreakError
+
+
+def continuing(_frame: Frame, _dot: Any) -> None:
+    """``{{ continue }}``."""
+    raise _ContinueError
+
+
+def invoked(bodies: Mapping[str, Body], name: str, argument: Expression) -> Step:
+    """``{{ template "name" value }}``."""
+
+    def step(frame: Frame, dot: Any) -> None:
+        if frame.depth >= _DEPTH_MAX:
+            raise TemplateRenderError(f"templates call each other without an end: {name!r}")
+        body, data = bodies[name], argument(frame, dot)
+        inner = Frame(body, data, frame.out, frame.context, frame.depth + 1)
+        for each in body.steps:
+            each(inner, data)
+
+    return step
+
+
+# Expressions
+
+
+def constant(value: Any) -> Expression:
+    """Always the same."""
+    return lambda _frame, _dot: value
+
+
+def the_dot(_frame: Frame, dot: Any) -> Any:
+    """``.``"""
+    return dot
+
+
+def variable(slot: int) -> Expression:
+    """``$name``."""
+    return lambda frame, _dot: frame.slots[slot]
+
+
+def assigned(slot: int, expression: Expression) -> Expression:
+    """``$name := value`` and ``$name = value``."""
+
+    def assign(frame: Frame, dot: Any) -> Any:
+        value = frame.slots[slot] = expression(frame, dot)
+        return value
+
+    return assign
+
+
+def field(of: Expression, name: str) -> Expression:
+    """``value.name``: nothing, where there is none."""
+
+    def find(frame: Frame, dot: Any) -> Any:
+        value = of(frame, dot)
+        if value is None:
+            return None
+        if not isinstance(value, dict):
+            raise TemplateRenderError(f"can't evaluate field {name} in {text_of(value)!r}")
+        return value.get(name)
+
+    return find
+
+
+def called(name: str, function: Callable[..., Any] | None, arguments: Sequence[Expression]) -> Expression:
+    """A function of values; None: the run brings it along."""
+
+    def call(frame: Frame, dot: Any) -> Any:
+        values = [each(frame, dot) for each in arguments]
+        try:
+            return (function or frame.context[name])(*values)
+        except TemplateRenderError:
+            raise
+        except (TypeError, ValueError, KeyError, IndexError, AttributeError, ArithmeticError) as error:
+            raise TemplateRenderError(f"error calling {name}: {error}") from None
+
+    return call
+
+
+def first_that(holds: bool, arguments: Sequence[Expression]) -> Expression:  # noqa: FBT001 — which of the two it is
+    """``or`` is the first true one, ``and`` the first that is not; otherwise the last. The others are not looked at."""
+
+    def find(frame: Frame, dot: Any) -> Any:
+        value: Any = None
+        for each in arguments:
+            value = each(frame, dot)
+            if is_true(value) is holds:
+                break
+        return value
+
+    return find

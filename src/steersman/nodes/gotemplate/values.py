@@ -1,0 +1,66 @@
+"""How templates see values: what is true, how it is written, what comes after what."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from steersman.apimachinery.gotext import to_value_text
+from steersman.nodes.gotemplate.errors import TemplateRenderError
+
+
+def is_true(value: Any) -> bool:
+    """Zero, the empty text and empty collections are not."""
+    return bool(value)
+
+
+def text_of(value: Any) -> str:
+    """As an action writes it."""
+    if isinstance(value, str):
+        return value
+    return "<no value>" if value is None else to_value_text(value)
+
+
+def pairs(value: Any) -> list[tuple[Any, Any]]:
+    """Index and item of a list, key and value of a map in the order of keys, or the numbers below one."""
+    if value is None:
+        return []
+    if isinstance(value, dict):
+        return [(key, value[key]) for key in sorted(value)]
+    if isinstance(value, list | tuple):
+        return list(enumerate(value))
+    if isinstance(value, int) and not isinstance(value, bool):
+        return [(number, number) for number in range(value)]
+    raise TemplateRenderError(f"range can't iterate over {text_of(value)}")
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, int | float):
+        return "number"
+    return "text" if isinstance(value, str) else "other"
+
+
+def equal(value: Any, *others: Any) -> bool:
+    """Whether it equals one of them; values of two kinds cannot be compared, but with nothing."""
+    if not others:
+        raise TemplateRenderError("error calling eq: missing argument for comparison")
+    for other in others:
+        if value is None or other is None:
+            if value is other:
+                return True
+            continue
+        if _kind(value) != _kind(other):
+            raise TemplateRenderError("error calling eq: incompatible types for comparison")
+        if _kind(value) == "other":
+            raise TemplateRenderError("error calling eq: non-comparable type")
+        if value == other:
+            return True
+    return False
+
+
+def less(left: Any, right: Any) -> bool:
+    """Of two numbers or two texts."""
+    if _kind(left) != _kind(right) or _kind(left) in ("bool", "other"):
+        raise TemplateRenderError("error calling lt: incompatible types for comparison")
+    return bool(left < right)

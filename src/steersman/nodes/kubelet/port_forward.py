@@ -1,0 +1,187 @@
+"""Connections to ports of a pod, over one WebSocket: in SPDY frames as kubectl sends them, or a channel for each port.
+
+Each connection has two streams: its bytes, and the text of what went wrong.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import struct
+from typing import TYPE_CHECKING, Final
+
+from aiohttp import WSMsgType
+
+from steersman.asynckit.tasks import Supervisor
+from steersman.nodes.kubelet import spdy
+from steersman.nodes.kubelet.hosting import Refusal
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+
+    from aiohttp.web import WebSocketResponse
+
+    Connect = Callable[[int], Awaitable[tuple[asyncio.StreamReader, asyncio.StreamWriter]]]
+    Send = Callable[[bytes], Awaitable[None]]
+
+#: Pieces that wait for a pod that reads slowly; the client waits when there are more.
+_PIECES_MAX: Final = 32
+_PIECE_BYTES: Final = 32 * 1024
+#: Connections at once through one WebSocket; more are refused.
+_CONNECTIONS_MAX: Final = 256
+_REFUSED_STREAM: Final = 3
+
+
+async def binary(socket: WebSocketResponse) -> AsyncIterator[bytes]:
+    """The binary messages of a client, until it goes."""
+    async for message in socket:
+        if message.type is WSMsgType.BINARY:
+            yield message.data
+
+
+class _Connection:
+    """One connection of a client."""
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+        #: What the client has sent; an empty piece is the end.
+        self.pieces: asyncio.Queue[bytes] = asyncio.Queue(_PIECES_MAX)
+
+    async def carry(self, connect: Connect, send: Send, fail: Send) -> None:
+        """Until both ways are at their end, or one breaks."""
+        try:
+            reader, writer = await connect(self.port)
+        except (OSError, Refusal) as error:
+            await fail(f"error forwarding port {self.port} to pod: {error}".encode())
+            return
+        sending = asyncio.create_task(self._send_to(writer), name=f"port {self.port}: to the pod")
+        try:
+            while data := await reader.read(_PIECE_BYTES):
+                await send(data)
+        except OSError as error:
+            await fail(f"error forwarding port {self.port} to pod: {error}".encode())
+        finally:
+            sending.cancel()
+            await asyncio.wait([sending])
+            writer.close()
+
+    async def _send_to(self, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(OSError):
+            while data := await self.pieces.get():
+                writer.write(data)
+                await writer.drain()
+            if writer.can_write_eof():
+                writer.write_eof()
+
+
+class SpdyForwarding:
+    """A client that opens a pair of streams for each connection (``SPDY/3.1+portforward.k8s.io``)."""
+
+    def __init__(self, socket: WebSocketResponse, connect: Connect) -> None:
+        self._socket = socket
+        self._connect = connect
+        self._reader, self._writer = spdy.Reader(), spdy.Writer()
+        self._tasks = Supervisor("port forwarding")
+        #: Connections by the stream of their bytes.
+        self._connections: dict[int, _Connection] = {}
+        #: Error streams that wait for the stream of bytes, by the number of the request.
+        self._pairs: dict[str, int] = {}
+
+    async def run(self) -> None:
+        """Until the client goes. Raises ``SpdyError``."""
+        try:
+            async for piece in binary(self._socket):
+                for frame in self._reader.feed(piece):
+                    if isinstance(frame, spdy.Data):
+                        await self._data(frame)
+                    else:
+                        await self._control(frame)
+        finally:
+            await self._tasks.close()
+
+    async def _control(self, frame: spdy.Control) -> None:
+        if frame.type == spdy.PING:
+            await self._send(self._writer.ping(frame.stream))
+        elif frame.type == spdy.RST_STREAM:
+            await self._put(frame.stream, b"")
+        elif frame.type == spdy.SYN_STREAM:
+            await self._opened(frame)
+
+    async def _opened(self, frame: spdy.Control) -> None:
+        port, request = frame.headers.get("port", ""), frame.headers.get("requestid", "")
+        full = len(self._connections) >= _CONNECTIONS_MAX or len(self._pairs) >= _CONNECTIONS_MAX
+        if not port.isdigit() or full:
+            await self._send(self._writer.reset(frame.stream, status=_REFUSED_STREAM))
+            return
+        await self._send(self._writer.reply(frame.stream))
+        if frame.headers.get("streamtype") == "error":
+            self._pairs[request] = frame.stream
+            return
+        made = self._connections[frame.stream] = _Connection(int(port))
+        self._tasks.start(f"port {port}", self._carry(made, frame.stream, self._pairs.pop(request, None)))
+
+    async def _carry(self, connection: _Connection, stream: int, errors: int | None) -> None:
+        async def send(data: bytes) -> None:
+            await self._send(self._writer.data(stream, data))
+
+        async def fail(why: bytes) -> None:
+            if errors is not None:
+                await self._send(self._writer.data(errors, why))
+
+        try:
+            await connection.carry(self._connect, send, fail)
+        finally:
+            self._connections.pop(stream, None)
+        for each in (errors, stream):
+            if each is not None:
+                await self._send(self._writer.data(each, b"", last=True))
+
+    async def _data(self, frame: spdy.Data) -> None:
+        if frame.data:
+            await self._put(frame.stream, frame.data)
+        if frame.flags & spdy.FIN:
+            await self._put(frame.stream, b"")
+
+    async def _put(self, stream: int, piece: bytes) -> None:
+        connection = self._connections.get(stream)
+        if connection is not None:
+            await connection.pieces.put(piece)
+
+    async def _send(self, data: bytes) -> None:
+        if not self._socket.closed:
+            await self._socket.send_bytes(data)
+
+
+async def forward_channels(socket: WebSocketResponse, ports: Sequence[int], connect: Connect) -> None:
+    """A client that speaks ``v4.channel.k8s.io``: of each port it named, channels for bytes and for errors; one connection."""
+    tasks = Supervisor("port forwarding")
+    connections = [_Connection(port) for port in ports]
+
+    async def carry(index: int) -> None:
+        async def send(data: bytes, channel: int = 2 * index) -> None:
+            if not socket.closed:
+                await socket.send_bytes(bytes([channel]) + data)
+
+        async def fail(why: bytes) -> None:
+            await send(why, 2 * index + 1)
+
+        await connections[index].carry(connect, send, fail)
+
+    for index, connection in enumerate(connections):
+        for channel in (2 * index, 2 * index + 1):
+            await socket.send_bytes(bytes([channel]) + struct.pack("<H", connection.port))
+    running = [tasks.start(f"port {each.port}", carry(index)) for index, each in enumerate(connections)]
+    listening = tasks.start("client", _listen(socket, connections))
+    try:
+        while running and not listening.done():
+            _, left = await asyncio.wait([listening, *running], return_when=asyncio.FIRST_COMPLETED)
+            running = [each for each in running if each in left]
+    finally:
+        await tasks.close()
+
+
+async def _listen(socket: WebSocketResponse, connections: Sequence[_Connection]) -> None:
+    async for piece in binary(socket):
+        index, is_error = divmod(piece[0], 2) if piece else (0, 1)
+        if not is_error and index < len(connections) and piece[1:]:
+            await connections[index].pieces.put(piece[1:])

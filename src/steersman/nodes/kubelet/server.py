@@ -1,0 +1,223 @@
+"""The kubelet's HTTPS API, for all simulated nodes of the process at once: one listener, pods are told apart by name.
+
+Whoever asks must show a client certificate of the CA that is trusted, and be the API server or an administrator.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
+
+from aiohttp import web
+
+from steersman.apimachinery.codec import encode
+from steersman.asynckit.tasks import Supervisor
+from steersman.nodes.kubelet.channels import V4, V5, ChannelStreams
+from steersman.nodes.kubelet.hosting import Refusal
+from steersman.nodes.kubelet.log_lines import read_options
+from steersman.nodes.kubelet.port_forward import SpdyForwarding, forward_channels
+from steersman.nodes.kubelet.spdy import SpdyError
+
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
+
+    from steersman.asynckit.clock import Clock
+    from steersman.nodes.kubelet.hosting import Host
+
+    Tree = dict[str, Any]
+
+SPDY_FORWARDING: Final = "SPDY/3.1+portforward.k8s.io"
+_ALLOWED_NAME: Final = "kube-apiserver-kubelet-client"
+_ALLOWED_GROUP: Final = "system:masters"
+_STOP_SECONDS: Final = 2.0
+
+
+class Pods(NamedTuple):
+    """What the listener knows of pods."""
+
+    find: Callable[[str, str], Tree | None]
+    all: Callable[[], Iterable[Tree]]
+
+
+def kubelet_tls(*, certificate: Path, key: Path, client_ca: Path) -> ssl.SSLContext:
+    """TLS 1.2 or newer; nobody without a certificate gets in. Raises ``OSError``."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.load_cert_chain(certificate, key)
+    context.load_verify_locations(client_ca)
+    context.verify_mode = ssl.CERT_REQUIRED
+    return context
+
+
+class KubeletServer:
+    """Serves on ``sock`` while it runs. The first of ``hosts`` that has a pod answers for it."""
+
+    name: ClassVar[str] = "kubelet-api"
+
+    def __init__(
+        self, sock: socket.socket, tls: ssl.SSLContext | None, *, pods: Pods, hosts: Sequence[Host], clock: Clock
+    ) -> None:
+        self._sock = sock
+        self._tls = tls
+        self._pods = pods
+        self._hosts = hosts
+        self._clock = clock
+        self._stop = asyncio.Event()
+        self.is_ready = False
+
+    def stop(self) -> None:
+        """End ``run``."""
+        self._stop.set()
+
+    async def run(self) -> None:
+        """Until ``stop``; streams that are open then are broken off."""
+        runner = web.ServerRunner(web.Server(self.handle, access_log=None), shutdown_timeout=_STOP_SECONDS)
+        await runner.setup()
+        try:
+            await web.SockSite(runner, self._sock, ssl_context=self._tls).start()
+            self.is_ready = True
+            await self._stop.wait()
+        finally:
+            await runner.cleanup()
+
+    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        """One request."""
+        if self._tls is not None and not _is_allowed(request):
+            return web.Response(status=403, text="Forbidden")
+        try:
+            return await self._answer(request)
+        except Refusal as refusal:
+            return web.Response(status=refusal.code, text=str(refusal))
+
+    async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
+        match request.path.split("/")[1:]:
+            case ["healthz"]:
+                return web.Response(text="ok")
+            case ["pods" | "runningpods"]:
+                listed = {"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": list(self._pods.all())}
+                return web.Response(body=encode(listed), content_type="application/json")
+            case ["metrics"]:
+                return web.Response(text=self._metrics())
+            case ["containerLogs", namespace, name, container]:
+                return await self._logs(request, *self._container(namespace, name, container))
+            case ["exec" | "attach" as verb, namespace, name, container]:
+                return await self._streams(request, verb, *self._container(namespace, name, container))
+            case ["portForward", namespace, name]:
+                return await self._forward(request, self._pod(namespace, name))
+        return web.Response(status=404, text="404 page not found\n")
+
+    def _metrics(self) -> str:
+        running = sum((pod.get("status") or {}).get("phase") == "Running" for pod in self._pods.all())
+        return (
+            "# HELP kubelet_running_pods Number of pods that have a running pod sandbox\n"
+            f"# TYPE kubelet_running_pods gauge\nkubelet_running_pods {running}\n"
+        )
+
+    def _pod(self, namespace: str, name: str) -> Tree:
+        pod = self._pods.find(namespace, name)
+        if pod is None:
+            raise Refusal("pod does not exist", code=404)
+        return pod
+
+    def _container(self, namespace: str, name: str, container: str) -> tuple[Tree, str]:
+        pod = self._pod(namespace, name)
+        spec = pod.get("spec") or {}
+        kinds = ("containers", "initContainers", "ephemeralContainers")
+        if container not in [each.get("name") for kind in kinds for each in spec.get(kind) or ()]:
+            raise Refusal(f'container "{container}" not found in pod "{name}"', code=404)
+        return pod, container
+
+    def _host(self, pod: Tree) -> Host:
+        return next(host for host in self._hosts if host.has(pod))
+
+    async def _logs(self, request: web.BaseRequest, pod: Tree, container: str) -> web.StreamResponse:
+        try:
+            options = read_options(request.query, now=self._clock.now())
+        except ValueError as error:
+            raise Refusal(str(error)) from error
+        pieces = self._host(pod).logs(pod, container, options)
+        first = await anext(pieces, None)
+        response = web.StreamResponse(headers={"Content-Type": "text/plain"})
+        await response.prepare(request)
+        try:
+            if first is not None:
+                await response.write(first)
+                async for piece in pieces:
+                    await response.write(piece)
+        except ConnectionError:  # the reader has seen enough
+            return response
+        await response.write_eof()
+        return response
+
+    async def _streams(self, request: web.BaseRequest, verb: str, pod: Tree, container: str) -> web.StreamResponse:
+        wanted = {name: request.query.get(name) in ("1", "true") for name in ("input", "output", "error", "tty")}
+        if not any(wanted[name] for name in ("input", "output", "error")):
+            raise Refusal("you must specify at least 1 of stdin, stdout, stderr")
+        socket = await _upgraded(request, (V5, V4))
+        streams = ChannelStreams(
+            socket, stdin=wanted["input"], stdout=wanted["output"], stderr=wanted["error"], tty=wanted["tty"]
+        )
+        await streams.open()
+        host = self._host(pod)
+        if verb == "exec":
+            work = host.execute(pod, container, request.query.getall("command", []), streams)
+        else:
+            work = host.attach(pod, container, streams)
+        tasks = Supervisor(f"{verb} in {pod['metadata']['name']}")
+        try:
+            listening = tasks.start("client", streams.listen())
+            working = tasks.start("command", _outcome(work))
+            await asyncio.wait([listening, working], return_when=asyncio.FIRST_COMPLETED)
+            if working.done():
+                await streams.end(working.result())
+        finally:
+            await tasks.close()
+        await socket.close()
+        return socket
+
+    async def _forward(self, request: web.BaseRequest, pod: Tree) -> web.StreamResponse:
+        host = self._host(pod)
+
+        async def connect(port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+            return await host.connect(pod, port)
+
+        socket = await _upgraded(request, (SPDY_FORWARDING, V4))
+        if socket.ws_protocol == SPDY_FORWARDING:
+            try:
+                await SpdyForwarding(socket, connect).run()
+            except SpdyError as error:
+                await socket.close(code=1002, message=str(error).encode()[:100])
+        else:
+            named = ",".join(request.query.getall("port", []) + request.query.getall("ports", []))
+            ports = [int(port) for port in named.split(",") if port.isdigit()]
+            await forward_channels(socket, ports, connect)
+        await socket.close()
+        return socket
+
+
+async def _outcome(work: Any) -> int | Refusal:
+    try:
+        code: int = await work
+    except Refusal as refusal:
+        return refusal
+    return code
+
+
+async def _upgraded(request: web.BaseRequest, protocols: Sequence[str]) -> web.WebSocketResponse:
+    """The WebSocket that a client asks for. Raises ``Refusal`` when it asks for something else."""
+    offered = [name.strip() for name in request.headers.get("Sec-WebSocket-Protocol", "").split(",")]
+    if request.headers.get("Upgrade", "").lower() != "websocket" or not set(offered) & set(protocols):
+        spoken = ", ".join(protocols)
+        raise Refusal(f"unable to upgrade: only WebSockets are spoken, with one of {spoken}", code=403)
+    socket = web.WebSocketResponse(protocols=protocols, compress=False, max_msg_size=0, timeout=_STOP_SECONDS)
+    await socket.prepare(request)
+    return socket
+
+
+def _is_allowed(request: web.BaseRequest) -> bool:
+    certificate = request.transport.get_extra_info("peercert") if request.transport is not None else None
+    subject = [pair for entry in (certificate or {}).get("subject", ()) for pair in entry]
+    return ("commonName", _ALLOWED_NAME) in subject or ("organizationName", _ALLOWED_GROUP) in subject

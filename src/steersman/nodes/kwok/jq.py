@@ -1,0 +1,376 @@
+"""The part of jq that selectors and delays of stages are written in: a query becomes a function from a value to values.
+
+Paths (``.a.b``, ``.a["k"]``, ``.[]``, ``.[0]``, ``?``), pipes, commas, comparisons, ``and``, ``or``, ``//``, literals,
+``select`` and a few more functions of jq 1.7. Anything else is told when the query is read.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from steersman.nodes.kwok.jq_functions import COMPARISONS, FUNCTIONS, is_true
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    Query = Callable[[Any], Iterator[Any]]
+
+
+class QuerySyntaxError(ValueError):
+    """A query cannot be read, or asks for what is not known here; the message says what."""
+
+
+class QueryError(ValueError):
+    """A value is not of the kind that a query asks of it."""
+
+
+_TOKEN: Final = re.compile(
+    r"""\s*(?:(?P<number>\d+(?:\.\d+)?)|(?P<text>"(?:[^"\\]|\\.)*")|(?P<field>\.[A-Za-z_]\w*)|(?P<word>[A-Za-z_]\w*)"""
+    r"""|(?P<sign>==|!=|<=|>=|//|[.\[\]()|,<>?:+\-]))"""
+)
+_ESCAPE: Final = re.compile(r"\\(u[0-9a-fA-F]{4}|.)")
+_ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
+_CONSTANTS: Final = {"null": None, "true": True, "false": False}
+#: A selector is a line; one that is nested deeper is no selector.
+_DEPTH_MAX: Final = 50
+
+
+class _Token(NamedTuple):
+    kind: str
+    text: str
+
+
+def compile_query(text: str) -> Query:
+    """The query as a function. It raises QueryError where a value is of the wrong kind. Raises QuerySyntaxError."""
+    parser = _Parser(text)
+    query = parser.pipe()
+    parser.expect_end()
+    return query
+
+
+class _Parser:
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._tokens = list(_tokens(text))
+        self._at = 0
+        self._depth = 0
+
+    def _peek(self) -> _Token:
+        return self._tokens[self._at] if self._at < len(self._tokens) else _Token("end", "")
+
+    def _take(self, *texts: str, kind: str = "sign") -> str | None:
+        token = self._peek()
+        if token.kind == kind and (not texts or token.text in texts):
+            self._at += 1
+            return token.text
+        return None
+
+    def _fault(self, why: str) -> QuerySyntaxError:
+        return QuerySyntaxError(f"query {self._text!r}: {why}")
+
+    def _expect(self, sign: str) -> None:
+        if self._take(sign) is None:
+            raise self._fault(f"{sign!r} is missing before {self._peek().text or 'the end'!r}")
+
+    def expect_end(self) -> None:
+        if self._peek().kind != "end":
+            raise self._fault(f"{self._peek().text!r} is not expected")
+
+    # From what binds least to what binds most
+
+    def pipe(self) -> Query:
+        self._depth += 1
+        if self._depth > _DEPTH_MAX:
+            raise self._fault("too deep")
+        query = self._commas()
+        while self._take("|"):
+            query = _piped(query, self._commas())
+        self._depth -= 1
+        return query
+
+    def _commas(self) -> Query:
+        queries = [self._alternative()]
+        while self._take(","):
+            queries.append(self._alternative())
+        return queries[0] if len(queries) == 1 else _chained(queries)
+
+    def _alternative(self) -> Query:
+        query = self._or()
+        while self._take("//"):
+            query = _otherwise(query, self._or())
+        return query
+
+    def _or(self) -> Query:
+        query = self._and()
+        while self._take("or", kind="word"):
+            query = _either(query, self._and())
+        return query
+
+    def _and(self) -> Query:
+        query = self._comparison()
+        while self._take("and", kind="word"):
+            query = _both(query, self._comparison())
+        return query
+
+    def _comparison(self) -> Query:
+        query = self._sum()
+        sign = self._take(*COMPARISONS)
+        return query if sign is None else _combined(COMPARISONS[sign], query, self._sum())
+
+    def _sum(self) -> Query:
+        query = self._postfix()
+        while (sign := self._take("+", "-")) is not None:
+            query = _combined(_add if sign == "+" else _subtract, query, self._postfix())
+        return query
+
+    def _postfix(self) -> Query:
+        query = self._term()
+        while True:
+            if (field := self._take(kind="field")) is not None:
+                query = _piped(query, _at(field[1:]))
+            elif self._take("?"):
+                query = _quiet(query)
+            elif self._take("["):
+                query = self._index(query)
+            elif self._peek() == _Token("sign", ".") and self._follows_dot():
+                self._at += 1
+            else:
+                return query
+
+    def _follows_dot(self) -> bool:
+        """Whether the next dot only stands before a bracket or a text, as in ``.a.[]`` and ``.a."b"``."""
+        following = self._tokens[self._at + 1 : self._at + 2]
+        if following and following[0].kind == "text":
+            self._tokens[self._at + 1 : self._at + 2] = [
+                _Token("sign", "["), following[0], _Token("sign", "]"),
+            ]  # fmt: skip
+            return True
+        return following == [_Token("sign", "[")]
+
+    def _index(self, query: Query) -> Query:
+        if self._take("]"):
+            return _piped(query, _iterate)
+        inner = self.pipe()
+        self._expect("]")
+        return _indexed(query, inner)
+
+    def _term(self) -> Query:
+        token = self._peek()
+        self._at += 1
+        if token.kind == "number":
+            return _constant(float(token.text) if "." in token.text else int(token.text))
+        if token.kind == "text":
+            return _constant(_unquoted(token.text))
+        if token.kind == "field":
+            return _at(token.text[1:])
+        if token.kind == "word":
+            return self._call(token.text)
+        if token.text == ".":
+            if self._peek().kind == "text":
+                return _at(_unquoted(self._take(kind="text") or ""))
+            return _itself
+        if token.text == "(":
+            query = self.pipe()
+            self._expect(")")
+            return query
+        if token.text == "[":
+            return self._list()
+        if token.text == "-":
+            return _combined(_subtract, _constant(0), self._postfix())
+        raise self._fault(f"{token.text or 'the end'!r} is not expected")
+
+    def _list(self) -> Query:
+        if self._take("]"):
+            return _constant([])
+        inner = self.pipe()
+        self._expect("]")
+
+        def collected(value: Any) -> Iterator[Any]:
+            yield list(inner(value))
+
+        return collected
+
+    def _call(self, name: str) -> Query:
+        if name in _CONSTANTS:
+            return _constant(_CONSTANTS[name])
+        arguments = []
+        if self._take("("):
+            arguments.append(self.pipe())
+            self._expect(")")
+        made = FUNCTIONS.get((name, len(arguments)))
+        if made is None:
+            raise self._fault(f"the function {name}/{len(arguments)} is not known")
+        return _told(made(*arguments))
+
+
+def _tokens(text: str) -> Iterator[_Token]:
+    at, end = 0, len(text.rstrip())
+    while at < end:
+        match = _TOKEN.match(text, at)
+        if match is None:
+            raise QuerySyntaxError(f"query {text!r}: {text[at:].strip()[:10]!r} is not understood")
+        kind = match.lastgroup or ""
+        yield _Token(kind, match[kind])
+        at = match.end()
+
+
+def _unquoted(text: str) -> str:
+    def meant(match: re.Match[str]) -> str:
+        code = match[1]
+        return chr(int(code[1:], 16)) if len(code) > 1 else _ESCAPES.get(code, code)
+
+    return _ESCAPE.sub(meant, text[1:-1])
+
+
+# Queries
+
+
+def _itself(value: Any) -> Iterator[Any]:
+    yield value
+
+
+def _constant(constant: Any) -> Query:
+    def query(_value: Any) -> Iterator[Any]:
+        yield constant
+
+    return query
+
+
+def _at(name: str) -> Query:
+    def query(value: Any) -> Iterator[Any]:
+        if value is None:
+            yield None
+        elif isinstance(value, dict):
+            yield value.get(name)
+        else:
+            raise QueryError(f"{name!r} is asked of what is no object")
+
+    return query
+
+
+def _iterate(value: Any) -> Iterator[Any]:
+    if isinstance(value, dict):
+        yield from value.values()
+    elif isinstance(value, list):
+        yield from value
+    else:
+        raise QueryError("what is no list and no object has no items")
+
+
+def _indexed(query: Query, index: Query) -> Query:
+    def found(value: Any) -> Iterator[Any]:
+        for which in index(value):
+            for each in query(value):
+                yield _item(each, which)
+
+    return found
+
+
+def _item(value: Any, which: Any) -> Any:
+    if value is None:
+        return None
+    if isinstance(value, dict) and isinstance(which, str):
+        return value.get(which)
+    if isinstance(value, list) and isinstance(which, int) and not isinstance(which, bool):
+        return value[which] if -len(value) <= which < len(value) else None
+    raise QueryError(f"{which!r} is no index of it")
+
+
+def _piped(first: Query, then: Query) -> Query:
+    def query(value: Any) -> Iterator[Any]:
+        for each in first(value):
+            yield from then(each)
+
+    return query
+
+
+def _chained(queries: list[Query]) -> Query:
+    def query(value: Any) -> Iterator[Any]:
+        for each in queries:
+            yield from each(value)
+
+    return query
+
+
+def _combined(combine: Callable[[Any, Any], Any], left: Query, right: Query) -> Query:
+    def query(value: Any) -> Iterator[Any]:
+        for second in right(value):
+            for first in left(value):
+                yield combine(first, second)
+
+    return query
+
+
+def _add(left: Any, right: Any) -> Any:
+    if left is None or right is None:
+        return right if left is None else left
+    try:
+        return {**left, **right} if isinstance(left, dict) else left + right
+    except TypeError:
+        raise QueryError("these cannot be added") from None
+
+
+def _subtract(left: Any, right: Any) -> Any:
+    if isinstance(left, list) and isinstance(right, list):
+        return [each for each in left if each not in right]
+    try:
+        return left - right
+    except TypeError:
+        raise QueryError("these cannot be subtracted") from None
+
+
+def _otherwise(first: Query, then: Query) -> Query:
+    def query(value: Any) -> Iterator[Any]:
+        found: list[Any] = []
+        try:
+            found.extend(each for each in first(value) if is_true(each))
+        except QueryError:
+            found.clear()
+        yield from found or then(value)
+
+    return query
+
+
+def _either(left: Query, right: Query) -> Query:
+    def query(value: Any) -> Iterator[Any]:
+        for first in left(value):
+            if is_true(first):
+                yield True
+            else:
+                yield from map(is_true, right(value))
+
+    return query
+
+
+def _both(left: Query, right: Query) -> Query:
+    def query(value: Any) -> Iterator[Any]:
+        for first in left(value):
+            if is_true(first):
+                yield from map(is_true, right(value))
+            else:
+                yield False
+
+    return query
+
+
+def _quiet(inner: Query) -> Query:
+    def query(value: Any) -> Iterator[Any]:
+        try:
+            yield from inner(value)
+        except QueryError:
+            return
+
+    return query
+
+
+def _told(inner: Query) -> Query:
+    """Functions of Python say in their own way that a value is of the wrong kind."""
+
+    def query(value: Any) -> Iterator[Any]:
+        try:
+            yield from inner(value)
+        except (TypeError, AttributeError) as error:
+            raise QueryError(str(error)) from None
+
+    return query

@@ -1,0 +1,156 @@
+"""Which objects a stage is about, how long it lasts and how much it weighs: what KWOK reads from an object."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.apimachinery.durations import parse_duration
+from steersman.apimachinery.timestamps import parse_time
+from steersman.nodes.kwok.jq import QueryError, QuerySyntaxError, compile_query
+from steersman.nodes.node_object import TemplateError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from datetime import datetime
+
+    from steersman.cel.environment import Environment
+    from steersman.nodes.kwok.format import ExpressionFrom, Requirement, Selector
+
+    Tree = dict[str, Any]
+    Matches = Callable[[Tree], bool]
+
+_WITH_VALUES: Final = ("In", "NotIn")
+_WITHOUT_VALUES: Final = ("Exists", "DoesNotExist")
+
+
+def selected_by(selector: Selector) -> Matches:
+    """Whether an object is as the selector says: all of its parts. Raises TemplateError."""
+    parts: list[Matches] = []
+    if selector.match_labels:
+        parts.append(_has_all("labels", selector.match_labels))
+    if selector.match_annotations:
+        parts.append(_has_all("annotations", selector.match_annotations))
+    parts += [
+        _condition(each.cel.expression) if each.cel else _requirement(each) for each in selector.match_expressions
+    ]
+    return lambda obj: all(part(obj) for part in parts)
+
+
+def _has_all(where: str, wanted: Mapping[str, str]) -> Matches:
+    def matches(obj: Tree) -> bool:
+        found = obj["metadata"].get(where) or {}
+        return all(found.get(key) == value for key, value in wanted.items())
+
+    return matches
+
+
+def _requirement(requirement: Requirement) -> Matches:
+    asked = requirement.jq or requirement
+    find = _query(asked.key)
+    values, operator = frozenset(asked.values), asked.operator
+    if operator in _WITH_VALUES:
+        if not values:
+            raise TemplateError("for 'in', 'notin' operators, values set can't be empty")
+
+        def matches(obj: Tree) -> bool:
+            return any(_as_text(each) in values for each in find(obj))
+
+    elif operator in _WITHOUT_VALUES:
+        if values:
+            raise TemplateError("values set must be empty for exists and does not exist")
+
+        def matches(obj: Tree) -> bool:
+            return any(each is not None for each in find(obj))
+
+    else:
+        raise TemplateError(f'operator "{operator}" is not supported')
+    return matches if operator in ("In", "Exists") else lambda obj: not matches(obj)
+
+
+def _as_text(value: Any) -> str | None:
+    """Scalars can be compared with the texts of a selector, others are none of them."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if isinstance(value, str | int) else None
+
+
+def _query(text: str) -> Callable[[Tree], list[Any]]:
+    try:
+        query = compile_query(text)
+    except QuerySyntaxError as error:
+        raise TemplateError(str(error)) from None
+
+    def find(obj: Tree) -> list[Any]:
+        """What there is; an object that is not made so has nothing."""
+        found: list[Any] = []
+        try:
+            found.extend(query(obj))
+        except QueryError:
+            return found
+        return found
+
+    return find
+
+
+@cache
+def _environment() -> Environment:
+    from steersman.cel import types as t  # noqa: PLC0415 — hardly any stage is written in CEL
+    from steersman.cel.environment import kubernetes  # noqa: PLC0415
+
+    return kubernetes().extended(variables={"self": t.ANY})
+
+
+def _condition(expression: str) -> Matches:
+    from steersman.cel.program import compile_expression  # noqa: PLC0415 — hardly any stage is written in CEL
+    from steersman.cel.source import CompileError  # noqa: PLC0415
+
+    try:
+        program = compile_expression(expression, _environment())
+    except CompileError as error:
+        raise TemplateError(f"expression {expression!r}: {error}") from None
+    return lambda obj: program.evaluate({"self": obj}).value is True
+
+
+def _told(source: ExpressionFrom) -> Callable[[Tree], Any]:
+    """The first thing that is there."""
+    if source.cel is not None:
+        raise TemplateError("durations and weights are read by jq only")
+    find = _query(source.jq.expression if source.jq is not None else source.expression_from)
+    return lambda obj: next((each for each in find(obj) if each is not None), None)
+
+
+def time_from(source: ExpressionFrom | None) -> Callable[[Tree], datetime | float | None] | None:
+    """The moment, or the seconds, that an object tells; None where it tells none. Raises TemplateError."""
+    if source is None:
+        return None
+    told = _told(source)
+
+    def read(obj: Tree) -> datetime | float | None:
+        text = told(obj)
+        if not isinstance(text, str) or not text:
+            return None
+        for reader in (parse_time, parse_duration):
+            try:
+                return reader(text)
+            except ValueError:
+                continue
+        return None
+
+    return read
+
+
+def weight_from(source: ExpressionFrom, otherwise: int) -> Callable[[Tree], int | None]:
+    """How much a stage weighs for an object; None when what the object tells is no number. Raises TemplateError."""
+    told = _told(source)
+
+    def read(obj: Tree) -> int | None:
+        value = told(obj)
+        if value is None:
+            return otherwise
+        try:
+            return int(value)
+        except (TypeError, ValueError):
+            return None
+
+    return read

@@ -1,0 +1,181 @@
+"""Nodes as they are registered: from a template to an object, and its conditions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import msgspec
+
+from steersman.apimachinery.quantity import parse
+from steersman.apimachinery.timestamps import format_time
+from steersman.version import KUBERNETES_VERSION
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime
+
+    Tree = dict[str, Any]
+
+#: Annotation of the nodes that are kept here; KWOK's, so that its manifests work as they are.
+FAKE: Final = "kwok.x-k8s.io/node"
+#: A node with this annotation set to ``true`` is dead: it does not beat, and nothing happens to its pods.
+STOPPED: Final = "nodes.steersman.dev/stopped"
+
+#: Type, status of a healthy node, reason and message.
+HEALTHY_CONDITIONS: Final = (
+    ("MemoryPressure", "False", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
+    ("DiskPressure", "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
+    ("PIDPressure", "False", "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
+    ("Ready", "True", "KubeletReady", "kubelet is posting ready status"),
+)
+
+
+class TemplateError(ValueError):
+    """A template cannot be used; the message says why."""
+
+
+class NodeTemplate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
+    """What the nodes of one kind have. Read from YAML, where only what differs need be said."""
+
+    #: Nodes are called so with a number after it; ``{n}`` in it is the number's place.
+    name: str = "node"
+    #: How many; None: as many as the command says.
+    count: int | None = None
+    capacity: dict[str, str] = {}
+    #: Of the capacity; what is not named is all there is.
+    allocatable: dict[str, str] = {}
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+    taints: list[dict[str, str]] = []
+    architecture: str = "amd64"
+
+    def __post_init__(self) -> None:
+        for field in ("capacity", "allocatable"):
+            for name, text in getattr(self, field).items():
+                try:
+                    parse(text)
+                except ValueError as error:
+                    raise TemplateError(f"{field}.{name}: {text!r}: {error}") from None
+
+    def name_of(self, number: int) -> str:
+        """Of the node with this number, from 0."""
+        return self.name.replace("{n}", str(number)) if "{n}" in self.name else f"{self.name}-{number}"
+
+
+class KubeletAddress(NamedTuple):
+    """Where API servers find the kubelet of the nodes of this process.
+
+    It is told as the nodes' ``Hostname``, the first that an API server tries (``--kubelet-preferred-address-types``):
+    their ``InternalIP`` is made up, and nobody could reach it.
+    """
+
+    host: str
+    port: int
+
+    def status(self, addresses: Iterable[Tree]) -> Tree:
+        """What a node's status says of it, beside its other addresses."""
+        others = [each for each in addresses if each.get("type") != "Hostname"]
+        return {
+            "addresses": [*others, {"type": "Hostname", "address": self.host}],
+            "daemonEndpoints": {"kubeletEndpoint": {"Port": self.port}},
+        }
+
+    def is_said(self, status: Tree) -> bool:
+        """Whether a node's status says so already."""
+        told = self.status(status.get("addresses") or ())
+        named = [each for each in status.get("addresses") or () if each.get("type") == "Hostname"]
+        return bool(named == told["addresses"][-1:] and status.get("daemonEndpoints") == told["daemonEndpoints"])
+
+
+DEFAULT_CAPACITY: Final = {"cpu": "32", "memory": "256Gi", "pods": "110", "ephemeral-storage": "1Ti"}
+
+
+def new_node(template: NodeTemplate, name: str, *, ip: str, now: datetime) -> Tree:
+    """The object that a kubelet registers."""
+    labels = {
+        "kubernetes.io/hostname": name,
+        "kubernetes.io/os": "linux",
+        "kubernetes.io/arch": template.architecture,
+        "beta.kubernetes.io/os": "linux",
+        "beta.kubernetes.io/arch": template.architecture,
+        **template.labels,
+    }
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": labels, "annotations": {FAKE: "fake", **template.annotations}},
+        "spec": {"taints": template.taints} if template.taints else {},
+        "status": new_status(template, name, ip=ip, now=now),
+    }
+
+
+def new_status(template: NodeTemplate, name: str, *, ip: str, now: datetime, known: Tree | None = None) -> Tree:
+    """Of a node that has just come up; what a user has said of it already stays."""
+    known = known or {}
+    capacity = {**DEFAULT_CAPACITY, **template.capacity, **(known.get("capacity") or {})}
+    return {
+        "capacity": capacity,
+        "allocatable": known.get("allocatable") or {**capacity, **template.allocatable},
+        "addresses": known.get("addresses")
+        or [{"type": "InternalIP", "address": ip}, {"type": "Hostname", "address": name}],
+        "conditions": beaten_conditions(known.get("conditions") or (), now=now),
+        "nodeInfo": {
+            "architecture": template.architecture,
+            "operatingSystem": "linux",
+            "kubeletVersion": KUBERNETES_VERSION,
+            "kubeProxyVersion": "",
+            "containerRuntimeVersion": "simulated://1",
+            "osImage": "simulated",
+            "kernelVersion": "",
+            "machineID": "",
+            "systemUUID": "",
+            "bootID": "",
+        },
+        "phase": "Running",
+    }
+
+
+def beaten_conditions(known: Any, *, now: datetime) -> list[Tree]:
+    """The conditions, heard of now. One that a user has set stays as it is: that is how failures are simulated."""
+    moment = format_time(now)
+    found = {each.get("type"): dict(each) for each in known}
+    for kind, status, reason, message in HEALTHY_CONDITIONS:
+        fresh = {"type": kind, "status": status, "reason": reason, "message": message, "lastTransitionTime": moment}
+        old = found.get(kind)
+        # ``Unknown`` is what others say of a node that was not heard of; it is heard of now.
+        if old is None or old.get("status") == "Unknown":
+            found[kind] = fresh
+    return [{**each, "lastHeartbeatTime": moment} for each in found.values()]
+
+
+def is_kept(node: Tree) -> bool:
+    """Whether the node is simulated."""
+    return (node["metadata"].get("annotations") or {}).get(FAKE) == "fake"
+
+
+def is_stopped(node: Tree) -> bool:
+    """Whether the node plays dead."""
+    return (node["metadata"].get("annotations") or {}).get(STOPPED) == "true"
+
+
+def internal_ip(node: Tree) -> str:
+    """The address that pods see as their host's."""
+    for each in (node.get("status") or {}).get("addresses") or ():
+        if each.get("type") == "InternalIP":
+            return str(each.get("address", ""))
+    return ""
+
+
+def kubelet_port(node: Tree) -> int:
+    """Where its kubelet answers; 0 when it has none."""
+    endpoints = (node.get("status") or {}).get("daemonEndpoints") or {}
+    return int((endpoints.get("kubeletEndpoint") or {}).get("Port") or 0)
+
+
+def read_templates(document: Any) -> list[NodeTemplate]:
+    """Templates from YAML: one, or a list under ``nodes``. Raises TemplateError."""
+    listed = document.get("nodes") if isinstance(document, dict) and "nodes" in document else [document]
+    try:
+        return msgspec.convert(listed, list[NodeTemplate])
+    except msgspec.ValidationError as error:
+        raise TemplateError(str(error)) from None

@@ -1,0 +1,92 @@
+"""Which nodes are simulated, and how their pods live."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from steersman.nodes.node_object import NodeTemplate, TemplateError, read_templates
+from steersman.nodes.pod_stages import STAGE_SETS
+
+if TYPE_CHECKING:
+    from steersman.nodes.stages import Stage
+
+
+class NodesOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """All options of ``steersman nodes``."""
+
+    #: How to reach the cluster; None: ``$KUBECONFIG``, the pod's service account, ``~/.kube/config``.
+    kubeconfig: Path | None = None
+    #: How many nodes of each template that does not say it itself.
+    nodes: int = 1
+    #: A YAML file of node templates; without it nodes are of one kind.
+    node_template: Path | None = None
+    #: The stages that pods and nodes go through: names of sets and files, comma-separated. Of two stages with one name
+    #: the later one counts.
+    stages: str = "default"
+    #: Whether volumes are made for claims of the class ``simulated``, the default one; without nodes they are not.
+    simulated_storage: bool = True
+    #: Whether pods that ask for it run as local processes.
+    process_pods: bool = False
+    #: Where their files lie; None: below the folder for temporary files.
+    process_dir: Path | None = None
+    #: Where the nodes' kubelet listens (port 0: any free one); API servers reach it there.
+    kubelet_address: str = "127.0.0.1"
+    kubelet_port: int = 0
+    #: Its certificate, and the CA of those who may ask it; without them it does not listen.
+    kubelet_certificate_file: Path | None = None
+    kubelet_key_file: Path | None = None
+    kubelet_client_ca_file: Path | None = None
+
+    @property
+    def serves_kubelet(self) -> bool:
+        """Whether there is all that it takes."""
+        return None not in (self.kubelet_certificate_file, self.kubelet_key_file, self.kubelet_client_ca_file)
+
+    def templates(self) -> dict[str, NodeTemplate]:
+        """The nodes to be, by name. Raises TemplateError."""
+        kinds = [NodeTemplate()] if self.node_template is None else read_templates(_yaml(self.node_template))
+        found: dict[str, NodeTemplate] = {}
+        for kind in kinds:
+            for number in range(self.nodes if kind.count is None else kind.count):
+                name = kind.name_of(number)
+                if name in found:
+                    raise TemplateError(f"two nodes would be called {name!r}")
+                found[name] = kind
+        return found
+
+    def pod_stages(self) -> tuple[Stage, ...]:
+        """Those of pods; the default ones when no other are named. Raises TemplateError."""
+        return self._stages("Pod") or STAGE_SETS["default"]
+
+    def node_stages(self) -> tuple[Stage, ...]:
+        """Those of nodes; without any, nodes are ready, and stay so. Raises TemplateError."""
+        return self._stages("Node")
+
+    def _stages(self, kind: str) -> tuple[Stage, ...]:
+        found: dict[str, Stage] = {}
+        for name in filter(None, map(str.strip, self.stages.split(","))):
+            if name in STAGE_SETS:
+                found |= {stage.name: stage for stage in STAGE_SETS[name] if kind == "Pod"}
+                continue
+            path = Path(name).expanduser()
+            if not path.exists():
+                raise TemplateError(
+                    f"there is no set of stages {name!r}, only {', '.join(STAGE_SETS)}, and no such file"
+                )
+            from steersman.nodes.kwok.stage_files import read_stage_file  # noqa: PLC0415 — few write stages
+
+            found |= {of.stage.name: of.stage for of in read_stage_file(path) if of.kind == kind}
+        return tuple(found.values())
+
+
+def _yaml(path: Path) -> Any:
+    from steersman.apimachinery.codec import DecodeError  # noqa: PLC0415 — with the reader of YAML
+    from steersman.apimachinery.yaml_codec import decode_yaml  # noqa: PLC0415 — loads PyYAML, which few need
+
+    try:
+        return decode_yaml(path.read_bytes()).tree
+    except (OSError, DecodeError) as error:
+        raise TemplateError(f"{path}: {error}") from None

@@ -1,0 +1,163 @@
+"""The kubelets' work, for all simulated nodes at once: each pod is brought through its stages."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from lightkube.models.core_v1 import ConfigMap, Secret
+
+from steersman.client import tree
+from steersman.client.changes import Added, Deleted
+from steersman.client.objects import key_of, name_of, namespace_of, split_key, uid_of
+from steersman.client.partial_metadata import metadata_only
+from steersman.nodes import pod_status
+from steersman.nodes.node_object import internal_ip, is_kept, is_stopped, kubelet_port
+from steersman.nodes.pod_addresses import PodAddresses
+from steersman.nodes.references import missing_reference
+from steersman.nodes.stages import Surroundings
+from steersman.nodes.turning import Turning
+from steersman.runtime.controller import Controller
+from steersman.runtime.result import Result
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from steersman.client.changes import Change
+    from steersman.nodes.stages import Stage
+    from steersman.runtime.context import ControllerContext
+
+    Tree = dict[str, Any]
+
+PODS: Final = tree("v1", "Pod")
+NODES: Final = tree("v1", "Node")
+
+#: Pods whose requests are under way at once.
+WORKERS: Final = 32
+#: A pod that waits for a Secret or ConfigMap looks again after so long, should an event have been missed.
+_LOOK_AGAIN_SECONDS: Final = 60.0
+_CONFIG_ERROR: Final = "CreateContainerConfigError"
+
+
+class PodKeeper(Controller):
+    """Watches pods that are bound to simulated nodes."""
+
+    name: ClassVar[str] = "simulated-pods"
+
+    def __init__(
+        self,
+        context: ControllerContext,
+        stages: Sequence[Stage],
+        *,
+        workers: int = WORKERS,
+        is_others: Callable[[Tree, Tree], bool] | None = None,
+    ) -> None:
+        """``is_others`` tells of a pod and its node whether somebody else brings the pod through its life."""
+        super().__init__(context, workers=workers)
+        self._is_others = is_others
+        self._recorder = context.events.recorder("kubelet")
+        self._addresses = PodAddresses()
+        self._started = self.clock.now()
+        #: Pods that wait for an object, by its kind and key.
+        self._waiting: dict[tuple[str, str], set[str]] = {}
+        self._nodes = self.informer(NODES)
+        self._nodes.add_callback(self._node_changed)
+        self._pods = self.watch(PODS, when=self._concerns_us)
+        self._turning = Turning(self, stages, PODS, self._pods, self._recorder)
+        self._pods.add_index("node", lambda pod: [pod_status.spec_of(pod).get("nodeName") or ""])
+        self._config_maps = self.informer(metadata_only(ConfigMap))
+        self._secrets = self.informer(metadata_only(Secret))
+        for kind, informer in (("ConfigMap", self._config_maps), ("Secret", self._secrets)):
+            informer.add_callback(partial(self._appeared, kind))
+
+    # What has happened
+
+    def _concerns_us(self, change: Change[Tree]) -> bool:
+        pod = change.latest
+        if isinstance(change, Deleted):
+            self._turning.forget(uid_of(pod))
+            self._addresses.forget(uid_of(pod))
+            return False
+        return self._node_of(pod) is not None
+
+    def _node_of(self, pod: Tree) -> Tree | None:
+        """The node of a pod, if it is simulated and alive."""
+        name = pod_status.spec_of(pod).get("nodeName")
+        node = self._nodes.lister.get(name) if name else None
+        if node is None or not is_kept(node) or is_stopped(node):
+            return None
+        return None if self._is_others is not None and self._is_others(pod, node) else node
+
+    def _node_changed(self, change: Change[Tree]) -> None:
+        """A node that has come, or come back, takes care of its pods."""
+        old = getattr(change, "old", None)
+        if isinstance(change, Deleted) or (old is not None and is_stopped(old) == is_stopped(change.new)):
+            return
+        if self.is_ready:
+            for pod in self._pods.lister.by_index("node", name_of(change.new)):
+                self.enqueue(pod)
+
+    def _appeared(self, kind: str, change: Change[Any]) -> None:
+        if isinstance(change, Added):
+            for key in self._waiting.pop((kind, key_of(change.new)), ()):
+                self.queue.add(key)
+
+    # What to do
+
+    async def start(self) -> None:
+        """Addresses that pods have are theirs before any is given; and a pod may have come before its node was known."""
+        for pod in self._pods.lister.list():
+            node = self._node_of(pod)
+            if node is not None:
+                self.enqueue(pod)
+                if pod_status.status_of(pod).get("podIP"):
+                    self._address(pod, node)
+
+    async def reconcile(self, key: str) -> Result | None:
+        """Bring the pod to its next stage when it is time."""
+        namespace, name = split_key(key)
+        pod = self._pods.lister.get(name, namespace=namespace)
+        node = self._node_of(pod) if pod is not None else None
+        if pod is None or node is None:
+            return None
+        pending = self._turning.stage_of(pod)
+        if pending is None:
+            return None
+        left = self._turning.left_seconds(pending)
+        if left > 0:
+            return Result(requeue_after_seconds=left)
+        if not pod_status.is_terminating(pod) and not pod_status.is_running(pod):
+            missing = missing_reference(pod, self._is_there)
+            if missing is not None:
+                return await self._wait_for(pod, node, missing)
+        await self._turning.turn(key, pod, pending.stage.turns_into(pod, self._surroundings(pod, node)))
+        return None
+
+    def _surroundings(self, pod: Tree, node: Tree) -> Surroundings:
+        ip = self._address(pod, node)
+        return Surroundings(self.clock.now(), internal_ip(node), ip, name_of(node), kubelet_port(node), self._started)
+
+    def _address(self, pod: Tree, node: Tree) -> str:
+        """Empty for a pod on its host's network."""
+        if pod_status.spec_of(pod).get("hostNetwork"):
+            return ""
+        known = pod_status.status_of(pod).get("podIP") or ""
+        cidr = (node.get("spec") or {}).get("podCIDR") or ""
+        return self._addresses.of(uid_of(pod), cidr, known=known)
+
+    def _is_there(self, kind: str, namespace: str, name: str) -> bool:
+        informer = self._secrets if kind == "Secret" else self._config_maps
+        return informer.lister.get(name, namespace=namespace) is not None
+
+    async def _wait_for(self, pod: Tree, node: Tree, missing: tuple[str, str]) -> Result:
+        kind, name = missing
+        key = key_of(pod)
+        self._waiting.setdefault((kind, f"{namespace_of(pod)}/{name}"), set()).add(key)
+        message = f'{kind.lower()} "{name}" not found'
+        around = self._surroundings(pod, node)
+        status = pod_status.waiting(pod, around, reason=_CONFIG_ERROR, message=message)
+        shown = [each.get("state") for each in pod_status.status_of(pod).get("containerStatuses") or ()]
+        if shown != [each["state"] for each in status["containerStatuses"]]:
+            self._recorder.event(pod, "Warning", "Failed", f"Error: {message}")
+            await self._turning.write(key, pod, {"status": status}, "status")
+        return Result(requeue_after_seconds=_LOOK_AGAIN_SECONDS)

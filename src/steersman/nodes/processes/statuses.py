@@ -1,0 +1,179 @@
+"""What a kubelet tells of a pod whose containers run: from what is known of each container to the pod's status."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from steersman.apimachinery.timestamps import format_time
+from steersman.nodes.pod_status import conditions, readiness, spec_of, status_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from datetime import datetime
+
+    Tree = dict[str, Any]
+
+
+class Waiting(msgspec.Struct, frozen=True):
+    """It has not started, or not again."""
+
+    reason: str = "ContainerCreating"
+    message: str = ""
+
+
+class Running(msgspec.Struct, frozen=True):
+    """It runs."""
+
+    since: datetime
+    id: str
+
+
+class Terminated(msgspec.Struct, frozen=True):
+    """It has ended."""
+
+    code: int
+    since: datetime
+    ended: datetime
+    id: str
+    reason: str = ""
+    message: str = ""
+
+
+State = Waiting | Running | Terminated
+
+
+class Facts(msgspec.Struct):
+    """What is known of one container."""
+
+    state: State = msgspec.field(default_factory=Waiting)
+    last: Terminated | None = None
+    restarts: int = 0
+    #: It has passed its startup and readiness probes.
+    started: bool = False
+    ready: bool = False
+
+
+class End(msgspec.Struct, frozen=True):
+    """Why a pod has ended for good, where it is not its containers' doing."""
+
+    reason: str
+    message: str
+
+
+def is_sidecar(container: Tree) -> bool:
+    """Whether an init container runs on beside the others."""
+    return container.get("restartPolicy") == "Always"
+
+
+def pod_status(
+    pod: Tree, facts: Mapping[str, Facts], *, now: datetime, host_ip: str, pod_ip: str, is_over: bool, end: End | None
+) -> Tree:
+    """The whole status. ``is_over``: no container will run any more."""
+    spec = spec_of(pod)
+    mains, inits = spec.get("containers") or [], spec.get("initContainers") or []
+    phase = _phase([facts[each["name"]] for each in mains], is_over=is_over, end=end)
+    begun = any(not isinstance(each.state, Waiting) for each in facts.values())
+    status: Tree = {
+        "phase": phase,
+        "startTime": status_of(pod).get("startTime") or format_time(now),
+        "hostIP": host_ip,
+        "hostIPs": [{"ip": host_ip}],
+        "conditions": conditions(pod, _conditions(pod, facts, phase, begun=begun), now=now),
+        "containerStatuses": [_container(each, facts[each["name"]]) for each in mains],
+        "observedGeneration": pod["metadata"].get("generation", 1),
+    }
+    if begun:
+        status["podIP"], status["podIPs"] = pod_ip, [{"ip": pod_ip}]
+    if inits:
+        status["initContainerStatuses"] = [_init_container(each, facts[each["name"]]) for each in inits]
+    if end is not None:
+        status["reason"], status["message"] = end.reason, end.message
+    return status
+
+
+def _phase(mains: Sequence[Facts], *, is_over: bool, end: End | None) -> str:
+    if end is not None:
+        return "Failed"
+    if is_over:
+        codes = [each.state.code if isinstance(each.state, Terminated) else 1 for each in mains]
+        return "Succeeded" if not any(codes) else "Failed"
+    if any(isinstance(each.state, Waiting) and each.last is None and not each.restarts for each in mains):
+        return "Pending"
+    return "Running"
+
+
+def _conditions(pod: Tree, facts: Mapping[str, Facts], phase: str, *, begun: bool) -> list[tuple[str, bool, str, str]]:
+    spec = spec_of(pod)
+    mains = [each["name"] for each in spec.get("containers") or ()]
+    inits = spec.get("initContainers") or ()
+    unready = [name for name in mains if not facts[name].ready]
+    incomplete = [each["name"] for each in inits if not _is_initialized(each, facts[each["name"]])]
+    why = {"Succeeded": "PodCompleted", "Failed": "PodFailed"}.get(phase, "")
+    over = phase in ("Succeeded", "Failed")
+    text = "" if over else f"containers with unready status: [{' '.join(unready)}]"
+    reason = why or "ContainersNotReady"
+    missing = f"containers with incomplete status: [{' '.join(incomplete)}]"
+    ready = readiness(pod, containers_ready=True) if not unready else ("Ready", False, reason, text)
+    return [
+        ("PodReadyToStartContainers", begun and not over, "", ""),
+        (
+            "Initialized",
+            not incomplete,
+            "ContainersNotInitialized" if incomplete else "",
+            missing if incomplete else "",
+        ),
+        ready,
+        ("ContainersReady", not unready, reason if unready else "", text if unready else ""),
+    ]
+
+
+def _is_initialized(container: Tree, facts: Facts) -> bool:
+    if is_sidecar(container):
+        return facts.started or isinstance(facts.state, Terminated)
+    return isinstance(facts.state, Terminated) and facts.state.code == 0
+
+
+def _container(container: Tree, facts: Facts) -> Tree:
+    current = facts.state if not isinstance(facts.state, Waiting) else facts.last
+    status: Tree = {
+        "name": container["name"],
+        "image": container.get("image", ""),
+        "imageID": "",
+        "ready": facts.ready,
+        "started": facts.started,
+        "restartCount": facts.restarts,
+        "state": _state(facts.state),
+        "lastState": _state(facts.last) if facts.last is not None else {},
+    }
+    if current is not None:
+        status["containerID"] = current.id
+    return status
+
+
+def _init_container(container: Tree, facts: Facts) -> Tree:
+    done = isinstance(facts.state, Terminated) and facts.state.code == 0
+    status = _container(container, facts)
+    return status if is_sidecar(container) else {**status, "ready": done, "started": False}
+
+
+def _state(state: State) -> Tree:
+    match state:
+        case Waiting():
+            return {"waiting": _told([("reason", state.reason), ("message", state.message)])}
+        case Running():
+            return {"running": {"startedAt": format_time(state.since)}}
+        case Terminated():
+            ended = {
+                "exitCode": state.code,
+                "reason": state.reason or ("Completed" if state.code == 0 else "Error"),
+                "startedAt": format_time(state.since),
+                "finishedAt": format_time(state.ended),
+                "containerID": state.id,
+            }
+            return {"terminated": {**ended, **_told([("message", state.message)])}}
+
+
+def _told(pairs: Iterable[tuple[str, str]]) -> Tree:
+    return {name: value for name, value in pairs if value}

@@ -1,0 +1,111 @@
+"""The simulated storage: volumes come when they are claimed, grow when more is asked for, and go when they are released."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from steersman.client import tree
+from steersman.client.errors import AlreadyExists, Conflict, NotFound
+from steersman.client.objects import key_of, name_of, namespace_of, split_key, uid_of
+from steersman.client.requests import PatchType
+from steersman.nodes import volumes
+from steersman.runtime.controller import Controller
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from steersman.client.changes import Change
+    from steersman.runtime.context import ControllerContext
+
+    Tree = dict[str, Any]
+
+CLAIMS: Final = tree("v1", "PersistentVolumeClaim")
+VOLUMES: Final = tree("v1", "PersistentVolume")
+CLASSES: Final = tree("storage.k8s.io/v1", "StorageClass")
+_WORKERS: Final = 8
+
+
+class SimulatedStorage(Controller):
+    """What an external provisioner and a resizer do. Keys are those of claims; a volume's own name is one without a slash."""
+
+    name: ClassVar[str] = "simulated-storage"
+
+    def __init__(self, context: ControllerContext) -> None:
+        super().__init__(context, workers=_WORKERS)
+        self._recorder = context.events.recorder(volumes.PROVISIONER)
+        self._claims = self.watch(CLAIMS)
+        self._volumes = self.watch(VOLUMES, keys=_keys_of_volume)
+        self._classes = self.informer(CLASSES)
+        self._classes.add_callback(self._class_changed)
+
+    async def start(self) -> None:
+        """There is a class for claims that name none."""
+        classes = self._classes.lister.list()
+        if any(name_of(each) == volumes.CLASS_NAME for each in classes):
+            return
+        try:
+            await self.client.create(volumes.new_class(classes))
+        except AlreadyExists:
+            return
+
+    def _class_changed(self, change: Change[Tree]) -> None:
+        if self.is_ready and change.latest.get("provisioner") == volumes.PROVISIONER:
+            for claim in self._claims.lister.list():
+                self.enqueue(claim)
+
+    async def reconcile(self, key: str) -> None:
+        """Make, enlarge or remove a volume."""
+        if "/" not in key:
+            volume = self._volumes.lister.get(key)
+            if volume is not None and volumes.is_done_with(volume):
+                await self._remove(volume)
+            return
+        namespace, name = split_key(key)
+        claim = self._claims.lister.get(name, namespace=namespace)
+        if claim is None:
+            return
+        storage_class = self._classes.lister.get(claim["spec"].get("storageClassName") or "")
+        if storage_class is not None and volumes.wants_volume(claim, storage_class):
+            await self._make(claim, storage_class)
+            return
+        size = volumes.larger_size(claim)
+        made = self._volumes.lister.get(claim["spec"].get("volumeName") or "")
+        if size and made is not None and volumes.is_ours(made):
+            await self._enlarge(claim, made, size)
+
+    async def _make(self, claim: Tree, storage_class: Tree) -> None:
+        volume = volumes.new_volume(claim, storage_class)
+        try:
+            written = await self.client.create(volume)
+        except AlreadyExists:
+            return
+        self.own_writes.note(key_of(claim), self._volumes, written)
+        self._recorder.event(
+            claim, "Normal", "ProvisioningSucceeded", f"Successfully provisioned volume {name_of(volume)}"
+        )
+
+    async def _enlarge(self, claim: Tree, volume: Tree, size: str) -> None:
+        capacity = {"capacity": {"storage": size}}
+        try:
+            await self.client.patch(VOLUMES, name_of(volume), {"spec": capacity}, patch_type=PatchType.MERGE)
+            written = await self.client.patch(
+                CLAIMS, name_of(claim), {"metadata": {"uid": uid_of(claim)}, "status": capacity},
+                patch_type=PatchType.MERGE, namespace=namespace_of(claim), subresource="status",
+            )  # fmt: skip
+        except (NotFound, Conflict):
+            return
+        self.own_writes.note(key_of(claim), self._claims, written)
+
+    async def _remove(self, volume: Tree) -> None:
+        try:
+            await self.client.delete_object(volume, uid=uid_of(volume))
+        except (NotFound, Conflict):
+            return
+
+
+def _keys_of_volume(volume: Tree) -> Iterator[str]:
+    if volumes.is_ours(volume):
+        yield name_of(volume)
+        claim = volume["spec"].get("claimRef") or {}
+        if claim.get("namespace"):
+            yield f"{claim['namespace']}/{claim['name']}"

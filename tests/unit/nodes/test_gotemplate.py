@@ -1,0 +1,145 @@
+"""Templates as Go reads them: what each construct writes, and what is told of those that are wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from steersman.nodes.gotemplate import TemplateRenderError, TemplateSyntaxError, parse
+
+DATA: dict[str, Any] = {
+    "name": "web",
+    "count": 3,
+    "none": None,
+    "flag": False,
+    "items": [{"name": "a", "n": 1}, {"name": "b", "n": 2}, {"name": "c", "n": 3}],
+    "map": {"z": 1, "a": {"b": "deep"}},
+}
+
+
+def rendered(text: str, **context: Any) -> str:
+    return parse(text, context).render(DATA, context)
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("plain", "plain"),
+        ("{{ .name }}-{{ .count }}", "web-3"),
+        ("{{ .map.a.b }}{{ .no.such.field }}", "deep<no value>"),
+        ("{{ .map }}", "map[a:map[b:deep] z:1]"),
+        ("a {{- .name -}} b", "awebb"),
+        ("a {{/* said of it */}} b", "a  b"),
+        ("a {{- /* said */ -}} b", "ab"),
+        ('{{ "q}}" }}{{ `r"w` }}', 'q}}r"w'),
+        ("{{ if .flag }}1{{ else if .count }}2{{ else }}3{{ end }}", "2"),
+        ("{{ with .map.a }}{{ .b }}{{ $.name }}{{ end }}", "deepweb"),
+        ("{{ with .no }}x{{ else with .name }}{{ . }}{{ end }}", "web"),
+        ("{{ with .no }}x{{ else }}{{ .name }}{{ end }}", "web"),
+        ("{{ range .items }}{{ .name }}{{ end }}", "abc"),
+        ("{{ range $i, $e := .items }}{{ $i }}{{ $e.name }}{{ end }}", "0a1b2c"),
+        ("{{ range $k, $v := .map.a }}{{ $k }}={{ $v }}{{ end }}", "b=deep"),
+        ("{{ range .no }}x{{ else }}none{{ end }}", "none"),
+        ("{{ range .items }}{{ if eq .n 2 }}{{ break }}{{ end }}{{ .n }}{{ end }}", "1"),
+        ("{{ range .items }}{{ if eq .n 2 }}{{ continue }}{{ end }}{{ .n }}{{ end }}", "13"),
+        ("{{ range 3 }}{{ . }}{{ end }}", "012"),
+        ("{{ $x := 1 }}{{ if true }}{{ $x = 2 }}{{ $y := 3 }}{{ end }}{{ $x }}", "2"),
+        ("{{ $x := 1 }}{{ if true }}{{ $x := 2 }}{{ end }}{{ $x }}", "1"),
+        ('{{ define "d" }}<{{ .a }}{{ $.b }}>{{ end }}{{ template "d" dict "a" 1 "b" 2 }}', "<12>"),
+        ('{{ block "d" .name }}[{{ . }}]{{ end }}', "[web]"),
+        ("{{ (index .items 1).name }}", "b"),
+        ('{{ index .map "a" "b" }}', "deep"),
+        ("{{ or .no .flag .name }}{{ and .name .count }}", "web3"),
+        ("{{ or .name (fail .name) }}", "web"),
+        ('{{ .name | printf "%s-%03d-%s" "x" 7 | len }}', "9"),
+        ('{{ eq .name "x" "web" }}{{ ne .count 3 }}{{ lt .count 4 }}{{ ge .count 4 }}', "truefalsetruefalse"),
+        ("{{ not .flag }}{{ eq .none nil }}{{ eq .no .name }}", "truetruefalse"),
+        ("{{ Here .name }}", "here web"),
+    ],
+)
+def test_a_construct_writes(text: str, written: str) -> None:
+    assert rendered(text, Here=lambda name: f"here {name}") == written
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("{{ .name | Quote }}{{ .count | Quote }}{{ .map.a | Quote }}", '"web""3""{\\"b\\":\\"deep\\"}"'),
+        ("{{ YAML .map.a }}", "b: deep\n"),
+        ("a:{{ YAML .map.a 1 }}", "a:\n  b: deep\n  "),
+        ('{{ printf "%v|%5s|%-4s|%q|%.1f|%%|%x" .map.a "r" "l" "t" 1.25 255 }}', 'map[b:deep]|    r|l   |"t"|1.2|%|ff'),
+        ('{{ printf "%d %s" 1 }}', "1 %!s(MISSING)"),
+        ('{{ print "a" 1 2 "b" }}', "a1 2b"),
+        ("{{ add1 .count }} {{ add 1 2 3 }} {{ sub 5 2 }} {{ mul 2 3 }} {{ div 7 2 }} {{ mod 7 2 }}", "4 6 3 6 3 1"),
+        ('{{ default "d" .no }}{{ .name | default "d" }}{{ coalesce .no .name }}', "dwebweb"),
+        ('{{ ternary "y" "n" true }}{{ empty .no }}{{ hasKey .map "z" }}', "ytruetrue"),
+        ('{{ upper .name }}{{ trunc 2 .name }}{{ replace "w" "v" .name }}{{ hasPrefix "w" .name }}', "WEBwevebtrue"),
+        ('{{ join "," (list 1 2) }}{{ first (list 1 2) }}{{ last (list 1 2) }}{{ has 1 (list 1) }}', "1,212true"),
+        ('{{ int "7" }}{{ int "x" }}{{ toString 7 }}{{ quote "a" }}{{ squote "a" }}', "707\"a\"'a'"),
+        ('{{ nindent 2 "a\nb" }}', "\n  a\n  b"),
+        ('{{ toJson .map.a }}{{ (fromJson "{}") | len }}{{ b64enc "a" }}{{ b64dec "YQ==" }}', '{"b":"deep"}0YQ==a'),
+        ('{{ $d := dict "a" 1 }}{{ $_ := set $d "b" 2 }}{{ keys $d }}{{ get $d "b" }}', "[a b]2"),
+        ("{{ until 3 }}{{ max 1 4 2 }}{{ min 3 2 }}", "[0 1 2]42"),
+    ],
+)
+def test_a_function_makes(text: str, written: str) -> None:
+    text = text.replace("\n", "\\n") if "nindent" in text else text
+    assert rendered(text) == written
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("{{ nosuch .x }}", 'line 1: function "nosuch" not defined'),
+        ("a\n{{ if .x }}", "line 2: this has no {{end}}"),
+        ("{{ range .x }}{{ else }}", "line 1: this has no {{end}}"),
+        ("{{ end }}", "line 1: unexpected {{end}}"),
+        ("\n\n{{ .x", "line 3: unclosed action"),
+        ("{{ $x }}", "line 1: undefined variable '$x'"),
+        ("{{ if true }}{{ $x := 1 }}{{ end }}{{ $x }}", "line 1: undefined variable '$x'"),
+        ('{{ template "t" }}', 'line 1: template "t" not defined'),
+        ("{{ .x 1 }}", "line 1: can't give an argument to what is no function"),
+        ("{{ .x | .y }}", "line 1: can't give an argument to what is no function"),
+        ("{{ break }}", "line 1: break and continue stand in a range only"),
+        ("{{ (print 1 }}", "line 1: unclosed left paren"),
+        ("{{ }}", "line 1: missing value for command"),
+        ("{{ or }}", "line 1: wrong number of args for or: want at least 1 got 0"),
+        ("{{ # }}", "line 1: '# }}' is not understood"),
+        ("{{ define x }}{{ end }}", "line 1: a template's name in quotes is missing"),
+        ('{{ "\\q" }}', 'bad string "\\\\q"'),
+    ],
+)
+def test_what_is_no_template_is_told_with_its_line(text: str, fault: str) -> None:
+    with pytest.raises(TemplateSyntaxError) as caught:
+        parse(text)
+    assert str(caught.value) == fault.replace("\\\\", "\\")
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("{{ .name.x }}", "can't evaluate field x in 'web'"),
+        ("{{ index .items 9 }}", "error calling index: index out of range: 9"),
+        ('{{ index .items "a" }}', "error calling index: cannot index slice/array with a"),
+        ("{{ index .no 1 }}", "error calling index: index of untyped nil"),
+        ("{{ index .count 1 }}", "error calling index: can't index item of 3"),
+        ("{{ range .name }}{{ end }}", "range can't iterate over web"),
+        ('{{ eq .count "3" }}', "error calling eq: incompatible types for comparison"),
+        ("{{ eq .map .map }}", "error calling eq: non-comparable type"),
+        ("{{ eq .map }}", "error calling eq: missing argument for comparison"),
+        ('{{ lt .count "3" }}', "error calling lt: incompatible types for comparison"),
+        ("{{ div 1 0 }}", "error calling div: division by zero"),
+        ("{{ until 9000000 }}", "error calling until: 9000000 numbers are too many"),
+        ('{{ repeat 9000000 "a" }}', "error calling repeat: the text is too long"),
+        ('{{ fail "so" }}', "so"),
+        (
+            '{{ define "r" }}{{ template "r" }}{{ end }}{{ template "r" }}',
+            "templates call each other without an end: 'r'",
+        ),
+    ],
+)
+def test_what_does_not_go_with_the_values_is_told(text: str, fault: str) -> None:
+    with pytest.raises(TemplateRenderError) as caught:
+        rendered(text)
+    assert str(caught.value) == fault

@@ -1,0 +1,244 @@
+"""The kubelet as a whole, its API over a socket with a host that does what the test says; parts have tests of their own."""
+
+import asyncio
+import json
+import socket
+import struct
+from contextlib import asynccontextmanager
+
+import aiohttp
+import pytest
+
+from steersman.asynckit.clock import RealClock
+from steersman.nodes.kubelet import channels, spdy
+from steersman.nodes.kubelet.assembly import OnDemand
+from steersman.nodes.kubelet.hosting import Refusal
+from steersman.nodes.kubelet.server import SPDY_FORWARDING, KubeletServer, Pods
+
+POD = {"metadata": {"name": "p", "namespace": "ns", "uid": "u"}, "spec": {"containers": [{"name": "c"}]}}
+
+
+class Host:
+    """Echoes."""
+
+    def __init__(self) -> None:
+        self.asked = []
+        self.sizes = []
+
+    def has(self, pod):
+        return True
+
+    async def logs(self, pod, container, options):
+        self.asked.append(options)
+        if options.previous:
+            raise Refusal("no such log")
+        yield b"one\n"
+        yield b"two\n"
+
+    async def execute(self, pod, container, command, streams):
+        if command == ["none"]:
+            raise Refusal("not found")
+        if streams.tty:
+            self.sizes.append(await streams.resized())
+        while streams.wants_stdin and (piece := await streams.read()):
+            await streams.write(piece)
+        await streams.write(" ".join(command).encode(), error=True)
+        return 3 if command == ["fails"] else 0
+
+    async def attach(self, pod, container, streams):
+        await streams.write(b"attached")
+        return 0
+
+    async def connect(self, pod, port):
+        if port == 1:
+            raise Refusal("nobody there")
+        return await asyncio.open_connection("127.0.0.1", port)
+
+
+@asynccontextmanager
+async def kubelet(host):
+    sock = socket.create_server(("127.0.0.1", 0))
+    sock.setblocking(False)
+    port = sock.getsockname()[1]
+    address = f"http://127.0.0.1:{port}"
+    pods = Pods(lambda namespace, name: POD if (namespace, name) == ("ns", "p") else None, lambda: [POD])
+    server = KubeletServer(sock, None, pods=pods, hosts=[host], clock=RealClock())
+    running = asyncio.create_task(server.run())
+    try:
+        async with aiohttp.ClientSession(address) as session:
+            yield session
+    finally:
+        server.stop()
+        await running
+
+
+async def messages(session, path, *sent, protocol=channels.V5):
+    """What comes back over a WebSocket, by channel."""
+    found = {}
+    async with session.ws_connect(path, protocols=[protocol]) as websocket:
+        for each in sent:
+            await websocket.send_bytes(each)
+        async for message in websocket:
+            found[message.data[0]] = found.get(message.data[0], b"") + message.data[1:]
+    return found
+
+
+class Started:
+    """A server of which it is only told whether it runs."""
+
+    def __init__(self):
+        self.ran, self.stopped = asyncio.Event(), asyncio.Event()
+
+    async def run(self):
+        self.ran.set()
+        await self.stopped.wait()
+
+    def stop(self):
+        self.stopped.set()
+
+
+async def test_a_server_is_made_when_somebody_comes():
+    made = []
+    with socket.create_server(("127.0.0.1", 0)) as sock:
+        server = OnDemand(sock, lambda: made.append(Started()) or made[0])
+        running = asyncio.create_task(server.run())
+        await asyncio.wait([running], timeout=0)
+        assert made == []
+        _, writer = await asyncio.open_connection(*sock.getsockname())
+        async with asyncio.timeout(10):
+            await server._wanted.wait()
+            while not made:
+                await asyncio.wait([running], timeout=0.01)
+            await made[0].ran.wait()
+        server.stop()
+        await running
+        writer.close()
+
+
+async def test_a_server_that_nobody_wanted_is_never_made():
+    sock = socket.create_server(("127.0.0.1", 0))
+    server = OnDemand(sock, None)
+    running = asyncio.create_task(server.run())
+    await asyncio.wait([running], timeout=0)
+    server.stop()
+    await running
+    assert sock.fileno() == -1
+
+
+@pytest.mark.parametrize(
+    ("path", "code", "text"),
+    [
+        ("/healthz", 200, "ok"),
+        ("/nowhere", 404, "404 page not found\n"),
+        ("/containerLogs/ns/p/c?tailLines=3", 200, "one\ntwo\n"),
+        ("/containerLogs/ns/p/c?previous=true", 400, "no such log"),
+        ("/containerLogs/ns/p/c?tailLines=x", 400, "invalid literal for int() with base 10: 'x'"),
+        ("/containerLogs/ns/q/c", 404, "pod does not exist"),
+        ("/containerLogs/ns/p/d", 404, 'container "d" not found in pod "p"'),
+        ("/exec/ns/p/c?command=a", 400, "you must specify at least 1 of stdin, stdout, stderr"),
+    ],
+)
+async def test_plain_requests(path, code, text):
+    async with kubelet(Host()) as session, session.get(path) as answer:
+        assert (answer.status, await answer.text()) == (code, text)
+
+
+async def test_pods_and_metrics():
+    async with kubelet(Host()) as session:
+        async with session.get("/pods") as answer:
+            assert (await answer.json())["items"] == [POD]
+        async with session.get("/metrics") as answer:
+            assert "kubelet_running_pods 0\n" in await answer.text()
+
+
+async def test_other_protocols_are_refused():
+    async with kubelet(Host()) as session:
+        headers = {"Connection": "Upgrade", "Upgrade": "SPDY/3.1"}
+        async with session.post("/exec/ns/p/c?command=a&output=1", headers=headers) as answer:
+            assert answer.status == 403
+
+
+async def test_a_command_hears_and_speaks():
+    path = "/exec/ns/p/c?command=a&command=b&input=1&output=1&error=1"
+    async with kubelet(Host()) as session:
+        found = await messages(session, path, b"\x00hello", b"\xff\x00")
+    assert (found[1], found[2]) == (b"hello", b"a b")
+    assert json.loads(found[3]) == {"metadata": {}, "status": "Success"}
+
+
+async def test_a_terminal_has_a_size_and_one_output():
+    path = "/exec/ns/p/c?command=a&output=1&error=1&tty=1"
+    async with kubelet(host := Host()) as session:
+        found = await messages(session, path, b'\x04{"Width":80,"Height":24}')
+    assert found[1] == b"a"
+    assert [(each.width, each.height) for each in host.sizes] == [(80, 24)]
+
+
+@pytest.mark.parametrize(
+    ("command", "reason", "cause"),
+    [
+        ("fails", "NonZeroExitCode", {"reason": "ExitCode", "message": "3"}),
+        ("none", "InternalError", {"message": "not found"}),
+    ],
+)
+async def test_the_end_of_a_command_is_told(command, reason, cause):
+    async with kubelet(Host()) as session:
+        found = await messages(session, f"/exec/ns/p/c?command={command}&output=1", protocol=channels.V4)
+    status = json.loads(found[3])
+    assert (status["status"], status["reason"], status["details"]["causes"]) == ("Failure", reason, [cause])
+
+
+async def test_attach_is_told_apart():
+    async with kubelet(Host()) as session:
+        assert (await messages(session, "/attach/ns/p/c?output=1"))[1] == b"attached"
+
+
+@asynccontextmanager
+async def echoing():
+    async def echo(reader, writer):
+        while data := await reader.read(100):
+            writer.write(data)
+        writer.close()
+
+    server = await asyncio.start_server(echo, "127.0.0.1", 0)
+    try:
+        yield server.sockets[0].getsockname()[1]
+    finally:
+        server.close()
+
+
+async def test_a_port_is_forwarded_in_spdy_frames():
+    writer, reader, frames = spdy.Writer(), spdy.Reader(), []
+    async with echoing() as port, kubelet(Host()) as session:
+        headers = {"port": str(port), "requestID": "0"}
+        async with session.ws_connect("/portForward/ns/p", protocols=[SPDY_FORWARDING]) as websocket:
+            await websocket.send_bytes(writer.stream(1, {**headers, "streamType": "error"}, flags=spdy.FIN))
+            await websocket.send_bytes(writer.stream(3, {**headers, "streamType": "data"}))
+            await websocket.send_bytes(writer.ping(5) + writer.data(3, b"hello", last=True))
+            while sum(isinstance(each, spdy.Data) and bool(each.flags) for each in frames) < 2:
+                frames += reader.feed((await websocket.receive()).data)
+    assert b"".join(each.data for each in frames if isinstance(each, spdy.Data) and each.stream == 3) == b"hello"
+    assert {each.type for each in frames if isinstance(each, spdy.Control)} == {spdy.SYN_REPLY, spdy.PING}
+
+
+async def test_what_went_wrong_is_told_on_the_error_stream():
+    writer, reader, frames = spdy.Writer(), spdy.Reader(), []
+    async with kubelet(Host()) as session:
+        headers = {"port": "1", "requestID": "0"}
+        async with session.ws_connect("/portForward/ns/p", protocols=[SPDY_FORWARDING]) as websocket:
+            await websocket.send_bytes(writer.stream(1, {**headers, "streamType": "error"}))
+            await websocket.send_bytes(writer.stream(3, {**headers, "streamType": "data"}))
+            while sum(isinstance(each, spdy.Data) and bool(each.flags) for each in frames) < 2:
+                frames += reader.feed((await websocket.receive()).data)
+    errors = b"".join(each.data for each in frames if isinstance(each, spdy.Data) and each.stream == 1)
+    assert errors == b"error forwarding port 1 to pod: nobody there"
+
+
+async def test_a_port_is_forwarded_over_channels():
+    async with echoing() as port, kubelet(Host()) as session:
+        path = f"/portForward/ns/p?port={port}"
+        async with session.ws_connect(path, protocols=[channels.V4]) as websocket:
+            greetings = [(await websocket.receive()).data for _ in range(2)]
+            await websocket.send_bytes(b"\x00hello")
+            assert (await websocket.receive()).data == b"\x00hello"
+    assert greetings == [bytes([channel]) + struct.pack("<H", port) for channel in (0, 1)]

@@ -1,0 +1,381 @@
+"""Stage files of KWOK: what queries find, whom stages are for, what they turn objects into."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from steersman.client.requests import PatchType
+from steersman.nodes.kwok.jq import QueryError, QuerySyntaxError, compile_query
+from steersman.nodes.kwok.stage_files import read_stage, read_stage_file
+from steersman.nodes.node_object import TemplateError
+from steersman.nodes.options import NodesOptions
+from steersman.nodes.stages import Outcome, Stage, Surroundings, choose
+
+Tree = dict[str, Any]
+STAGES = Path(__file__).parent / "stages"
+NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+AROUND = Surroundings(NOW, "172.16.0.1", "10.1.0.7", "node-0", started=NOW)
+OBJECT: Tree = {
+    "a": {"b": [1, 2, {"c": "x"}], "k/e.y": "v"},
+    "t": "text",
+    "n": 5,
+    "no": None,
+    "conditions": [{"type": "Ready", "status": "True"}, {"type": "Other", "status": "False"}],
+}
+
+
+# Queries
+
+
+@pytest.mark.parametrize(
+    ("query", "values"),
+    [
+        (".", [OBJECT]),
+        (".t", ["text"]),
+        (".a.b[0], .a.b[-1].c", [1, "x"]),
+        ('.a["k/e.y"], .a."k/e.y", ."t"', ["v", "v", "text"]),
+        (".a.b[9], .x.y.z", [None, None]),
+        (".a.b.[] | select(. == 2)", [2]),
+        ('.conditions.[] | select( .type == "Ready" ) | .status', ["True"]),
+        ('.conditions[] | select(.type != "Ready" and .status == "False") .type', ["Other"]),
+        (".t[]?", []),
+        (".no // .t", ["text"]),
+        (".t | .[]? // 1", [1]),
+        ("[.conditions[].type]", [["Ready", "Other"]]),
+        ("[] | length", [0]),
+        (".n > 4 and .n <= 5, .n < 1 or false", [True, False]),
+        ('"a" > 1, null < false, [1] >= [1]', [True, True, True]),
+        ("-1 + .n - 2, [1,2] - [2], .no + 1, {} + 1", None),
+        (".conditions | map(.type) | first, last", ["Ready", ["x"]]),
+        ('.conditions | any(.status == "True"), all(.status == "True")', [True, False]),
+        ('.a | has("b"), keys', [True, ["b", "k/e.y"]]),
+        ('.t | startswith("te"), endswith("xt"), contains("ex"), test("^t.x"), length, ascii_upcase', None),
+        ('"5" | tonumber + 1', [6]),
+        (".n | tostring, not", ["5", False]),
+        ("first(.a.b[]), empty, null, true, 1.5", [1, None, True, 1.5]),
+        ('"\\u0041\\n"', ["A\n"]),
+    ],
+)
+def test_a_query_finds(query: str, values: list[Any] | None) -> None:
+    texts = {
+        "-1": "-1 + .n - 2, [1,2] - [2], .no + 1",
+        ".conditions | map": '.conditions | map(.type) | first, ["x"]',
+    }
+    expected: dict[str, list[Any]] = {"-1": [2, [1], 1], ".t | st": [True, True, True, True, 4, "TEXT"]}
+    asked = next((text for start, text in texts.items() if query.startswith(start)), query)
+    wanted = next((found for start, found in expected.items() if query.startswith(start)), values)
+    assert list(compile_query(asked)(OBJECT)) == wanted
+
+
+@pytest.mark.parametrize(
+    ("query", "fault"),
+    [
+        ("", "query '': 'the end' is not expected"),
+        (".a[", "query '.a[': 'the end' is not expected"),
+        (".a)", "query '.a)': ')' is not expected"),
+        ("(.a", "query '(.a': ')' is missing before 'the end'"),
+        ("nosuch(.a)", "query 'nosuch(.a)': the function nosuch/1 is not known"),
+        (".a & .b", "query '.a & .b': '& .b' is not understood"),
+        ("(" * 60 + ".", f"query {'(' * 60 + '.'!r}: too deep"),
+    ],
+)
+def test_what_is_no_query_is_told(query: str, fault: str) -> None:
+    with pytest.raises(QuerySyntaxError) as caught:
+        compile_query(query)
+    assert str(caught.value) == fault
+
+
+@pytest.mark.parametrize(
+    "query", [".t.x", ".n[]", ".t[0]", ".t | map(.)", '"x" | tonumber', "{a: 1}", ".t - 1", ".t + 1", ".n | keys"]
+)
+def test_values_of_the_wrong_kind_are_faults(query: str) -> None:
+    with pytest.raises((QueryError, QuerySyntaxError)):
+        list(compile_query(query)(OBJECT))
+
+
+# Stages
+
+
+def stage(**spec: Any) -> Stage:
+    spec = {"resourceRef": {"kind": "Pod"}, "selector": {}, "next": {}, **spec}
+    found = read_stage(
+        {"apiVersion": "kwok.x-k8s.io/v1alpha1", "kind": "Stage", "metadata": {"name": "s"}, "spec": spec}
+    )
+    assert found is not None
+    return found.stage
+
+
+def matching(key: str, operator: str, *values: str) -> Stage:
+    return stage(selector={"matchExpressions": [{"key": key, "operator": operator, "values": list(values)}]})
+
+
+def pod(**status: Any) -> Tree:
+    return {
+        "metadata": {"name": "p", "uid": "u", "labels": {"app": "a"}, "annotations": {"delay": "1m30s", "w": "7"}},
+        "spec": {"nodeName": "node-0", "containers": [{"name": "c", "image": "i"}]},
+        "status": status,
+    }
+
+
+@pytest.mark.parametrize(
+    ("made", "holds"),
+    [
+        (matching(".status.phase", "In", "Running", "Pending"), True),
+        (matching(".status.phase", "NotIn", "Running"), False),
+        (matching(".status.podIP", "DoesNotExist"), True),
+        (matching(".status.no.[].x", "NotIn", "a"), True),
+        (matching(".status.no.[].x", "In", "a"), False),
+        (matching(".status.containerStatuses.[].ready", "In", "true"), True),
+        (matching(".status.containerStatuses.[].restartCount", "In", "2"), True),
+        (matching(".status.containerStatuses", "In", "2"), False),
+        (matching(".metadata.labels", "Exists"), True),
+        (stage(selector={"matchLabels": {"app": "a"}}), True),
+        (stage(selector={"matchAnnotations": {"app": "a"}}), False),
+        (stage(selector={"matchExpressions": [{"jq": {"key": ".status.phase", "operator": "Exists"}}]}), True),
+        (stage(selector={"matchExpressions": [{"cel": {"expression": "self.status.phase == 'Running'"}}]}), True),
+        (stage(selector={"matchExpressions": [{"cel": {"expression": "self.status.no == 'x'"}}]}), False),
+    ],
+)
+def test_whom_a_stage_is_for(made: Stage, holds: bool) -> None:
+    assert made.matches(pod(phase="Running", containerStatuses=[{"ready": True, "restartCount": 2}])) is holds
+
+
+def test_a_stage_without_a_selector_is_for_nobody() -> None:
+    spec: Tree = {"resourceRef": {"kind": "Node"}, "next": {}}
+    document = {"apiVersion": "kwok.x-k8s.io/v1alpha1", "kind": "Stage", "metadata": {"name": "s"}, "spec": spec}
+    assert read_stage(document) is None
+
+
+@pytest.mark.parametrize(
+    ("delay", "least", "most"),
+    [
+        ({}, 0.0, 0.0),
+        ({"durationMilliseconds": 1500}, 1.5, 1.5),
+        ({"durationMilliseconds": 1000, "jitterDurationMilliseconds": 3000}, 1.0, 3.0),
+        ({"durationMilliseconds": 5000, "jitterDurationMilliseconds": 3000}, 3.0, 3.0),
+        ({"durationFrom": {"expressionFrom": ".metadata.annotations.delay"}}, 90.0, 90.0),
+        ({"durationFrom": {"jq": {"expression": ".metadata.annotations.delay"}}}, 90.0, 90.0),
+        ({"durationFrom": {"expressionFrom": ".status.until"}}, 10.0, 10.0),
+        ({"durationMilliseconds": 7000, "durationFrom": {"expressionFrom": ".status.phase"}}, 7.0, 7.0),
+        ({"durationMilliseconds": 7000, "durationFrom": {"expressionFrom": ".status.no"}}, 7.0, 7.0),
+        ({"jitterDurationFrom": {"expressionFrom": ".metadata.annotations.delay"}}, 0.0, 90.0),
+    ],
+)
+def test_how_long_a_stage_lasts(delay: Tree, least: float, most: float) -> None:
+    until = (NOW + timedelta(seconds=10)).isoformat()
+    made = stage(delay=delay)
+    length = made.delay.length_seconds(pod(phase="Running", until=until), now=NOW, dice=Random(1))
+    assert least <= length <= most
+
+
+@pytest.mark.parametrize(
+    ("spec", "weight"),
+    [
+        ({}, 0),
+        ({"weight": 3}, 3),
+        ({"weight": 3, "weightFrom": {"expressionFrom": ".metadata.annotations.w"}}, 7),
+        ({"weight": 3, "weightFrom": {"expressionFrom": ".metadata.annotations.no"}}, 3),
+        ({"weight": 3, "weightFrom": {"expressionFrom": ".metadata.annotations.delay"}}, None),
+        ({"weight": 3, "weightFrom": {"expressionFrom": ".metadata.annotations"}}, None),
+    ],
+)
+def test_how_much_a_stage_weighs(spec: Tree, weight: int | None) -> None:
+    assert stage(**spec).weight_for(pod()) == weight
+
+
+def test_stages_that_weigh_nothing_come_before_those_that_nobody_can_weigh() -> None:
+    unknown = stage(weightFrom={"expressionFrom": ".metadata.annotations"})
+    nothing = stage()
+    assert {choose([unknown, nothing], pod(), dice=Random(n)) for n in range(9)} == {nothing}
+    assert choose([unknown, unknown], pod(), dice=Random(1)) is unknown
+
+
+def all_of(outcome: Outcome | None) -> list[Outcome]:
+    return [] if outcome is None else [outcome._replace(then=None), *all_of(outcome.then)]
+
+
+def test_what_follows_is_done_in_order() -> None:
+    made = stage(
+        next={
+            "event": {"type": "Warning", "reason": "R", "message": "m"},
+            "finalizers": {"add": [{"value": "a"}], "remove": [{"value": "r"}], "empty": True},
+            "statusTemplate": "phase: {{ .status.phase }}ing",
+            "patches": [
+                {"root": "metadata", "type": "merge", "template": "labels: {x: {{ NodeName }}}"},
+                {"root": "spec", "type": "json", "subresource": "sub", "template": "[{op: remove, path: /x}]"},
+                {"type": "json", "template": "[{op: remove, path: /x}]"},
+            ],
+        }
+    )
+    assert all_of(made.turns_into(pod(phase="Runn"), AROUND)) == [
+        Outcome(event=("Warning", "R", "m")),
+        Outcome(finalizers_added=("a",), finalizers_removed=("r",), finalizers_emptied=True),
+        Outcome({"status": {"phase": "Running"}}),
+        Outcome({"metadata": {"labels": {"x": "node-0"}}}, PatchType.MERGE, ""),
+        Outcome([{"op": "remove", "path": "/spec/x"}], PatchType.JSON, "sub"),
+        Outcome([{"op": "remove", "path": "/x"}], PatchType.JSON, ""),
+    ]
+
+
+def test_what_is_deleted_is_not_changed_before() -> None:
+    made = stage(next={"delete": True, "statusTemplate": "phase: x"})
+    assert all_of(made.turns_into(pod(), AROUND)) == [Outcome(delete=True)]
+
+
+def test_steps_are_the_newer_way_to_say_it() -> None:
+    made = stage(steps=[{"patch": {"root": "status", "subresource": "status", "template": "a: 1"}}, {"delete": True}])
+    assert all_of(made.turns_into(pod(), AROUND)) == [Outcome({"status": {"a": 1}}), Outcome(delete=True)]
+
+
+@pytest.mark.parametrize(
+    ("spec", "fault"),
+    [
+        ({"resourceRef": {"kind": "Lease"}}, "stages are for Pods and Nodes, not for Lease of v1"),
+        ({"nexxt": {}}, "unknown field `nexxt`"),
+        ({"weight": "a"}, "Expected `int`, got `str`"),
+        ({"selector": {"matchExpressions": [{"key": ".a", "operator": "In"}]}}, "values set can't be empty"),
+        (
+            {"selector": {"matchExpressions": [{"key": ".a", "operator": "Exists", "values": ["x"]}]}},
+            "values set must be empty for exists and does not exist",
+        ),
+        ({"selector": {"matchExpressions": [{"key": ".a", "operator": "Gt"}]}}, 'operator "Gt" is not supported'),
+        ({"selector": {"matchExpressions": [{"key": ".a |", "operator": "Exists"}]}}, "the end"),
+        ({"selector": {"matchExpressions": [{"cel": {"expression": "self."}}]}}, "expression 'self.'"),
+        ({"next": {"statusTemplate": "{{ nosuch }}"}}, 'template: line 1: function "nosuch" not defined'),
+        ({"next": {"patches": [{"type": "odd", "template": ""}]}}, 'unknown patch type "odd"'),
+        ({"next": {"statusPatchAs": {"username": "u"}}}, "nobody can be impersonated here"),
+        ({"next": {"patches": [{"template": "", "impersonation": {}}]}}, "nobody can be impersonated here"),
+        ({"weightFrom": {"cel": {"expression": "1"}}}, "durations and weights are read by jq only"),
+    ],
+)
+def test_what_a_stage_cannot_say_is_told(spec: Tree, fault: str) -> None:
+    with pytest.raises(TemplateError) as caught:
+        stage(**spec)
+    assert fault in str(caught.value)
+
+
+# Files
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("a: [", "document 1: yaml: "),
+        (
+            "kind: Stage\napiVersion: v1",
+            "document 1: a Stage of kwok.x-k8s.io/v1alpha1 is expected, this is Stage of v1",
+        ),
+        ("- 1", "this is no object"),
+        ("---\n---\n", "there is no Stage in it"),
+        (
+            "apiVersion: kwok.x-k8s.io/v1alpha1\nkind: Stage\nmetadata: {name: mine}\nspec: {resourceRef: {}}",
+            "stage mine: Object missing required field `kind` - at `$.spec.resourceRef`",
+        ),
+    ],
+)
+def test_a_bad_file_is_told_with_its_place(tmp_path: Path, text: str, fault: str) -> None:
+    file = tmp_path / "s.yaml"
+    file.write_text(text)
+    with pytest.raises(TemplateError) as caught:
+        read_stage_file(file)
+    assert str(caught.value).startswith(f"{file}: ")
+    assert fault in str(caught.value)
+
+
+def test_files_and_sets_go_together() -> None:
+    file = STAGES / "pod-fast.yaml"
+    options = NodesOptions(stages=f"default, {file}")
+    names = [each.name for each in options.pod_stages()]
+    assert names.count("pod-ready") == 1
+    assert "pod-deadline" in names
+    assert options.node_stages() == ()
+    assert [each.name for each in NodesOptions(stages=str(STAGES / "node.yaml")).node_stages()] == [
+        "node-initialize",
+        "node-heartbeat",
+    ]
+    with pytest.raises(TemplateError, match="no set of stages 'x', only default, never-end, and no such file"):
+        NodesOptions(stages="x").pod_stages()
+    with pytest.raises(TemplateError, match="Is a directory"):
+        NodesOptions(stages=str(STAGES)).pod_stages()
+
+
+def life(file: str, made: Tree, limit: int = 8) -> list[str]:
+    """The stages that an object goes through; each status is put over the one before."""
+    stages, told = [of.stage for of in read_stage_file(STAGES / file)], []
+    for _ in range(limit):
+        found = choose(stages, made, dice=Random(1))
+        if found is None:
+            break
+        told.append(found.name)
+        for outcome in all_of(found.turns_into(made, AROUND)):
+            patch = (outcome.patch or {}).get("status", {})
+            known = {each["type"]: each for each in made["status"].get("conditions") or ()}
+            known |= {each["type"]: each for each in patch.get("conditions") or ()}
+            kept = {key: value for key, value in patch.items() if not key.startswith("$")}
+            made["status"] = {**made["status"], **kept, "conditions": list(known.values())}
+            if outcome.finalizers_removed:
+                made["metadata"].pop("finalizers")
+            if outcome.delete:
+                return told
+    return told
+
+
+def test_a_fast_life() -> None:
+    made = pod(phase="Pending")
+    made["metadata"]["ownerReferences"] = [{"kind": "Job"}]
+    made["spec"]["initContainers"] = [
+        {"name": "i", "image": "j"},
+        {"name": "k", "image": "l", "restartPolicy": "Always"},
+    ]
+    assert life("pod-fast.yaml", made, limit=1) == ["pod-ready"]
+    assert (made["status"]["podIP"], made["status"]["hostIP"]) == ("10.1.0.7", "172.16.0.1")
+    assert [next(iter(each["state"])) for each in made["status"]["initContainerStatuses"]] == ["terminated", "running"]
+    assert life("pod-fast.yaml", made) == ["pod-complete"]
+    assert made["status"]["phase"] == "Succeeded"
+    made["metadata"]["deletionTimestamp"] = "2026-01-02T03:04:05Z"
+    assert life("pod-fast.yaml", made) == ["pod-delete"]
+
+
+def test_a_general_life() -> None:
+    made = pod(phase="Pending")
+    made["metadata"]["finalizers"] = ["kwok.x-k8s.io/fake"]
+    made["spec"]["initContainers"] = [{"name": "i", "image": "j", "resources": {"requests": {"cpu": "1"}}}]
+    names = ["pod-create", "pod-init-container-running", "pod-init-container-completed", "pod-ready"]
+    assert life("pod-general.yaml", made) == names
+    assert made["status"]["phase"] == "Running"
+    assert {each["type"]: each["status"] for each in made["status"]["conditions"]} == {
+        "PodReadyToStartContainers": "True",
+        "Initialized": "True",
+        "Ready": "True",
+        "ContainersReady": "True",
+        "PodScheduled": "True",
+    }
+    made["metadata"]["deletionTimestamp"] = "2026-01-02T03:04:05Z"
+    assert life("pod-general.yaml", made) == ["pod-remove-finalizer", "pod-delete"]
+
+
+def test_a_nodes_life() -> None:
+    made = pod(addresses=[{"type": "InternalIP", "address": "1.2.3.4"}])
+    assert life("node.yaml", made, limit=3) == ["node-initialize", "node-heartbeat", "node-heartbeat"]
+    status = made["status"]
+    assert {each["type"]: each["status"] for each in status["conditions"]}["Ready"] == "True"
+    assert status["addresses"] == [{"type": "InternalIP", "address": "1.2.3.4"}]
+    assert status["allocatable"] == {"cpu": "1k", "memory": "1Ti", "pods": "1M"}
+
+
+def test_the_example_of_the_page_can_be_read(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "stages.md").read_text()
+    file = tmp_path / "mine.yaml"
+    file.write_text(page.partition("```yaml\n")[2].partition("```")[0])
+    [found] = read_stage_file(file)
+    made = pod(phase="Running")
+    made["metadata"]["labels"]["chaos"] = "true"
+    assert found.stage.matches(made)
+    outcomes = all_of(found.stage.turns_into(made, AROUND))
+    assert [each.event is not None for each in outcomes] == [True, False]
+    assert outcomes[1].patch["status"]["phase"] == "Failed"

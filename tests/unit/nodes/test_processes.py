@@ -1,0 +1,585 @@
+"""Process pods: what containers are given and what is told of them, and real processes that live and end."""
+
+import asyncio
+import os
+import signal
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from steersman.asynckit.clock import FakeClock, RealClock
+from steersman.nodes.kubelet.hosting import Refusal, Size
+from steersman.nodes.kubelet.log_lines import LogOptions
+from steersman.nodes.processes import guard
+from steersman.nodes.processes.environment import Sources, command_line, container_environment
+from steersman.nodes.processes.expansion import expand
+from steersman.nodes.processes.fields import ConfigError, field_text, resource_text
+from steersman.nodes.processes.files import inside, link, write_files
+from steersman.nodes.processes.host import ProcessHost
+from steersman.nodes.processes.log_file import LogFile
+from steersman.nodes.processes.pod_life import PodLife
+from steersman.nodes.processes.probes import Verdict, passes, port_number
+from steersman.nodes.processes.process import Guard, Launch, Process
+from steersman.nodes.processes.resources import ApiAddress
+from steersman.nodes.processes.selection import PROCESS_POD, PROCESS_PODS, is_process_pod
+from steersman.nodes.processes.statuses import Facts, Running, Terminated, Waiting, pod_status
+from steersman.nodes.processes.volumes import TokenWanted, tokens_wanted, volume_files
+
+NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+NODE = {"metadata": {"name": "n"}, "status": {"allocatable": {"cpu": "2", "memory": "1Gi"}}}
+
+
+def pod(*containers, status=None, **spec):
+    metadata = {
+        "name": "p",
+        "namespace": "ns",
+        "uid": "u",
+        "generation": 1,
+        "labels": {"b": "2", "a": "1"},
+        "annotations": {"x/y": 'q"'},
+    }
+    listed = [{"name": f"c{number}", **each} for number, each in enumerate(containers)]
+    return {"metadata": metadata, "spec": {"containers": listed, **spec}, "status": status or {}}
+
+
+def sources(made=None, config_maps=None, secrets=None):
+    return Sources(made or pod({}), NODE, (config_maps or {}).get, (secrets or {}).get)
+
+
+# Which pods
+
+
+@pytest.mark.parametrize(
+    ("annotation", "label", "is_one"),
+    [(None, None, False), ("true", None, True), (None, "true", True), ("false", "true", False)],
+)
+def test_a_pod_or_its_node_says_that_it_runs(annotation, label, is_one):
+    made = {"metadata": {"annotations": {PROCESS_POD: annotation} if annotation else {}}}
+    assert is_process_pod(made, {"metadata": {"labels": {PROCESS_PODS: label}}}) is is_one
+
+
+# What containers are given
+
+
+@pytest.mark.parametrize(
+    ("text", "expanded"),
+    [
+        ("$(A)-$(B)", "1-$(B)"),
+        ("$$(A)", "$(A)"),
+        ("$$$(A)", "$1"),
+        ("$A $(", "$A $("),
+        ("", ""),
+    ],
+)
+def test_references_to_variables(text, expanded):
+    assert expand(text, {"A": "1"}) == expanded
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("metadata.name", "p"),
+        ("metadata.labels", 'a="1"\nb="2"'),
+        ("metadata.labels['a']", "1"),
+        ("metadata.annotations['x/y']", 'q"'),
+        ("metadata.annotations['none']", ""),
+        ("status.podIP", "127.0.0.1"),
+        ("spec.nodeName", "n"),
+    ],
+)
+def test_fields_of_the_pod(path, text):
+    assert field_text(pod({}, nodeName="n"), path) == text
+
+
+def test_a_field_that_is_not_offered():
+    with pytest.raises(ConfigError, match="unsupported fieldPath: spec"):
+        field_text(pod({}), "spec.x")
+
+
+@pytest.mark.parametrize(
+    ("resource", "divisor", "text"),
+    [
+        ("limits.cpu", "", "1"),
+        ("limits.cpu", "1m", "500"),
+        ("limits.memory", "1Mi", "1024"),
+        ("requests.memory", "", "0"),
+    ],
+)
+def test_resources_are_rounded_up_and_limited_by_the_node(resource, divisor, text):
+    made = pod({"resources": {"limits": {"cpu": "500m"}}})
+    reference = {"resource": resource, "divisor": divisor}
+    assert resource_text(made, NODE, reference, container="c0") == text
+
+
+def test_variables_come_in_order_and_see_those_before_them():
+    container = {
+        "name": "c",
+        "envFrom": [
+            {"prefix": "P_", "configMapRef": {"name": "m"}},
+            {"secretRef": {"name": "none", "optional": True}},
+        ],
+        "env": [
+            {"name": "A", "value": "$(GIVEN)+$(P_k)"},
+            {"name": "B", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}},
+            {"name": "C", "valueFrom": {"secretKeyRef": {"name": "s", "key": "none", "optional": True}}},
+            {"name": "D", "valueFrom": {"fieldRef": {"fieldPath": "metadata.uid"}}},
+        ],
+    }
+    found = container_environment(container, sources(None, {"m": {"k": b"1"}}, {"s": {"k": b"2"}}), {"GIVEN": "0"})
+    assert found == {"GIVEN": "0", "P_k": "1", "A": "0+1", "B": "2", "D": "u"}
+
+
+@pytest.mark.parametrize(
+    ("reference", "why"),
+    [
+        ({"configMapKeyRef": {"name": "none", "key": "k"}}, 'configmap "none" not found'),
+        ({"configMapKeyRef": {"name": "m", "key": "no"}}, "couldn't find key no in ConfigMap ns/m"),
+        ({"secretKeyRef": {"name": "none", "key": "k"}}, 'secret "none" not found'),
+    ],
+)
+def test_what_a_variable_needs_must_be_there(reference, why):
+    container = {"name": "c", "env": [{"name": "A", "valueFrom": reference}]}
+    with pytest.raises(ConfigError, match=why):
+        container_environment(container, sources(None, {"m": {}}), {})
+
+
+def test_a_container_needs_a_command():
+    assert command_line({"name": "c", "command": ["$(A)"], "args": ["$(B)"]}, {"A": "1"}) == ["1", "$(B)"]
+    with pytest.raises(ConfigError, match="container c has no command"):
+        command_line({"name": "c", "args": ["x"]}, {})
+
+
+def test_files_of_volumes():
+    projected = {
+        "sources": [
+            {"serviceAccountToken": {"path": "token", "expirationSeconds": 3607}},
+            {"configMap": {"name": "m", "items": [{"key": "k", "path": "d/k"}]}},
+            {"downwardAPI": {"items": [{"path": "ns", "fieldRef": {"fieldPath": "metadata.namespace"}}]}},
+        ]
+    }
+    known = sources(None, {"m": {"k": b"1", "l": b"2"}}, {"s": {"w": b"3"}})
+    made = volume_files({"name": "v", "projected": projected}, known, lambda wanted: f"t{wanted.expiration_seconds}")
+    assert made == {"token": b"t3607", "d/k": b"1", "ns": b"ns"}
+    assert tokens_wanted({"projected": projected}) == [TokenWanted("", 3607)]
+    assert volume_files({"secret": {"secretName": "s"}}, known, str) == {"w": b"3"}
+    assert volume_files({"configMap": {"name": "none", "optional": True}}, known, str) == {}
+
+
+@pytest.mark.parametrize(
+    ("volume", "why"),
+    [
+        ({"configMap": {"name": "none"}}, 'configmap "none" not found'),
+        ({"secret": {"secretName": "s", "items": [{"key": "no", "path": "p"}]}}, "non-existent config key: no"),
+        ({"name": "v", "hostPath": {"path": "/"}}, "volume v is of a kind that process pods cannot have"),
+    ],
+)
+def test_volumes_that_cannot_be(volume, why):
+    with pytest.raises(ConfigError, match=why):
+        volume_files(volume, sources(None, {}, {"s": {}}), str)
+
+
+def test_paths_never_lead_out_of_the_folder(tmp_path):
+    assert inside(tmp_path, "/a/../../../etc") == tmp_path / "etc"
+    assert inside(tmp_path, "/") == tmp_path
+
+
+def test_files_are_private_and_only_those_that_are_wanted(tmp_path):
+    folder = tmp_path / "v"
+    write_files(folder, {"a": b"1", "d/b": b"2"})
+    before = (folder / "a").stat()
+    write_files(folder, {"a": b"1", "c": b"3"})
+    found = {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    assert found == {"a": b"1", "c": b"3"}
+    assert (folder / "a").stat().st_mtime_ns == before.st_mtime_ns
+    assert (folder / "c").stat().st_mode & 0o777 == 0o600
+    link(tmp_path / "x" / "y", folder)
+    link(tmp_path / "x" / "y", folder)
+    assert (tmp_path / "x" / "y" / "c").read_bytes() == b"3"
+
+
+def test_the_address_of_the_api():
+    assert ApiAddress("https://127.0.0.1:6443").variables == {
+        "KUBERNETES_SERVICE_HOST": "127.0.0.1",
+        "KUBERNETES_SERVICE_PORT": "6443",
+        "KUBERNETES_SERVICE_PORT_HTTPS": "6443",
+    }
+
+
+# What is told
+
+
+def ended(code):
+    return Terminated(code, NOW, NOW + timedelta(seconds=1), "id")
+
+
+@pytest.mark.parametrize(
+    ("facts", "is_over", "phase"),
+    [
+        ([Facts(), Facts()], False, "Pending"),
+        ([Facts(Running(NOW, "i")), Facts()], False, "Pending"),
+        ([Facts(Running(NOW, "i")), Facts(ended(1))], False, "Running"),
+        ([Facts(Waiting("CrashLoopBackOff"), last=ended(1), restarts=1)], False, "Running"),
+        ([Facts(ended(0)), Facts(ended(0))], True, "Succeeded"),
+        ([Facts(ended(0)), Facts(ended(1))], True, "Failed"),
+    ],
+)
+def test_the_phase(facts, is_over, phase):
+    made = pod(*[{} for _ in facts])
+    known = {f"c{number}": each for number, each in enumerate(facts)}
+    status = pod_status(made, known, now=NOW, host_ip="h", pod_ip="i", is_over=is_over, end=None)
+    assert status["phase"] == phase
+
+
+def test_a_pod_is_ready_when_its_containers_are():
+    made = pod({}, {})
+    facts = {"c0": Facts(Running(NOW, "i"), ready=True, started=True), "c1": Facts(Running(NOW, "j"), started=True)}
+    status = pod_status(made, facts, now=NOW, host_ip="h", pod_ip="i", is_over=False, end=None)
+    told = {each["type"]: (each["status"], each["reason"], each["message"]) for each in status["conditions"]}
+    why = ("False", "ContainersNotReady", "containers with unready status: [c1]")
+    assert (told["Ready"], told["ContainersReady"], told["Initialized"][0]) == (why, why, "True")
+    facts["c1"].ready = True
+    status = pod_status(made, facts, now=NOW, host_ip="h", pod_ip="i", is_over=False, end=None)
+    assert {each["type"]: each["status"] for each in status["conditions"]}["Ready"] == "True"
+
+
+# Logs
+
+
+async def shown(log, **options):
+    return b"".join([piece async for piece in log.read(LogOptions(**options))])
+
+
+async def test_a_log_holds_whole_lines_and_what_was_left_at_the_end(tmp_path):
+    log = LogFile(tmp_path / "0.log", clock=FakeClock())
+    log.write(b"one\ntw")
+    log.write(b"err\n", error=True)
+    assert await shown(log) == b"one\nerr\n"
+    log.write(b"o\nrest")
+    log.close()
+    assert await shown(log) == b"one\nerr\ntwo\nrest"
+    assert await shown(log, stream="Stderr") == b"err\n"
+    assert await shown(log, limit_bytes=5) == b"one\ne"
+
+
+async def test_who_follows_a_log_sees_it_to_its_end(tmp_path):
+    log = LogFile(tmp_path / "0.log", clock=FakeClock())
+    log.write(b"one\n")
+    following = asyncio.create_task(shown(log, follow=True, tail_lines=0))
+    await asyncio.wait([following], timeout=0)
+    log.write(b"two\n")
+    log.close()
+    assert await following == b"two\n"
+
+
+async def test_a_long_log_is_put_aside_once(tmp_path, monkeypatch):
+    monkeypatch.setattr("steersman.nodes.processes.log_file.FILE_BYTES_MAX", 100)
+    log = LogFile(tmp_path / "0.log", clock=FakeClock())
+    for number in range(6):
+        log.write(b"%d\n" % number)
+    log.close()
+    assert (await shown(log)).endswith(b"4\n5\n")
+    assert {path.name for path in tmp_path.iterdir()} == {"0.log", "0.old"}
+
+
+# Probes
+
+
+def test_a_verdict_turns_after_enough_answers_in_a_row():
+    verdict = Verdict({"failureThreshold": 2}, passing=False)
+    assert [verdict.count(answer) for answer in (True, False, True, False, False)] == [True, False, False, False, True]
+    assert not verdict.passing
+
+
+@pytest.mark.parametrize(("port", "number"), [(80, 80), ("web", 8080), ("81", 81), ("none", 0)])
+def test_the_port_of_a_probe(port, number):
+    assert port_number(port, {"ports": [{"name": "web", "containerPort": 8080}]}) == number
+
+
+@pytest.mark.parametrize(("code", "holds"), [(200, True), (302, True), (404, False), (500, False)])
+async def test_a_probe_over_http(code, holds):
+    async def answer(reader, writer):
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 %d X\r\n\r\n" % code)
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    probe = {"httpGet": {"port": server.sockets[0].getsockname()[1], "path": "/"}}
+    assert await passes(probe, {}, execute=None, clock=RealClock()) is holds
+    server.close()
+    await server.wait_closed()
+    assert not await passes(probe, {}, execute=None, clock=RealClock())
+
+
+# Processes
+
+
+@pytest.fixture
+def watch():
+    made = Guard()
+    yield made
+    made.close()
+
+
+def launch(folder, *words, **variables):
+    return Launch(words, {"PATH": os.environ["PATH"], **variables}, folder)
+
+
+async def test_a_process_tells_its_output_and_its_code(tmp_path, watch):
+    heard = []
+
+    async def sink(data, error):
+        heard.append((data, error))
+
+    process = await Process.start(launch(tmp_path, "sh", "-c", "echo $A; pwd >&2; exit 3", A="x"), guard=watch)
+    assert await process.wait(sink) == 3
+    assert sorted(heard) == sorted([(b"x\n", False), (f"{tmp_path}\n".encode(), True)])
+
+
+async def test_a_signal_counts_as_128_and_its_number(tmp_path, watch):
+    process = await Process.start(launch(tmp_path, "sleep", "100"), guard=watch)
+    process.signal(signal.SIGTERM)
+    assert await process.wait(print) == 143
+
+
+async def test_a_terminal(tmp_path, watch):
+    heard = []
+
+    async def sink(data, error):
+        heard.append(data)
+
+    process = await Process.start(launch(tmp_path, "sh", "-c", "read a; stty size; echo $a"), guard=watch, tty=True)
+    process.resize(width=81, height=25)
+    await process.write(b"hello\n")
+    assert await process.wait(sink) == 0
+    assert b"".join(heard).replace(b"\r", b"").endswith(b"25 81\nhello\n")
+
+
+async def test_what_cannot_be_started_is_an_error(tmp_path, watch):
+    with pytest.raises(FileNotFoundError):
+        await Process.start(launch(tmp_path, "no-such-command"), guard=watch)
+
+
+async def test_when_the_input_of_the_guard_ends_what_is_left_is_killed(tmp_path):
+    write_files(tmp_path / "folder", {"a": b""})
+    sleeper = await asyncio.create_subprocess_exec("sleep", "100", start_new_session=True)
+    spared = await asyncio.create_subprocess_exec("sleep", "100", start_new_session=True)
+    program = await asyncio.create_subprocess_exec(
+        sys.executable, "-I", "-S", guard.__file__, str(tmp_path / "folder"), stdin=asyncio.subprocess.PIPE
+    )
+    await program.communicate(f"+{sleeper.pid}\n+{spared.pid}\n-{spared.pid}\n".encode())
+    assert await sleeper.wait() == -signal.SIGKILL
+    assert not (tmp_path / "folder").exists()
+    assert spared.returncode is None
+    spared.kill()
+    await spared.wait()
+
+
+# Lives
+
+
+class Around:
+    """What containers get, without a cluster."""
+
+    def __init__(self, folder, watch):
+        self.clock = RealClock()
+        self.guard = watch
+        self.folder = folder
+        self.missing = ""
+        self.events = []
+
+    async def launch(self, container):
+        if self.missing:
+            raise ConfigError(self.missing)
+        return launch(self.folder, *container["command"])
+
+    def log_path(self, container, run):
+        return self.folder / f"{container}-{run}.log"
+
+    def describe(self, container):
+        return f"container={container}"
+
+    def event(self, kind, reason, message):
+        self.events.append(f"{kind} {reason} {message}")
+
+
+class Living:
+    """A pod's life, and a way to wait for what it turns into."""
+
+    def __init__(self, made, around):
+        self.made = made
+        self.changed = asyncio.Event()
+        self.around = around
+        self.life = PodLife(made, around, changed=self.changed.set)
+        self.task = asyncio.create_task(self.life.run())
+
+    def status(self):
+        return self.life.status(self.made, host_ip="h", pod_ip="i")
+
+    async def until(self, holds):
+        async with asyncio.timeout(20):
+            while not holds(self.status()):
+                await self.changed.wait()
+                self.changed.clear()
+        return self.status()
+
+    async def close(self):
+        await self.life.stop(0)
+        await self.task
+        await self.life.close()
+
+
+@pytest.fixture
+async def begin(tmp_path, watch):
+    begun = []
+
+    def start(made):
+        begun.append(Living(made, Around(tmp_path, watch)))
+        return begun[-1]
+
+    yield start
+    for each in begun:
+        await each.close()
+
+
+def sh(script, **more):
+    return {"command": ["sh", "-c", script], **more}
+
+
+def state(status, number=0, kind="containerStatuses"):
+    return status[kind][number]["state"]
+
+
+async def test_a_pod_runs_to_its_end(begin):
+    living = begin(pod(sh("exit 0"), sh("exit 2"), restartPolicy="Never"))
+    status = await living.until(lambda status: status["phase"] == "Failed")
+    assert [state(status, number)["terminated"]["exitCode"] for number in (0, 1)] == [0, 2]
+
+
+async def test_a_restart_comes_at_once_and_the_next_after_a_pause(begin):
+    living = begin(pod(sh("exit 2"), restartPolicy="OnFailure"))
+    status = await living.until(lambda status: "CrashLoopBackOff" in str(state(status)))
+    assert state(status)["waiting"]["message"] == "back-off 10s restarting failed container=c0"
+    assert status["containerStatuses"][0]["restartCount"] == 1
+    assert status["phase"] == "Running"
+    started = "Normal Started Started container c0"
+    assert living.around.events == [started, started, "Warning BackOff Back-off restarting failed container=c0"]
+
+
+async def test_init_containers_go_first_and_one_that_fails_ends_it(begin, tmp_path):
+    first = {"name": "i", **sh("echo x > said")}
+    living = begin(pod(sh("cat said"), restartPolicy="Never", initContainers=[first]))
+    await living.until(lambda status: status["phase"] == "Succeeded")
+    living = begin(pod(sh("exit 0"), restartPolicy="Never", initContainers=[{**first, **sh("exit 1")}]))
+    status = await living.until(lambda status: status["phase"] == "Failed")
+    assert "waiting" in state(status)
+
+
+async def test_a_sidecar_runs_beside_and_ends_after_the_others(begin):
+    side = {"name": "s", "restartPolicy": "Always", **sh("sleep 100")}
+    living = begin(pod(sh("exit 0"), restartPolicy="Never", initContainers=[side]))
+    status = await living.until(lambda status: status["phase"] == "Succeeded")
+    assert state(status, 0, "initContainerStatuses")["terminated"]["exitCode"] == 143
+
+
+async def test_a_command_that_is_not_there(begin):
+    living = begin(pod({"command": ["no-such-command"]}, restartPolicy="Never"))
+    status = await living.until(lambda status: status["phase"] == "Failed")
+    ended = state(status)["terminated"]
+    assert (ended["exitCode"], ended["reason"]) == (128, "StartError")
+    assert ended["message"] == 'exec: "no-such-command": no such file or directory'
+
+
+async def test_a_pod_past_its_deadline_ends(begin):
+    living = begin(pod(sh("sleep 100"), activeDeadlineSeconds=0))
+    status = await living.until(lambda status: status["phase"] == "Failed")
+    assert status["reason"] == "DeadlineExceeded"
+
+
+async def test_what_is_missing_is_waited_for_and_a_stop_does_not_wait(tmp_path, watch):
+    around = Around(tmp_path, watch)
+    around.missing = 'secret "s" not found'
+    living = Living(pod(sh("exit 0")), around)
+    status = await living.until(lambda status: "Creating" not in str(state(status)))
+    assert state(status)["waiting"] == {"reason": "CreateContainerConfigError", "message": 'secret "s" not found'}
+    async with asyncio.timeout(3):
+        await living.close()
+
+
+async def test_a_stop_runs_the_hook_then_asks_then_kills(begin, tmp_path):
+    hook = {"preStop": {"exec": {"command": ["sh", "-c", "echo hook > hooked"]}}}
+    stubborn = sh("trap '' TERM; touch up; while true; do sleep 0.05; done", lifecycle=hook)
+    ready = {"exec": {"command": ["test", "-e", "up"]}, "periodSeconds": 1}
+    living = begin(pod({**stubborn, "readinessProbe": ready}))
+    await living.until(lambda status: status["containerStatuses"][0]["ready"])
+    await living.life.stop(0.3)
+    assert state(living.status())["terminated"]["exitCode"] == 137
+    assert (tmp_path / "hooked").read_text() == "hook\n"
+
+
+async def test_a_container_that_does_not_live_is_started_again(begin):
+    dead = {"exec": {"command": ["false"]}, "periodSeconds": 1, "failureThreshold": 1}
+    living = begin(pod(sh("sleep 100", livenessProbe=dead)))
+    status = await living.until(lambda status: status["containerStatuses"][0]["restartCount"] == 1)
+    assert status["containerStatuses"][0]["lastState"]["terminated"]["exitCode"] == 143
+
+
+async def test_containers_of_a_process_before_this_one_were_killed(begin):
+    running = {"name": "c0", "restartCount": 4, "state": {"running": {"startedAt": "2026-01-02T03:04:05Z"}}}
+    made = pod(sh("exit 0"), restartPolicy="Never", status={"containerStatuses": [running]})
+    status = await begin(made).until(lambda status: status["phase"] == "Failed")
+    assert state(status)["terminated"]["reason"] == "ContainerStatusUnknown"
+
+
+# What is answered
+
+
+class Streams:
+    def __init__(self, *pieces, tty=False):
+        self.pieces, self.tty, self.wants_stdin = list(pieces), tty, bool(pieces)
+        self.said, self.errors = b"", b""
+
+    async def read(self):
+        return self.pieces.pop(0) if self.pieces else b""
+
+    async def write(self, piece, *, error=False):
+        if error:
+            self.errors += piece
+        else:
+            self.said += piece
+
+    async def resized(self):
+        return Size(10, 5)
+
+
+async def test_logs_commands_and_streams_of_a_process(begin, watch):
+    made = pod(sh("echo up; cat; exit 5", stdin=True), restartPolicy="Never")
+    living = begin(made)
+    host = ProcessHost({"u": living.life}, watch, concerns=lambda _: False)
+    assert host.has(made)
+    await living.until(lambda status: status["phase"] == "Running")
+    streams = Streams(b"in")
+    assert await host.execute(made, "c0", ["sh", "-c", "cat; echo err >&2; exit 4"], streams) == 4
+    assert (streams.said, streams.errors) == (b"in", b"err\n")
+    attached = Streams(b"hello\n")
+    assert await host.attach(made, "c0", attached) == 5
+    assert attached.said.endswith(b"hello\n")
+    told = b"".join([piece async for piece in host.logs(made, "c0", LogOptions(follow=True))])
+    assert told == b"up\nhello\n"
+    with pytest.raises(Refusal, match="container not found"):
+        await host.execute(made, "c0", ["ls"], Streams())
+    with pytest.raises(Refusal, match='previous terminated container "c0" in pod "p" not found'):
+        await anext(host.logs({**made, "status": living.status()}, "c0", LogOptions(previous=True)))
+
+
+async def test_the_log_of_a_process_that_nobody_remembers(watch):
+    host = ProcessHost({}, watch, concerns=lambda _: True)
+    made = pod({}, status={"containerStatuses": [{"name": "c0", "containerID": "process://u/c0/1"}]})
+    assert host.has(made)
+    with pytest.raises(Refusal, match="unable to retrieve container logs for process://u/c0/1"):
+        await anext(host.logs(made, "c0", LogOptions()))
+
+
+def test_the_guard_imports_nothing_of_ours():
+    assert "steersman" not in Path(guard.__file__).read_text()

@@ -1,0 +1,94 @@
+"""The simulated storage against a server on the same loop; what the binder does is done by hand."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from random import Random
+from typing import Any
+
+import pytest
+
+from steersman.asynckit.clock import FakeClock
+from steersman.asynckit.tasks import Supervisor
+from steersman.client import Client
+from steersman.client.errors import NotFound
+from steersman.controlplane.loopback_transport import LoopbackTransport
+from steersman.nodes.provisioning import CLAIMS, CLASSES, VOLUMES, SimulatedStorage
+from steersman.nodes.volumes import CLASS_NAME, PROVISIONER
+from steersman.runtime.context import ControllerContext
+from steersman.testing.inprocess import InProcessAPIServer
+
+Tree = dict[str, Any]
+
+
+class World:
+    def __init__(self, client: Client, clock: FakeClock) -> None:
+        self.client = client
+        self.clock = clock
+
+    async def settle(self) -> None:
+        for _ in range(30):
+            await self.clock.advance(0.01)
+
+    async def claim(self) -> Tree:
+        notes = {
+            "volume.kubernetes.io/storage-provisioner": PROVISIONER,
+            "volume.kubernetes.io/selected-node": "node-0",
+        }
+        spec = {
+            "storageClassName": CLASS_NAME,
+            "accessModes": ["ReadWriteOnce"],
+            "resources": {"requests": {"storage": "1Gi"}},
+        }
+        metadata = {"name": "c", "namespace": "default", "annotations": notes}
+        made = await self.client.create(
+            {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": spec}
+        )
+        await self.settle()
+        return made
+
+
+@asynccontextmanager
+async def world() -> AsyncIterator[World]:
+    clock = FakeClock()
+    async with InProcessAPIServer(clock=clock) as server:
+        client = Client(LoopbackTransport(server.core.client), clock=clock)
+        context = ControllerContext(client, dice=Random(1))
+        storage = SimulatedStorage(context)
+        tasks = Supervisor("storage")
+        context.informers.start()
+        tasks.start("storage", storage.run())
+        made = World(client, clock)
+        await made.settle()
+        try:
+            yield made
+        finally:
+            await tasks.close()
+            await context.informers.close()
+
+
+async def test_a_volume_is_made_grows_and_goes() -> None:
+    async with world() as here:
+        found = await here.client.get(CLASSES, CLASS_NAME)
+        assert found["provisioner"] == PROVISIONER
+        name = f"pvc-{(await here.claim())['metadata']['uid']}"
+        volume = await here.client.get(VOLUMES, name)
+        assert volume["spec"]["capacity"] == {"storage": "1Gi"}
+
+        status = {"status": {"phase": "Bound", "capacity": {"storage": "1Gi"}}}
+        await here.client.patch(CLAIMS, "c", {"spec": {"volumeName": name}}, namespace="default")
+        await here.client.patch(CLAIMS, "c", status, namespace="default", subresource="status")
+        more = {"spec": {"resources": {"requests": {"storage": "2Gi"}}}}
+        await here.client.patch(CLAIMS, "c", more, namespace="default")
+        await here.settle()
+        assert (await here.client.get(VOLUMES, name))["spec"]["capacity"] == {"storage": "2Gi"}
+        claim = await here.client.get(CLAIMS, "c", namespace="default")
+        assert claim["status"]["capacity"] == {"storage": "2Gi"}
+
+        released = {"status": {"phase": "Released"}}
+        await here.client.patch(VOLUMES, name, {"metadata": {"finalizers": None}})
+        await here.client.patch(VOLUMES, name, released, subresource="status")
+        await here.settle()
+        with pytest.raises(NotFound):
+            await here.client.get(VOLUMES, name)

@@ -1,0 +1,87 @@
+"""Which volumes the simulated storage makes, and when."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from steersman.nodes import volumes
+
+Tree = dict[str, Any]
+CLASS: Tree = {
+    "metadata": {"name": "simulated"},
+    "provisioner": volumes.PROVISIONER,
+    "volumeBindingMode": "WaitForFirstConsumer",
+    "reclaimPolicy": "Retain",
+    "mountOptions": ["ro"],
+    "parameters": {"kind": "fast"},
+}
+ASKED = {"volume.kubernetes.io/storage-provisioner": volumes.PROVISIONER}
+CHOSEN = {**ASKED, "volume.kubernetes.io/selected-node": "node-0"}
+
+
+def claim(notes: dict[str, str], *, has: str = "", phase: str = "Pending", **spec: Any) -> Tree:
+    asked = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "2Gi"}}}
+    return {
+        "metadata": {"name": "c", "namespace": "n", "uid": "u", "annotations": notes},
+        "spec": {**asked, **spec},
+        "status": {"phase": phase, **({"capacity": {"storage": has}} if has else {})},
+    }
+
+
+@pytest.mark.parametrize(
+    ("made", "storage_class", "wants"),
+    [
+        (claim(CHOSEN), CLASS, True),
+        (claim(ASKED), CLASS, False),
+        (claim(ASKED), {**CLASS, "volumeBindingMode": "Immediate"}, True),
+        (claim({}), CLASS, False),
+        (claim(CHOSEN), None, False),
+        (claim(CHOSEN, volumeName="v"), CLASS, False),
+    ],
+)
+def test_a_volume_is_made_when_it_is_known_where(made: Tree, storage_class: Tree | None, wants: bool) -> None:
+    assert volumes.wants_volume(made, storage_class) is wants
+
+
+def test_a_volume_is_as_its_claim_and_class_want_it() -> None:
+    made = volumes.new_volume(claim(CHOSEN, volumeMode="Block"), CLASS)
+    assert made["metadata"]["name"] == "pvc-u"
+    spec = made["spec"]
+    assert (spec["capacity"], spec["accessModes"]) == ({"storage": "2Gi"}, ["ReadWriteOnce"])
+    assert (spec["volumeMode"], spec["mountOptions"], spec["persistentVolumeReclaimPolicy"]) == (
+        "Block",
+        ["ro"],
+        "Retain",
+    )
+    assert (spec["claimRef"]["uid"], spec["csi"]["volumeAttributes"]) == ("u", {"kind": "fast"})
+    assert volumes.is_ours(made)
+
+
+def test_a_released_volume_goes_unless_it_is_to_be_kept() -> None:
+    made = volumes.new_volume(claim(CHOSEN), {**CLASS, "reclaimPolicy": "Delete"})
+    assert not volumes.is_done_with(made)
+    made["status"] = {"phase": "Released"}
+    assert volumes.is_done_with(made)
+    made["spec"]["persistentVolumeReclaimPolicy"] = "Retain"
+    assert not volumes.is_done_with(made)
+
+
+@pytest.mark.parametrize(
+    ("made", "size"),
+    [
+        (claim({}, has="1Gi", phase="Bound"), "2Gi"),
+        (claim({}, has="2048Mi", phase="Bound"), ""),
+        (claim({}, phase="Bound"), ""),
+        (claim({}, has="1Gi"), ""),
+    ],
+)
+def test_a_bound_claim_may_ask_for_more(made: Tree, size: str) -> None:
+    assert volumes.larger_size(made) == size
+
+
+def test_there_is_one_default_class_only() -> None:
+    default = volumes.new_class([])
+    assert default["metadata"]["annotations"] == {"storageclass.kubernetes.io/is-default-class": "true"}
+    assert volumes.new_class([default])["metadata"]["annotations"] == {}
