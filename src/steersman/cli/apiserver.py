@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Final
 
 import uvloop
 
-from steersman.cli.flags import parse
+from steersman.cli.flags import companion_flags, parse
 from steersman.controlplane.process import die_with_parent, run_until_stopped
 from steersman.controlplane.up import up
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from steersman.controlplane.apiserver import APIServer
+    from steersman.controlplane.up import ControlPlane
 
 _DESCRIPTIONS: Final = {
     "up": "Start a whole control plane, and say how to reach it. Ctrl-C stops it.",
@@ -42,13 +42,20 @@ def run(command: str, arguments: Sequence[str]) -> int:
     if process.die_with_parent:
         die_with_parent()
 
-    async def start() -> APIServer:
-        server = await up(options, merge=process.merge, begun_seconds=begun_seconds)
+    async def start() -> ControlPlane:
+        running = await up(
+            options,
+            merge=process.merge,
+            begun_seconds=begun_seconds,
+            companions=companion_flags(process) if command == "up" else None,
+            verbosity=process.v,
+            announces=process.parent_pipe is None,  # what another program keeps is no business of the user's
+        )
         # What is there now stays: the collector need not look at it ever again.
         gc.freeze()
         gc.set_threshold(_GARBAGE_MAX)
         gc.enable()
-        return server
+        return running
 
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         return runner.run(run_until_stopped(start, parent_pipe=process.parent_pipe))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from steersman.cli import values
-from steersman.controlplane.options import APIServerOptions, default_data_dir
+from steersman.controlplane.options import APIServerOptions, OptionError, default_data_dir
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -52,6 +52,7 @@ FLAGS: dict[str, tuple[Flag, ...]] = {
         Flag("min-request-timeout", values.count, "seconds after which a watch may end", "min_request_timeout_seconds"),
         Flag("max-requests-inflight", values.count, "reading requests at a time, 0 for no limit"),
         Flag("max-mutating-requests-inflight", values.count, "writing requests at a time, 0 for no limit"),
+        Flag("enable-priority-and-fairness", values.boolean, "whether both limits are divided by priority and user"),
     ),
     "access": (
         Flag("client-ca-file", _listed, "CA whose client certificates name users, beside our own"),
@@ -87,12 +88,67 @@ FLAGS: dict[str, tuple[Flag, ...]] = {
         Flag("oidc-required-claim", values.pairs, "name=value that a token must say, comma-separated"),
         Flag("oidc-signing-algs", values.names, "algorithms that tokens may be signed with"),
     ),
+    "auditing": (
+        Flag("audit-policy-file", _listed, "which requests are recorded, and how much of them"),
+        Flag("audit-log-path", str, "file that they are recorded in, - for standard output"),
+        Flag("audit-log-format", str, "json or legacy"),
+        Flag("audit-log-version", str, "version of the events"),
+        Flag("audit-log-mode", str, "blocking, blocking-strict or batch"),
+        Flag("audit-log-maxsize", values.count, "megabytes after which a new file is begun, 0 for never"),
+        Flag("audit-log-maxage", values.count, "days for which full files are kept, 0 for ever"),
+        Flag("audit-log-maxbackup", values.count, "full files that are kept, 0 for all"),
+        Flag("audit-log-compress", values.boolean, "whether full files are compressed"),
+        Flag("audit-log-batch-buffer-size", values.count, "events that wait to be written at most"),
+        Flag("audit-log-batch-max-size", values.count, "events of a batch, in mode batch"),
+        Flag(
+            "audit-log-batch-max-wait",
+            values.duration,
+            "how long a batch waits to become full",
+            "audit_log_batch_max_wait_seconds",
+        ),
+        Flag("audit-log-batch-throttle-enable", values.boolean, "whether batches come at a limited rate"),
+        Flag("audit-log-batch-throttle-qps", values.number, "batches a second"),
+        Flag("audit-log-batch-throttle-burst", values.count, "batches that may come at once"),
+        Flag("audit-log-truncate-enabled", values.boolean, "whether large events lose their objects"),
+        Flag("audit-log-truncate-max-event-size", values.count, "bytes beyond which an event is large"),
+        Flag("audit-log-truncate-max-batch-size", values.count, "bytes of a batch, where large events lose objects"),
+        Flag("audit-webhook-config-file", _listed, "kubeconfig of a server that events are sent to"),
+        Flag("audit-webhook-version", str, "version of the events sent"),
+        Flag("audit-webhook-mode", str, "blocking, blocking-strict or batch"),
+        Flag(
+            "audit-webhook-initial-backoff",
+            values.duration,
+            "pause before events are sent again",
+            "audit_webhook_initial_backoff_seconds",
+        ),
+        Flag("audit-webhook-batch-buffer-size", values.count, "events that wait to be sent at most"),
+        Flag("audit-webhook-batch-max-size", values.count, "events of a batch, in mode batch"),
+        Flag(
+            "audit-webhook-batch-max-wait",
+            values.duration,
+            "how long a batch waits to become full",
+            "audit_webhook_batch_max_wait_seconds",
+        ),
+        Flag("audit-webhook-batch-throttle-enable", values.boolean, "whether batches go at a limited rate"),
+        Flag("audit-webhook-batch-throttle-qps", values.number, "batches a second"),
+        Flag("audit-webhook-batch-throttle-burst", values.count, "batches that may go at once"),
+        Flag("audit-webhook-truncate-enabled", values.boolean, "whether large events lose their objects"),
+        Flag("audit-webhook-truncate-max-event-size", values.count, "bytes beyond which an event is large"),
+        Flag(
+            "audit-webhook-truncate-max-batch-size", values.count, "bytes of a batch, where large events lose objects"
+        ),
+    ),
     "API": (
         Flag("service-cluster-ip-range", str, "CIDR of cluster IPs"),
         Flag("service-node-port-range", values.port_range, "ports of NodePort services"),
+        Flag("kubernetes-service-node-port", values.port, "node port of the Service kubernetes, 0 for none"),
+        Flag("endpoint-reconciler-type", str, "who publishes API servers' addresses: lease, master-count, none"),
+        Flag("apiserver-count", values.count, "number of API servers, for master-count"),
+        Flag("system-namespaces", values.names, "namespaces that there always are, comma-separated"),
         Flag("allow-privileged", values.boolean, "whether privileged containers may be asked for"),
         Flag("enable-admission-plugins", values.names, "admission plugins beside those on by default"),
         Flag("disable-admission-plugins", values.names, "admission plugins to leave out"),
+        Flag("admission-control-config-file", _listed, "what admission plugins are told"),
         Flag("feature-gates", values.switches, "name=true|false, comma-separated"),
         Flag("runtime-config", values.switches, "group/version=true|false, comma-separated"),
     ),
@@ -131,6 +187,21 @@ def parser(command: str, description: str) -> argparse.ArgumentParser:
         if title == "serving":
             group.add_argument("--port", dest="secure_port", type=values.port, default=argparse.SUPPRESS,
                                help="the same as --secure-port", metavar="PORT")  # fmt: skip
+    if command == "up":
+        beside = made.add_argument_group("beside the API server")
+        beside.add_argument("--nodes", type=values.count, metavar="NUMBER", help="how many simulated nodes (default 1)")
+        beside.add_argument("--node-template", type=_listed, metavar="FILE", help="YAML that says what the nodes have")
+        beside.add_argument(
+            "--stages", metavar="STAGES", help="how pods and nodes live: default, never-end, or files of KWOK stages"
+        )
+        beside.add_argument("--process-pods", type=values.boolean, nargs="?", const=True, metavar="PODS",
+                            help="run pods that ask for it as local processes, as you")  # fmt: skip
+        beside.add_argument("--process-dir", type=_listed, metavar="FOLDER", help="where files of such pods lie")
+        beside.add_argument(
+            "--simulated-storage", type=values.boolean, nargs="?", const=True, metavar="STORAGE",
+            help="whether volumes are made for claims, by a default StorageClass (default true)",
+        )  # fmt: skip
+        beside.add_argument("--controllers", metavar="NAMES", help="which controllers to run (default *)")
     process = made.add_argument_group("process")
     process.add_argument(
         "--kubeconfig", type=_listed, help="where the admin's kubeconfig goes; default: the data directory"
@@ -153,3 +224,23 @@ def parse(command: str, description: str, arguments: Sequence[str]) -> tuple[API
     if given.get("data_dir") is None and not given["ephemeral"]:
         given["data_dir"] = default_data_dir()
     return APIServerOptions(**given), parsed
+
+
+#: Flags of ``up`` that are for what runs beside the API server.
+_COMPANION_FLAGS = ("nodes", "node_template", "stages", "simulated_storage", "process_pods", "controllers")
+
+
+def companion_flags(parsed: argparse.Namespace) -> list[str]:
+    """What was said of what runs beside the API server, as flags again. Raises ``OptionError``."""
+    said = {name: getattr(parsed, name) for name in _COMPANION_FLAGS if getattr(parsed, name) is not None}
+    if "node_template" in said or "stages" in said:
+        from steersman.nodes.options import NodesOptions  # noqa: PLC0415 — few starts need it
+
+        nodes = NodesOptions(**{name: value for name, value in said.items() if name in NodesOptions.__struct_fields__})
+        try:
+            nodes.templates()
+            nodes.pod_stages()
+            nodes.node_stages()
+        except ValueError as error:
+            raise OptionError(str(error)) from error
+    return [f"--{name.replace('_', '-')}={value}" for name, value in said.items()]

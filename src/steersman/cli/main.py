@@ -19,6 +19,13 @@ A Kubernetes control plane in Python.
 commands:
   up          start a whole control plane and say how to reach it
   apiserver   start an API server alone
+  controller-manager
+              run controllers against any cluster
+  scheduler   give pods their nodes
+  nodes       simulate nodes and the pods on them
+  status      show which control planes run here, and what is in them
+  down        stop one
+  elections   show who leads, who would like to, and what comes next
 
 Add --help to a command for its flags; --version tells the version.
 """
@@ -36,6 +43,26 @@ def main(argv: Sequence[str] | None = None) -> int:
             from steersman.cli import apiserver  # noqa: PLC0415 — only when it is called
 
             return apiserver.run(command, rest)
+        case ["controller-manager", *rest]:
+            from steersman.cli import controller_manager  # noqa: PLC0415 — only when it is called
+
+            return controller_manager.run(rest)
+        case ["scheduler" | "nodes" | "companions" as command, *rest]:
+            from steersman.cli import companions  # noqa: PLC0415 — only when it is called
+
+            return companions.run(command, rest)
+        case ["status", *rest]:
+            from steersman.cli import status  # noqa: PLC0415 — only when it is called
+
+            return status.run(rest)
+        case ["down", *rest]:
+            from steersman.cli import down  # noqa: PLC0415 — only when it is called
+
+            return down.run(rest)
+        case ["elections", *rest]:
+            from steersman.cli import elections  # noqa: PLC0415 — only when it is called
+
+            return elections.run(rest)
         case [] | ["--help" | "-h" | "help"]:
             sys.stdout.write(_USAGE)
             return 0 if arguments else 2

@@ -46,6 +46,17 @@ def count(text: str) -> int:
     return int(text)
 
 
+def number(text: str) -> float:
+    """A decimal number, not negative."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < float("inf"):
+        raise ArgumentTypeError(f"{text!r} is no number")
+    return value
+
+
 def boolean(text: str) -> bool:
     """As Go's ``strconv.ParseBool``."""
     if text in ("1", "t", "T", "true", "TRUE", "True"):

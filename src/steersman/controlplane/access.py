@@ -23,9 +23,10 @@ from steersman.apiserver.authz.rbac import RBAC
 from steersman.apiserver.authz.rbac_index import RBACIndex
 from steersman.apiserver.registry.rbac.following import follow_rbac
 from steersman.apiserver.request import UserInfo
-from steersman.controlplane.bootstrap_rbac import system_node_rules
+from steersman.controlplane.bootstrap.rbac import system_node_rules
 from steersman.controlplane.bound_objects import StoredObjects
 from steersman.controlplane.options import OptionError
+from steersman.controlplane.token_uses import TokenUses
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,6 +63,8 @@ class Authentication:
         self.audiences: Final = options.api_audiences or issuers
         self.issuer: Final = TokenIssuer(keys, issuer=issuers[0], audiences=self.audiences)
         self._objects: Final = StoredObjects()
+        #: Notes on Secrets when their tokens were used; runs as a task of the server.
+        self.token_uses: Final = TokenUses(clock=clock)
         users = {loopback_token: LOOPBACK_USER}
         if options.token_auth_file is not None:
             try:
@@ -71,7 +74,7 @@ class Authentication:
         tokens: list[TokenAuthenticator] = [
             StaticTokens(users, audiences=self.audiences),
             ServiceAccountTokens(keys, self._objects, issuers=issuers, audiences=self.audiences, clock=clock),
-            LegacyTokens(keys, self._objects, self._objects, audiences=self.audiences),
+            LegacyTokens(keys, self._objects, self._objects, audiences=self.audiences, on_use=self.token_uses.note),
         ]
         if options.enable_bootstrap_token_auth:
             tokens.append(BootstrapTokens(self._objects, audiences=self.audiences, clock=clock))
@@ -81,6 +84,7 @@ class Authentication:
         self.authenticator: Final[RequestAuthenticator] = Union(
             [ClientCertificate(), BearerToken(self.tokens), WebSocketToken(self.tokens)],
             anonymous=options.anonymous_auth,
+            fixed_tokens=users,
         )
 
     def follow(self, registry: Registry) -> None:

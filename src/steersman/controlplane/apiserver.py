@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from steersman.apiserver.endpoints.connections import client_tls
 from steersman.apiserver.server.serving import Serving, TLSFiles, listen, tls_context
 from steersman.asynckit.clock import RealClock
+from steersman.controlplane.bootstrap.authentication_config import AuthenticationInfo
+from steersman.controlplane.bootstrap.public_address import Place, public_address
 from steersman.controlplane.core import ServerCore
 from steersman.controlplane.kubeconfig import Access, write_kubeconfig
 from steersman.controlplane.options import OptionError, default_data_dir
@@ -20,8 +24,11 @@ if TYPE_CHECKING:
     import socket
 
     from steersman.asynckit.clock import Clock
+    from steersman.controlplane.loops import OwnLoops
     from steersman.controlplane.options import APIServerOptions
     from steersman.storage.store import Store
+
+_log = logging.getLogger(__name__)
 
 #: Name of cluster, user and context in kubeconfigs.
 CONTEXT = "steersman"
@@ -40,6 +47,8 @@ class APIServer:
         self.access: Access
         #: The file that says so.
         self.kubeconfig: Path
+        #: Where its certificates lie.
+        self.pki: PKI
 
     @classmethod
     async def start(cls, options: APIServerOptions, *, clock: Clock | None = None) -> APIServer:
@@ -57,23 +66,48 @@ class APIServer:
         """Where clients on this machine reach it."""
         return self.access.server
 
+    async def account_key_file(self) -> Path | None:
+        """The key that signs tokens of service accounts, for those who fill token Secrets; None: only in memory."""
+        assert self._core is not None
+        return await self._core.keys.signing_file()
+
     async def _start(self) -> None:
         directory = self._directory()
         store = await self._open_store(directory)
         try:
-            self._core = core = ServerCore(self.options, store, clock=self._clock, keys=self._keys(directory))
+            self._core = core = ServerCore(
+                self.options, store, clock=self._clock, keys=self._keys(directory), with_loops=True
+            )
         except BaseException:
             await store.close()
             raise
-        pki = ensure_pki(directory / "pki", self._names(), now=self._clock.now())
+        self.pki = pki = ensure_pki(directory / "pki", self._names(), now=self._clock.now())
         tls = tls_context(self._tls_files(pki))
+        core.resources.connections.kubelet_tls = kubelets = client_tls()
+        kubelets.load_cert_chain(pki.kubelet_client.certificate, pki.kubelet_client.key)
+        place = self._settle(core.loops, pki)
         sock = self._listen()
         port = sock.getsockname()[1]
         core.address = _authority(self.options.advertise_address or self.options.bind_address, port)
+        if core.loops is not None and place:
+            core.loops.place = Place(place, port)
         self._serving = Serving(core.app, clock=self._clock)
         await self._serving.start(sock, tls)
         self._write_kubeconfig(pki, directory, port)
         await core.start()
+
+    def _settle(self, loops: OwnLoops | None, pki: PKI) -> str:
+        """Tell the loops whom the server trusts; the address to publish. Raises ``OptionError``, ``OSError``."""
+        address = public_address(self.options)
+        if not address and self.options.endpoint_reconciler_type != "none":
+            _log.warning("this machine has no address that others could reach: the Endpoints kubernetes are left alone")
+        if loops is not None:
+            more = () if self.options.client_ca_file is None else (self.options.client_ca_file,)
+            loops.authentication = AuthenticationInfo(
+                client_ca="".join(path.read_text() for path in (pki.ca.certificate, *more)),
+                request_header_client_ca=pki.front_proxy_ca.certificate.read_text(),
+            )
+        return address
 
     def _directory(self) -> Path:
         """Where the server keeps its files, made when missing. Without a name an ephemeral server gets a temporary one."""
@@ -137,6 +171,8 @@ class APIServer:
         """Drain and close; ``grace_seconds`` (``drain_seconds`` of the options) bounds how long requests may finish."""
         grace = self.options.drain_seconds if grace_seconds is None else grace_seconds
         if self._core is not None:
+            if self._serving is not None and grace > 0:
+                await self._core.retire()
             self._core.begin_stop()
         if self._serving is not None:
             await self._serving.stop(grace_seconds=grace)

@@ -40,4 +40,9 @@ class StoredObjects:
 def _found(tree: dict[str, Any]) -> Found:
     metadata = tree["metadata"]
     deleted = metadata.get("deletionTimestamp")
-    return Found(metadata.get("uid") or "", datetime.fromisoformat(deleted).timestamp() if deleted else None)
+    secrets = tree.get("secrets") or ()
+    return Found(
+        metadata.get("uid") or "",
+        datetime.fromisoformat(deleted).timestamp() if deleted else None,
+        tuple(ref.get("name", "") for ref in secrets),
+    )

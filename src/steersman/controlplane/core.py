@@ -22,10 +22,13 @@ from steersman.apiserver.server.routes import Routes
 from steersman.asynckit.tasks import Supervisor
 from steersman.controlplane.access import Authentication, Authorization
 from steersman.controlplane.api_services import APIServices
-from steersman.controlplane.bootstrap_flowcontrol import bootstrap_flow_control
-from steersman.controlplane.bootstrap_objects import bootstrap_priority_classes, bootstrap_service_cidr
-from steersman.controlplane.bootstrap_rbac import bootstrap_roles
+from steersman.controlplane.auditing import make_auditor
+from steersman.controlplane.bootstrap.default_service_cidr import bootstrap_service_cidr
+from steersman.controlplane.bootstrap.flow_control import bootstrap_flow_control
+from steersman.controlplane.bootstrap.priority_classes import bootstrap_priority_classes
+from steersman.controlplane.bootstrap.rbac import bootstrap_roles
 from steersman.controlplane.definitions import LoopbackDefinitionWriter
+from steersman.controlplane.flow_control import make_flow_control
 from steersman.controlplane.paths import add_about, add_discovery, add_health, add_openid
 from steersman.controlplane.post_start import PostStartHooks, make_system_namespaces
 from steersman.controlplane.resources import Resources
@@ -35,17 +38,30 @@ from steersman.schema.resources import table
 from steersman.version import KUBERNETES_VERSION
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable
+
+    from steersman.apiserver.endpoints.metrics import Family
     from steersman.asynckit.clock import Clock
+    from steersman.controlplane.loops import OwnLoops
     from steersman.controlplane.options import APIServerOptions
     from steersman.storage.store import Store
+
+    Collector = Callable[[], Awaitable[Iterable[Family]]]
 
 
 class ServerCore:
     """One API server's inside. It owns ``store`` from now on. Raises ``OptionError``."""
 
     def __init__(
-        self, options: APIServerOptions, store: Store, *, clock: Clock, keys: ServiceAccountKeys | None = None
+        self,
+        options: APIServerOptions,
+        store: Store,
+        *,
+        clock: Clock,
+        keys: ServiceAccountKeys | None = None,
+        with_loops: bool = False,
     ) -> None:
+        """``with_loops``: it is to make a cluster of itself, and to hold elections; see ``loops``."""
         self.store = store
         #: Where clients reach the server, as discovery tells it.
         self.address = options.advertise_address or options.bind_address
@@ -58,34 +74,31 @@ class ServerCore:
         self._clock = clock
         self._options = options
         self._authorization = Authorization(options)
-        authorizer = self._authorization.authorizer
         #: Of service account tokens.
         self.keys = keys or ServiceAccountKeys(None)
         authentication = Authentication(options, keys=self.keys, clock=clock, loopback_token=token)
         self.resources = Resources(
             options, store, clock=clock, authorization=self._authorization, authentication=authentication
         )
+        self._auditor = make_auditor(options, clock=clock)
+        self._flow_control = make_flow_control(options, self.resources.registry, clock=clock)
         self._authorization.follow(self.resources.registry)
         authentication.follow(self.resources.registry)
-        chain_options = ChainOptions(
-            authenticator=authentication.authenticator,
-            authorizer=authorizer,
-            metrics=metrics,
-            in_flight=in_flight,
-            reading_max=options.max_requests_inflight,
-            mutating_max=options.max_mutating_requests_inflight,
-            request_timeout_seconds=options.request_timeout_seconds,
-        )
+        self._token_uses = authentication.token_uses
         routes = Routes()
         self.app = Application(
-            build_chain(chain_options, resources=self.resources.router, routes=routes),
+            build_chain(
+                self._chain_options(authentication, metrics, in_flight), resources=self.resources.router, routes=routes
+            ),
             clock=clock,
             timeout_seconds=options.request_timeout_seconds,
         )
         agent = f"kube-apiserver/{KUBERNETES_VERSION}"
         #: Requests as the server itself, which may do everything.
         self.client = Loopback(self.app, headers={"authorization": f"Bearer {token}", "user-agent": agent})
-        namespaces = self._hooks.add("start-system-namespaces-controller", lambda: make_system_namespaces(self.client))
+        #: What goes on by itself; None: nothing does.
+        self.loops = self._make_loops(options, store) if with_loops else None
+        namespaces = self._hooks.add("start-system-namespaces-controller", self._make_namespaces)
         self._tasks = Supervisor("control plane")
         self._custom = CustomResources(
             self.resources.registry, self.catalog, clock=clock, writer=LoopbackDefinitionWriter(self.client)
@@ -94,9 +107,11 @@ class ServerCore:
         definitions = self._hooks.add("crd-informer-synced", self._serve_custom)
         services = self._hooks.add("apiservice-registration-controller", self._register)
         bootstrap = self._bootstrap_hooks()
+        if self.loops is not None:
+            bootstrap += self.loops.add_hooks(self._hooks)
         checks = [Check("etcd", self._check_store), namespaces, definitions, *bootstrap, services]
         add_health(routes, checks=checks, ready_checks=self._ready_checks())
-        add_about(routes, collectors=[metrics.collect, StorageMetrics(store, self.resources.registry).collect])
+        add_about(routes, collectors=self._collectors(metrics))
         add_openid(
             routes,
             options.service_account_issuer[0],
@@ -106,28 +121,85 @@ class ServerCore:
         )
         add_discovery(routes, self.catalog, custom=self._custom.schema, server_address=lambda: self.address)
 
+    def _chain_options(
+        self, authentication: Authentication, metrics: RequestMetrics, in_flight: InFlight
+    ) -> ChainOptions:
+        options, flow = self._options, self._flow_control
+        return ChainOptions(
+            authenticator=authentication.authenticator,
+            authorizer=self._authorization.authorizer,
+            metrics=metrics,
+            in_flight=in_flight,
+            auditor=self._auditor,
+            flow_control=None if flow is None else flow.means,
+            reading_max=options.max_requests_inflight,
+            mutating_max=options.max_mutating_requests_inflight,
+            request_timeout_seconds=options.request_timeout_seconds,
+        )
+
+    def _collectors(self, metrics: RequestMetrics) -> list[Collector]:
+        """Who is asked for metrics."""
+        collectors: list[Collector] = [metrics.collect, StorageMetrics(self.store, self.resources.registry).collect]
+        if self._auditor is not None:
+            collectors.append(self._auditor.collect)
+        if self._flow_control is not None:
+            collectors.append(self._flow_control.metrics.collect)
+        if self.loops is not None:
+            collectors.append(self.loops.collect)
+        return collectors
+
     async def start(self) -> None:
         """Run the hooks; ready when it returns. Raises what a hook raises."""
+        if self._auditor is not None:
+            self._auditor.start()
+        self._tasks.start("last uses of tokens", self._token_uses.run(self.client))
         await self._hooks.run()
+        if self.loops is not None:
+            await self.loops.begin()
+
+    def _make_loops(self, options: APIServerOptions, store: Store) -> OwnLoops:
+        from steersman.controlplane.loops import OwnLoops  # noqa: PLC0415 — loads the client, which most tests do without
+
+        return OwnLoops(
+            self.client,
+            store,
+            options,
+            clock=self._clock,
+            reconcile_defaults=self._reconcile_defaults,
+            make_default_cidr=self._make_default_cidr,
+        )
+
+    async def _make_namespaces(self) -> None:
+        await make_system_namespaces(self.client, self._options.system_namespaces)
+
+    async def _make_roles(self) -> None:
+        await self._authorization.ready()
+        if self._authorization.uses_rbac:
+            await bootstrap_roles(self.client)
+
+    async def _make_default_cidr(self) -> None:
+        cidrs = [text.strip() for text in self._options.service_cluster_ip_range.split(",")]
+        await bootstrap_service_cidr(self.client, cidrs, now=self._clock.now())
+
+    async def _reconcile_defaults(self) -> None:
+        """Objects that every cluster has, and that nobody watches."""
+        await self._make_roles()
+        await bootstrap_priority_classes(self.client)
+        await bootstrap_flow_control(self.client)
 
     def _bootstrap_hooks(self) -> list[Check]:
         """What makes the objects that every cluster has."""
-        add, client = self._hooks.add, self.client
-        cidrs = self._options.service_cluster_ip_range.split(",")
-
-        async def roles() -> None:
-            await self._authorization.ready()
-            if self._authorization.uses_rbac:
-                await bootstrap_roles(client)
-
+        add, client, tasks, flow = self._hooks.add, self.client, self._tasks, self._flow_control
         return [
-            add("rbac/bootstrap-roles", roles),
+            add("rbac/bootstrap-roles", self._make_roles),
             add("scheduling/bootstrap-system-priority-classes", lambda: bootstrap_priority_classes(client)),
             add("priority-and-fairness-config-producer", lambda: bootstrap_flow_control(client)),
-            add(
-                "start-kubernetes-service-cidr-controller",
-                lambda: bootstrap_service_cidr(client, cidrs, now=self._clock.now()),
+            *(
+                []
+                if flow is None
+                else [add("priority-and-fairness-config-consumer", lambda: flow.start(client, tasks))]
             ),
+            add("start-kubernetes-service-cidr-controller", self._make_default_cidr),
         ]
 
     async def _serve_custom(self) -> None:
@@ -149,9 +221,18 @@ class ServerCore:
         self._stopping = True
         self.app.end_watches()
 
+    async def retire(self) -> None:
+        """Take the own address out of the cluster, before requests are refused."""
+        if self.loops is not None:
+            await self.loops.retire()
+
     async def close(self) -> None:
         """Close loops, registry and store, when no request is left."""
+        if self.loops is not None:
+            await self.loops.close()
         await self._tasks.close()
+        if self._auditor is not None:  # after all whose requests are recorded
+            await self._auditor.close()
         await self.resources.close()
         await self.store.close()
 

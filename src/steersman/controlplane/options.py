@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Final
 
 import msgspec
+
+SYSTEM_NAMESPACES: Final = ("kube-system", "kube-public", "kube-node-lease", "default")
+ENDPOINT_RECONCILERS: Final = ("lease", "master-count", "none")
 
 
 class OptionError(ValueError):
@@ -65,15 +69,65 @@ class APIServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     service_cluster_ip_range: str = "10.0.0.0/24"
     #: First and last.
     service_node_port_range: tuple[int, int] = (30000, 32767)
+    #: How the addresses of API servers get into the Endpoints ``kubernetes``: ``lease``, ``master-count`` or ``none``.
+    endpoint_reconciler_type: str = "lease"
+    #: API servers there are, for ``master-count``.
+    apiserver_count: int = 1
+    #: Makes the Service ``kubernetes`` one of type NodePort; 0: it is not.
+    kubernetes_service_node_port: int = 0
+    #: Namespaces that there always are.
+    system_namespaces: tuple[str, ...] = SYSTEM_NAMESPACES
     allow_privileged: bool = False
     enable_admission_plugins: tuple[str, ...] = ()
     disable_admission_plugins: tuple[str, ...] = ()
+    #: What plugins are told (``AdmissionConfiguration``).
+    admission_control_config_file: Path | None = None
     feature_gates: dict[str, bool] = {}
     #: ``group/version`` → served or not.
     runtime_config: dict[str, bool] = {}
 
+    #: What is recorded of requests, and where; without both nothing is. ``-`` is standard output.
+    audit_policy_file: Path | None = None
+    audit_log_path: str = ""
+    audit_log_format: str = "json"
+    audit_log_version: str = "audit.k8s.io/v1"
+    #: ``blocking``, ``blocking-strict`` or ``batch``; see ``audit.log``.
+    audit_log_mode: str = "blocking"
+    #: Megabytes of a file, days and number of the full ones that are kept; 0 keeps all.
+    audit_log_maxsize: int = 100
+    audit_log_maxage: int = 366
+    audit_log_maxbackup: int = 100
+    audit_log_compress: bool = False
+    audit_log_batch_buffer_size: int = 10_000
+    audit_log_batch_max_size: int = 1
+    audit_log_batch_max_wait_seconds: float = 0.0
+    audit_log_batch_throttle_enable: bool = False
+    audit_log_batch_throttle_qps: float = 0.0
+    audit_log_batch_throttle_burst: int = 0
+    #: Whether events that are larger than so many bytes lose their objects.
+    audit_log_truncate_enabled: bool = False
+    audit_log_truncate_max_event_size: int = 102_400
+    audit_log_truncate_max_batch_size: int = 10_485_760
+    #: A kubeconfig of who else is told; the rest as of the log.
+    audit_webhook_config_file: Path | None = None
+    audit_webhook_version: str = "audit.k8s.io/v1"
+    audit_webhook_mode: str = "batch"
+    #: The first pause before an event is sent again.
+    audit_webhook_initial_backoff_seconds: float = 10.0
+    audit_webhook_batch_buffer_size: int = 10_000
+    audit_webhook_batch_max_size: int = 400
+    audit_webhook_batch_max_wait_seconds: float = 30.0
+    audit_webhook_batch_throttle_enable: bool = True
+    audit_webhook_batch_throttle_qps: float = 10.0
+    audit_webhook_batch_throttle_burst: int = 15
+    audit_webhook_truncate_enabled: bool = False
+    audit_webhook_truncate_max_event_size: int = 102_400
+    audit_webhook_truncate_max_batch_size: int = 10_485_760
+
     max_requests_inflight: int = 400
     max_mutating_requests_inflight: int = 200
+    #: Whether the sum of both is divided among priority levels. Without a limit there is nothing to divide.
+    enable_priority_and_fairness: bool = True
     request_timeout_seconds: float = 60.0
     #: Watches last between this and twice this.
     min_request_timeout_seconds: int = 1800

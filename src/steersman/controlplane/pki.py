@@ -1,4 +1,4 @@
-"""Our own certificates: a CA, the server's, and the admin's. Made on first start, renewed when they are about to expire.
+"""Our own certificates: a CA, the server's, the admin's, and those between the server and kubelets. Made on first start, renewed when they are about to expire.
 
 ``cryptography`` is imported only when something has to be made. What a certificate holds is therefore written beside it
 (``<name>.json``), so that a start can tell without it whether the certificate still fits.
@@ -27,7 +27,16 @@ _RENEW_BEFORE: Final = timedelta(days=30)
 
 ADMIN: Final = "kubernetes-admin"
 ADMIN_STEM: Final = "admin"
+#: Signs the certificate that the aggregator shows to API servers behind this one, and nothing else.
+_FRONT_PROXY_STEM: Final = "front-proxy-ca"
 _MASTERS: Final = "system:masters"
+#: Who the server is to kubelets, and the file of that certificate without its ending.
+KUBELET_CLIENT: Final = "kube-apiserver-kubelet-client"
+_KUBELET_CLIENT_STEM: Final = "apiserver-kubelet-client"
+_KUBELET_STEM: Final = "kubelet"
+_LOOPBACK: Final = ["localhost", "127.0.0.1", "::1"]
+#: Clients' certificates by their files' names; all others are servers'.
+_CLIENTS: Final = {ADMIN_STEM: ADMIN, _KUBELET_CLIENT_STEM: KUBELET_CLIENT}
 
 
 class KeyPair(msgspec.Struct, frozen=True):
@@ -43,6 +52,10 @@ class PKI(msgspec.Struct, frozen=True):
     ca: KeyPair
     server: KeyPair
     admin: KeyPair
+    front_proxy_ca: KeyPair
+    #: The server's own, as a client of kubelets; and that of the simulated nodes' kubelet.
+    kubelet_client: KeyPair
+    kubelet: KeyPair
 
 
 class _Facts(msgspec.Struct):
@@ -57,7 +70,7 @@ class _Facts(msgspec.Struct):
 
 def server_names(service_cluster_ip_range: str, *more: str) -> list[str]:
     """What clients call the server by: as a Service, on this machine, and ``more``."""
-    first_service_ip = ip_network(service_cluster_ip_range)[1]
+    first_service_ips = [ip_network(text.strip())[1] for text in service_cluster_ip_range.split(",")]
     names = [
         "kubernetes",
         "kubernetes.default",
@@ -67,7 +80,7 @@ def server_names(service_cluster_ip_range: str, *more: str) -> list[str]:
         socket.gethostname(),
         "127.0.0.1",
         "::1",
-        str(first_service_ip),
+        *map(str, first_service_ips),
         *(name for name in more if name and name not in ("0.0.0.0", "::")),  # noqa: S104 — left out here
     ]
     return list(dict.fromkeys(names))
@@ -75,12 +88,28 @@ def server_names(service_cluster_ip_range: str, *more: str) -> list[str]:
 
 def ensure_pki(directory: Path, names: list[str], *, now: datetime) -> PKI:
     """The certificates in ``directory``, made or renewed where that is needed."""
-    pki = PKI(ca=_pair(directory, "ca"), server=_pair(directory, "apiserver"), admin=_pair(directory, ADMIN_STEM))
+    pki = PKI(
+        ca=_pair(directory, "ca"),
+        server=_pair(directory, "apiserver"),
+        admin=_pair(directory, ADMIN_STEM),
+        front_proxy_ca=_pair(directory, _FRONT_PROXY_STEM),
+        kubelet_client=_pair(directory, _KUBELET_CLIENT_STEM),
+        kubelet=_pair(directory, _KUBELET_STEM),
+    )
     ca = _facts(pki.ca)
     if ca is None or ca.not_after - now < _LEAF_LIFE:
         # Leaves of the old CA go with it: their facts name another issuer.
         ca = _make(pki.ca, [], now)
-    for pair, held in ((pki.server, names), (pki.admin, [_MASTERS])):
+    front_proxy = _facts(pki.front_proxy_ca)
+    if front_proxy is None or front_proxy.not_after - now < _LEAF_LIFE:
+        _make(pki.front_proxy_ca, [], now)
+    leaves = (
+        (pki.server, names),
+        (pki.admin, [_MASTERS]),
+        (pki.kubelet_client, [_MASTERS]),
+        (pki.kubelet, _LOOPBACK),
+    )
+    for pair, held in leaves:
         facts = _facts(pair)
         if facts is None or facts.issuer != ca.issuer or facts.names != held or facts.not_after - now < _RENEW_BEFORE:
             _make(pair, held, now, ca=pki.ca, issuer=ca.issuer)
@@ -110,13 +139,16 @@ def _make(pair: KeyPair, names: list[str], now: datetime, *, ca: KeyPair | None 
     from steersman.controlplane import certificates  # noqa: PLC0415 — loads cryptography, longer than the rest of a start
 
     if ca is None:
-        made = certificates.make_ca("kubernetes", now=now, life=_CA_LIFE)
+        name = "kubernetes" if pair.certificate.stem != _FRONT_PROXY_STEM else _FRONT_PROXY_STEM
+        made = certificates.make_ca(name, now=now, life=_CA_LIFE)
     else:
         authority = certificates.Pems(ca.certificate.read_bytes(), ca.key.read_bytes())
-        if pair.certificate.stem == ADMIN_STEM:
-            made = certificates.make_client(ADMIN, names, authority, now=now, life=_LEAF_LIFE)
+        stem = pair.certificate.stem
+        if stem in _CLIENTS:
+            made = certificates.make_client(_CLIENTS[stem], names, authority, now=now, life=_LEAF_LIFE)
         else:
-            made = certificates.make_server("kube-apiserver", names, authority, now=now, life=_LEAF_LIFE)
+            name = "kube-apiserver" if stem != _KUBELET_STEM else _KUBELET_STEM
+            made = certificates.make_server(name, names, authority, now=now, life=_LEAF_LIFE)
     return _write(pair, made, _Facts(now + (_LEAF_LIFE if ca else _CA_LIFE), names, issuer or made.serial))
 
 

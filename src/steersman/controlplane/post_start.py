@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import logging
-from typing import TYPE_CHECKING, Final
-
-import msgspec
+from typing import TYPE_CHECKING
 
 from steersman.apiserver.endpoints.health import Check, Unhealthy
+from steersman.controlplane.bootstrap.ensuring import Wanted, ensure
+from steersman.controlplane.bootstrap.namespaces import plan_namespaces
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Iterable
 
     from steersman.apiserver.server.loopback import Loopback
-
-_log = logging.getLogger(__name__)
-
-SYSTEM_NAMESPACES: Final = ("kube-system", "kube-public", "kube-node-lease", "default")
 
 
 class PostStartHooks:
@@ -43,13 +38,6 @@ class PostStartHooks:
             self._done.add(name)
 
 
-async def make_system_namespaces(client: Loopback) -> None:
-    """The namespaces that everybody expects; made again at a start when somebody removed one."""
-    for name in SYSTEM_NAMESPACES:
-        answer = await client.request("GET", f"/api/v1/namespaces/{name}")
-        if answer.code == 200:
-            continue
-        body = msgspec.json.encode({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
-        answer = await client.request("POST", "/api/v1/namespaces", body=body)
-        if answer.code not in (201, 409):
-            raise RuntimeError(f"cannot make the namespace {name}: {answer.body.decode(errors='replace')}")
+async def make_system_namespaces(client: Loopback, names: Iterable[str]) -> None:
+    """The namespaces that everybody expects; made again at a start when somebody removed one. Raises RuntimeError."""
+    await ensure(client, [Wanted("/api/v1/namespaces", tree) for tree in plan_namespaces(names, ())])

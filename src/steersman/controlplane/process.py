@@ -12,6 +12,7 @@ import signal
 import sys
 from typing import TYPE_CHECKING, Final, Protocol
 
+from steersman.controlplane.bootstrap.errors import BootstrapError
 from steersman.controlplane.options import OptionError
 from steersman.storage.store import StoreError
 
@@ -97,7 +98,7 @@ async def run_until_stopped(start: Callable[[], Awaitable[Stoppable]], *, parent
         running = await starting
     except asyncio.CancelledError:
         return 0
-    except (OptionError, StoreError, OSError) as error:  # ssl.SSLError is an OSError
+    except (OptionError, BootstrapError, StoreError, OSError) as error:  # ssl.SSLError is an OSError
         sys.stderr.write(f"steersman: {error}\n")
         return EXIT_REFUSED
     await stop

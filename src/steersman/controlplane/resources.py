@@ -8,11 +8,16 @@ from typing import TYPE_CHECKING, Final
 
 from steersman.apiserver.admission.builtin import default_plugins
 from steersman.apiserver.admission.chain import ORDER, AdmissionChain
+from steersman.apiserver.admission.mutating_policy import MutatingAdmissionPolicy
+from steersman.apiserver.admission.optional import optional_plugins
+from steersman.apiserver.admission.validating_policy import ValidatingAdmissionPolicy
+from steersman.apiserver.endpoints.connections import Connections
 from steersman.apiserver.endpoints.router import Router
 from steersman.apiserver.endpoints.subresources import subresources
 from steersman.apiserver.registry.registry import Registry
 from steersman.asynckit.tasks import Supervisor
 from steersman.controlplane.access_endpoints import access_endpoints
+from steersman.controlplane.admission_configuration import read_admission_configuration
 from steersman.controlplane.options import OptionError
 
 if TYPE_CHECKING:
@@ -20,6 +25,7 @@ if TYPE_CHECKING:
 
     from steersman.apiserver.admission.interface import Plugin
     from steersman.apiserver.authz.interface import Authorizer
+    from steersman.apiserver.registry.resource.admin_access import NamespaceLabels
     from steersman.apiserver.registry.strategy import Strategy
     from steersman.asynckit.clock import Clock
     from steersman.controlplane.access import Authentication, Authorization
@@ -51,15 +57,25 @@ class Resources:
             clock=clock,
             tasks=self._tasks,
             dice=dice,
-            strategies={**_strategies(options, store, dice), **authorization.strategies()},
+            strategies={**_strategies(options, store, dice, self._labels_of), **authorization.strategies()},
             min_request_timeout_seconds=options.min_request_timeout_seconds,
         )
         self.admission = AdmissionChain(_plugins(options, self.registry, authorizer, dice))
-        connect = subresources(self.registry, admission=self.admission, authorizer=authorizer)
+        #: The way to kubelets, pods and services; open when it is given a certificate.
+        self.connections = Connections(clock)
+        connect = subresources(
+            self.registry, admission=self.admission, authorizer=authorizer, connections=self.connections
+        )
         connect |= access_endpoints(
             self.registry, options, admission=self.admission, authorizer=authorizer, authentication=authentication
         )
         self.router = Router(self.registry, admission=self.admission, authorizer=authorizer, connect=connect)
+
+    def _labels_of(self, namespace: str) -> dict[str, str] | None:
+        """The labels of a namespace, as the cache has them; None when there is no such namespace."""
+        cache = self.registry.stored("namespaces").cache
+        entry = cache.get(cache.key("", namespace))
+        return None if entry is None else entry.tree()["metadata"].get("labels") or {}
 
     async def close(self) -> None:
         """End watches that are left, and what fills caches."""
@@ -67,7 +83,9 @@ class Resources:
         await self._tasks.close()
 
 
-def _strategies(options: APIServerOptions, store: Store, dice: Random) -> dict[str, Callable[[], Strategy]]:
+def _strategies(
+    options: APIServerOptions, store: Store, dice: Random, labels_of: NamespaceLabels
+) -> dict[str, Callable[[], Strategy]]:
     """Kinds whose strategies need something to work with. Their modules load when the first of the kind is asked for."""
     try:
         networks = [ip_network(text.strip()) for text in options.service_cluster_ip_range.split(",")]
@@ -82,19 +100,50 @@ def _strategies(options: APIServerOptions, store: Store, dice: Random) -> dict[s
         ports = PortRange(*options.service_node_port_range)
         return ServiceStrategy(ServiceAllocator(store, networks=networks, ports=ports, dice=dice))
 
-    return {"services": services}
+    def claims() -> Strategy:
+        from steersman.apiserver.registry.resource.resourceclaim import ResourceClaimStrategy  # noqa: PLC0415
+
+        return ResourceClaimStrategy(labels_of)
+
+    def templates() -> Strategy:
+        from steersman.apiserver.registry.resource.resourceclaimtemplate import (  # noqa: PLC0415
+            ResourceClaimTemplateStrategy,
+        )
+
+        return ResourceClaimTemplateStrategy(labels_of)
+
+    return {
+        "services": services,
+        "resourceclaims.resource.k8s.io": claims,
+        "resourceclaimtemplates.resource.k8s.io": templates,
+    }
 
 
 def _plugins(options: APIServerOptions, registry: Registry, authorizer: Authorizer, dice: Random) -> list[Plugin]:
     """The admission plugins that are on."""
-    plugins = default_plugins(registry.stored, authorizer=authorizer, dice=dice)
-    there = {plugin.name for plugin in plugins}
-    for flag, names in (
-        ("enable-admission-plugins", set(options.enable_admission_plugins) - there),
-        ("disable-admission-plugins", set(options.disable_admission_plugins) - set(ORDER)),
-    ):
+    configurations = read_admission_configuration(options.admission_control_config_file)
+    try:
+        defaults = default_plugins(registry.stored, authorizer=authorizer, dice=dice, configurations=configurations)
+    except ValueError as error:
+        raise OptionError(f"--admission-control-config-file: {error}") from error
+    plugins = (
+        *defaults,
+        MutatingAdmissionPolicy(registry, authorizer=authorizer),
+        ValidatingAdmissionPolicy(registry, authorizer=authorizer),
+    )
+    optional = optional_plugins(registry, authorizer=authorizer, configurations=configurations)
+    there = {plugin.name for plugin in plugins} | optional.keys()
+    enabled, disabled = set(options.enable_admission_plugins), set(options.disable_admission_plugins)
+    for flag, names in (("enable", enabled - there), ("disable", disabled - set(ORDER))):
         if names:
             raise OptionError(
-                f"--{flag}: there is no plugin {', '.join(sorted(names))}; there are {', '.join(sorted(there))}"
+                f"--{flag}-admission-plugins: there is no plugin {', '.join(sorted(names))};"
+                f" there are {', '.join(sorted(there))}"
             )
-    return [plugin for plugin in plugins if plugin.name not in options.disable_admission_plugins]
+    if both := enabled & disabled:
+        raise OptionError(f"{', '.join(sorted(both))}: in --enable-admission-plugins and --disable-admission-plugins")
+    try:
+        asked = [optional[name]() for name in ORDER if name in enabled and name in optional]
+    except ValueError as error:
+        raise OptionError(f"--admission-control-config-file: {error}") from error
+    return [plugin for plugin in [*plugins, *asked] if plugin.name not in disabled]

@@ -42,6 +42,11 @@ class ServiceAccountKeys:
         assert self._signing is not None
         return self._signing
 
+    async def signing_file(self) -> Path | None:
+        """Where the key that signs lies, made if need be; None: only in memory. Raises ``OptionError``."""
+        await self._load()
+        return self._given or self._own
+
     async def verifying(self) -> dict[str, PublicKey]:
         """All keys that may have signed, by id. Raises ``OptionError``."""
         await self._load()

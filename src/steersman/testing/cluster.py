@@ -33,12 +33,23 @@ class ControlPlane:
     The process ends with this one, however this one ends: it holds the other end of a pipe.
     """
 
-    def __init__(self, *, arguments: Sequence[str] = (), ephemeral: bool = True, data_dir: Path | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        arguments: Sequence[str] = (),
+        ephemeral: bool = True,
+        data_dir: Path | None = None,
+        whole: bool = False,
+        nodes: int = 1,
+    ) -> None:
         """``arguments`` are further flags of ``steersman apiserver``.
 
+        A ``whole`` control plane has controllers, a scheduler and simulated ``nodes``, which come up a moment later;
+        otherwise there is an API server alone.
         An ``ephemeral`` control plane keeps its objects in memory, another one in ``data_dir``, which stays afterwards,
         or without one in a temporary folder.
         """
+        self._command = ["up", f"--nodes={nodes}"] if whole else ["apiserver"]
         self._arguments = list(arguments)
         self._ephemeral = ephemeral
         self._data_dir = data_dir
@@ -78,7 +89,7 @@ class ControlPlane:
         parent_pipe, self._pipe = os.pipe()
         tokens = self._token_pipe()
         command = [
-            *(sys.executable, "-m", "steersman", "apiserver", "--port=0"),
+            *(sys.executable, "-m", "steersman", *self._command, "--port=0"),
             *self._storage_flags(),
             f"--token-auth-file=/dev/fd/{tokens}",
             f"--parent-pipe={parent_pipe}",

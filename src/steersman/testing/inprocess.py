@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Self
 
 from steersman.apiserver.server.loopback import Answer, Exchange, Loopback
 from steersman.asynckit.clock import RealClock
+from steersman.controlplane.bootstrap.public_address import Place
 from steersman.controlplane.core import ServerCore
 from steersman.controlplane.options import APIServerOptions
 from steersman.storage.memory import MemoryStore
@@ -22,21 +23,31 @@ class InProcessAPIServer:
     """Started when entered. Requests go through the whole filter chain, as the server itself (``system:masters``)."""
 
     def __init__(
-        self, *, options: APIServerOptions | None = None, store: Store | None = None, clock: Clock | None = None
+        self,
+        *,
+        options: APIServerOptions | None = None,
+        store: Store | None = None,
+        clock: Clock | None = None,
+        with_loops: bool = False,
     ) -> None:
+        """``with_loops``: with the loops of a real server, too (the Service ``kubernetes``, repairs, elections …)."""
         self._clock = clock or RealClock()
         self.options = options or APIServerOptions(ephemeral=True)
         self.store = store or MemoryStore(clock=self._clock)
+        self._with_loops = with_loops
         self.core: ServerCore
 
     async def __aenter__(self) -> Self:
-        self.core = ServerCore(self.options, self.store, clock=self._clock)
+        self.core = ServerCore(self.options, self.store, clock=self._clock, with_loops=self._with_loops)
+        if self.core.loops is not None and (address := self.options.advertise_address):
+            self.core.loops.place = Place(address, self.options.secure_port)
         await self.core.start()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        await self.core.retire()
         self.core.begin_stop()
         await self.core.close()
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def steersman_cluster() -> Iterator[ControlPlane]:
-    """One control plane for the whole session (under pytest-xdist: one a worker), kept in memory."""
+    """One whole control plane for the session (under pytest-xdist: one a worker), kept in memory."""
     from steersman.testing.cluster import ControlPlane  # noqa: PLC0415 — most sessions never ask for it
 
-    with ControlPlane() as cluster:
+    with ControlPlane(whole=True) as cluster:
         yield cluster

@@ -22,8 +22,8 @@ def test_help_and_nothing_tell_the_commands(capsys):
 
 
 def test_an_unknown_command_is_told(capsys):
-    assert main(["down"]) == 2
-    assert "unknown command 'down'" in capsys.readouterr().err
+    assert main(["sideways"]) == 2
+    assert "unknown command 'sideways'" in capsys.readouterr().err
 
 
 def test_the_version_loads_no_server():

@@ -51,3 +51,14 @@ def test_lists_and_switches():
 def test_nonsense_is_refused(read, text):
     with pytest.raises(ArgumentTypeError):
         read(text)
+
+
+@pytest.mark.parametrize(("text", "value"), [("0", 0.0), ("2.5", 2.5), ("1e3", 1000.0)])
+def test_a_number_may_have_a_fraction(text, value):
+    assert values.number(text) == value
+
+
+@pytest.mark.parametrize("text", ["", "-1", "x", "nan", "inf"])
+def test_what_is_no_number_is_refused(text):
+    with pytest.raises(ArgumentTypeError):
+        values.number(text)

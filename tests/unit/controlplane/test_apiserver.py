@@ -6,8 +6,12 @@ import ssl
 import pytest
 import yaml
 
+from steersman.asynckit.clock import RealClock
+from steersman.client import tree
 from steersman.controlplane.apiserver import APIServer
+from steersman.controlplane.bootstrap.master_leases import MasterLeases
 from steersman.controlplane.options import APIServerOptions, OptionError
+from steersman.storage.sqlite import SqliteStore
 from steersman.storage.sqlite.errors import StoreLocked
 
 
@@ -72,4 +76,43 @@ async def test_it_listens_on_ipv6_where_asked(tmp_path):
     options = APIServerOptions(ephemeral=True, secure_port=0, data_dir=tmp_path, bind_address="::1")
     server = await APIServer.start(options)
     assert server.url.startswith("https://[::1]:")
+    await server.stop()
+
+
+async def test_services_and_server_must_be_of_one_family(tmp_path):
+    options = APIServerOptions(data_dir=tmp_path, ephemeral=True, secure_port=0, advertise_address="2001:db8::1")
+    with pytest.raises(OptionError, match="must match public address family"):
+        await APIServer.start(options)
+
+
+async def test_a_stop_takes_the_address_away_and_a_start_publishes_the_new_port(tmp_path):
+    options = APIServerOptions(data_dir=tmp_path, secure_port=0, advertise_address="192.0.2.10")
+    for _ in range(2):
+        server = await APIServer.start(options)
+        loops = server._core.loops
+        found = await loops.client.get(tree("v1", "Endpoints"), "kubernetes", namespace="default")
+        assert f":{found['subsets'][0]['ports'][0]['port']}" in server.url
+        await server.stop()
+        store = await SqliteStore.open(tmp_path / "state.db", clock=RealClock())
+        assert await MasterLeases(store).addresses() == []
+        await store.close()
+
+
+async def test_services_may_have_both_families_the_servers_own_has_that_of_its_address(tmp_path):
+    ranges = "fd00::/112,10.0.0.0/24"
+    options = APIServerOptions(
+        data_dir=tmp_path,
+        ephemeral=True,
+        secure_port=0,
+        advertise_address="2001:db8::1",
+        service_cluster_ip_range=ranges,
+    )
+    server = await APIServer.start(options)
+    client = server._core.loops.client
+    service = await client.get(tree("v1", "Service"), "kubernetes", namespace="default")
+    assert (service["spec"]["clusterIPs"], service["spec"]["ipFamilies"]) == (["fd00::1"], ["IPv6"])
+    found = await client.get(tree("discovery.k8s.io/v1", "EndpointSlice"), "kubernetes", namespace="default")
+    assert (found["addressType"], found["endpoints"][0]["addresses"]) == ("IPv6", ["2001:db8::1"])
+    cidr = await client.get(tree("networking.k8s.io/v1", "ServiceCIDR"), "kubernetes")
+    assert cidr["spec"]["cidrs"] == ranges.split(",")
     await server.stop()

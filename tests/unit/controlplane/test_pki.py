@@ -41,7 +41,7 @@ def test_a_second_start_makes_nothing_and_loads_no_cryptography(directory, monke
 def test_leaves_are_renewed_before_they_expire(directory):
     before = contents(directory)
     ensure_pki(directory, NAMES, now=NOW + 336 * DAY)
-    assert changed(directory, before) == {"apiserver", "admin"}
+    assert changed(directory, before) == {"apiserver", "admin", "apiserver-kubelet-client", "kubelet"}
 
 
 def test_other_names_need_another_certificate(directory):
@@ -53,7 +53,14 @@ def test_other_names_need_another_certificate(directory):
 def test_a_new_ca_signs_new_leaves(directory):
     before = contents(directory)
     ensure_pki(directory, NAMES, now=NOW + 3300 * DAY)
-    assert changed(directory, before) == {"ca", "apiserver", "admin"}
+    assert changed(directory, before) == {
+        "ca",
+        "apiserver",
+        "admin",
+        "front-proxy-ca",
+        "apiserver-kubelet-client",
+        "kubelet",
+    }
 
 
 @pytest.mark.parametrize("name", ["apiserver.crt", "apiserver.key", "apiserver.json"])

@@ -3,8 +3,8 @@
 import pytest
 
 from steersman.apiserver.endpoints.health import Unhealthy
-from steersman.apiserver.server.loopback import Answer
-from steersman.controlplane.post_start import SYSTEM_NAMESPACES, PostStartHooks, make_system_namespaces
+from steersman.controlplane.post_start import PostStartHooks, make_system_namespaces
+from steersman.testing import InProcessAPIServer
 
 
 async def test_a_check_passes_once_its_hook_is_done():
@@ -22,27 +22,16 @@ async def test_a_check_passes_once_its_hook_is_done():
     assert ran == [1]
 
 
-class Client:
-    def __init__(self, codes: dict[str, int]) -> None:
-        self.codes, self.calls = codes, []
-
-    async def request(self, method: str, target: str, *, body: bytes | None = None) -> Answer:
-        self.calls.append(f"{method} {target}")
-        return Answer(self.codes[method], [], body or b"")
-
-
-async def test_missing_namespaces_are_made():
-    client = Client({"GET": 404, "POST": 201})
-    await make_system_namespaces(client)
-    assert client.calls.count("POST /api/v1/namespaces") == len(SYSTEM_NAMESPACES) == 4
-
-
-async def test_existing_namespaces_stay():
-    client = Client({"GET": 200})
-    await make_system_namespaces(client)
-    assert len(client.calls) == 4
+async def test_missing_namespaces_are_made_and_existing_ones_stay():
+    async with InProcessAPIServer() as server:
+        before = server.store.revision
+        await make_system_namespaces(server.core.client, server.options.system_namespaces)
+        assert server.store.revision == before
+        await make_system_namespaces(server.core.client, ["mine", "default"])
+        assert (await server.request("GET", "/api/v1/namespaces/mine")).code == 200
 
 
 async def test_a_namespace_that_cannot_be_made_stops_the_start():
-    with pytest.raises(RuntimeError, match="cannot make"):
-        await make_system_namespaces(Client({"GET": 404, "POST": 500}))
+    async with InProcessAPIServer() as server:
+        with pytest.raises(RuntimeError, match="namespaces"):
+            await make_system_namespaces(server.core.client, ["No Name"])

@@ -2,7 +2,8 @@
 
 import pytest
 
-from steersman.asynckit.clock import RealClock
+from steersman.apiserver.request import RequestContext, UserInfo
+from steersman.asynckit.clock import FakeClock, RealClock
 from steersman.controlplane.access import Authentication, Authorization
 from steersman.controlplane.options import APIServerOptions, OptionError
 from steersman.controlplane.resources import Resources
@@ -24,11 +25,47 @@ async def test_services_get_their_allocator():
     await resources.close()
 
 
+@pytest.mark.parametrize("plural", ["resourceclaims", "resourceclaimtemplates"])
+async def test_claims_look_at_their_namespace(plural):
+    resources = build(APIServerOptions())
+    strategy = resources.registry.stored(f"{plural}.resource.k8s.io").strategy
+    wish = {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "c", "adminAccess": True}}]}}
+    obj = {"metadata": {"name": "a"}, "spec": {**wish, "spec": wish}}
+    ctx = RequestContext(UserInfo("alice"), FakeClock().now(), namespace="n")
+    assert "could not retrieve namespace" in str(strategy.validate(ctx, obj)[0])
+    await resources.close()
+
+
 async def test_plugins_may_be_left_out():
     names = {plugin.name for plugin in build(APIServerOptions()).admission.plugins}
     assert "NamespaceLifecycle" in names
     options = APIServerOptions(disable_admission_plugins=("NamespaceLifecycle",))
     assert {plugin.name for plugin in build(options).admission.plugins} == names - {"NamespaceLifecycle"}
+
+
+async def test_plugins_may_be_asked_for():
+    before = {plugin.name for plugin in build(APIServerOptions()).admission.plugins}
+    options = APIServerOptions(enable_admission_plugins=("NodeRestriction", "AlwaysPullImages", "LimitRanger"))
+    after = [plugin.name for plugin in build(options).admission.plugins]
+    assert sorted(after) == sorted([*before, "NodeRestriction", "AlwaysPullImages"])
+
+
+async def test_a_plugin_is_told_what_its_file_says(tmp_path):
+    path = tmp_path / "config.yaml"
+    told = "plugins: [{name: EventRateLimit, configuration: {limits: [{type: Server, qps: 1, burst: %s}]}}]"
+    head = "apiVersion: apiserver.config.k8s.io/v1\nkind: AdmissionConfiguration\n"
+    options = APIServerOptions(enable_admission_plugins=("EventRateLimit",), admission_control_config_file=path)
+    path.write_text(head + told % 1)
+    assert "EventRateLimit" in [plugin.name for plugin in build(options).admission.plugins]
+    path.write_text(head + told % 0)
+    with pytest.raises(OptionError, match=r"limits\[0\].burst: must be positive"):
+        build(options)
+
+
+async def test_a_plugin_is_not_on_and_off():
+    both = APIServerOptions(enable_admission_plugins=("LimitRanger",), disable_admission_plugins=("LimitRanger",))
+    with pytest.raises(OptionError, match="LimitRanger: in --enable"):
+        build(both)
 
 
 @pytest.mark.parametrize("flag", ["enable_admission_plugins", "disable_admission_plugins"])

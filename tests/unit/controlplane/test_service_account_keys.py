@@ -41,3 +41,10 @@ async def test_files_that_cannot_be_used_are_told(tmp_path):
     (tmp_path / "bad").write_text("nonsense")
     with pytest.raises(OptionError, match="cannot read the service account key"):
         await ServiceAccountKeys(tmp_path / "own", checking=[tmp_path / "bad"]).public_keys()
+
+
+async def test_the_file_of_the_key_is_there_when_it_is_told(tmp_path):
+    own = tmp_path / "sa.key"
+    assert await ServiceAccountKeys(own).signing_file() == own
+    assert own.stat().st_mode & 0o777 == 0o600
+    assert await ServiceAccountKeys(None).signing_file() is None

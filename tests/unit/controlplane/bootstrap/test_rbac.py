@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from steersman.controlplane import bootstrap_rbac
-from steersman.controlplane.bootstrap_rbac import bootstrap_roles, read_policy
+from steersman.controlplane.bootstrap import rbac
+from steersman.controlplane.bootstrap.rbac import bootstrap_roles, read_policy
 from steersman.testing import InProcessAPIServer
 
 API = "/apis/rbac.authorization.k8s.io/v1"
@@ -110,6 +110,6 @@ async def test_a_binding_to_another_role_is_made_anew(server):
 def test_a_rule_is_covered_by_one_that_holds_all_of_it():
     wide = {"verbs": ["get", "list"], "apiGroups": [""], "resources": ["pods", "secrets"]}
     narrow = {"verbs": ["get"], "apiGroups": [""], "resources": ["pods"], "resourceNames": ["a"]}
-    assert list(bootstrap_rbac._uncovered([wide], [narrow])) == []
-    assert list(bootstrap_rbac._uncovered([narrow], [wide])) == [wide]
-    assert list(bootstrap_rbac._uncovered([narrow], [{**narrow, "resourceNames": ["b"]}])) != []
+    assert list(rbac._uncovered([wide], [narrow])) == []
+    assert list(rbac._uncovered([narrow], [wide])) == [wide]
+    assert list(rbac._uncovered([narrow], [{**narrow, "resourceNames": ["b"]}])) != []

@@ -2,7 +2,7 @@
 
 import json
 
-from steersman.controlplane.bootstrap_flowcontrol import bootstrap_flow_control, flow_schemas, priority_levels
+from steersman.controlplane.bootstrap.flow_control import bootstrap_flow_control, flow_schemas, priority_levels
 from steersman.testing import InProcessAPIServer
 
 API = "/apis/flowcontrol.apiserver.k8s.io/v1"

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from steersman.controlplane.bootstrap.errors import BootstrapError
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -39,13 +41,13 @@ class Wanted(msgspec.Struct, frozen=True):
 
 
 async def ensure(client: Loopback, objects: Sequence[Wanted]) -> None:
-    """Make and mend. Raises RuntimeError when a write is refused."""
+    """Make and mend. Raises ``BootstrapError`` when a call is refused, the first of them."""
     found = {}
     for collection in dict.fromkeys(wanted.collection for wanted in objects):
         path = collection.partition("?")[0]
         answer = await client.request("GET", f"{path}?resourceVersion=0")
         if answer.code != 200:
-            raise RuntimeError(f"cannot list {path}: {answer.body.decode(errors='replace')}")
+            raise BootstrapError(f"cannot list {path}: {answer.body.decode(errors='replace')}")
         for item in answer.json().get("items") or ():
             found[collection, item["metadata"]["name"]] = item
     turns = asyncio.Semaphore(_WRITES_MAX)
@@ -58,9 +60,12 @@ async def ensure(client: Loopback, objects: Sequence[Wanted]) -> None:
             elif wanted.mend is not None and (mended := wanted.mend(existing, wanted.tree)) is not None:
                 await _mend(client, wanted, mended)
 
-    async with asyncio.TaskGroup() as group:
-        for wanted in objects:
-            group.create_task(write(wanted), name=f"bootstrap {wanted.path}")
+    try:
+        async with asyncio.TaskGroup() as group:
+            for wanted in objects:
+                group.create_task(write(wanted), name=f"bootstrap {wanted.path}")
+    except* BootstrapError as refused:
+        raise refused.exceptions[0] from None
 
 
 async def _post(client: Loopback, wanted: Wanted) -> Answer:
@@ -79,4 +84,4 @@ async def _mend(client: Loopback, wanted: Wanted, mended: Tree) -> None:
 
 def _check(wanted: Wanted, answer: Answer, good: tuple[int, ...]) -> None:
     if answer.code not in good:
-        raise RuntimeError(f"{wanted.path}: {answer.body.decode(errors='replace')}")
+        raise BootstrapError(f"{wanted.path}: {answer.body.decode(errors='replace')}")

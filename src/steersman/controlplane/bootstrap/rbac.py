@@ -1,4 +1,4 @@
-"""The roles and bindings of every cluster: read from ``bootstrap_rbac.txt``, made and kept in order at every start.
+"""The roles and bindings of every cluster: read from ``rbac.txt``, made and kept in order at every start.
 
 As upstream's reconciliation has it, what is missing is added and what somebody added stays; an object annotated with
 ``rbac.authorization.kubernetes.io/autoupdate: "false"`` is left alone.
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from steersman.apiserver.authz.policy import PolicyRule
-from steersman.controlplane.bootstrapping import Wanted, ensure
+from steersman.controlplane.bootstrap.ensuring import Wanted, ensure
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

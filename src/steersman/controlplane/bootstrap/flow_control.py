@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from steersman.controlplane.bootstrapping import Wanted, ensure
+from steersman.controlplane.bootstrap.ensuring import Wanted, ensure
 
 if TYPE_CHECKING:
     from steersman.apiserver.server.loopback import Loopback

@@ -1,0 +1,80 @@
+"""``steersman down``: end a control plane in order, and wait until it has ended."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import select
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from steersman.cli import values
+from steersman.controlplane.running_planes import running_directory, running_planes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from steersman.controlplane.running_planes import RunningPlane
+
+_TIMEOUT_SECONDS: Final = 30.0
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Returns the exit code: 1 when there is nothing to end, it is not clear what, or it does not end in time."""
+    parser = argparse.ArgumentParser(
+        "steersman down",
+        description="Stop a control plane: the only one, or the one with the data directory.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--data-dir", help="which one, by where its data is")
+    parser.add_argument("--all", action="store_true", help="stop all of yours")
+    parser.add_argument(
+        "--timeout", type=values.duration, default=_TIMEOUT_SECONDS, help="how long to wait for the end (default 30s)"
+    )
+    given = parser.parse_args(arguments)
+    planes = running_planes(running_directory())
+    meant = planes if given.data_dir is None else [each for each in planes if _is_in(each, given.data_dir)]
+    if not meant:
+        sys.stderr.write(f"steersman: no control plane of yours runs{_where(given.data_dir)}\n")
+        return 1
+    if len(meant) > 1 and not given.all:
+        said = "".join(f"  --data-dir={each.data_dir or each.kubeconfig}\n" for each in meant)
+        sys.stderr.write(f"steersman: {len(meant)} run; say which, or --all\n{said}")
+        return 1
+    return max([_end(each, given.timeout) for each in meant])
+
+
+def _where(data_dir: str | None) -> str:
+    return "" if data_dir is None else f" in {data_dir}"
+
+
+def _is_in(plane: RunningPlane, directory: str) -> bool:
+    """One in memory is found by its kubeconfig, or the directory that this is in."""
+    named = Path(directory).expanduser().resolve()
+    places = [Path(plane.kubeconfig), Path(plane.kubeconfig).parent]
+    if plane.data_dir:
+        places.append(Path(plane.data_dir))
+    return named in [place.resolve() for place in places]
+
+
+def _end(plane: RunningPlane, timeout_seconds: float) -> int:
+    try:
+        process = os.pidfd_open(plane.pid)
+    except ProcessLookupError:
+        return 0
+    try:
+        # Whoever has this number now is the one that holds the lock, or one that came after it ended just now.
+        if plane not in running_planes(running_directory()):
+            return 0
+        signal.pidfd_send_signal(process, signal.SIGTERM)
+        ended = select.poll()
+        ended.register(process, select.POLLIN)
+        if not ended.poll(timeout_seconds * 1000):
+            sys.stderr.write(f"steersman: {plane.url} (process {plane.pid}) runs after {timeout_seconds:g} s yet\n")
+            return 1
+    finally:
+        os.close(process)
+    sys.stdout.write(f"{plane.url} has stopped{f'; its data is in {plane.data_dir}' if plane.data_dir else ''}\n")
+    return 0

@@ -1,0 +1,106 @@
+"""``steersman status``: the control planes that run here, and what is in them."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.apimachinery.timestamps import parse_time
+from steersman.asynckit.clock import RealClock
+from steersman.client import tree
+from steersman.client.connecting import connect
+from steersman.client.errors import ClientError
+from steersman.controlplane.greeting import is_ready
+from steersman.controlplane.running_planes import running_directory, running_planes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import datetime
+
+    from steersman.client import Client
+    from steersman.controlplane.running_planes import RunningPlane
+
+    Tree = dict[str, Any]
+
+_NODES: Final = tree("v1", "Node")
+_PODS: Final = tree("v1", "Pod")
+_LEASES: Final = tree("coordination.k8s.io/v1", "Lease")
+#: Label of the Leases that say which API servers there are; nobody leads by them.
+_IDENTITY: Final = "apiserver.kubernetes.io/identity"
+_ASK_SECONDS: Final = 5.0
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Returns the exit code: 1 when nothing runs, or something does not answer."""
+    parser = argparse.ArgumentParser(
+        "steersman status", description="Show the control planes of this user that run.", allow_abbrev=False
+    )
+    parser.parse_args(arguments)
+    planes = running_planes(running_directory())
+    if not planes:
+        sys.stdout.write("no control plane of yours runs here; steersman up starts one\n")
+        return 1
+    now = RealClock().now()
+    code = 0
+    for plane in planes:
+        lines = about(plane, now=now)
+        try:
+            lines += asyncio.run(_asked(plane))
+        except (ClientError, OSError, TimeoutError) as error:
+            lines.append(f"  does not answer: {error or 'too slow'}")
+            code = 1
+        sys.stdout.write("".join(f"{line}\n" for line in lines))
+    return code
+
+
+def about(plane: RunningPlane, *, now: datetime) -> list[str]:
+    """What is known without asking it."""
+    kind = "a whole control plane" if plane.is_whole else "an API server"
+    return [
+        f"{plane.url}: {kind}, for {age((now - parse_time(plane.begun)).total_seconds())}, process {plane.pid}",
+        f"  data        {plane.data_dir or 'in memory'}",
+        f"  kubeconfig  {plane.kubeconfig}",
+    ]
+
+
+def age(seconds: float) -> str:
+    """Roughly: the two largest units."""
+    left = int(max(0.0, seconds))
+    parts: list[str] = []
+    for unit, size in (("d", 86400), ("h", 3600), ("m", 60), ("s", 1)):
+        count, left = divmod(left, size)
+        if count or (unit == "s" and not parts):
+            parts.append(f"{count}{unit}")
+    return "".join(parts[:2])
+
+
+async def _asked(plane: RunningPlane) -> list[str]:
+    async with connect(plane.kubeconfig) as client, asyncio.timeout(_ASK_SECONDS):
+        return await report(client)
+
+
+async def report(client: Client) -> list[str]:
+    """What a control plane says of itself. Raises ClientError."""
+    nodes = await client.list_all(_NODES)
+    pods = await client.list_all(_PODS)
+    leases = await client.list_all(_LEASES, namespace="kube-system")
+    phases = Counter(str((pod.get("status") or {}).get("phase") or "Pending") for pod in pods)
+    known = ", ".join(f"{count} {phase}" for phase, count in sorted(phases.items()))
+    return [
+        f"  nodes       {len(nodes)}, {sum(map(is_ready, nodes))} Ready",
+        f"  pods        {len(pods)}{', ' if known else ''}{known}",
+        *(f"  leads       {line}" for line in leaders(leases)),
+    ]
+
+
+def leaders(leases: Iterable[Tree]) -> list[str]:
+    """Who holds what."""
+    found = []
+    for lease in leases:
+        holder = (lease.get("spec") or {}).get("holderIdentity")
+        if holder and _IDENTITY not in (lease["metadata"].get("labels") or {}):
+            found.append(f"{lease['metadata']['name']}: {holder}")
+    return sorted(found)

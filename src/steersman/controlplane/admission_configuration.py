@@ -1,0 +1,46 @@
+"""``--admission-control-config-file``: what admission plugins are told, by name (``AdmissionConfiguration``)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.apimachinery.codec import DecodeError
+from steersman.controlplane.options import OptionError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    Tree = dict[str, Any]
+
+_FLAG: Final = "--admission-control-config-file"
+_API_VERSIONS: Final = ("apiserver.config.k8s.io/v1", "apiserver.k8s.io/v1alpha1", "apiserver.k8s.io/v1")
+
+
+def read_admission_configuration(path: Path | None) -> dict[str, Tree]:
+    """The configuration of each plugin that has one, its own file's or what stands in the list. Raises ``OptionError``."""
+    if path is None:
+        return {}
+    tree = _read(path)
+    if tree.get("kind") != "AdmissionConfiguration" or tree.get("apiVersion") not in _API_VERSIONS:
+        raise OptionError(f"{_FLAG}: {path} holds no AdmissionConfiguration of {_API_VERSIONS[0]}")
+    configurations: dict[str, Tree] = {}
+    for plugin in tree.get("plugins") or ():
+        name = plugin.get("name") or ""
+        inline = plugin.get("configuration")
+        if inline is not None:
+            configurations[name] = inline
+        elif plugin.get("path"):
+            configurations[name] = _read(path.parent / plugin["path"])
+    return configurations
+
+
+def _read(path: Path) -> Tree:
+    from steersman.apimachinery.yaml_codec import decode_yaml  # noqa: PLC0415 — most servers need none
+
+    try:
+        tree = decode_yaml(path.read_bytes()).tree
+    except (OSError, DecodeError) as error:
+        raise OptionError(f"{_FLAG}: {path}: {error}") from error
+    if not isinstance(tree, dict):
+        raise OptionError(f"{_FLAG}: {path} holds no object")
+    return tree

@@ -1,0 +1,114 @@
+"""Sends audit events to a server that a kubeconfig names (``--audit-webhook-config-file``)."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final
+from urllib.parse import parse_qsl, urlsplit
+
+import msgspec
+
+from steersman.apiserver.audit.policy import API_VERSION
+from steersman.client.aiohttp_transport import AiohttpTransport
+from steersman.client.credentials import ConfigError
+from steersman.client.kubeconfig import load_kubeconfig
+from steersman.client.transport import Request, TransportError
+from steersman.controlplane.options import OptionError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from random import Random
+
+    from steersman.asynckit.clock import Clock
+    from steersman.client.transport import Transport
+
+#: As upstream's webhooks try: so often, each pause longer by that factor, and by chance up to that part more.
+_TRIES: Final = 5
+_FACTOR: Final = 1.5
+_JITTER: Final = 0.2
+_TIMEOUT_SECONDS: Final = 30.0
+#: For an answer when the server stops.
+_HURRIED_SECONDS: Final = 2.0
+
+_HEAD: Final = (
+    msgspec.json.encode({"kind": "EventList", "apiVersion": API_VERSION, "metadata": {}})[:-1] + b',"items":['
+)
+_HEADERS: Final = {"content-type": "application/json", "accept": "application/json"}
+
+
+class AuditWebhook:
+    """A ``Destination``. Batches go one after the other, so the order of events is kept."""
+
+    def __init__(
+        self, transport: Transport, target: Request, *, initial_backoff_seconds: float, clock: Clock, dice: Random
+    ) -> None:
+        """``target`` is the request that posts, without its body."""
+        self._transport: Final = transport
+        self._target: Final = target
+        self._backoff_seconds: Final = initial_backoff_seconds
+        self._clock: Final = clock
+        self._dice: Final = dice
+        #: Ends a pause.
+        self._wake: Final = asyncio.Event()
+        self._hurried = False
+        #: Of the request under way.
+        self._bound: asyncio.Timeout | None = None
+
+    async def write(self, lines: list[bytes]) -> None:
+        """Raises ``OSError`` when the server does not take them, after several tries for what may pass."""
+        body = b"%b%b]}" % (_HEAD, b",".join([line.rstrip(b"\n") for line in lines]))
+        pause = self._backoff_seconds
+        for left in reversed(range(_TRIES)):
+            why, passes = await self._post(body)
+            if not why:
+                return
+            if not passes or not left or self._hurried:
+                raise OSError(f"audit webhook: {why}")
+            await self._pause(pause * (1 + _JITTER * self._dice.random()))
+            pause *= _FACTOR
+
+    async def _post(self, body: bytes) -> tuple[str, bool]:
+        """Why it failed (empty: it did not), and whether that may pass."""
+        request = msgspec.structs.replace(self._target, body=body)
+        try:
+            async with asyncio.timeout(_HURRIED_SECONDS if self._hurried else _TIMEOUT_SECONDS) as self._bound:
+                answer = await self._transport.request(request)
+        except TimeoutError:
+            return "no answer in time", True
+        except TransportError as error:
+            return str(error), True
+        finally:
+            self._bound = None
+        if 200 <= answer.status < 300:
+            return "", False
+        return f"status {answer.status}", answer.status == 429 or answer.status >= 500
+
+    async def _pause(self, seconds: float) -> None:
+        """At most so long: a stop ends it."""
+        self._wake.clear()
+        timer = self._clock.timer(seconds, self._wake.set)
+        await self._wake.wait()
+        timer.cancel()
+
+    def hurry(self) -> None:
+        """No pause any more, one try, and little time for it."""
+        self._hurried = True
+        self._wake.set()
+        if self._bound is not None:
+            self._bound.reschedule(asyncio.get_running_loop().time() + _HURRIED_SECONDS)
+
+    async def close(self) -> None:
+        """Give up the connections."""
+        await self._transport.close()
+
+
+def open_webhook(file: Path, *, initial_backoff_seconds: float, clock: Clock, dice: Random) -> AuditWebhook:
+    """The webhook of a kubeconfig's current context; events are posted to the very URL of its server. Raises ``OptionError``."""
+    try:
+        access = load_kubeconfig(file, clock=clock)
+    except ConfigError as error:
+        raise OptionError(f"--audit-webhook-config-file: {error}") from error
+    parts = urlsplit(access.server)
+    transport = AiohttpTransport(msgspec.structs.replace(access, server=f"{parts.scheme}://{parts.netloc}"))
+    target = Request("POST", parts.path or "/", query=tuple(parse_qsl(parts.query)), headers=_HEADERS)
+    return AuditWebhook(transport, target, initial_backoff_seconds=initial_backoff_seconds, clock=clock, dice=dice)

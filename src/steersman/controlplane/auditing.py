@@ -1,0 +1,120 @@
+"""The audit log, put together from options."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, Final
+
+from steersman.controlplane.options import OptionError
+
+if TYPE_CHECKING:
+    from steersman.apiserver.audit.files import LineFile
+    from steersman.apiserver.audit.log import Batching
+    from steersman.apiserver.filters.auditing import Auditor, AuditSink
+    from steersman.asynckit.clock import Clock
+    from steersman.controlplane.options import APIServerOptions
+
+_FORMATS: Final = ("json", "legacy")
+_MEGABYTE: Final = 1024 * 1024
+
+_log = logging.getLogger(__name__)
+
+
+def make_auditor(options: APIServerOptions, *, clock: Clock) -> Auditor | None:
+    """None when nothing is to be recorded. Raises ``OptionError``, also for a bad policy and an unusable file."""
+    if not options.audit_log_path and options.audit_webhook_config_file is None:
+        return None
+    if options.audit_policy_file is None:
+        _log.warning("there is a place for audit events and no --audit-policy-file: no request is recorded")
+        return None
+    # most servers record nothing, so these are loaded only here
+    from steersman.apiserver.audit.policy import PolicyError, read_policy  # noqa: PLC0415
+    from steersman.apiserver.filters.auditing import Auditor  # noqa: PLC0415
+
+    try:
+        policy = read_policy(options.audit_policy_file.read_bytes())
+    except OSError as error:
+        raise OptionError(f"--audit-policy-file: {error}") from error
+    except PolicyError as error:
+        raise OptionError(f"--audit-policy-file {options.audit_policy_file}: {error}") from error
+    sinks = []
+    if options.audit_webhook_config_file is not None:  # first, as it holds nothing open yet
+        sinks.append(_webhook_sink(options, options.audit_webhook_config_file, clock))
+    if options.audit_log_path:
+        sinks.append(_log_sink(options, clock))
+    return Auditor(policy, sinks, now=clock.now)
+
+
+def _log_sink(options: APIServerOptions, clock: Clock) -> AuditSink:
+    from steersman.apiserver.audit.log import AuditLog, Batching, Threaded  # noqa: PLC0415 — as above
+    from steersman.apiserver.filters.auditing import AuditSink  # noqa: PLC0415 — as above
+
+    if options.audit_log_format not in _FORMATS:
+        raise OptionError(f"--audit-log-format: {options.audit_log_format!r} is none of {', '.join(_FORMATS)}")
+    throttled = options.audit_log_batch_throttle_enable
+    batching = Batching(
+        mode=options.audit_log_mode,
+        buffer_size=options.audit_log_batch_buffer_size,
+        batch_max_size=options.audit_log_batch_max_size,
+        batch_max_wait_seconds=options.audit_log_batch_max_wait_seconds,
+        batch_max_bytes=options.audit_log_truncate_max_batch_size if options.audit_log_truncate_enabled else 0,
+        throttle_qps=options.audit_log_batch_throttle_qps if throttled else 0.0,
+        throttle_burst=options.audit_log_batch_throttle_burst,
+    )
+    _check("log", options.audit_log_version, batching)
+    log = AuditLog(Threaded(_file(options, clock)), batching, clock=clock)
+    size_max = options.audit_log_truncate_max_event_size if options.audit_log_truncate_enabled else 0
+    return AuditSink(name="log", log=log, legacy=options.audit_log_format == "legacy", size_max_bytes=size_max)
+
+
+def _webhook_sink(options: APIServerOptions, file: Path, clock: Clock) -> AuditSink:
+    from steersman.apiserver.audit.log import AuditLog, Batching  # noqa: PLC0415 — as above
+    from steersman.apiserver.filters.auditing import AuditSink  # noqa: PLC0415 — as above
+    from steersman.controlplane.audit_webhook import open_webhook  # noqa: PLC0415 — as above
+
+    throttled = options.audit_webhook_batch_throttle_enable
+    batching = Batching(
+        mode=options.audit_webhook_mode,
+        buffer_size=options.audit_webhook_batch_buffer_size,
+        batch_max_size=options.audit_webhook_batch_max_size,
+        batch_max_wait_seconds=options.audit_webhook_batch_max_wait_seconds,
+        batch_max_bytes=options.audit_webhook_truncate_max_batch_size if options.audit_webhook_truncate_enabled else 0,
+        throttle_qps=options.audit_webhook_batch_throttle_qps if throttled else 0.0,
+        throttle_burst=options.audit_webhook_batch_throttle_burst,
+    )
+    _check("webhook", options.audit_webhook_version, batching)
+    dice = Random()  # noqa: S311 — pauses are no secret
+    backoff = options.audit_webhook_initial_backoff_seconds
+    webhook = open_webhook(file, initial_backoff_seconds=backoff, clock=clock, dice=dice)
+    size_max = options.audit_webhook_truncate_max_event_size if options.audit_webhook_truncate_enabled else 0
+    return AuditSink(name="webhook", log=AuditLog(webhook, batching, clock=clock), size_max_bytes=size_max)
+
+
+def _check(name: str, version: str, batching: Batching) -> None:
+    from steersman.apiserver.audit.log import MODES  # noqa: PLC0415 — as above
+    from steersman.apiserver.audit.policy import API_VERSION  # noqa: PLC0415 — as above
+
+    for what, value, known in (("mode", batching.mode, MODES), ("version", version, (API_VERSION,))):
+        if value not in known:
+            raise OptionError(f"--audit-{name}-{what}: {value!r} is none of {', '.join(known)}")
+    if batching.buffer_size < 1:
+        raise OptionError(f"--audit-{name}-batch-buffer-size: there has to be room for one event")
+
+
+def _file(options: APIServerOptions, clock: Clock) -> LineFile:
+    from steersman.apiserver.audit.files import RotatingFile, Rotation, StandardOutput  # noqa: PLC0415 — as above
+
+    if options.audit_log_path == "-":
+        return StandardOutput()
+    rotation = Rotation(
+        size_max_bytes=options.audit_log_maxsize * _MEGABYTE,
+        age_max_days=options.audit_log_maxage,
+        backups_max=options.audit_log_maxbackup,
+        compress=options.audit_log_compress,
+    )
+    try:
+        return RotatingFile(Path(options.audit_log_path).expanduser(), rotation, now=clock.now)
+    except OSError as error:
+        raise OptionError(f"--audit-log-path: {error}") from error

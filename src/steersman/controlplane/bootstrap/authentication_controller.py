@@ -1,0 +1,38 @@
+"""Keeps the ConfigMap that tells how clients prove who they are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from steersman.controlplane.bootstrap.authentication_config import CONFIG_MAPS, NAME, NAMESPACE, publish
+from steersman.runtime.controller import Controller
+from steersman.runtime.result import Result
+
+if TYPE_CHECKING:
+    from steersman.controlplane.bootstrap.authentication_config import AuthenticationInfo
+    from steersman.runtime.context import ControllerContext
+
+#: In case a watch missed something.
+INTERVAL_SECONDS: Final = 60.0
+
+_KEY: Final = f"{NAMESPACE}/{NAME}"
+
+
+class AuthenticationController(Controller):
+    """One key: there is one ConfigMap."""
+
+    name: ClassVar[str] = "cluster-authentication-info"
+
+    def __init__(self, context: ControllerContext, info: AuthenticationInfo) -> None:
+        super().__init__(context)
+        self._info = info
+        self.watch(CONFIG_MAPS, keys=lambda _: (_KEY,), namespace=NAMESPACE, field_selector=f"metadata.name={NAME}")
+
+    async def start(self) -> None:
+        """The first look."""
+        self.queue.add(_KEY)
+
+    async def reconcile(self, key: str) -> Result | None:
+        """By what the server says."""
+        await publish(self.client, self._info)
+        return Result(requeue_after_seconds=INTERVAL_SECONDS)

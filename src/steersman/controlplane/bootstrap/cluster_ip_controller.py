@@ -1,0 +1,94 @@
+"""Follows Services and their addresses, and has repaired what does not fit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from steersman.client.objects import key_of
+from steersman.controlplane.bootstrap.cluster_ip_repair import ADDRESS, ADDRESSES, CIDRS, SERVICE
+from steersman.controlplane.bootstrap.cluster_ips import (
+    AddressPlan,
+    Known,
+    cluster_ips,
+    parent_key,
+    plan_address,
+    plan_service_addresses,
+    service_ranges,
+)
+from steersman.controlplane.bootstrap.service_keeping import SERVICES
+from steersman.runtime.controller import LOW_PRIORITY, Controller
+from steersman.runtime.result import Result
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from steersman.apimachinery.addresses import IPNetwork
+    from steersman.controlplane.bootstrap.cluster_ip_repair import ClusterIPRepairer
+    from steersman.runtime.context import ControllerContext
+
+    Tree = dict[str, Any]
+
+#: How long the caches may differ from each other before a fault is believed.
+_SETTLE_SECONDS: Final = 0.3
+
+
+class ClusterIPRepair(Controller):
+    """Follows Services and addresses; each is checked by the cache, and by the server when that finds something."""
+
+    name: ClassVar[str] = "ipallocator-repair-controller"
+
+    def __init__(self, context: ControllerContext, repairer: ClusterIPRepairer, *, own: Sequence[IPNetwork]) -> None:
+        super().__init__(context)
+        self._repairer = repairer
+        self._own = own
+        self._services = self.watch(SERVICES, keys=lambda one: (SERVICE + key_of(one),))
+        self._addresses = self.watch(ADDRESSES, keys=lambda one: (ADDRESS + key_of(one),))
+        self._cidrs = self.informer(CIDRS)
+        #: Keys of which the caches told a fault a moment ago. They are separate watches: one is always ahead.
+        self._suspects: set[str] = set()
+        self._addresses.add_index("parent", lambda one: ("/".join(parent_key(one)),))
+        self._services.add_index("address", cluster_ips)
+        self._services.add_callback(lambda change: self._look_at_addresses_of(change.latest))
+        self._addresses.add_callback(lambda change: self._look_at_services_of(change.latest))
+
+    async def look_at_everything(self) -> None:
+        """The slow pass: a watch may have missed something."""
+        for service in self._services.lister:
+            self.queue.add(SERVICE + key_of(service), priority=LOW_PRIORITY)
+        for address in self._addresses.lister:
+            self.queue.add(ADDRESS + key_of(address), priority=LOW_PRIORITY)
+
+    async def reconcile(self, key: str) -> Result | None:
+        """Most objects are fine, which the caches can tell; what they tell of another one must last for a moment."""
+        plan = self._plan(key)
+        if not (plan.findings or plan.changes):
+            self._suspects.discard(key)
+            return None if plan.again_seconds is None else Result(requeue_after_seconds=plan.again_seconds)
+        if key not in self._suspects:
+            self._suspects.add(key)
+            return Result(requeue_after_seconds=_SETTLE_SECONDS)
+        again = await self._repairer.check(key)
+        self._suspects.discard(key)
+        return None if again is None else Result(requeue_after_seconds=again)
+
+    def _plan(self, key: str) -> AddressPlan:
+        services, addresses = self._services.lister, self._addresses.lister
+        there = Known(lambda key: services.by_key("/".join(key)), addresses.by_key, self._ranges())
+        if key.startswith(SERVICE):
+            service = services.by_key(key.removeprefix(SERVICE))
+            return AddressPlan() if service is None else plan_service_addresses(service, there)
+        address = addresses.by_key(key.removeprefix(ADDRESS))
+        return AddressPlan() if address is None else plan_address(address, there, now=self.clock.now())
+
+    def _ranges(self) -> list[IPNetwork]:
+        return service_ranges(self._cidrs.lister, self._own)
+
+    def _look_at_addresses_of(self, service: Tree) -> None:
+        """A Service that is gone or lost an address leaves it behind."""
+        for address in self._addresses.lister.by_index("parent", key_of(service)):
+            self.queue.add(ADDRESS + key_of(address))
+
+    def _look_at_services_of(self, address: Tree) -> None:
+        """An address that is gone, or is somebody else's, may be missing where it should be."""
+        for service in self._services.lister.by_index("address", address["metadata"]["name"]):
+            self.queue.add(SERVICE + key_of(service))

@@ -1,0 +1,128 @@
+"""The repair loop of cluster IPs: what a cache or a list suggests is read again before anything is written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.apimachinery.addresses import parse_ip
+from steersman.apimachinery.errors import is_already_exists, is_conflict, is_not_found
+from steersman.client.errors import ApiError
+from steersman.client.objects import key_of, resource_version_of
+from steersman.client.resource_types import tree
+from steersman.controlplane.bootstrap.cluster_ips import (
+    AddressPlan,
+    cluster_ips,
+    known,
+    parent_key,
+    plan_address,
+    plan_everything,
+    plan_service_addresses,
+    service_ranges,
+)
+from steersman.controlplane.bootstrap.service_keeping import SERVICES
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Sequence
+
+    from steersman.apimachinery.addresses import IPNetwork
+    from steersman.asynckit.clock import Clock
+    from steersman.client import Client, ResourceType
+    from steersman.controlplane.bootstrap.reporting import Reporter
+
+    Tree = dict[str, Any]
+
+ADDRESSES: Final = tree("networking.k8s.io/v1", "IPAddress")
+CIDRS: Final = tree("networking.k8s.io/v1", "ServiceCIDR")
+
+#: What keys of work begin with.
+SERVICE, ADDRESS = "service:", "address:"
+
+#: A Service that is being changed is looked at again after so many seconds.
+_SOON: Final = 0.5
+
+
+class ClusterIPRepairer:
+    """Looks at one object at a time, by what the server says now. Methods raise ``ApiError``, ``ClientError``."""
+
+    def __init__(self, client: Client, *, own: Sequence[IPNetwork], clock: Clock, reporter: Reporter) -> None:
+        self._client = client
+        self._own = own
+        self._clock = clock
+        self._reporter = reporter
+
+    async def whole_pass(self) -> None:
+        """Compare everything, once."""
+        addresses = await self._client.list_all(ADDRESSES)
+        services = await self._client.list_all(SERVICES)
+        ranges = await self._ranges()
+        suspects: dict[str, None] = {}
+        for plan in plan_everything(services, addresses, ranges, now=self._clock.now()):
+            suspects |= dict.fromkeys(_key_of(finding.about) for finding in plan.findings)
+            suspects |= dict.fromkeys(SERVICE + "/".join(parent_key(wanted)) for wanted in plan.make)
+        for key in suspects:
+            await self.check(key)
+
+    async def check(self, key: str) -> float | None:
+        """Look at the Service or address of a key, and repair; when to look again, in seconds."""
+        if key.startswith(SERVICE):
+            plan = await self._plan_service(key.removeprefix(SERVICE))
+        else:
+            plan = await self._plan_address(key.removeprefix(ADDRESS))
+        self._reporter.report(plan.findings)
+        for found in plan.remove:
+            metadata = found["metadata"]
+            await _unless_raced(self._client.delete(ADDRESSES, metadata["name"], uid=metadata["uid"]))
+        for wanted in plan.make:
+            await _unless_raced(self._client.create(wanted))
+        return plan.again_seconds
+
+    async def _plan_service(self, key: str) -> AddressPlan:
+        """A Service is written at once with its addresses: when it is the same after they were read, they belong to it."""
+        namespace, _, name = key.partition("/")
+        service = await self._get(SERVICES, name, namespace)
+        if service is None:
+            return AddressPlan()
+        names = [str(ip) for ip in map(parse_ip, cluster_ips(service)) if ip is not None]
+        found = [one for one in [await self._get(ADDRESSES, name) for name in names] if one is not None]
+        parents = [service]
+        for other in {parent_key(one) for one in found} - {(namespace, name)}:
+            parents += await self._service(*other)
+        plan = plan_service_addresses(service, known(parents, found, await self._ranges()))
+        after = await self._get(SERVICES, name, namespace) if plan.findings or plan.changes else service
+        version = resource_version_of(service)
+        return plan if after is not None and resource_version_of(after) == version else AddressPlan(again_seconds=_SOON)
+
+    async def _plan_address(self, name: str) -> AddressPlan:
+        found = await self._get(ADDRESSES, name)
+        if found is None:
+            return AddressPlan()
+        services = await self._service(*parent_key(found))
+        return plan_address(found, known(services, [found], ()), now=self._clock.now())
+
+    async def _service(self, namespace: str, name: str) -> list[Tree]:
+        found = await self._get(SERVICES, name, namespace) if namespace and name else None
+        return [] if found is None else [found]
+
+    async def _ranges(self) -> list[IPNetwork]:
+        return service_ranges(await self._client.list(CIDRS), self._own)
+
+    async def _get(self, what: ResourceType[Tree], name: str, namespace: str | None = None) -> Tree | None:
+        try:
+            return await self._client.get(what, name, namespace=namespace)
+        except ApiError as error:
+            if is_not_found(error):
+                return None
+            raise
+
+
+def _key_of(obj: Tree) -> str:
+    return (SERVICE if obj["kind"] == "Service" else ADDRESS) + key_of(obj)
+
+
+async def _unless_raced(write: Awaitable[Tree]) -> None:
+    """Whoever was faster has done it, or has made it unnecessary."""
+    try:
+        await write
+    except ApiError as error:
+        if not (is_conflict(error) or is_already_exists(error) or is_not_found(error)):
+            raise

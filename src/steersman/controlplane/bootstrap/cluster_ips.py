@@ -1,0 +1,218 @@
+"""Cluster IPs and the IPAddress objects that say whose they are: what is wrong, and how it is put right.
+
+The rules and the events' texts are those of upstream's ``ipallocator/controller``. There are two directions, as faults
+may be on either side: every address of a Service has its object, and every object of the allocator's has its Service.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from steersman.apimachinery.addresses import IPAddress, IPNetwork, parse_cidr, parse_ip
+from steersman.apimachinery.timestamps import parse_time
+from steersman.apiserver.registry.allocation import family_of
+from steersman.apiserver.registry.core.service_allocation import FAMILY_LABEL, MANAGED_BY, MANAGED_BY_LABEL
+from steersman.controlplane.bootstrap.findings import Fault, Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    Tree = dict[str, Any]
+
+#: An address without a Service is left alone for so long after it was made: its Service may still be on its way.
+GRACE: Final = timedelta(seconds=60)
+
+_ALLOCATION: Final = "ClusterIPAllocation"
+_LONG_AGO: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class AddressPlan(msgspec.Struct, frozen=True):
+    """What one look at one object comes to."""
+
+    findings: tuple[Finding, ...] = ()
+    #: IPAddress objects to remove, as they were seen.
+    remove: tuple[dict[str, Any], ...] = ()
+    #: IPAddress objects to make, after that.
+    make: tuple[dict[str, Any], ...] = ()
+    #: Look again after so many seconds.
+    again_seconds: float | None = None
+
+    @property
+    def changes(self) -> bool:
+        """Whether there is anything to write."""
+        return bool(self.remove or self.make)
+
+
+class Known(msgspec.Struct, frozen=True):
+    """What is there to compare with."""
+
+    #: The Service of a namespace and name.
+    service: Callable[[tuple[str, str]], dict[str, Any] | None]
+    #: The IPAddress of a name.
+    address: Callable[[str], dict[str, Any] | None]
+    #: Where service addresses may lie.
+    ranges: Sequence[IPNetwork] = ()
+
+
+def known(services: Iterable[Tree], addresses: Iterable[Tree], ranges: Sequence[IPNetwork]) -> Known:
+    """Objects by what they are looked up by."""
+    by_key = {(one["metadata"]["namespace"], one["metadata"]["name"]): one for one in services}
+    return Known(by_key.get, {one["metadata"]["name"]: one for one in addresses}.get, ranges)
+
+
+def service_ranges(cidrs: Iterable[Tree], own: Sequence[IPNetwork]) -> list[IPNetwork]:
+    """All networks that service addresses may lie in: those of ServiceCIDRs, and the server's own."""
+    named = [parse_cidr(text) for cidr in cidrs for text in (cidr.get("spec") or {}).get("cidrs") or ()]
+    return [*own, *(network for network in named if network is not None and network not in own)]
+
+
+def address_object(ip: IPAddress, service: Tree) -> Tree:
+    """The IPAddress that says that ``ip`` is the service's."""
+    labels = {FAMILY_LABEL: family_of(ip), MANAGED_BY_LABEL: MANAGED_BY}
+    metadata = service["metadata"]
+    parent = {"resource": "services", "namespace": metadata["namespace"], "name": metadata["name"]}
+    return {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "IPAddress",
+        "metadata": {"name": str(ip), "labels": labels},
+        "spec": {"parentRef": parent},
+    }
+
+
+# -- every address of a Service has its object -------------------------------------------------------------------------
+
+
+def plan_service_addresses(service: Tree, there: Known) -> AddressPlan:
+    """What is wrong with the cluster IPs of a Service."""
+    findings: list[Finding] = []
+    remove: list[Tree] = []
+    make: list[Tree] = []
+    for text in cluster_ips(service):
+        ip = parse_ip(text)
+        found = there.address(str(ip)) if ip is not None else None
+        finding = _address_fault(service, text, ip, there)
+        if finding is not None:
+            findings.append(finding)
+        if finding is not None and finding.fault is not Fault.REPAIR:
+            continue  # only people can decide
+        if ip is not None and (finding is not None or not _has_labels(found, ip)):
+            if found is not None:
+                remove.append(found)
+            make.append(address_object(ip, service))
+    return AddressPlan(tuple(findings), tuple(remove), tuple(make))
+
+
+def _address_fault(service: Tree, text: str, ip: IPAddress | None, there: Known) -> Finding | None:
+    if ip is None:
+        note = f"Cluster IP {text} is not a valid IP; please recreate Service"
+        return _about_service(service, Fault.INVALID, "ClusterIPNotValid", note, action="ClusterIPValidation")
+    where = f"[{family_of(ip)}]: {ip}"
+    if not any(ip in network for network in there.ranges):
+        note = f"Cluster IP {where} is not within any configured Service CIDR; please recreate service"
+        return _about_service(service, Fault.OUT_OF_RANGE, "ClusterIPOutOfRange", note)
+    found = there.address(str(ip))
+    if found is None:
+        note = f"Cluster IP {where} is not allocated; repairing"
+        return _about_service(service, Fault.REPAIR, "ClusterIPNotAllocated", note)
+    metadata, reference = service["metadata"], _parent_of(found)
+    whose = parent_key(found)
+    if _is_service(reference) and whose == (metadata["namespace"], metadata["name"]):
+        return None
+    other = there.service(whose) if _is_service(reference) else None
+    if other is not None and str(ip) in cluster_ips(other):
+        note = f"Cluster IP [{family_of(ip)}]:{ip} was assigned to multiple services; please recreate service"
+        return _about_service(service, Fault.DUPLICATE, "ClusterIPAlreadyAllocated", note)
+    name = f"{metadata['namespace']}/{metadata['name']}"
+    note = f"the ClusterIP {where} for Service {name} has a wrong reference; repairing"
+    return _about_service(service, Fault.REPAIR, "ClusterIPNotAllocated", note)
+
+
+def _about_service(service: Tree, fault: Fault, reason: str, note: str, *, action: str = _ALLOCATION) -> Finding:
+    return Finding(fault=fault, about=service, reason=reason, action=action, note=note)
+
+
+def cluster_ips(service: Tree) -> list[str]:
+    """The addresses of a Service; headless ones, and names of others, have none."""
+    spec = service.get("spec") or {}
+    if spec.get("type") == "ExternalName" or spec.get("clusterIP") in ("", "None", None):
+        return []
+    return spec.get("clusterIPs") or [spec["clusterIP"]]
+
+
+def _has_labels(found: Tree | None, ip: IPAddress) -> bool:
+    labels = ((found or {}).get("metadata") or {}).get("labels") or {}
+    return (labels.get(FAMILY_LABEL), labels.get(MANAGED_BY_LABEL)) == (family_of(ip), MANAGED_BY)
+
+
+# -- every object of the allocator's has its Service -------------------------------------------------------------------
+
+
+def plan_address(found: Tree, there: Known, *, now: datetime) -> AddressPlan:
+    """What is wrong with an IPAddress, whose own objects others may have made: those are not looked at."""
+    metadata = found["metadata"]
+    if (metadata.get("labels") or {}).get(MANAGED_BY_LABEL) != MANAGED_BY:
+        return AddressPlan()
+    name, reference = metadata["name"], _parent_of(found)
+    if not _is_service(reference):
+        note = (
+            f"IPAddress {name} appears to have been modified, not referencing a Service {_told(reference)}: cleaning up"
+        )
+        return _remove(found, Fault.LEAK, "IPAddressNotAllocated", note)
+    key = parent_key(found)
+    whose, service = "/".join(key), there.service(key)
+    if service is None:
+        left = (_created(found) + GRACE - now).total_seconds()
+        if left >= 0:
+            return AddressPlan(again_seconds=left + 1)  # creation times have whole seconds
+        note = f"IPAddress: {name} for Service {whose} appears to have leaked: cleaning up"
+        return _remove(found, Fault.LEAK, "IPAddressNotAllocated", note)
+    if name in cluster_ips(service):
+        return AddressPlan()
+    note = f"IPAddress: {name} for Service {whose} has a wrong reference; cleaning up"
+    return _remove(found, Fault.REPAIR, "IPAddressWrongReference", note)
+
+
+def _remove(found: Tree, fault: Fault, reason: str, note: str) -> AddressPlan:
+    finding = Finding(fault=fault, about=found, reason=reason, action="IPAddressAllocation", note=note)
+    return AddressPlan((finding,), remove=(found,))
+
+
+def parent_key(found: Tree) -> tuple[str, str]:
+    """Namespace and name of whose an IPAddress is."""
+    reference = _parent_of(found)
+    return reference.get("namespace") or "", reference.get("name") or ""
+
+
+def _parent_of(found: Tree) -> Tree:
+    return (found.get("spec") or {}).get("parentRef") or {}
+
+
+def _is_service(reference: Mapping[str, Any]) -> bool:
+    return not reference.get("group") and reference.get("resource") == "services"
+
+
+def _told(reference: Mapping[str, Any]) -> str:
+    resource = ".".join(part for part in (reference.get("resource"), reference.get("group")) if part)
+    return "/".join(part for part in (resource, reference.get("namespace"), reference.get("name")) if part)
+
+
+def _created(found: Tree) -> datetime:
+    stamp = found["metadata"].get("creationTimestamp")
+    return parse_time(stamp) if stamp else _LONG_AGO
+
+
+# -- all of it ---------------------------------------------------------------------------------------------------------
+
+
+def plan_everything(
+    services: Sequence[Tree], addresses: Sequence[Tree], ranges: Sequence[IPNetwork], *, now: datetime
+) -> Iterator[AddressPlan]:
+    """One whole pass: first all Services, then all addresses."""
+    there = known(services, addresses, ranges)
+    for service in services:
+        yield plan_service_addresses(service, there)
+    for found in addresses:
+        yield plan_address(found, there, now=now)

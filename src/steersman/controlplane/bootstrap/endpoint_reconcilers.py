@@ -1,0 +1,147 @@
+"""Keep the Endpoints ``kubernetes`` as the live servers are: by leases (the default), by a fixed count, or not at all."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from steersman.apimachinery.errors import is_already_exists, is_conflict, is_not_found
+from steersman.client.errors import ApiError
+from steersman.client.resource_types import tree
+from steersman.controlplane.bootstrap.endpoints import (
+    endpoint_ports,
+    plan_endpoints,
+    plan_master_count,
+    plan_slice,
+    without_address,
+)
+from steersman.controlplane.bootstrap.kubernetes_service import NAME, NAMESPACE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from steersman.client import Client, ResourceType
+    from steersman.controlplane.bootstrap.master_leases import MasterLeases
+
+    Tree = dict[str, Any]
+
+ENDPOINTS: Final = tree("v1", "Endpoints")
+SLICES: Final = tree("discovery.k8s.io/v1", "EndpointSlice")
+
+#: Every server writes these objects; who loses a race reads again.
+_RACES_MAX: Final = 5
+
+
+class EndpointReconciler(Protocol):
+    """All methods raise ``ApiError``, ``ClientError`` and ``StoreError``."""
+
+    async def reconcile(self, *, correct_ports: bool) -> None:
+        """Have the own address among those published, and no dead ones, as far as one knows."""
+
+    async def remove(self) -> bool:
+        """Take the own address away; whether it was there."""
+
+
+class EndpointsWriter:
+    """Reads both objects, and writes what a plan makes of them."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    async def write(self, plan: Callable[[Tree | None], Tree | None]) -> bool:
+        """Write what ``plan`` says the Endpoints should be, and the slice after them; whether anything was written."""
+        for _ in range(_RACES_MAX - 1):
+            try:
+                return await self._write_once(plan)
+            except ApiError as error:
+                if not (is_conflict(error) or is_already_exists(error) or is_not_found(error)):
+                    raise
+        return await self._write_once(plan)
+
+    async def _write_once(self, plan: Callable[[Tree | None], Tree | None]) -> bool:
+        found = await self._get(ENDPOINTS)
+        wanted = plan(found)
+        if wanted is not None:
+            await self._put(wanted, is_new=found is None)
+        endpoints = wanted or found
+        if endpoints is None:
+            return False
+        slice_found = await self._get(SLICES)
+        sliced = plan_slice(slice_found, endpoints)
+        if sliced is None:
+            return wanted is not None
+        if sliced.replaces:
+            await self._client.delete(SLICES, NAME, namespace=NAMESPACE)
+        await self._put(sliced.tree, is_new=sliced.replaces or slice_found is None)
+        return True
+
+    async def _get(self, what: ResourceType[Tree]) -> Tree | None:
+        try:
+            return await self._client.get(what, NAME, namespace=NAMESPACE)
+        except ApiError as error:
+            if is_not_found(error):
+                return None
+            raise
+
+    async def _put(self, wanted: Tree, *, is_new: bool) -> None:
+        await (self._client.create(wanted) if is_new else self._client.update(wanted))
+
+
+class LeaseReconciler:
+    """Publishes those whose lease in the store has not run out: servers that die leave by themselves."""
+
+    def __init__(self, writer: EndpointsWriter, leases: MasterLeases, *, address: str, port: int) -> None:
+        self._writer = writer
+        self._leases = leases
+        self._address = address
+        self._ports = endpoint_ports(port)
+
+    async def reconcile(self, *, correct_ports: bool) -> None:
+        """Renew the own lease and publish all."""
+        await self._leases.hold(self._address)
+        await self._publish(correct_ports=correct_ports)
+
+    async def remove(self) -> bool:
+        """End the own lease, and publish what is left, though that be nothing."""
+        was_there = await self._leases.release(self._address)
+        if was_there:
+            await self._publish(correct_ports=False)
+        return was_there
+
+    async def _publish(self, *, correct_ports: bool) -> None:
+        addresses = await self._leases.addresses()
+        await self._writer.write(
+            lambda found: plan_endpoints(found, addresses, self._ports, correct_ports=correct_ports)
+        )
+
+
+class MasterCountReconciler:
+    """Publishes a fixed number of servers: one that dies stays until another one takes its place."""
+
+    def __init__(self, writer: EndpointsWriter, *, address: str, port: int, count: int) -> None:
+        self._writer = writer
+        self._address = address
+        self._ports = endpoint_ports(port)
+        self._count = count
+
+    async def reconcile(self, *, correct_ports: bool) -> None:
+        """Add the own address, drop those that are too many."""
+        await self._writer.write(
+            lambda found: plan_master_count(
+                found, self._address, self._ports, count=self._count, correct_ports=correct_ports
+            )
+        )
+
+    async def remove(self) -> bool:
+        """Take the own address away."""
+        return await self._writer.write(lambda found: without_address(found, self._address))
+
+
+class NoneReconciler:
+    """Somebody else publishes the servers' addresses."""
+
+    async def reconcile(self, *, correct_ports: bool) -> None:
+        """Nothing."""
+
+    async def remove(self) -> bool:
+        """Nothing."""
+        return False

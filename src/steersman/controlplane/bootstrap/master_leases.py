@@ -1,0 +1,82 @@
+"""Which API servers are alive: each keeps its address in the store, and the store forgets it when nobody renews it.
+
+Keys and values are kube-apiserver's (``/registry/masterleases/<ip>``), so that both kinds may share an etcd. These are
+the only keys that bootstrap reads or writes; everything else goes through the API.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from steersman.storage.store import Delete, LeaseNotFound, Put, StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from steersman.storage.store import Batch, Store, Subscription
+
+PREFIX: Final = "/registry/masterleases/"
+#: How long an address outlives its server (``DefaultEndpointReconcilerTTL``).
+TTL_SECONDS: Final = 15
+
+_log = logging.getLogger(__name__)
+
+
+class MasterLeases:
+    """The addresses of all live servers, and our own among them. All methods raise ``StoreError``."""
+
+    def __init__(self, store: Store, *, ttl_seconds: int = TTL_SECONDS) -> None:
+        self._store = store
+        self._ttl_seconds = ttl_seconds
+        #: Ours; 0 before we hold one.
+        self._lease_id = 0
+
+    async def addresses(self) -> list[str]:
+        """Of all servers that are alive, in order."""
+        found = await self._store.range(PREFIX, keys_only=True)
+        return [kv.key.removeprefix(PREFIX) for kv in found.kvs]
+
+    async def hold(self, address: str) -> None:
+        """Say that ``address`` lives, for the whole time again."""
+        if self._lease_id:
+            try:
+                await self._store.keep_alive(self._lease_id)
+            except LeaseNotFound:
+                self._lease_id = 0  # this process was stopped for longer than that
+        kv = await self._store.get(PREFIX + address)
+        if kv is not None and self._lease_id:
+            return
+        if not self._lease_id:
+            self._lease_id = await self._store.grant_lease(self._ttl_seconds)
+        await self._store.txn([Put(PREFIX + address, _value(address), lease_id=self._lease_id)])
+
+    async def release(self, address: str) -> bool:
+        """Say that ``address`` lives no more; whether anybody had said that it does."""
+        was_there = await self._store.get(PREFIX + address) is not None
+        if was_there:
+            await self._store.txn([Delete(PREFIX + address)])
+        if self._lease_id:
+            lease_id, self._lease_id = self._lease_id, 0
+            try:
+                await self._store.revoke_lease(lease_id)
+            except LeaseNotFound:
+                _log.debug("the lease of %s had run out", address)
+        return was_there
+
+    async def watch(self, changed: Callable[[], None], *, lost: Callable[[StoreError], None]) -> Subscription:
+        """Call ``changed`` whenever a server comes or goes, and ``lost`` when that cannot be told any more."""
+
+        def sink(batch: Batch) -> None:
+            if batch.events:
+                changed()
+
+        return await self._store.watch(PREFIX, sink, after_revision=self._store.revision, on_lost=lost)
+
+
+def _value(address: str) -> bytes:
+    metadata = {"generation": 1, "creationTimestamp": None}
+    subsets = [{"addresses": [{"ip": address}]}]
+    return msgspec.json.encode({"kind": "Endpoints", "apiVersion": "v1", "metadata": metadata, "subsets": subsets})

@@ -1,0 +1,56 @@
+"""The repair loop of node ports: no watch tells of leaks, so it is a slow pass over all Services."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.controlplane.bootstrap.findings import Fault
+from steersman.controlplane.bootstrap.node_ports import plan_node_ports
+from steersman.controlplane.bootstrap.service_keeping import SERVICES
+from steersman.storage.store import Conflict
+
+if TYPE_CHECKING:
+    from steersman.apiserver.registry.core.node_port_registry import NodePortRegistry
+    from steersman.client import Client
+    from steersman.controlplane.bootstrap.node_ports import PortPlan
+    from steersman.controlplane.bootstrap.reporting import Reporter
+
+    Tree = dict[str, Any]
+
+#: Ports come and go while one looks.
+_RACES_MAX: Final = 5
+
+
+class NodePortRepairer:
+    """Remembers between passes only which ports seem to be leaked."""
+
+    def __init__(self, client: Client, registry: NodePortRegistry, *, reporter: Reporter) -> None:
+        self._client = client
+        self._registry = registry
+        self._reporter = reporter
+        self._suspects: dict[int, int] = {}
+
+    async def whole_pass(self) -> None:
+        """Compare and repair, once. Raises ``ApiError``, ``ClientError``, ``StoreError``."""
+        for _ in range(_RACES_MAX):
+            plan = await self._try()
+            if plan is not None:
+                break
+        else:
+            return  # there is much going on; the next pass may be luckier
+        self._suspects = plan.suspects
+        self._reporter.report(plan.findings)
+
+    async def _try(self) -> PortPlan | None:
+        """None: the allocator's value changed meanwhile, so what was seen may be what it told of before."""
+        seen = await self._registry.read()
+        services = await self._client.list_all(SERVICES)
+        plan = plan_node_ports(services, seen.ports, ports=self._registry.ports, suspects=self._suspects)
+        if plan.changes:
+            try:
+                await self._registry.change(seen, take=plan.take, release=plan.release)
+            except Conflict:
+                return None
+        elif any(finding.fault is Fault.REPAIR for finding in plan.findings):
+            return None if await self._registry.read() != seen else plan
+        return plan

@@ -1,0 +1,83 @@
+"""Node ports: which are taken, compared with which Services have. Rules and texts are upstream's ``portallocator``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from steersman.controlplane.bootstrap.findings import Fault, Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from steersman.apiserver.registry.allocation import PortRange
+
+    Tree = dict[str, Any]
+
+#: A port that nobody has is released when so many passes in a row have seen it so, as a Service may be on its way.
+PASSES_BEFORE_RELEASE: Final = 3
+
+_ACTION: Final = "PortAllocation"
+
+
+class PortPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """What one pass comes to."""
+
+    #: Ports to mark as taken.
+    take: frozenset[int] = frozenset()
+    #: Ports to give back.
+    release: frozenset[int] = frozenset()
+    findings: tuple[Finding, ...] = ()
+    #: Ports that nobody seems to have: how many more passes have to see it so.
+    suspects: dict[int, int] = {}
+
+    @property
+    def changes(self) -> bool:
+        """Whether there is anything to write."""
+        return bool(self.take or self.release)
+
+
+def plan_node_ports(
+    services: Iterable[Tree], taken: frozenset[int], *, ports: PortRange, suspects: Mapping[int, int]
+) -> PortPlan:
+    """Compare. ``taken`` is what the allocator holds, ``suspects`` what the last pass's plan said of them."""
+    findings: list[Finding] = []
+    seen: set[int] = set()
+    for service in services:
+        for port in _ports_of(service):
+            if port not in ports:
+                note = f"Port {port} is not within the port range {ports}; please recreate service"
+                findings.append(_finding(service, Fault.OUT_OF_RANGE, "PortOutOfRange", note))
+            elif port in seen:
+                note = f"Port {port} was assigned to multiple services; please recreate service"
+                findings.append(_finding(service, Fault.DUPLICATE, "PortAlreadyAllocated", note))
+            elif port not in taken:
+                note = f"Port {port} is not allocated; repairing"
+                findings.append(_finding(service, Fault.REPAIR, "PortNotAllocated", note))
+            seen.add(port)
+    left = {port: suspects.get(port, PASSES_BEFORE_RELEASE) - 1 for port in taken - seen}
+    return PortPlan(
+        take=frozenset(port for port in seen - taken if port in ports),
+        release=frozenset(port for port, passes in left.items() if passes < 0),
+        findings=tuple(findings),
+        suspects={port: passes for port, passes in left.items() if passes >= 0},
+    )
+
+
+def _ports_of(service: Tree) -> Iterator[int]:
+    """Once each, unless a port and protocol comes twice; the health check has a port of its own."""
+    spec = service.get("spec") or {}
+    seen: dict[int, set[str]] = {}
+    for port in spec.get("ports") or ():
+        number, protocol = port.get("nodePort") or 0, port.get("protocol") or "TCP"
+        if number and (number not in seen or protocol in seen[number]):
+            yield number
+        if number:
+            seen.setdefault(number, set()).add(protocol)
+    if spec.get("healthCheckNodePort"):
+        yield spec["healthCheckNodePort"]
+
+
+def _finding(service: Tree, fault: Fault, reason: str, note: str) -> Finding:
+    return Finding(fault=fault, about=service, reason=reason, action=_ACTION, note=note)

@@ -1,0 +1,45 @@
+"""The priority classes of the system."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.controlplane.bootstrap.ensuring import Wanted, ensure
+
+if TYPE_CHECKING:
+    from steersman.apiserver.server.loopback import Loopback
+
+    Tree = dict[str, Any]
+
+_CLASSES: Final = "/apis/scheduling.k8s.io/v1/priorityclasses"
+#: Above everything that users may ask for (a billion).
+_SYSTEM_CRITICAL: Final = 2_000_000_000
+
+
+def priority_classes() -> list[Tree]:
+    """``system-cluster-critical`` and ``system-node-critical``."""
+    texts = {
+        "system-node-critical": (
+            _SYSTEM_CRITICAL + 1000,
+            "Used for system critical pods that must not be moved from their current node.",
+        ),
+        "system-cluster-critical": (
+            _SYSTEM_CRITICAL,
+            "Used for system critical pods that must run in the cluster, but can be moved to another node if necessary.",
+        ),
+    }
+    return [
+        {
+            "kind": "PriorityClass",
+            "apiVersion": "scheduling.k8s.io/v1",
+            "metadata": {"name": name},
+            "value": value,
+            "description": text,
+        }
+        for name, (value, text) in texts.items()
+    ]
+
+
+async def bootstrap_priority_classes(client: Loopback) -> None:
+    """Make those that are missing. Raises RuntimeError."""
+    await ensure(client, [Wanted(_CLASSES, tree) for tree in priority_classes()])

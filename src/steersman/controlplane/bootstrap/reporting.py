@@ -1,0 +1,69 @@
+"""What repair loops found: logged, counted, and told in events on the objects."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Final
+
+from steersman.apiserver.endpoints.metrics import Family, counter
+from steersman.client.objects import key_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from steersman.client.events import SeriesRecorder
+    from steersman.controlplane.bootstrap.findings import Finding
+
+_log: Final = logging.getLogger(__name__)
+
+#: Findings of a start that wait until events can be written; more are only logged.
+_WAITING_MAX: Final = 100
+
+
+class Reporter:
+    """For one loop. Events begin once there is a recorder; until then they wait."""
+
+    def __init__(self, metric: str, what: str) -> None:
+        """``metric``: what its counters' names begin with, ``what``: what they count, in words."""
+        self._metric = metric
+        self._what = what
+        self._recorder: SeriesRecorder | None = None
+        self._waiting: list[Finding] = []
+        self._faults: dict[str, int] = {}
+        self._failed_passes = 0
+
+    def begin(self, recorder: SeriesRecorder) -> None:
+        """Write events from now on, those that waited first."""
+        self._recorder = recorder
+        waiting, self._waiting = self._waiting, []
+        for finding in waiting:
+            self._record(finding)
+
+    def report(self, findings: Iterable[Finding]) -> None:
+        """Something is wrong, or was."""
+        for finding in findings:
+            self._faults[finding.fault] = self._faults.get(finding.fault, 0) + 1
+            _log.warning("%s: %s", key_of(finding.about), finding.note)
+            self._record(finding)
+
+    def failed(self) -> None:
+        """A pass could not be finished."""
+        self._failed_passes += 1
+
+    async def collect(self) -> list[Family]:
+        """For ``/metrics``; names are upstream's."""
+        faults = [((("type", fault),), count) for fault, count in self._faults.items()]
+        return [
+            counter(f"{self._metric}_errors_total", f"Faults of {self._what} that a repair loop found.", faults),
+            counter(
+                f"{self._metric.rpartition('_')[0]}_reconcile_errors_total",
+                f"Passes over {self._what} that could not be finished.",
+                [((), self._failed_passes)],
+            ),
+        ]
+
+    def _record(self, finding: Finding) -> None:
+        if self._recorder is not None:
+            self._recorder.event(finding.about, "Warning", finding.reason, finding.action, finding.note)
+        elif len(self._waiting) < _WAITING_MAX:
+            self._waiting.append(finding)

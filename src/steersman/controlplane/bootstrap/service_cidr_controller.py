@@ -1,0 +1,111 @@
+"""Watches over ServiceCIDRs: those that exist are ready, those that are needed do not go."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from steersman.apimachinery.errors import is_not_found
+from steersman.client.changes import Deleted
+from steersman.client.errors import ApiError
+from steersman.client.objects import key_of
+from steersman.controlplane.bootstrap.cluster_ip_repair import ADDRESSES, CIDRS
+from steersman.controlplane.bootstrap.service_cidrs import DEFAULT_NAME, FINALIZER, MANAGER, plan_service_cidr
+from steersman.runtime.controller import Controller
+from steersman.runtime.result import Result
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from steersman.client.changes import Change
+    from steersman.controlplane.bootstrap.service_cidrs import CIDRPlan
+    from steersman.runtime.context import ControllerContext
+
+    Tree = dict[str, Any]
+
+#: As ``managedFields`` name whoever sets the finalizer upstream, where this loop is in another program.
+_FINALIZER_MANAGER: Final = "kube-controller-manager"
+
+#: Whoever makes a range may go on writing to it, by the version that they know; it is usable all the while.
+SETTLE_SECONDS: Final = 1.0
+
+
+class ServiceCIDRController(Controller):
+    """One key is one ServiceCIDR."""
+
+    name: ClassVar[str] = "service-cidr-controller"
+
+    def __init__(
+        self, context: ControllerContext, *, own: Sequence[str], make_default: Callable[[], Awaitable[None]]
+    ) -> None:
+        """``own``: the ranges that the server was started with; ``make_default`` makes the object that says so."""
+        super().__init__(context)
+        self._own = list(own)
+        self._make_default = make_default
+        self._cidrs = self.informer(CIDRS)
+        self._cidrs.add_callback(self._changed)
+        self._addresses = self.informer(ADDRESSES)
+        self._addresses.add_callback(
+            lambda change: self._look_at_those_that_go() if isinstance(change, Deleted) else None
+        )
+
+    async def reconcile(self, key: str) -> Result | None:
+        """Decided by the cache; a finalizer is taken away only when the server says the same."""
+        found = self._cidrs.lister.by_key(key)
+        if key == DEFAULT_NAME:
+            await self._keep_default(found)
+        if found is None:
+            return None
+        plan = plan_service_cidr(found, [*self._cidrs.lister], self._addresses.lister, now=self.clock.now())
+        if plan.remove_finalizer:
+            cidrs = await self.client.list(CIDRS)
+            addresses = await self.client.list_all(ADDRESSES)
+            plan = plan_service_cidr(found, cidrs, addresses, now=self.clock.now())
+        try:
+            await self._apply(found, plan)
+        except ApiError as error:
+            if not is_not_found(error):  # our last write let it go, the cache does not know yet
+                raise
+        return None if plan.again_seconds is None else Result(requeue_after_seconds=plan.again_seconds)
+
+    async def _apply(self, found: Tree, plan: CIDRPlan) -> None:
+        metadata = found["metadata"]
+        finalizers = list(metadata.get("finalizers") or ())
+        if plan.add_finalizer or plan.remove_finalizer:
+            wanted = [*finalizers, FINALIZER] if plan.add_finalizer else [one for one in finalizers if one != FINALIZER]
+            patch = {"metadata": {"finalizers": wanted or None, "resourceVersion": metadata["resourceVersion"]}}
+            written = await self.client.patch(CIDRS, metadata["name"], patch, field_manager=_FINALIZER_MANAGER)
+            if plan.add_finalizer:
+                self.own_writes.note(key_of(found), self._cidrs, written)
+        if plan.condition is not None:
+            status = {
+                "apiVersion": "networking.k8s.io/v1",
+                "kind": "ServiceCIDR",
+                "metadata": {"name": metadata["name"]},
+                "status": {"conditions": [plan.condition]},
+            }
+            written = await self.client.apply(status, field_manager=MANAGER, force=True, subresource="status")
+            self.own_writes.note(key_of(found), self._cidrs, written)
+
+    async def _keep_default(self, found: Tree | None) -> None:
+        """Addresses stay valid only while there is a range that they are in."""
+        await self._make_default()
+        cidrs = ((found or {}).get("spec") or {}).get("cidrs")
+        if found is not None and cidrs != self._own:
+            told, own = " ".join(cidrs or ()), " ".join(self._own)
+            note = f"The default ServiceCIDR [{told}] does not match the flag configurations [{own}]"
+            self.recorder.event(found, "Warning", "KubernetesDefaultServiceCIDRInconsistent", note)
+
+    def _changed(self, change: Change[Tree]) -> None:
+        """Those that go cannot wait, and the default one need not."""
+        metadata, key = change.latest["metadata"], key_of(change.latest)
+        if isinstance(change, Deleted) or metadata.get("deletionTimestamp") or key == DEFAULT_NAME:
+            self.queue.add(key)
+        else:
+            self.queue.add_after(key, SETTLE_SECONDS)
+        self._look_at_those_that_go()
+
+    def _look_at_those_that_go(self) -> None:
+        """What goes or comes may have been what held one back."""
+        for cidr in self._cidrs.lister:
+            if cidr["metadata"].get("deletionTimestamp"):
+                self.queue.add(key_of(cidr))

@@ -1,0 +1,99 @@
+"""ServiceCIDRs: usable when somebody watches over them, and gone only when no address is left without a range."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from steersman.apimachinery.addresses import IPNetwork, parse_cidr, parse_ip
+from steersman.apimachinery.timestamps import format_time, parse_time
+from steersman.apiserver.registry.core.service_allocation import MANAGED_BY, MANAGED_BY_LABEL
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    Tree = dict[str, Any]
+
+#: The range that servers are started with; they keep it themselves.
+DEFAULT_NAME: Final = "kubernetes"
+FINALIZER: Final = "networking.k8s.io/service-cidr-finalizer"
+#: As ``managedFields`` name whoever writes the conditions.
+MANAGER: Final = "service-cidr-controller"
+#: After a deletion was seen, an allocation that had begun before it may still be written; the next look sees it.
+GRACE: Final = timedelta(seconds=1)
+
+_READY: Final = "Kubernetes Service CIDR is ready"
+_IN_USE: Final = (
+    "There are still IPAddresses referencing the ServiceCIDR, please remove them or create a new ServiceCIDR"
+)
+
+
+class CIDRPlan(msgspec.Struct, frozen=True):
+    """What one look at one ServiceCIDR comes to."""
+
+    add_finalizer: bool = False
+    remove_finalizer: bool = False
+    #: The condition ``Ready`` to apply.
+    condition: dict[str, Any] | None = None
+    #: Look again after so many seconds.
+    again_seconds: float | None = None
+
+
+def plan_service_cidr(cidr: Tree, cidrs: Sequence[Tree], addresses: Iterable[Tree], *, now: datetime) -> CIDRPlan:
+    """``cidrs`` are all there are, ``addresses`` all IPAddresses."""
+    metadata = cidr["metadata"]
+    has_finalizer = FINALIZER in (metadata.get("finalizers") or ())
+    if not metadata.get("deletionTimestamp"):
+        # the default one has no finalizer: whoever deletes it, the servers make it again at once
+        return CIDRPlan(
+            add_finalizer=not has_finalizer and metadata["name"] != DEFAULT_NAME,
+            condition=None if metadata["name"] == DEFAULT_NAME else _condition(cidr, now, "True", "", _READY),
+        )
+    if not has_finalizer:
+        return CIDRPlan()
+    if is_needed(cidr, cidrs, addresses):
+        return CIDRPlan(condition=_condition(cidr, now, "False", "Terminating", _IN_USE))
+    left = (parse_time(metadata["deletionTimestamp"]) + GRACE - now).total_seconds()
+    return CIDRPlan(again_seconds=left) if left > 0 else CIDRPlan(remove_finalizer=True)
+
+
+def is_needed(cidr: Tree, cidrs: Iterable[Tree], addresses: Iterable[Tree]) -> bool:
+    """Whether an address in use would be in no range without this one."""
+    own = _networks(cidr)
+    others = [
+        network
+        for other in cidrs
+        if other["metadata"]["name"] != cidr["metadata"]["name"]
+        for network in _networks(other)
+    ]
+    alone = [network for network in own if not any(_covers(other, network) for other in others)]
+    if not alone:
+        return False
+    for address in addresses:
+        if (address["metadata"].get("labels") or {}).get(MANAGED_BY_LABEL) != MANAGED_BY:
+            continue
+        ip = parse_ip(address["metadata"]["name"])
+        if ip is not None and any(ip in network for network in own) and not any(ip in other for other in others):
+            return True
+    return False
+
+
+def _networks(cidr: Tree) -> list[IPNetwork]:
+    parsed = (parse_cidr(text) for text in (cidr.get("spec") or {}).get("cidrs") or ())
+    return [network for network in parsed if network is not None]
+
+
+def _covers(wide: IPNetwork, narrow: IPNetwork) -> bool:
+    return wide.version == narrow.version and wide.prefixlen <= narrow.prefixlen and narrow.network_address in wide
+
+
+def _condition(cidr: Tree, now: datetime, status: str, reason: str, message: str) -> Tree | None:
+    """None when it is so already."""
+    conditions = (cidr.get("status") or {}).get("conditions") or ()
+    found: Tree = next((one for one in conditions if one.get("type") == "Ready"), {})
+    if (found.get("status"), found.get("reason")) == (status, reason):
+        return None
+    stamp = format_time(now)
+    return {"type": "Ready", "status": status, "reason": reason, "message": message, "lastTransitionTime": stamp}

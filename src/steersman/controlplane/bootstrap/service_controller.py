@@ -1,0 +1,99 @@
+"""Keeps the Service ``kubernetes`` and the addresses behind it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from steersman.client.workqueue import ItemExponentialBackoff
+from steersman.controlplane.bootstrap.endpoint_reconcilers import ENDPOINTS, SLICES
+from steersman.controlplane.bootstrap.kubernetes_service import NAME, NAMESPACE
+from steersman.controlplane.bootstrap.service_keeping import SERVICES, correct_service
+from steersman.runtime.controller import Controller
+from steersman.runtime.result import Result
+from steersman.storage.store import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from ipaddress import IPv4Network, IPv6Network
+
+    from steersman.asynckit.clock import Clock
+    from steersman.controlplane.bootstrap.endpoint_reconcilers import EndpointReconciler
+    from steersman.controlplane.bootstrap.kubernetes_service import ServiceWish
+    from steersman.controlplane.bootstrap.master_leases import MasterLeases
+    from steersman.runtime.context import ControllerContext
+
+_log: Final = logging.getLogger(__name__)
+
+#: How often addresses are renewed and looked at though nothing changes (``DefaultEndpointReconcilerInterval``).
+INTERVAL_SECONDS: Final = 10.0
+
+_KEY: Final = f"{NAMESPACE}/{NAME}"
+_RETRY_SECONDS: Final = 1.0
+_FIRST_RETRY_SECONDS: Final = 0.05
+
+
+class KubernetesServiceController(Controller):
+    """Runs once the server is ready: whoever finds its address is served."""
+
+    name: ClassVar[str] = "kubernetes-service"
+    reconcile_timeout_seconds: ClassVar[float | None] = 30.0
+
+    def __init__(
+        self,
+        context: ControllerContext,
+        *,
+        wish: ServiceWish,
+        ranges: Sequence[IPv4Network | IPv6Network],
+        reconciler: EndpointReconciler,
+    ) -> None:
+        backoff = ItemExponentialBackoff(base_delay_seconds=_FIRST_RETRY_SECONDS, max_delay_seconds=INTERVAL_SECONDS)
+        super().__init__(context, rate_limiter=backoff)
+        self._wish = wish
+        self._ranges = ranges
+        self._reconciler = reconciler
+        for what in (SERVICES, ENDPOINTS, SLICES):
+            self.watch(what, keys=lambda _: (_KEY,), namespace=NAMESPACE, field_selector=f"metadata.name={NAME}")
+
+    async def start(self) -> None:
+        """Look once, whatever is there."""
+        self.look()
+
+    def look(self) -> None:
+        """Look now: a server came or went."""
+        self.queue.add(_KEY)
+
+    async def reconcile(self, key: str) -> Result | None:
+        """The Service first, as Endpoints go with it."""
+        await correct_service(self.client, self._wish, ranges=self._ranges, at_start=False)
+        await self._reconciler.reconcile(correct_ports=False)
+        return Result(requeue_after_seconds=INTERVAL_SECONDS)
+
+
+async def keep_lease(leases: MasterLeases, address: str, *, clock: Clock) -> None:
+    """Renew the address's lease, until cancelled: also while the API cannot be written to."""
+    while True:
+        try:
+            await leases.hold(address)
+            wait = INTERVAL_SECONDS
+        except StoreError as error:
+            _log.warning("cannot renew the lease of %s: %s", address, error)
+            wait = _RETRY_SECONDS
+        await clock.sleep(wait)
+
+
+async def follow_leases(leases: MasterLeases, controller: KubernetesServiceController, *, clock: Clock) -> None:
+    """Have the controller look when a server comes or goes, until cancelled."""
+    while True:
+        lost: asyncio.Queue[StoreError] = asyncio.Queue()  # at most one comes
+        try:
+            subscription = await leases.watch(controller.look, lost=lost.put_nowait)
+            try:
+                raise await lost.get()
+            finally:
+                subscription.close()
+        except StoreError as error:
+            _log.warning("cannot follow the servers' leases: %s", error)
+        controller.look()
+        await clock.sleep(_RETRY_SECONDS)

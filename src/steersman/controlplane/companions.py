@@ -1,0 +1,205 @@
+"""The API server's clients as processes run them: the scheduler, simulated nodes, or all of them with the controllers.
+
+``steersman up`` runs all in one process beside the API server's, so that two cores work and nothing is loaded twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import sys
+import uuid
+from contextlib import AsyncExitStack
+from random import Random
+from typing import TYPE_CHECKING, Final
+
+from steersman.asynckit.clock import RealClock
+from steersman.client.connecting import connect
+from steersman.client.errors import ClientError
+from steersman.client.leaderelection import LeaderElector, LeaseLock, Timing
+from steersman.controllers.manager.assembly import add_controllers, wait_for_server
+from steersman.controlplane.controller_manager import make_identities, run_until_stopped
+from steersman.controlplane.greeting import Greeting
+from steersman.controlplane.process import EXIT_REFUSED, Reasons
+from steersman.nodes.kubelet.assembly import add_kubelet
+from steersman.nodes.node_stages import NodeStages
+from steersman.nodes.pods import PodKeeper
+from steersman.nodes.provisioning import SimulatedStorage
+from steersman.nodes.registration import NodeKeeper
+from steersman.runtime.context import ControllerContext
+from steersman.runtime.manager import Manager
+from steersman.scheduler.scheduler import Scheduler
+from steersman.version import KUBERNETES_VERSION, __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+    from pathlib import Path
+
+    from steersman.client import Client
+    from steersman.client.informer_factory import InformerFactory
+    from steersman.controllers.manager.options import ManagerOptions
+    from steersman.nodes.options import NodesOptions
+    from steersman.scheduler.options import SchedulerOptions
+
+SCHEDULER: Final = "kube-scheduler"
+KUBELET: Final = "kubelet"
+
+
+async def run_scheduler(options: SchedulerOptions, *, parent_pipe: int | None = None) -> int:
+    """``steersman scheduler``; returns the exit code."""
+
+    async def make(stack: AsyncExitStack) -> Manager:
+        client = await stack.enter_async_context(_connect(options.kubeconfig, SCHEDULER))
+        await wait_for_server(client)
+        manager = Manager(
+            client,
+            elector=_elector(options, client) if options.leader_elect else None,
+            health_host=options.address,
+            health_port=options.port or None,
+        )
+        _add_scheduler(manager, manager.context, options)
+        return manager
+
+    return await _run(make, parent_pipe)
+
+
+async def run_nodes(options: NodesOptions, *, parent_pipe: int | None = None) -> int:
+    """``steersman nodes``; returns the exit code."""
+
+    async def make(stack: AsyncExitStack) -> Manager:
+        client = await stack.enter_async_context(_connect(options.kubeconfig, KUBELET))
+        await wait_for_server(client)
+        manager = Manager(client)
+        _add_nodes(manager, manager.context, options)
+        return manager
+
+    return await _run(make, parent_pipe)
+
+
+async def run_all(
+    controllers: ManagerOptions,
+    scheduler: SchedulerOptions,
+    nodes: NodesOptions,
+    *,
+    parent_pipe: int | None = None,
+    begun_seconds: float | None = None,
+) -> int:
+    """Everything beside an API server whose only clients of the kind these are: there is nobody to be elected against.
+
+    The user is told when pods can run, if they know when (``time.perf_counter``) all of it began.
+    """
+
+    async def make(stack: AsyncExitStack) -> Manager:
+        identities = make_identities(controllers, clock=RealClock())
+        stack.push_async_callback(identities.close)
+        root = identities.root()
+        served = await wait_for_server(root)
+        manager = Manager(root, health_host=controllers.address, health_port=controllers.port or None)
+        shared = manager.context
+        client = await stack.enter_async_context(_connect(controllers.kubeconfig, SCHEDULER))
+        # It looks at the same objects, in the same form, as controllers do: what they watch is kept once.
+        context = ControllerContext(client, dice=shared.dice, metrics=shared.metrics, informers=shared.informers)
+        _add_scheduler(manager, context, scheduler)
+        manager.add(_Identity(SCHEDULER, context))
+        client = await stack.enter_async_context(_connect(controllers.kubeconfig, KUBELET))
+        context = ControllerContext(client, dice=shared.dice, metrics=shared.metrics)
+        _add_nodes(manager, context, nodes)
+        manager.add(_Identity(KUBELET, context, informers=context.informers))
+        if begun_seconds is not None:
+            manager.add(Greeting(context, begun_seconds=begun_seconds))
+        add_controllers(manager, controllers, identities, served)
+        return manager
+
+    return await _run(make, parent_pipe)
+
+
+def _add_scheduler(manager: Manager, context: ControllerContext, options: SchedulerOptions) -> None:
+    made = Scheduler(
+        context,
+        scheduler_name=options.scheduler_name,
+        instance=f"{options.scheduler_name}-{socket.gethostname()}",
+        share=options.percentage_of_nodes_to_score,
+    )
+    manager.add(made)
+
+
+def _add_nodes(manager: Manager, context: ControllerContext, options: NodesOptions) -> None:
+    node_stages = options.node_stages()
+    kubelet = add_kubelet(manager, context, options)
+    manager.add(NodeKeeper(context, options.templates(), tells_status=not node_stages, kubelet=kubelet.address))
+    manager.add(PodKeeper(context, options.pod_stages(), is_others=kubelet.is_others))
+    if node_stages:
+        manager.add(NodeStages(context, node_stages))
+    if options.simulated_storage and options.templates():
+        manager.add(SimulatedStorage(context))
+
+
+class _Identity:
+    """The writer of events of one identity, and its informers if it has its own; run by a manager like a controller."""
+
+    def __init__(self, name: str, context: ControllerContext, *, informers: InformerFactory | None = None) -> None:
+        self.name = name
+        self._context = context
+        self._informers = informers
+        self._stop = asyncio.Event()
+
+    @property
+    def is_ready(self) -> bool:
+        return True
+
+    def stop(self) -> None:
+        self._stop.set()
+
+    async def run(self) -> None:
+        """Until ``stop``."""
+        if self._informers is not None:
+            self._informers.start()
+        writer = asyncio.create_task(self._context.events.run(), name=f"{self.name}: events")
+        try:
+            await self._stop.wait()
+            await self._context.events.flush()
+        finally:
+            writer.cancel()
+            await asyncio.wait([writer])
+            if self._informers is not None:
+                await self._informers.close()
+
+
+def _connect(kubeconfig: Path | None, who: str) -> Client:
+    # The first word is the field manager of all that is written.
+    return connect(kubeconfig, user_agent=f"{who}/{KUBERNETES_VERSION} steersman/{__version__}")
+
+
+def _elector(options: SchedulerOptions, client: Client) -> LeaderElector:
+    lock = LeaseLock(
+        client,
+        namespace=options.leader_elect_resource_namespace,
+        name=options.leader_elect_resource_name,
+        identity=f"{socket.gethostname()}_{uuid.uuid4()}",
+    )
+    timing = Timing(
+        lease_duration_seconds=options.leader_elect_lease_duration_seconds,
+        renew_deadline_seconds=options.leader_elect_renew_deadline_seconds,
+        retry_period_seconds=options.leader_elect_retry_period_seconds,
+    )
+    return LeaderElector(lock, timing=timing, clock=client.clock, dice=Random())  # noqa: S311 — jitter
+
+
+async def _run(make: Callable[[AsyncExitStack], Awaitable[Manager]], parent_pipe: int | None) -> int:
+    reasons = Reasons()
+    reasons.listen()
+    if parent_pipe is not None:
+        reasons.follow_pipe(parent_pipe)
+    try:
+        async with AsyncExitStack() as stack:
+            stop = asyncio.create_task(reasons.wait(), name="reason to stop")
+            making = asyncio.ensure_future(make(stack))
+            await asyncio.wait([stop, making], return_when=asyncio.FIRST_COMPLETED)
+            if not making.done():
+                making.cancel()
+                await asyncio.wait([making])
+                return 0
+            return await run_until_stopped(making.result(), stop, reasons)
+    except (ClientError, OSError, ValueError) as error:
+        sys.stderr.write(f"steersman: {error}\n")
+        return EXIT_REFUSED

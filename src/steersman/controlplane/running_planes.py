@@ -1,0 +1,91 @@
+"""Which control planes of this user run: each has a file that says how to reach it, and holds a lock on it while it lives.
+
+A file whose lock is free is of a process that has ended, however it ended; whoever finds it removes it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from steersman.controlplane.options import default_data_dir
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import Self
+
+_SUFFIX: Final = ".json"
+
+
+class RunningPlane(msgspec.Struct, frozen=True, kw_only=True):
+    """One control plane, as its file says."""
+
+    pid: int
+    url: str
+    kubeconfig: str
+    #: Where its objects are; empty when it keeps them in memory.
+    data_dir: str = ""
+    version: str = ""
+    #: When it was started, RFC 3339.
+    begun: str = ""
+    #: Whether controllers, a scheduler and nodes belong to it.
+    is_whole: bool = False
+
+
+def running_directory() -> Path:
+    """``running`` in the user's state directory."""
+    return default_data_dir() / "running"
+
+
+class Announcement:
+    """Made when a control plane is ready, closed when it has ended."""
+
+    def __init__(self, fd: int, path: Path) -> None:
+        self._fd = fd
+        self._path = path
+
+    @classmethod
+    def make(cls, plane: RunningPlane, *, directory: Path) -> Self:
+        """Raises OSError. The file has its name only when it is whole and locked."""
+        directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        path = directory / f"{plane.pid}{_SUFFIX}"
+        new = path.with_suffix(".new")
+        fd = os.open(new, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX)
+            os.write(fd, msgspec.json.encode(plane))
+            new.rename(path)
+        except BaseException:
+            os.close(fd)
+            raise
+        return cls(fd, path)
+
+    def close(self) -> None:
+        """The control plane has ended."""
+        self._path.unlink(missing_ok=True)
+        os.close(self._fd)
+
+
+def running_planes(directory: Path) -> list[RunningPlane]:
+    """Those that live, the oldest first. What others have left is removed."""
+    found = []
+    for path in directory.glob(f"*{_SUFFIX}"):
+        with suppress(OSError, msgspec.DecodeError):
+            plane = _read(path)
+            if plane is not None:
+                found.append(plane)
+    return sorted(found, key=lambda plane: (plane.begun, plane.pid))
+
+
+def _read(path: Path) -> RunningPlane | None:
+    with path.open("rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return msgspec.json.decode(file.read(), type=RunningPlane)
+        path.unlink(missing_ok=True)
+        return None

@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from steersman.cli import companions
+from steersman.cli.flags import companion_flags, parser
+from steersman.cli.option_flags import given
+from steersman.controllers.manager.options import ManagerOptions
+from steersman.controlplane.options import OptionError
+from steersman.nodes.options import NodesOptions
+from steersman.scheduler.options import SchedulerOptions
+
+
+def test_each_command_has_the_flags_of_what_it_runs() -> None:
+    nodes = companions.parser("nodes").parse_args(["--nodes=3", "--stages=never-end"])
+    assert NodesOptions(**given(NodesOptions, nodes)) == NodesOptions(nodes=3, stages="never-end")
+    scheduler = companions.parser("scheduler").parse_args(["--scheduler-name=mine", "--leader-elect=false"])
+    made = SchedulerOptions(**given(SchedulerOptions, scheduler))
+    assert (made.scheduler_name, made.leader_elect) == ("mine", False)
+    both = companions.parser("companions").parse_args(["--kubeconfig=/k", "--controllers=a,b", "--port=0"])
+    assert given(ManagerOptions, both)["controllers"] == ("a", "b")
+    assert given(NodesOptions, both)["kubeconfig"] == given(SchedulerOptions, both)["kubeconfig"] == Path("/k")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "fault"),
+    [(["--stages=x"], "no set of stages 'x'"), (["--node-template=/nowhere"], "/nowhere"), (["--nodes=-1"], "--nodes")],
+)
+def test_what_makes_no_sense_is_refused(arguments: list[str], fault: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        companions.run("nodes", arguments)
+    assert fault in capsys.readouterr().err
+
+
+def test_up_hands_on_what_is_for_its_companions() -> None:
+    parsed = parser("up", "").parse_args(["--nodes=2", "--controllers=*,-job-controller"])
+    assert companion_flags(parsed) == ["--nodes=2", "--controllers=*,-job-controller"]
+
+
+def test_up_refuses_what_its_companions_would() -> None:
+    parsed = parser("up", "").parse_args(["--stages=x"])
+    with pytest.raises(OptionError, match="no set of stages 'x'"):
+        companion_flags(parsed)

@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from steersman.cli.option_flags import add_options, add_process_flags, given
+
+
+class Options(msgspec.Struct, frozen=True, kw_only=True):
+    kubeconfig: Path | None = None
+    leader_elect: bool = True
+    renew_seconds: float = 10.0
+    concurrent_pod_syncs: int = 5
+    names: tuple[str, ...] = ("a", "b")
+
+
+def parse(*arguments: str) -> dict[str, object]:
+    parser = argparse.ArgumentParser("x")
+    add_options(parser, Options, {"kubeconfig": "where it is"})
+    add_process_flags(parser)
+    return given(Options, parser.parse_args(arguments))
+
+
+def test_only_what_is_said_counts() -> None:
+    assert parse() == {}
+    assert parse("--v=2", "--die-with-parent") == {}
+
+
+def test_values_are_read_as_their_fields_are_typed() -> None:
+    assert parse(
+        "--kubeconfig=~/x", "--leader-elect=false", "--renew=1m30s", "--concurrent-pod-syncs=7", "--names=a,c"
+    ) == {
+        "kubeconfig": Path("~/x").expanduser(),
+        "leader_elect": False,
+        "renew_seconds": 90.0,
+        "concurrent_pod_syncs": 7,
+        "names": ("a", "c"),
+    }
+    assert parse("--leader-elect") == {"leader_elect": True}
+
+
+def test_help_tells_defaults_with_their_units() -> None:
+    parser = argparse.ArgumentParser("x")
+    add_options(parser, Options, {"kubeconfig": "where it is"})
+    text = parser.format_help()
+    assert "where it is" in text
+    assert "(default 10.0s)" in text
+    assert "(default a,b)" in text
+
+
+def test_what_makes_no_sense_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        parse("--renew=soon")
+    assert "--renew" in capsys.readouterr().err

@@ -1,0 +1,43 @@
+"""What is published of how clients prove who they are."""
+
+from steersman.controlplane.bootstrap.authentication_config import AuthenticationInfo, plan_config
+
+ONE = "-----BEGIN CERTIFICATE-----\none\n-----END CERTIFICATE-----\n"
+TWO = "-----BEGIN CERTIFICATE-----\ntwo\n-----END CERTIFICATE-----\n"
+INFO = AuthenticationInfo(client_ca=ONE, request_header_client_ca=TWO)
+
+
+def test_it_is_made_with_upstreams_keys():
+    assert plan_config(None, INFO)["data"] == {
+        "client-ca-file": ONE,
+        "requestheader-client-ca-file": TWO,
+        "requestheader-username-headers": '["X-Remote-User"]',
+        "requestheader-group-headers": '["X-Remote-Group"]',
+        "requestheader-extra-headers-prefix": '["X-Remote-Extra-"]',
+        "requestheader-allowed-names": '["front-proxy-client"]',
+    }
+
+
+def test_what_says_all_is_not_written():
+    made = plan_config(None, INFO)
+    assert plan_config(made, INFO) is None
+
+
+def test_what_another_server_knows_stays():
+    made = plan_config(None, INFO)
+    joined = plan_config(
+        made, AuthenticationInfo(client_ca=TWO, request_header_client_ca=TWO, allowed_names=("other",))
+    )
+    assert joined["data"]["client-ca-file"] == ONE + TWO
+    assert joined["data"]["requestheader-allowed-names"] == '["front-proxy-client","other"]'
+
+
+def test_without_an_aggregator_nothing_is_said_of_its_headers():
+    assert list(plan_config(None, AuthenticationInfo(client_ca=ONE))["data"]) == ["client-ca-file"]
+
+
+def test_what_somebody_spoiled_is_put_right():
+    made = plan_config(None, INFO)
+    made["data"] |= {"requestheader-allowed-names": "nonsense", "client-ca-file": "nonsense"}
+    mended = plan_config(made, INFO)["data"]
+    assert (mended["client-ca-file"], mended["requestheader-allowed-names"]) == (ONE, '["front-proxy-client"]')

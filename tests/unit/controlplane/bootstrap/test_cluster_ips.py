@@ -1,0 +1,163 @@
+"""Cluster IPs and their objects."""
+
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address, ip_network
+
+import pytest
+
+from steersman.controlplane.bootstrap.cluster_ips import (
+    address_object,
+    known,
+    plan_address,
+    plan_everything,
+    plan_service_addresses,
+    service_ranges,
+)
+
+NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
+RANGES = [ip_network("10.0.0.0/24")]
+
+
+def service(name, *ips, **spec):
+    return {
+        "metadata": {"namespace": "n", "name": name},
+        "spec": {"clusterIP": ips[0], "clusterIPs": list(ips), **spec},
+    }
+
+
+def address(ip, owner="a", *, age_seconds=3600.0, **reference):
+    tree = address_object(ip_address(ip), service(owner, ip))
+    tree["metadata"]["creationTimestamp"] = (NOW - timedelta(seconds=age_seconds)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    tree["spec"]["parentRef"] |= reference
+    return tree
+
+
+def check_service(one, *addresses, others=()):
+    return plan_service_addresses(one, known([one, *others], addresses, RANGES))
+
+
+def check_address(one, *services):
+    return plan_address(one, known(services, [one], RANGES), now=NOW)
+
+
+def told(plan):
+    return [(finding.reason, finding.fault, finding.note) for finding in plan.findings]
+
+
+def made(plan):
+    return [(tree["metadata"]["name"], tree["spec"]["parentRef"]["name"]) for tree in plan.make]
+
+
+# -- Services ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_service_whose_addresses_are_its_own_is_fine():
+    plan = check_service(service("a", "10.0.0.5"), address("10.0.0.5"))
+    assert (plan.findings, plan.changes) == ((), False)
+
+
+@pytest.mark.parametrize("spec", [{"clusterIP": "None", "clusterIPs": ["None"]}, {"type": "ExternalName"}, {}])
+def test_services_without_addresses_are_fine(spec):
+    assert check_service({"metadata": {"namespace": "n", "name": "a"}, "spec": spec}).findings == ()
+
+
+def test_a_missing_address_is_made_again():
+    plan = check_service(service("a", "10.0.0.5"))
+    assert told(plan) == [
+        ("ClusterIPNotAllocated", "repair", "Cluster IP [IPv4]: 10.0.0.5 is not allocated; repairing")
+    ]
+    assert made(plan) == [("10.0.0.5", "a")]
+    assert plan.make[0]["metadata"]["labels"]["ipaddress.kubernetes.io/ip-family"] == "IPv4"
+
+
+@pytest.mark.parametrize("reference", [{"resource": "pods"}, {"group": "x"}, {"name": "gone"}, {"namespace": "other"}])
+def test_an_address_with_a_wrong_parent_is_replaced(reference):
+    plan = check_service(service("a", "10.0.0.5"), address("10.0.0.5", **reference))
+    note = "the ClusterIP [IPv4]: 10.0.0.5 for Service n/a has a wrong reference; repairing"
+    assert told(plan) == [("ClusterIPNotAllocated", "repair", note)]
+    assert (len(plan.remove), made(plan)) == (1, [("10.0.0.5", "a")])
+
+
+def test_an_address_of_a_service_that_does_not_have_it_is_given_to_the_one_that_does():
+    plan = check_service(service("a", "10.0.0.5"), address("10.0.0.5", "b"), others=[service("b", "10.0.0.6")])
+    assert made(plan) == [("10.0.0.5", "a")]
+
+
+def test_an_address_of_two_services_is_told_and_stays_with_its_parent():
+    plan = check_service(service("a", "10.0.0.5"), address("10.0.0.5", "b"), others=[service("b", "10.0.0.5")])
+    note = "Cluster IP [IPv4]:10.0.0.5 was assigned to multiple services; please recreate service"
+    assert (told(plan), plan.changes) == ([("ClusterIPAlreadyAllocated", "duplicate", note)], False)
+
+
+def test_an_address_outside_all_ranges_is_told():
+    plan = check_service(service("a", "10.9.0.5"))
+    note = "Cluster IP [IPv4]: 10.9.0.5 is not within any configured Service CIDR; please recreate service"
+    assert (told(plan), plan.changes) == ([("ClusterIPOutOfRange", "outOfRange", note)], False)
+
+
+def test_what_is_no_address_is_told():
+    plan = check_service(service("a", "10.0.0.5x"))
+    note = "Cluster IP 10.0.0.5x is not a valid IP; please recreate Service"
+    assert (told(plan), plan.changes) == ([("ClusterIPNotValid", "invalid", note)], False)
+
+
+def test_one_bad_address_does_not_keep_the_other_from_being_repaired():
+    assert made(check_service(service("a", "10.9.0.5", "10.0.0.5"))) == [("10.0.0.5", "a")]
+
+
+@pytest.mark.parametrize("label", ["ipaddress.kubernetes.io/ip-family", "ipaddress.kubernetes.io/managed-by"])
+def test_an_address_that_lost_a_label_is_replaced_without_a_word(label):
+    spoiled = address("10.0.0.5")
+    del spoiled["metadata"]["labels"][label]
+    plan = check_service(service("a", "10.0.0.5"), spoiled)
+    assert (plan.findings, len(plan.remove), made(plan)) == ((), 1, [("10.0.0.5", "a")])
+
+
+# -- addresses ---------------------------------------------------------------------------------------------------------
+
+
+def test_an_address_that_its_service_has_is_fine():
+    assert check_address(address("10.0.0.5"), service("a", "10.0.0.5")).findings == ()
+
+
+def test_addresses_of_others_are_not_looked_at():
+    foreign = address("10.0.0.5", "gone")
+    foreign["metadata"]["labels"] = {}
+    assert check_address(foreign).findings == ()
+
+
+def test_an_orphan_is_released_after_its_grace():
+    young = check_address(address("10.0.0.5", age_seconds=59))
+    assert (young.changes, young.again_seconds) == (False, 2)
+    assert check_address(address("10.0.0.5", age_seconds=60)).again_seconds == 1
+    old = check_address(address("10.0.0.5", age_seconds=61))
+    note = "IPAddress: 10.0.0.5 for Service n/a appears to have leaked: cleaning up"
+    assert (told(old), len(old.remove)) == ([("IPAddressNotAllocated", "leak", note)], 1)
+
+
+def test_an_address_that_refers_to_no_service_is_removed():
+    plan = check_address(address("10.0.0.5", resource="pods", group="x"))
+    note = "IPAddress 10.0.0.5 appears to have been modified, not referencing a Service pods.x/n/a: cleaning up"
+    assert (told(plan), len(plan.remove)) == ([("IPAddressNotAllocated", "leak", note)], 1)
+
+
+def test_an_address_that_its_service_does_not_have_is_removed():
+    plan = check_address(address("10.0.0.5"), service("a", "10.0.0.6"))
+    note = "IPAddress: 10.0.0.5 for Service n/a has a wrong reference; cleaning up"
+    assert (told(plan), len(plan.remove)) == ([("IPAddressWrongReference", "repair", note)], 1)
+
+
+# -- both --------------------------------------------------------------------------------------------------------------
+
+
+def test_a_whole_pass_looks_at_both_sides():
+    services = [service("a", "10.0.0.5"), service("b", "10.0.0.6")]
+    addresses = [address("10.0.0.6", "b"), address("10.0.0.7")]
+    plans = [plan for plan in plan_everything(services, addresses, RANGES, now=NOW) if plan.changes]
+    assert [made(plan) for plan in plans] == [[("10.0.0.5", "a")], []]
+    assert [tree["metadata"]["name"] for tree in plans[1].remove] == ["10.0.0.7"]
+
+
+def test_ranges_are_our_own_and_those_of_objects():
+    cidrs = [{"spec": {"cidrs": ["10.0.0.0/24", "fd00::/112"]}}, {"spec": {"cidrs": ["nonsense"]}}]
+    assert service_ranges(cidrs, RANGES) == [*RANGES, ip_network("fd00::/112")]

@@ -1,0 +1,87 @@
+"""The Service of the API servers."""
+
+import copy
+from ipaddress import ip_network
+
+import pytest
+
+from steersman.controlplane.bootstrap.kubernetes_service import ServiceWish, plan_service, wanted_service
+
+RANGES = [ip_network("10.0.0.0/24")]
+WISH = ServiceWish(ip="10.0.0.1", target_port=6443)
+BY_SERVER = [{"manager": "kube-apiserver", "fieldsV1": {"f:spec": {"f:ports": {}, "f:type": {}}}}]
+BY_SOMEBODY = [*BY_SERVER, {"manager": "kubectl", "fieldsV1": {"f:spec": {"f:ports": {}}}}]
+
+
+def stored(**spec):
+    tree = copy.deepcopy(wanted_service(WISH))
+    tree["metadata"] |= {"resourceVersion": "7", "managedFields": BY_SERVER}
+    tree["spec"] |= {"clusterIPs": ["10.0.0.1"], "ipFamilies": ["IPv4"], **spec}
+    return tree
+
+
+def plan(found, wish=WISH, *, at_start=False):
+    return plan_service(found, wish, ranges=RANGES, at_start=at_start)
+
+
+def test_a_missing_service_is_made_without_a_selector():
+    made = plan(None).tree
+    assert made["spec"]["ports"] == [{"name": "https", "protocol": "TCP", "port": 443, "targetPort": 6443}]
+    assert (made["spec"]["clusterIP"], made["spec"]["type"]) == ("10.0.0.1", "ClusterIP")
+    assert "selector" not in made["spec"]
+
+
+def test_a_node_port_makes_it_one():
+    made = plan(None, ServiceWish(ip="10.0.0.1", target_port=6443, node_port=30443)).tree
+    assert (made["spec"]["type"], made["spec"]["ports"][0]["nodePort"]) == ("NodePort", 30443)
+
+
+@pytest.mark.parametrize("at_start", [True, False])
+def test_a_service_as_wished_stays(at_start):
+    assert plan(stored(), at_start=at_start) is None
+
+
+def test_a_start_corrects_ports_and_type_whoever_wrote_them():
+    found = stored(type="NodePort", ports=[{"name": "https", "port": 443, "targetPort": 1, "nodePort": 30000}])
+    mended = plan(found, at_start=True).tree
+    assert (mended["spec"]["type"], mended["spec"]["ports"]) == ("ClusterIP", WISH.ports)
+    assert mended["metadata"]["resourceVersion"] == "7"
+
+
+def test_later_only_what_others_changed_is_corrected():
+    """Two servers started with different ports would correct each other for ever."""
+    found = stored(ports=[{"name": "https", "port": 443, "protocol": "TCP", "targetPort": 16443}])
+    assert plan(found) is None
+    found["metadata"]["managedFields"] = BY_SOMEBODY
+    assert plan(found).tree["spec"]["ports"] == WISH.ports
+    found["metadata"].pop("managedFields")
+    assert plan(found).tree["spec"]["ports"] == WISH.ports
+
+
+def test_a_selector_somebody_added_and_labels_somebody_removed_are_put_right():
+    found = stored(selector={"app": "x"})
+    found["metadata"]["labels"] = {"mine": "stays"}
+    correction = plan(found)
+    assert correction.why == "it has a selector; it lacks labels"
+    assert "selector" not in correction.tree["spec"]
+    assert correction.tree["metadata"]["labels"] == {
+        "component": "apiserver",
+        "provider": "kubernetes",
+        "mine": "stays",
+    }
+
+
+def test_a_service_that_lost_its_address_gets_it_back():
+    found = stored(type="ExternalName", externalName="x.example.com", clusterIP="", clusterIPs=None)
+    mended = plan(found, at_start=True).tree["spec"]
+    assert (mended["clusterIP"], mended["clusterIPs"], mended["type"]) == ("10.0.0.1", ["10.0.0.1"], "ClusterIP")
+    assert "externalName" not in mended
+
+
+@pytest.mark.parametrize("ip", ["10.0.0.9", "None"])
+def test_a_service_with_another_address_is_made_anew(ip):
+    assert plan(stored(clusterIP=ip, clusterIPs=[ip])).replaces
+
+
+def test_an_address_of_an_earlier_range_stays():
+    assert plan(stored(clusterIP="10.9.0.1", clusterIPs=["10.9.0.1"])) is None

@@ -1,0 +1,110 @@
+"""Addresses that live as long as their servers."""
+
+import asyncio
+
+import pytest
+
+from steersman.asynckit.clock import FakeClock
+from steersman.controlplane.bootstrap.master_leases import PREFIX, MasterLeases
+from steersman.storage.memory import MemoryStore
+from steersman.storage.sqlite import SqliteStore
+
+
+@pytest.fixture
+def clock():
+    return FakeClock()
+
+
+@pytest.fixture
+async def store(clock):
+    store = MemoryStore(clock=clock)
+    yield store
+    await store.close()
+
+
+async def test_an_address_is_there_while_it_is_renewed(store, clock):
+    leases = MasterLeases(store)
+    for _ in range(5):
+        await leases.hold("192.0.2.1")
+        await clock.advance(14)
+        assert await leases.addresses() == ["192.0.2.1"]
+    await clock.advance(2)
+    assert await leases.addresses() == []
+
+
+async def test_renewing_writes_nothing(store, clock):
+    leases = MasterLeases(store)
+    await leases.hold("192.0.2.1")
+    before = store.revision
+    await leases.hold("192.0.2.1")
+    assert store.revision == before
+
+
+async def test_one_that_slept_too_long_comes_back(store, clock):
+    leases = MasterLeases(store)
+    await leases.hold("192.0.2.1")
+    await clock.advance(60)
+    await leases.hold("192.0.2.1")
+    assert await leases.addresses() == ["192.0.2.1"]
+
+
+async def test_one_that_was_removed_by_others_comes_back(store):
+    leases = MasterLeases(store)
+    await leases.hold("192.0.2.1")
+    assert await MasterLeases(store).release("192.0.2.1") is True
+    await leases.hold("192.0.2.1")
+    assert await leases.addresses() == ["192.0.2.1"]
+
+
+async def test_a_release_tells_whether_there_was_one(store):
+    leases = MasterLeases(store)
+    assert await leases.release("192.0.2.1") is False
+    await leases.hold("192.0.2.1")
+    assert await leases.release("192.0.2.1") is True
+    assert await leases.addresses() == []
+
+
+async def test_a_server_that_takes_the_address_over_keeps_it_when_the_dead_ones_lease_ends(store, clock):
+    await MasterLeases(store).hold("192.0.2.1")
+    await clock.advance(10)
+    await MasterLeases(store, ttl_seconds=60).hold("192.0.2.1")
+    await clock.advance(10)
+    assert await MasterLeases(store).addresses() == ["192.0.2.1"]
+
+
+async def test_the_value_is_what_kube_apiserver_writes(store):
+    await MasterLeases(store).hold("192.0.2.1")
+    value = (await store.get(f"{PREFIX}192.0.2.1")).value
+    assert b'"kind":"Endpoints"' in value
+    assert b'"subsets":[{"addresses":[{"ip":"192.0.2.1"}]}]' in value
+
+
+async def test_coming_and_going_is_told(store, clock):
+    told, leases = [], MasterLeases(store)
+    watch = await MasterLeases(store).watch(lambda: told.append(1), lost=told.append)
+    await leases.hold("192.0.2.1")
+    await clock.advance(1)
+    assert len(told) == 1
+    await clock.advance(15)
+    assert len(told) == 2
+    watch.close()
+
+
+async def test_the_address_of_the_last_server_does_not_outlive_the_next_start_for_long(tmp_path, clock):
+    store = await SqliteStore.open(tmp_path / "state.db", clock=clock)
+    await MasterLeases(store).hold("192.0.2.1")
+    await store.close()
+    await clock.advance(3600)
+    store = await SqliteStore.open(tmp_path / "state.db", clock=clock)
+    leases = MasterLeases(store)
+    await leases.hold("192.0.2.2")
+    assert await leases.addresses() == ["192.0.2.1", "192.0.2.2"]
+    gone = asyncio.Event()
+    watch = await leases.watch(gone.set, lost=lambda error: None)
+    await clock.advance(10)
+    await leases.hold("192.0.2.2")
+    await clock.advance(6)
+    await gone.wait()
+    assert await leases.addresses() == ["192.0.2.2"]
+    watch.close()
+    await store.close()

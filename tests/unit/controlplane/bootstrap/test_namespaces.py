@@ -1,0 +1,21 @@
+"""System namespaces."""
+
+from steersman.controlplane.bootstrap.namespaces import plan_namespaces
+from steersman.controlplane.options import SYSTEM_NAMESPACES
+
+
+def names(plan):
+    return [tree["metadata"]["name"] for tree in plan]
+
+
+def test_those_that_are_missing_are_made():
+    assert names(plan_namespaces(SYSTEM_NAMESPACES, ["default", "mine"])) == [
+        "kube-system",
+        "kube-public",
+        "kube-node-lease",
+    ]
+
+
+def test_nothing_is_made_twice():
+    assert names(plan_namespaces(["a", "b", "a"], ["b"])) == ["a"]
+    assert plan_namespaces(SYSTEM_NAMESPACES, SYSTEM_NAMESPACES) == []

@@ -1,0 +1,48 @@
+"""By which address a server is published."""
+
+import pytest
+
+from steersman.controlplane.bootstrap.public_address import Place, host_address, public_address
+from steersman.controlplane.options import APIServerOptions, OptionError
+
+
+def find_host(version):
+    return {4: "192.0.2.99", 6: "2001:db8::99"}[version]
+
+
+@pytest.mark.parametrize(
+    ("options", "address"),
+    [
+        ({"advertise_address": "192.0.2.1"}, "192.0.2.1"),
+        ({"bind_address": "192.0.2.2"}, "192.0.2.2"),
+        ({"bind_address": "127.0.0.1"}, "192.0.2.99"),
+        ({"bind_address": "0.0.0.0"}, "192.0.2.99"),
+        ({"advertise_address": "::1", "service_cluster_ip_range": "fd00::/112"}, "2001:db8::99"),
+        ({"advertise_address": "api.example.com"}, "192.0.2.99"),
+        ({"advertise_address": "2001:db8::1", "service_cluster_ip_range": "fd00::/112,10.0.0.0/24"}, "2001:db8::1"),
+        ({"advertise_address": "2001:db8::1", "endpoint_reconciler_type": "none"}, "2001:db8::1"),
+    ],
+)
+def test_the_address_that_others_can_reach(options, address):
+    assert public_address(APIServerOptions(**options), find_host=find_host) == address
+
+
+def test_an_address_of_another_family_than_services_is_refused():
+    options = APIServerOptions(advertise_address="2001:db8::1")
+    with pytest.raises(OptionError, match=r'service IP family "10\.0\.0\.0/24" must match public address family'):
+        public_address(options, find_host=find_host)
+
+
+@pytest.mark.parametrize("found", ["", "127.0.0.1"])
+def test_a_machine_without_a_network_has_none(found):
+    assert public_address(APIServerOptions(), find_host=lambda _: found) == ""
+
+
+def test_asking_the_machine_raises_nothing():
+    assert isinstance(host_address(4), str)
+    assert isinstance(host_address(6), str)
+
+
+def test_places_as_in_urls():
+    assert Place("192.0.2.1", 6443).authority == "192.0.2.1:6443"
+    assert Place("2001:db8::1", 6443).authority == "[2001:db8::1]:6443"

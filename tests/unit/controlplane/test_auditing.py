@@ -1,0 +1,182 @@
+"""The audit log of a whole server."""
+
+import asyncio
+import json
+
+import pytest
+
+from steersman.asynckit.clock import RealClock
+from steersman.controlplane.auditing import make_auditor
+from steersman.controlplane.options import APIServerOptions, OptionError
+from steersman.testing import InProcessAPIServer
+
+POLICY = """\
+apiVersion: audit.k8s.io/v1
+kind: Policy
+rules:
+- level: None
+  users: [system:apiserver]
+  verbs: [list]
+- {level: RequestResponse, resources: [{resources: [configmaps]}]}
+- {level: Metadata}
+"""
+
+
+def recording(directory, policy: str = POLICY, **more) -> APIServerOptions:
+    file = directory / "policy.yaml"
+    file.write_text(policy)
+    log = {"audit_log_path": str(directory / "audit.log"), **more}
+    return APIServerOptions(ephemeral=True, audit_policy_file=file, **log)
+
+
+def events(directory) -> list[dict]:
+    return [json.loads(line) for line in (directory / "audit.log").read_text().splitlines()]
+
+
+async def test_what_is_written_is_in_the_log_before_it_is_answered(tmp_path):
+    async with InProcessAPIServer(options=recording(tmp_path)) as server:
+        body = json.dumps({"metadata": {"name": "a"}, "data": {"k": "v"}}).encode()
+        made = await server.request("POST", "/api/v1/namespaces/default/configmaps", body=body)
+        recorded = [each for each in events(tmp_path) if each["auditID"] == made.header("audit-id")]
+        assert [each["stage"] for each in recorded] == ["RequestReceived", "ResponseComplete"]
+        last = recorded[1]
+        assert last["requestObject"]["data"] == last["responseObject"]["data"] == {"k": "v"}
+        assert last["objectRef"]["name"] == "a"
+        assert last["annotations"] == {"authorization.k8s.io/decision": "allow", "authorization.k8s.io/reason": ""}
+        metrics = (await server.request("GET", "/metrics")).body.decode()
+        assert 'apiserver_audit_level_total{level="RequestResponse"} 1' in metrics
+
+
+async def test_strangers_and_refusals_are_recorded(tmp_path):
+    async with InProcessAPIServer(options=recording(tmp_path)) as server:
+        anonymous = server.anonymous()
+        unknown = await anonymous.request("GET", "/version", headers={"authorization": "Bearer s3cret"})
+        refused = await anonymous.request("GET", "/api/v1/secrets")
+        assert (unknown.code, refused.code) == (401, 403)
+        by_id = {each["auditID"]: each for each in events(tmp_path)}
+        assert by_id[unknown.header("audit-id")]["responseStatus"]["code"] == 401
+        assert by_id[refused.header("audit-id")]["annotations"]["authorization.k8s.io/decision"] == "forbid"
+        assert "s3cret" not in (tmp_path / "audit.log").read_text()
+
+
+async def test_a_watch_is_complete_when_the_client_leaves(tmp_path):
+    options = recording(tmp_path)
+    async with InProcessAPIServer(options=options) as server, server.open("GET", "/api/v1/pods?watch=1") as watch:
+        stages = [each["stage"] for each in events(tmp_path) if each["verb"] == "watch"]
+        assert (watch.code, stages) == (200, ["RequestReceived", "ResponseStarted"])
+    assert [each["stage"] for each in events(tmp_path) if each["verb"] == "watch"][2:] == ["ResponseComplete"]
+
+
+async def test_in_batch_mode_nothing_is_lost_when_the_server_stops(tmp_path):
+    options = recording(tmp_path, audit_log_mode="batch", audit_log_batch_max_size=100)
+    async with InProcessAPIServer(options=options) as server:
+        answers = await asyncio.gather(*(server.request("GET", "/version") for _ in range(50)))
+    ids = [each["auditID"] for each in events(tmp_path)]
+    assert all(ids.count(answer.header("audit-id")) == 2 for answer in answers)
+
+
+@pytest.mark.parametrize(
+    ("policy", "more", "why"),
+    [
+        ("kind: Policy", {}, "policy.yaml: kind"),
+        (POLICY, {"audit_log_mode": "never"}, "--audit-log-mode"),
+        (POLICY, {"audit_log_format": "xml"}, "--audit-log-format"),
+        (POLICY, {"audit_log_version": "v2"}, "--audit-log-version"),
+        (POLICY, {"audit_log_path": "/dev/null/x"}, "--audit-log-path"),
+        (POLICY, {"audit_log_batch_buffer_size": 0}, "--audit-log-batch-buffer-size"),
+    ],
+)
+def test_what_cannot_be_is_told_at_the_start(tmp_path, policy, more, why):
+    with pytest.raises(OptionError, match=why):
+        make_auditor(recording(tmp_path, policy, **more), clock=RealClock())
+
+
+def test_a_policy_file_that_is_not_there_is_told(tmp_path):
+    options = APIServerOptions(audit_policy_file=tmp_path / "none", audit_log_path="-")
+    with pytest.raises(OptionError, match="--audit-policy-file"):
+        make_auditor(options, clock=RealClock())
+
+
+def test_a_log_without_a_policy_records_nothing_and_says_so(tmp_path, caplog):
+    assert make_auditor(APIServerOptions(audit_log_path="-"), clock=RealClock()) is None
+    assert "no request is recorded" in caplog.text
+    assert make_auditor(APIServerOptions(), clock=RealClock()) is None
+
+
+async def test_standard_output_and_a_webhook_take_events_too(tmp_path):
+    config = tmp_path / "webhook.kubeconfig"
+    cluster, context = {"server": "https://127.0.0.1:1/"}, {"cluster": "c", "user": "u"}
+    config.write_text(
+        json.dumps(
+            {
+                "clusters": [{"name": "c", "cluster": cluster}],
+                "users": [{"name": "u", "user": {}}],
+                "contexts": [{"name": "x", "context": context}],
+                "current-context": "x",
+            }
+        )
+    )
+    options = recording(
+        tmp_path,
+        audit_log_path="-",
+        audit_log_batch_throttle_enable=True,
+        audit_log_truncate_enabled=True,
+        audit_webhook_config_file=config,
+    )
+    made = make_auditor(options, clock=RealClock())
+    assert made is not None
+    assert [sink.name for sink in made.sinks] == ["webhook", "log"]
+    made.start()
+    await made.close()
+
+
+async def test_pod_security_tells_the_log_what_the_audited_standard_does_not_allow(tmp_path):
+    options = recording(tmp_path, disable_admission_plugins=("ServiceAccount",))
+    async with InProcessAPIServer(options=options) as server:
+        labels = {"pod-security.kubernetes.io/audit": "baseline", "pod-security.kubernetes.io/enforce": "privileged"}
+        namespace = json.dumps({"metadata": {"name": "n", "labels": labels}}).encode()
+        assert (await server.request("POST", "/api/v1/namespaces", body=namespace)).code == 201
+        spec = {"hostPID": True, "containers": [{"name": "c", "image": "i"}]}
+        pod = json.dumps({"metadata": {"name": "p"}, "spec": spec}).encode()
+        made = await server.request("POST", "/api/v1/namespaces/n/pods", body=pod)
+        plain = await server.request("POST", "/api/v1/namespaces/default/pods", body=pod)
+    notes = {each["auditID"]: each.get("annotations", {}) for each in events(tmp_path)}
+    told = {name: text for name, text in notes[made.header("audit-id")].items() if name.startswith("pod-security")}
+    assert told == {
+        "pod-security.kubernetes.io/enforce-policy": "privileged:latest",
+        "pod-security.kubernetes.io/audit-violations": (
+            'would violate PodSecurity "baseline:latest": host namespaces (hostPID=true)'
+        ),
+    }
+    assert notes[plain.header("audit-id")]["pod-security.kubernetes.io/enforce-policy"] == "privileged:latest"
+
+
+async def test_of_a_new_token_the_log_says_which_it_is_and_not_what(tmp_path):
+    async with InProcessAPIServer(options=recording(tmp_path)) as server:
+        accounts = "/api/v1/namespaces/default/serviceaccounts"
+        await server.request("POST", accounts, body=b'{"metadata":{"name":"robot"}}')
+        made = await server.request("POST", f"{accounts}/robot/token", body=b'{"spec":{}}')
+        used = await server.anonymous().request(
+            "GET", "/version", headers={"authorization": f"Bearer {made.json()['status']['token']}"}
+        )
+    recorded = {each["auditID"]: each for each in events(tmp_path)}
+    issued = recorded[made.header("audit-id")]["annotations"]["authentication.kubernetes.io/issued-credential-id"]
+    user = recorded[used.header("audit-id")]["user"]
+    assert user["extra"]["authentication.kubernetes.io/credential-id"] == [issued]
+    assert made.json()["status"]["token"] not in (tmp_path / "audit.log").read_text()
+
+
+async def test_the_use_of_what_is_deprecated_is_noted(tmp_path):
+    async with InProcessAPIServer(options=recording(tmp_path)) as server:
+        got = await server.request("GET", "/api/v1/namespaces/default/endpoints/none")
+    last = [each for each in events(tmp_path) if each["auditID"] == got.header("audit-id")][-1]
+    assert last["annotations"]["k8s.io/deprecated"] == "true"
+
+
+async def test_who_acts_as_another_is_recorded_with_the_right_that_allowed_it(tmp_path):
+    async with InProcessAPIServer(options=recording(tmp_path)) as server:
+        got = await server.request("GET", "/version", headers={"impersonate-user": "alice"})
+    first, last = (each for each in events(tmp_path) if each["auditID"] == got.header("audit-id"))
+    assert "impersonatedUser" not in first
+    assert (last["user"]["username"], last["impersonatedUser"]["username"]) == ("system:apiserver", "alice")
+    assert last["authenticationMetadata"] == {"impersonationConstraint": "impersonate:user-info"}

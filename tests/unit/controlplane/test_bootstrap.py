@@ -1,0 +1,89 @@
+"""Parts of bootstrap that have no test of their own: writers of the Service, of Endpoints and of namespaces.
+
+The loops around them are tried in ``test_loops`` and ``test_running_loops``.
+"""
+
+from ipaddress import ip_network
+
+import pytest
+
+from steersman.asynckit.clock import FakeClock
+from steersman.client import Client, tree
+from steersman.client.errors import ApiError, Conflict
+from steersman.controlplane.bootstrap.endpoint_reconcilers import EndpointsWriter, NoneReconciler
+from steersman.controlplane.bootstrap.endpoints import endpoint_ports, plan_endpoints
+from steersman.controlplane.bootstrap.errors import BootstrapError
+from steersman.controlplane.bootstrap.kubernetes_service import ServiceWish
+from steersman.controlplane.bootstrap.namespace_keeping import make_namespaces
+from steersman.controlplane.bootstrap.service_keeping import SERVICES, correct_service
+from steersman.controlplane.loopback_transport import LoopbackTransport
+from steersman.storage.memory import MemoryStore
+from steersman.testing import InProcessAPIServer
+
+ENDPOINTS = tree("v1", "Endpoints")
+WISH = ServiceWish(ip="10.0.0.1", target_port=6443)
+
+
+@pytest.fixture
+async def client():
+    clock = FakeClock()
+    async with InProcessAPIServer(clock=clock, store=MemoryStore(clock=clock)) as server:
+        yield Client(LoopbackTransport(server.core.client), clock=clock)
+
+
+def plan(found):
+    return plan_endpoints(found, ["192.0.2.1"], endpoint_ports(6443), correct_ports=False)
+
+
+async def test_endpoints_are_written_once(client):
+    writer = EndpointsWriter(client)
+    assert await writer.write(plan) is True
+    assert await writer.write(plan) is False
+
+
+async def test_a_lost_race_is_run_again(client, monkeypatch):
+    create, lost = client.create, iter([True, True])
+
+    async def lose(obj, **options):
+        if next(lost, False):
+            raise Conflict({"code": 409, "reason": "Conflict"})
+        return await create(obj, **options)
+
+    monkeypatch.setattr(client, "create", lose)
+    assert await EndpointsWriter(client).write(plan) is True
+
+
+async def test_other_refusals_are_raised(client, monkeypatch):
+    async def refuse(obj, **options):
+        raise ApiError({"code": 500, "message": "no"})
+
+    monkeypatch.setattr(client, "create", refuse)
+    with pytest.raises(ApiError):
+        await EndpointsWriter(client).write(plan)
+
+
+async def test_nobody_publishes_nothing():
+    assert await NoneReconciler().reconcile(correct_ports=True) is None
+    assert await NoneReconciler().remove() is False
+
+
+async def test_the_service_is_made_corrected_and_replaced(client):
+    ranges = [ip_network("10.0.0.0/24")]
+    assert await correct_service(client, WISH, ranges=ranges, at_start=True)
+    assert not await correct_service(client, WISH, ranges=ranges, at_start=True)
+    moved = ServiceWish(ip="10.0.0.1", target_port=16443)
+    assert await correct_service(client, moved, ranges=ranges, at_start=True)
+    found = await client.get(SERVICES, "kubernetes", namespace="default")
+    assert found["spec"]["ports"][0]["targetPort"] == 16443
+    elsewhere = ServiceWish(ip="10.0.0.2", target_port=16443)
+    assert await correct_service(client, elsewhere, ranges=ranges, at_start=False)
+    assert (await client.get(SERVICES, "kubernetes", namespace="default"))["spec"]["clusterIP"] == "10.0.0.2"
+
+
+async def test_namespaces_that_are_missing_are_made(client):
+    await make_namespaces(client, ["default", "mine"])
+    assert await client.get(tree("v1", "Namespace"), "mine")
+
+
+def test_what_stops_a_server_says_why():
+    assert str(BootstrapError("because")) == "because"

@@ -1,0 +1,84 @@
+"""Everything beside an API server, over TCP as in real life; the recordings and e2e tests say what it does."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lightkube.models.core_v1 import Node, Pod
+
+from steersman.client.client import Client
+from steersman.client.connecting import connect
+from steersman.controllers.manager.options import ManagerOptions
+from steersman.controlplane.apiserver import APIServer
+from steersman.controlplane.companions import run_all, run_nodes, run_scheduler
+from steersman.controlplane.options import APIServerOptions
+from steersman.nodes.options import NodesOptions
+from steersman.scheduler.options import SchedulerOptions
+
+
+async def until(client: Client, what: Any, name: str, holds: Any, namespace: str | None = None) -> Any:
+    """The object, once it is so; told by a watch."""
+    selector = f"metadata.name={name}"
+    async with asyncio.timeout(30), client.watch(what, namespace=namespace, field_selector=selector) as events:
+        async for event in events:
+            if event.type != "BOOKMARK" and holds(event.object):
+                return event.object
+    raise AssertionError("the watch ended")
+
+
+def is_ready(obj: Any) -> bool:
+    conditions = (obj.status.conditions if obj.status is not None else None) or ()
+    return any(each.type == "Ready" and each.status == "True" for each in conditions)
+
+
+def pod(name: str) -> Pod:
+    spec = {
+        "containers": [{"name": "c", "image": "i"}],
+        "automountServiceAccountToken": False,
+        "tolerations": [{"operator": "Exists"}],
+    }
+    return Pod.from_dict({"metadata": {"name": name, "namespace": "default"}, "spec": spec})
+
+
+@pytest.mark.parametrize("together", [True, False])
+async def test_a_pod_gets_a_node_and_runs(tmp_path: Path, together: bool) -> None:
+    server = await APIServer.start(APIServerOptions(ephemeral=True, secure_port=0, data_dir=tmp_path))
+    reading, writing = os.pipe()
+    kubeconfig = server.kubeconfig
+    nodes = NodesOptions(kubeconfig=kubeconfig)
+    scheduler = SchedulerOptions(kubeconfig=kubeconfig, leader_elect=not together, port=0)
+    controllers = ManagerOptions(kubeconfig=kubeconfig, port=0, controllers=("serviceaccount-controller",))
+    beside = (
+        [run_all(controllers, scheduler, nodes, parent_pipe=reading)]
+        if together
+        else [run_scheduler(scheduler, parent_pipe=reading), run_nodes(nodes, parent_pipe=os.dup(reading))]
+    )
+    running = [asyncio.ensure_future(each) for each in beside]
+    try:
+        async with connect(kubeconfig) as client:
+            await until(client, Node, "node-0", is_ready)
+            account = {
+                "apiVersion": "v1",
+                "kind": "ServiceAccount",
+                "metadata": {"name": "default", "namespace": "default"},
+            }
+            _ = together or await client.create(account)
+            accounts = await client.discover("v1", "ServiceAccount")
+            await until(client, accounts, "default", lambda _: True, namespace="default")
+            await client.create(pod("p"))
+            found = await until(client, Pod, "p", is_ready, namespace="default")
+            assert found.spec.nodeName == "node-0"
+    finally:
+        os.close(writing)  # what a parent's end looks like
+        codes = await asyncio.gather(*running)
+        await server.stop()
+    assert codes == [0] * len(running)
+
+
+async def test_without_a_cluster_the_reason_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert await run_nodes(NodesOptions(kubeconfig=tmp_path / "missing")) == 1
+    assert "missing" in capsys.readouterr().err

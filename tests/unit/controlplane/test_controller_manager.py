@@ -1,0 +1,106 @@
+"""The controllers as a process runs them, against a server over TCP."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from steersman.client import tree
+from steersman.client.connecting import connect
+from steersman.client.errors import NotFound
+from steersman.controllers.manager.options import ManagerOptions
+from steersman.controlplane import controller_manager
+from steersman.controlplane.apiserver import APIServer
+from steersman.controlplane.controller_manager import run_controller_manager
+from steersman.controlplane.options import APIServerOptions
+from steersman.controlplane.process import Reasons
+
+LEASE = tree("coordination.k8s.io/v1", "Lease")
+
+
+@pytest.fixture
+async def server(tmp_path):
+    running = await APIServer.start(APIServerOptions(ephemeral=True, secure_port=0, data_dir=tmp_path))
+    yield running
+    await running.stop(grace_seconds=0)
+
+
+@pytest.fixture
+def reasons(monkeypatch):
+    """To stop it, instead of signals."""
+    made = Reasons()
+    made.listen = lambda: None
+    monkeypatch.setattr(controller_manager, "Reasons", lambda: made)
+    return made
+
+
+async def seen(read):
+    """What ``read`` finds, when there is something."""
+    while True:
+        try:
+            found = await read()
+        except NotFound:
+            found = None
+        if found:
+            return found
+        await asyncio.wait([asyncio.ensure_future(asyncio.Event().wait())], timeout=0.02)
+
+
+@pytest.fixture
+async def start(server, reasons):
+    async def begin(**more):
+        given = {"controllers": ("replicationcontroller",), "kubeconfig": server.kubeconfig, "port": 0, **more}
+        return asyncio.create_task(run_controller_manager(ManagerOptions(**given)))
+
+    return begin
+
+
+@pytest.fixture
+async def client(server):
+    async with connect(server.kubeconfig) as made:
+        yield made
+
+
+async def holder(client):
+    return await client.get(LEASE, "kube-controller-manager", namespace="kube-system")
+
+
+async def test_it_leads_works_as_an_account_of_its_own_and_gives_the_lease_back(server, start, client, reasons):
+    running = await start(use_service_account_credentials=True, leader_elect_identity="me")
+    lease = await seen(lambda: holder(client))
+    assert lease["spec"]["holderIdentity"] == "me"
+    controller = {
+        "apiVersion": "v1", "kind": "ReplicationController", "metadata": {"name": "rc"},
+        "spec": {"replicas": 0, "template": {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}},
+    }  # fmt: skip
+    await client.create(controller, namespace="default")
+
+    async def counted():
+        found = await client.get(tree("v1", "ReplicationController"), "rc", namespace="default")
+        return found["status"].get("observedGeneration") and found
+
+    found = await seen(counted)
+    assert {entry["manager"] for entry in found["metadata"]["managedFields"]} >= {"kube-controller-manager"}
+    await client.get(tree("v1", "ServiceAccount"), "replication-controller", namespace="kube-system")
+    reasons.give("enough")
+    assert await running == 0
+    assert not (await holder(client))["spec"].get("holderIdentity")
+
+
+async def test_losing_the_lease_ends_the_process(start, client):
+    running = await start(leader_elect_identity="me", leader_elect_retry_period_seconds=0.1,
+                          leader_elect_renew_deadline_seconds=0.5, leader_elect_lease_duration_seconds=1.0)  # fmt: skip
+    await seen(lambda: holder(client))
+    spec = {"holderIdentity": "other", "leaseDurationSeconds": 3600, "renewTime": "2126-01-01T00:00:00.000000Z"}
+    await client.patch(LEASE, "kube-controller-manager", {"spec": spec}, namespace="kube-system")
+    assert await running == controller_manager.EXIT_ENDED
+
+
+async def test_a_candidate_is_put_forward_where_election_is_coordinated(start, client, reasons):
+    candidates = tree("coordination.k8s.io/v1beta1", "LeaseCandidate")
+    running = await start(leader_elect_identity="me", coordinated_leader_election=True)
+    found = await seen(lambda: client.get(candidates, "me", namespace="kube-system"))
+    assert found["spec"]["leaseName"] == "kube-controller-manager"
+    reasons.give("enough")
+    assert await running == 0

@@ -1,0 +1,115 @@
+"""Priority and fairness of a whole server."""
+
+import asyncio
+import json
+
+import pytest
+
+from steersman.apiserver.server.loopback import Answer
+from steersman.asynckit.clock import FakeClock
+from steersman.controlplane import flow_control
+from steersman.controlplane.options import APIServerOptions
+from steersman.testing import InProcessAPIServer
+
+API = "/apis/flowcontrol.apiserver.k8s.io/v1"
+
+
+@pytest.fixture
+async def server():
+    async with InProcessAPIServer() as started:
+        yield started
+
+
+async def dangling(server, name: str) -> dict:
+    tree = (await server.request("GET", f"{API}/flowschemas/{name}")).json()
+    return next(iter((tree.get("status") or {}).get("conditions") or [{}]))
+
+
+async def until(server, name: str, status: str) -> dict:
+    async with asyncio.timeout(5):
+        while (found := await dangling(server, name)).get("status") != status:  # noqa: ASYNC110 — the server's loop
+            await asyncio.sleep(0.005)  # noqa: TID251
+    return found
+
+
+async def test_schemas_know_their_levels_when_the_server_is_ready(server):
+    found = await dangling(server, "global-default")
+    assert (found["status"], found["reason"]) == ("False", "Found")
+    tree = (await server.request("GET", f"{API}/flowschemas/exempt")).json()
+    owner = tree["metadata"]["managedFields"][0]
+    assert (owner["manager"], owner["operation"], owner["subresource"]) == (
+        "api-priority-and-fairness-config-consumer-v1",
+        "Apply",
+        "status",
+    )
+
+
+async def test_a_schema_dangles_until_its_level_comes(server):
+    spec = {"priorityLevelConfiguration": {"name": "mine"}, "rules": []}
+    body = json.dumps({"metadata": {"name": "s"}, "spec": spec}).encode()
+    assert (await server.request("POST", f"{API}/flowschemas", body=body)).code == 201
+    await until(server, "s", "True")
+    level = {"type": "Limited", "limited": {"limitResponse": {"type": "Reject"}}}
+    body = json.dumps({"metadata": {"name": "mine"}, "spec": level}).encode()
+    assert (await server.request("POST", f"{API}/prioritylevelconfigurations", body=body)).code == 201
+    await until(server, "s", "False")
+    assert "mine" in server.core._flow_control.control.levels
+    await server.request("DELETE", f"{API}/prioritylevelconfigurations/mine")
+    await until(server, "s", "True")
+
+
+async def test_answers_name_schema_and_level(server):
+    answer = await server.request("GET", "/api/v1/namespaces/default")
+    schema = (await server.request("GET", f"{API}/flowschemas/exempt")).json()["metadata"]["uid"]
+    level = (await server.request("GET", f"{API}/prioritylevelconfigurations/exempt")).json()["metadata"]["uid"]
+    assert answer.header("x-kubernetes-pf-flowschema-uid") == schema
+    assert answer.header("x-kubernetes-pf-prioritylevel-uid") == level
+    refused = await server.anonymous().request("GET", "/api/v1/secrets")
+    assert (refused.code, bool(refused.header("x-kubernetes-pf-flowschema-uid"))) == (403, True)
+
+
+async def test_metrics_tell_of_levels(server):
+    text = (await server.request("GET", "/metrics")).body.decode()
+    assert 'apiserver_flowcontrol_nominal_limit_seats{priority_level="workload-low"} 245' in text
+    assert 'apiserver_flowcontrol_dispatched_requests_total{flow_schema="exempt",priority_level="exempt"}' in text
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"enable_priority_and_fairness": False},
+        {"max_requests_inflight": 0, "max_mutating_requests_inflight": 0},
+    ],
+)
+async def test_it_can_be_switched_off(options):
+    async with InProcessAPIServer(options=APIServerOptions(ephemeral=True, **options)) as server:
+        answer = await server.request("GET", "/api/v1/namespaces/default")
+        assert answer.header("x-kubernetes-pf-flowschema-uid") == ""
+        assert "apiserver_flowcontrol" not in (await server.request("GET", "/metrics")).body.decode()
+
+
+async def test_seats_are_lent_as_time_goes_by():
+    clock = FakeClock()
+    async with InProcessAPIServer(clock=clock) as server:
+        levels = server.core._flow_control.control.levels
+        levels["workload-high"].begin(90, clock.monotonic())
+        await clock.advance(10.5)
+        assert levels["workload-high"].limit > levels["workload-high"].limits.nominal
+        levels["workload-high"].finish(90, clock.monotonic())
+
+
+async def test_a_refused_condition_is_written_later(server, monkeypatch, caplog):
+    client, answers = server.core.client, [500]
+    request = client.request
+
+    async def refuse_once(method, target, **more):
+        if method == "PATCH" and answers:
+            return Answer(answers.pop(), [], b"no")
+        return await request(method, target, **more)
+
+    monkeypatch.setattr(client, "request", refuse_once)
+    monkeypatch.setattr(flow_control, "_RETRY_SECONDS", 0.0)
+    body = json.dumps({"metadata": {"name": "s"}, "spec": {"priorityLevelConfiguration": {"name": "x"}, "rules": []}})
+    await server.request("POST", f"{API}/flowschemas", body=body.encode())
+    await until(server, "s", "True")
+    assert "trying again" in caplog.text

@@ -1,0 +1,92 @@
+"""The client to the API server in this process."""
+
+import asyncio
+
+import pytest
+from lightkube.models.core_v1 import ConfigMap, Namespace
+from lightkube.models.meta_v1 import ObjectMeta
+
+from steersman.apiserver.server.loopback import Loopback
+from steersman.client import Client, PatchType, metadata_only
+from steersman.client.errors import AlreadyExists, BadRequest, Conflict, Invalid, NotFound
+from steersman.client.transport import Request, TransportError
+from steersman.controlplane.loopback_transport import LoopbackTransport
+from steersman.testing import InProcessAPIServer
+
+
+@pytest.fixture
+async def client():
+    async with InProcessAPIServer() as server, Client(LoopbackTransport(server.core.client)) as client:
+        yield client
+
+
+def config_map(name="a", **data):
+    return ConfigMap(metadata=ObjectMeta(name=name), data=data)
+
+
+async def test_every_verb(client):
+    made = await client.create(config_map(x="1"))
+    made.data = {"x": "2"}
+    updated = await client.update(made)
+    assert (await client.get(ConfigMap, "a")).data == {"x": "2"}
+    patched = await client.patch(
+        ConfigMap, "a", [{"op": "add", "path": "/data/y", "value": "3"}], patch_type=PatchType.JSON
+    )
+    assert patched.data == {"x": "2", "y": "3"}
+    applied = await client.apply(config_map(z="4"), field_manager="me")
+    assert applied.data == {"x": "2", "y": "3", "z": "4"}
+    assert [item.metadata.name for item in await client.list_all(ConfigMap, page_size=1)] == ["a"]
+    assert updated.metadata.uid == (await client.get(metadata_only(ConfigMap), "a")).metadata.uid
+    with pytest.raises(Conflict):
+        await client.delete(ConfigMap, "a", uid="another")
+    await client.delete_object(applied)
+    with pytest.raises(NotFound):
+        await client.get(ConfigMap, "a")
+
+
+async def test_refusals_are_errors(client):
+    await client.create(config_map())
+    with pytest.raises(AlreadyExists):
+        await client.create(config_map())
+    await client.apply(config_map(x="1"), field_manager="a")
+    with pytest.raises(Conflict):
+        await client.apply(config_map(x="2"), field_manager="b")
+    with pytest.raises(Invalid):
+        await client.create(Namespace(metadata=ObjectMeta(name="A B")))
+    with pytest.raises(BadRequest):
+        await client.list(ConfigMap, continue_token="x")
+
+
+async def test_a_watch_streams_until_it_is_left(client):
+    made = await client.create(config_map())
+    async with client.watch(ConfigMap, resource_version=made.metadata.resourceVersion) as events:
+        await client.delete_object(made)
+        event = await anext(aiter(events))
+    assert (event.type, event.object.metadata.uid) == ("DELETED", made.metadata.uid)
+
+
+async def test_a_request_that_is_given_up_leaves_nothing_running():
+    async def slow(scope, receive, send):
+        await receive()
+        await receive()  # the client hangs up
+
+    before = asyncio.all_tasks()
+    transport = LoopbackTransport(Loopback(slow))
+    task = asyncio.ensure_future(transport.request(Request("GET", "/")))
+    await asyncio.wait([task], timeout=0.01)
+    task.cancel()
+    await asyncio.wait([task])
+    assert task.cancelled()
+    assert asyncio.all_tasks() == before
+
+
+async def test_an_application_without_an_answer_is_a_broken_connection():
+    async def silent(scope, receive, send):
+        pass
+
+    transport = LoopbackTransport(Loopback(silent))
+    with pytest.raises(TransportError):
+        await transport.request(Request("GET", "/"))
+    with pytest.raises(TransportError):
+        await transport.open(Request("GET", "/")).__aenter__()
+    await transport.close()

@@ -1,0 +1,291 @@
+"""What the loops of a ready server put right, within which time."""
+
+import pytest
+
+from steersman.apiserver.registry.allocation import PortRange
+from steersman.apiserver.registry.core.node_port_registry import NodePortRegistry
+from steersman.asynckit.clock import FakeClock
+from steersman.client import tree
+from steersman.client.errors import NotFound
+from steersman.controlplane import running_loops  # noqa: F401 — loaded, so that no thread has to
+from steersman.controlplane.options import APIServerOptions
+from steersman.storage.memory import MemoryStore
+from steersman.testing import InProcessAPIServer
+
+NAMESPACES, SERVICES, EVENTS = tree("v1", "Namespace"), tree("v1", "Service"), tree("events.k8s.io/v1", "Event")
+ENDPOINTS, SLICES = tree("v1", "Endpoints"), tree("discovery.k8s.io/v1", "EndpointSlice")
+ADDRESSES, CIDRS = tree("networking.k8s.io/v1", "IPAddress"), tree("networking.k8s.io/v1", "ServiceCIDR")
+LEASES = tree("coordination.k8s.io/v1", "Lease")
+ROLES = tree("rbac.authorization.k8s.io/v1", "ClusterRole")
+LEVELS = tree("flowcontrol.apiserver.k8s.io/v1", "PriorityLevelConfiguration")
+SCHEMAS = tree("flowcontrol.apiserver.k8s.io/v1", "FlowSchema")
+
+
+@pytest.fixture
+def clock():
+    return FakeClock()
+
+
+@pytest.fixture
+async def server(clock):
+    options = APIServerOptions(ephemeral=True, advertise_address="192.0.2.1", kubernetes_service_node_port=30443)
+    store = MemoryStore(clock=clock)
+    async with InProcessAPIServer(options=options, store=store, clock=clock, with_loops=True) as started:
+        await pass_seconds(clock, 1)
+        yield started
+
+
+@pytest.fixture
+def client(server):
+    return server.core.loops.client
+
+
+async def pass_seconds(clock, seconds):
+    for _ in range(int(seconds * 10)):
+        await clock.advance(0.1)
+
+
+def service(name, **spec):
+    metadata = {"namespace": "default", "name": name}
+    return {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": {"ports": [{"port": 80}], **spec}}
+
+
+def address(ip, owner, **labels):
+    return {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "IPAddress",
+        "metadata": {"name": ip, "labels": labels},
+        "spec": {"parentRef": {"resource": "services", "namespace": "default", "name": owner}},
+    }
+
+
+MANAGED = {"ipaddress.kubernetes.io/ip-family": "IPv4", "ipaddress.kubernetes.io/managed-by": "ipallocator.k8s.io"}
+
+
+async def events(client, name):
+    return [
+        (event["reason"], event["reportingController"], event["note"])
+        for event in await client.list(EVENTS)
+        if event["regarding"]["name"] == name
+    ]
+
+
+# -- namespaces, Service, endpoints ------------------------------------------------------------------------------------
+
+
+async def test_a_system_namespace_that_was_deleted_is_back_within_a_second(server, client, clock):
+    await client.delete(NAMESPACES, "kube-node-lease")
+    terminating = await client.get(NAMESPACES, "kube-node-lease")
+    terminating["spec"]["finalizers"] = []
+    await client.update_subresource(NAMESPACES, "kube-node-lease", "finalize", terminating)
+    await pass_seconds(clock, 1)
+    assert (await client.get(NAMESPACES, "kube-node-lease"))["metadata"]["uid"] != terminating["metadata"]["uid"]
+
+
+async def test_the_service_comes_back_when_somebody_deletes_it(client, clock):
+    await client.delete(SERVICES, "kubernetes", namespace="default")
+    await pass_seconds(clock, 1)
+    found = await client.get(SERVICES, "kubernetes", namespace="default")
+    assert (found["spec"]["clusterIP"], found["spec"]["ports"][0]["nodePort"]) == ("10.0.0.1", 30443)
+
+
+async def test_the_service_is_put_right_when_somebody_changes_it(client, clock):
+    """Upstream corrects ports and type at its start only."""
+    patch = {"spec": {"type": "ClusterIP", "selector": {"app": "x"}, "ports": [{"port": 443, "targetPort": 1}]}}
+    await client.patch(SERVICES, "kubernetes", patch, namespace="default", field_manager="kubectl")
+    await pass_seconds(clock, 1)
+    spec = (await client.get(SERVICES, "kubernetes", namespace="default"))["spec"]
+    assert (spec["type"], spec["ports"][0]["targetPort"], spec.get("selector")) == ("NodePort", 6443, None)
+
+
+@pytest.mark.parametrize("what", [ENDPOINTS, SLICES])
+async def test_endpoints_and_slice_come_back(client, clock, what):
+    await client.delete(what, "kubernetes", namespace="default")
+    await pass_seconds(clock, 1)
+    assert await client.get(what, "kubernetes", namespace="default")
+
+
+async def test_endpoints_that_somebody_changed_are_put_right(client, clock):
+    patch = {"subsets": [{"addresses": [{"ip": "192.0.2.66"}], "ports": [{"port": 1}]}]}
+    await client.patch(ENDPOINTS, "kubernetes", patch, namespace="default", field_manager="kubectl")
+    await pass_seconds(clock, 1)
+    (subset,) = (await client.get(ENDPOINTS, "kubernetes", namespace="default"))["subsets"]
+    assert subset == {
+        "addresses": [{"ip": "192.0.2.1"}],
+        "ports": [{"name": "https", "port": 6443, "protocol": "TCP"}],
+    }
+
+
+async def test_at_rest_nothing_is_written_but_the_identity_lease(server, clock):
+    await pass_seconds(clock, 11)
+    before = server.store.revision
+    await pass_seconds(clock, 60)
+    assert server.store.revision - before == 6
+
+
+# -- addresses ---------------------------------------------------------------------------------------------------------
+
+
+async def test_an_address_that_somebody_removed_is_made_again_and_told(client, clock):
+    made = await client.create(service("a"))
+    ip = made["spec"]["clusterIP"]
+    await client.delete(ADDRESSES, ip)
+    await pass_seconds(clock, 2)
+    assert (await client.get(ADDRESSES, ip))["spec"]["parentRef"]["name"] == "a"
+    note = f"Cluster IP [IPv4]: {ip} is not allocated; repairing"
+    assert await events(client, "a") == [("ClusterIPNotAllocated", "ipallocator-repair-controller", note)]
+
+
+async def test_an_orphan_is_released_after_its_grace(client, clock):
+    await client.create(address("10.0.0.77", "gone", **MANAGED))
+    await pass_seconds(clock, 59)
+    assert await client.get(ADDRESSES, "10.0.0.77")
+    await pass_seconds(clock, 4)
+    with pytest.raises(NotFound):
+        await client.get(ADDRESSES, "10.0.0.77")
+
+
+async def test_an_address_with_a_wrong_parent_is_given_to_whom_it_belongs(client, clock):
+    made = await client.create(service("a"))
+    ip = made["spec"]["clusterIP"]
+    await client.delete(ADDRESSES, ip)
+    await client.create(address(ip, "somebody", **MANAGED))
+    await pass_seconds(clock, 3)
+    assert (await client.get(ADDRESSES, ip))["spec"]["parentRef"]["name"] == "a"
+
+
+async def test_services_that_come_change_and_go_are_never_repaired(server, client, clock):
+    """The caches of Services and addresses are never equally new."""
+    for number in range(5):
+        await client.create(service(f"s{number}"))
+        await client.patch(SERVICES, f"s{number}", {"spec": {"type": "NodePort"}}, namespace="default")
+        await client.patch(
+            SERVICES, f"s{number}", {"spec": {"type": "ExternalName", "externalName": "x.io"}}, namespace="default"
+        )
+        await client.delete(SERVICES, f"s{number}", namespace="default")
+    await pass_seconds(clock, 3)
+    text = (await server.request("GET", "/metrics")).body.decode()
+    assert "apiserver_clusterip_repair_reconcile_errors_total 0" in text
+    assert "apiserver_clusterip_repair_ip_errors_total{" not in text
+
+
+# -- ports -------------------------------------------------------------------------------------------------------------
+
+
+async def test_a_leaked_port_is_released_after_several_passes(server, client, clock):
+    registry = NodePortRegistry(server.store, PortRange(30000, 32767))
+    await registry.change(await registry.read(), take=[30123], release=[])
+    await pass_seconds(clock, 180 * 3)
+    assert 30123 in (await registry.read()).ports
+    await pass_seconds(clock, 180 * 2)
+    assert 30123 not in (await registry.read()).ports
+
+
+async def test_a_port_that_the_allocator_forgot_is_taken_again_and_told(server, client, clock):
+    made = await client.create(service("a", type="NodePort"))
+    port = made["spec"]["ports"][0]["nodePort"]
+    registry = NodePortRegistry(server.store, PortRange(30000, 32767))
+    await registry.change(await registry.read(), take=[], release=[port])
+    await pass_seconds(clock, 200)
+    assert port in (await registry.read()).ports
+    told = ("PortNotAllocated", "portallocator-repair-controller", f"Port {port} is not allocated; repairing")
+    assert told in await events(client, "a")
+
+
+# -- ranges ------------------------------------------------------------------------------------------------------------
+
+
+def cidr(name, *cidrs):
+    return {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "ServiceCIDR",
+        "metadata": {"name": name},
+        "spec": {"cidrs": list(cidrs)},
+    }
+
+
+async def test_a_range_becomes_ready_and_goes_when_its_last_address_does(client, clock):
+    await client.create(cidr("more", "10.9.0.0/24"))
+    await pass_seconds(clock, 1.5)
+    found = await client.get(CIDRS, "more")
+    assert found["metadata"]["finalizers"] == ["networking.k8s.io/service-cidr-finalizer"]
+    assert found["status"]["conditions"][0]["status"] == "True"
+    await client.create(service("a", clusterIP="10.9.0.7"))
+    await client.delete(CIDRS, "more")
+    await pass_seconds(clock, 3)
+    assert (await client.get(CIDRS, "more"))["status"]["conditions"][0]["reason"] == "Terminating"
+    await client.delete(SERVICES, "a", namespace="default")
+    await pass_seconds(clock, 3)
+    with pytest.raises(NotFound):
+        await client.get(CIDRS, "more")
+
+
+async def test_who_makes_a_range_may_go_on_writing_to_it(client, clock):
+    made = await client.create(cidr("more", "10.9.0.0/24"))
+    await pass_seconds(clock, 0.5)
+    await client.update({**made, "spec": {"cidrs": ["10.9.0.0/24", "fd00::/112"]}})
+
+
+async def test_the_default_range_comes_back_at_once(client, clock):
+    await client.delete(CIDRS, "kubernetes")
+    await pass_seconds(clock, 1)
+    assert (await client.get(CIDRS, "kubernetes"))["status"]["conditions"][0]["status"] == "True"
+
+
+async def test_a_default_range_that_is_not_the_servers_is_told(client, clock):
+    patch = {"spec": {"cidrs": ["10.0.0.0/24", "fd00::/112"]}}
+    await client.patch(CIDRS, "kubernetes", patch)
+    await pass_seconds(clock, 2)
+    note = "The default ServiceCIDR [10.0.0.0/24 fd00::/112] does not match the flag configurations [10.0.0.0/24]"
+    assert ("KubernetesDefaultServiceCIDRInconsistent", "service-cidr-controller", note) in await events(
+        client, "kubernetes"
+    )
+
+
+# -- what goes by time -------------------------------------------------------------------------------------------------
+
+
+async def test_leases_of_servers_that_are_gone_are_collected(client, clock):
+    metadata = {
+        "namespace": "kube-system",
+        "name": "apiserver-gone",
+        "labels": {"apiserver.kubernetes.io/identity": "kube-apiserver"},
+    }
+    spec = {"holderIdentity": "x", "leaseDurationSeconds": 3600, "renewTime": "2025-12-31T00:00:00.000000Z"}
+    lease = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata, "spec": spec}
+    await client.create(lease)
+    own = len(await client.list(LEASES, namespace="kube-system"))
+    for _ in range(400):
+        await clock.advance(10)
+    names = [one["metadata"]["name"] for one in await client.list(LEASES, namespace="kube-system")]
+    assert ("apiserver-gone" in names, len(names)) == (False, own - 1)
+
+
+async def test_an_identity_that_somebody_removed_is_taken_again(client, clock):
+    (lease,) = await client.list(LEASES, namespace="kube-system")
+    await client.delete(LEASES, lease["metadata"]["name"], namespace="kube-system")
+    await pass_seconds(clock, 12)
+    assert len(await client.list(LEASES, namespace="kube-system")) == 1
+
+
+@pytest.mark.parametrize(("what", "name"), [(ROLES, "view"), (LEVELS, "workload-low"), (SCHEMAS, "service-accounts")])
+async def test_roles_and_flow_control_come_back_within_about_a_minute(client, clock, what, name):
+    await client.delete(what, name)
+    await pass_seconds(clock, 70)
+    assert await client.get(what, name)
+
+
+async def test_metrics_tell_of_the_loops(server):
+    text = (await server.request("GET", "/metrics")).body.decode()
+    assert 'controller_runtime_reconcile_total{controller="system-namespaces",result="requeue_after"}' in text
+    assert "workqueue_depth{" in text
+
+
+async def test_conditions_are_applied_as_upstream_does(client, clock):
+    await client.create(cidr("more", "10.9.0.0/24"))
+    await pass_seconds(clock, 1.5)
+    managers = {
+        entry["manager"]: entry["operation"] for entry in (await client.get(CIDRS, "more"))["metadata"]["managedFields"]
+    }
+    assert managers["service-cidr-controller"] == "Apply"
+    assert managers["kube-controller-manager"] == "Update"
