@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from steersman.controlplane import bootstrap_rbac
-from steersman.controlplane.bootstrap_flowcontrol import flow_schemas, priority_levels
-from steersman.controlplane.bootstrap_objects import priority_classes
+from steersman.controlplane.bootstrap import rbac
+from steersman.controlplane.bootstrap.flow_control import flow_schemas, priority_levels
+from steersman.controlplane.bootstrap.priority_classes import priority_classes
 from steersman.testing import InProcessAPIServer
 
 FACTS = Path(__file__).parents[3] / "shared" / "facts"
@@ -24,7 +24,7 @@ def recorded(name, kinds=None):
 
 
 def test_roles_and_bindings_are_upstreams():
-    made = bootstrap_rbac.read_policy(bootstrap_rbac._TABLE.read_text())
+    made = rbac.read_policy(rbac._TABLE.read_text())
     assert by_name(made) == recorded("rbac.yaml")
 
 

@@ -14,8 +14,8 @@ async def test_a_lease_that_runs_out_takes_its_keys_along(store, clock, recorder
     await clock.advance(1)
     await recorder.until(lambda r: len(r.events) == 5)
     assert [kv.key for kv in (await store.range("/a/")).kvs] == ["/a/z"]
-    assert recorder.summary[3:] == [("/a/x", None, 2), ("/a/y", None, 2)]
-    assert recorder.batches[-1].revision == 2
+    assert recorder.summary[3:] == [("/a/x", None, 4), ("/a/y", None, 5)]
+    assert recorder.batches[-1].revision == 5
 
 
 async def test_a_key_shows_its_lease(store):

@@ -46,7 +46,7 @@ async def test_a_transaction_comes_in_one_batch(store, recorder):
     await store.txn([Put("/a/x", b"1"), Put("/a/y", b"1"), Put("/b", b"1")])
     (batch,) = recorder.batches
     assert {event.key for event in batch.events} == {"/a/x", "/a/y"}
-    assert batch.revision == 1
+    assert batch.revision == 3
 
 
 async def test_a_watch_from_the_past_first_gets_what_happened(store, recorder):
@@ -58,10 +58,10 @@ async def test_a_watch_from_the_past_first_gets_what_happened(store, recorder):
     await store.txn([Put("/a/x", b"5")])
     assert recorder.summary == [
         ("/a/x", b"2", 2),
-        ("/a/x", None, 3),
-        ("/a/y", b"3", 3),
-        ("/a/x", b"4", 4),
-        ("/a/x", b"5", 5),
+        ("/a/x", None, 4),
+        ("/a/y", b"3", 5),
+        ("/a/x", b"4", 6),
+        ("/a/x", b"5", 7),
     ]
 
 

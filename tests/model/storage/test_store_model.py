@@ -54,22 +54,23 @@ class Model:
 
     def apply(self, ops):
         """The key of the first op that does not hold; None when all were carried out."""
-        state, revision, events = dict(self.now), self.revision + 1, []
         for op in ops:
             before = self.now.get(op.key)
             if op.expected is not None and op.expected != (before.mod_revision if before else 0):
                 return op.key
+        for op in ops:
+            state, revision, before = dict(self.now), self.revision + 1, self.now.get(op.key)
             if isinstance(op, Put):
                 state[op.key] = KeyValue(op.key, op.value, before.create_revision if before else revision, revision)
-                events.append((op.key, op.value, revision))
+                self.events.append((op.key, op.value, revision))
+                if op.key.startswith(SQUASHED) and before:
+                    self.overwritten = revision
             elif isinstance(op, Delete) and before:
                 del state[op.key]
-                events.append((op.key, None, revision))
-        if events:
-            if any(key.startswith(SQUASHED) and value is not None and key in self.now for key, value, _ in events):
-                self.overwritten = revision
+                self.events.append((op.key, None, revision))
+            else:
+                continue
             self.states.append(state)
-            self.events += events
         return None
 
     def events_after(self, revision, prefix):

@@ -1,0 +1,204 @@
+"""Random histories for controllers: a cluster in this process, faults, restarts, and a check of what must become of it.
+
+To test a controller, write a ``Story``: random edits of its objects, what the world does to them by itself (a kubelet),
+and what must be so once all comes to rest. ``play`` runs one seed; ``scripts/controller_histories.py`` many.
+Time is a ``FakeClock``'s: an hour takes as long as what happens in it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING, Any, Protocol
+
+from lightkube.models.core_v1 import Namespace, Pod, PodCondition, ServiceAccount
+from lightkube.models.meta_v1 import ObjectMeta
+from tests.conformance.informer.faults import Faults, FaultyTransport
+
+from steersman.apimachinery.errors import StatusError
+from steersman.asynckit.clock import FakeClock
+from steersman.client import Client
+from steersman.client.transport import Answer, Request, Transport, TransportError
+from steersman.controllers.manager.assembly import add_controllers
+from steersman.controllers.manager.identities import OneIdentity
+from steersman.controllers.manager.options import ManagerOptions
+from steersman.controlplane.loopback_transport import LoopbackTransport
+from steersman.runtime.manager import Manager
+from steersman.runtime.served import ask
+from steersman.testing import InProcessAPIServer
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+
+    from steersman.runtime.structs import T
+
+NAMESPACE = "default"
+#: Once nothing goes wrong any more, all must be well within this. Less than expectations live when their events were
+#: lost: nothing may have to wait for that.
+REST_SECONDS = 4 * 60.0
+#: … and must stay so for this.
+STAYS_SECONDS = 30.0
+STEPS = 25
+FAULT_RATE = 0.15
+
+
+class Story(Protocol):
+    """What is tested. Its methods may raise ``StatusError``: then that edit did not happen."""
+
+    #: Names for ``--controllers``.
+    controllers: Sequence[str]
+
+    async def edit(self, world: World) -> None:
+        """One random change by a user, with ``world.client`` and ``world.dice``."""
+
+    async def live(self, world: World) -> None:
+        """What others do meanwhile, time and again, also at rest: kubelets, schedulers."""
+
+    async def wrong(self, world: World) -> str:
+        """What is not as the specs say; empty when all is well."""
+
+
+class LosesAnswers:
+    """A transport whose requests have effect, but whose answers do not always arrive."""
+
+    host = "loses answers"
+
+    def __init__(self, inner: Transport, faults: Faults) -> None:
+        self._inner = inner
+        self._faults = faults
+
+    async def request(self, request: Request) -> Answer:
+        answer = await self._inner.request(request)
+        if request.method != "GET" and self._faults.dice.random() < self._faults.request_rate / 4:
+            self._faults.seen["answer lost"] += 1
+            raise TransportError("connection reset by peer")
+        return answer
+
+    def open(self, request: Request) -> Any:
+        return self._inner.open(request)
+
+    async def close(self) -> None:
+        await self._inner.close()
+
+
+class World:
+    """A server, a user's client without faults, and a manager whose client has them."""
+
+    def __init__(self, server: InProcessAPIServer, clock: FakeClock, dice: random.Random) -> None:
+        self.clock = clock
+        self.dice = dice
+        self.client = Client(LoopbackTransport(server.core.client), clock=clock, user_agent="user/1")
+        self.faults = Faults(
+            dice,
+            FAULT_RATE,
+            FAULT_RATE,
+            request_kinds=("lost", "500", "409", "429"),
+            piece_kinds=("cut", "end", "error 410"),
+        )
+        faulty = FaultyTransport(
+            LosesAnswers(LoopbackTransport(server.core.client), self.faults), self.faults, clock=clock
+        )
+        self._transport = faulty
+        self._manager: Manager | None = None
+        self._running: asyncio.Task[None] | None = None
+
+    async def advance(self, seconds: float) -> None:
+        await self.clock.advance(seconds)
+
+    async def start(self, controllers: Sequence[str]) -> None:
+        options = ManagerOptions(
+            controllers=tuple(controllers), leader_elect=False, port=0, min_resync_period_seconds=0
+        )
+        identities = OneIdentity(self._transport, options, clock=self.clock)
+        manager = Manager(identities.root(), dice=random.Random(self.dice.random()), shutdown_grace_seconds=5)
+        add_controllers(manager, options, identities, await ask(self.client))
+        self._manager = manager
+        self._running = asyncio.create_task(manager.run())
+
+    async def end(self, *, crash: bool) -> None:
+        """A crash gives up what is under way; otherwise that is finished."""
+        manager, running = self._manager, self._running
+        assert manager is not None
+        assert running is not None
+        if crash:
+            running.cancel()
+        else:
+            manager.stop()
+        for _ in range(200):
+            if running.done():
+                break
+            await self.advance(0.5)
+        assert running.done()
+        if not running.cancelled():
+            running.result()
+
+    async def restart(self, controllers: Sequence[str]) -> None:
+        await self.end(crash=self.dice.random() < 0.5)
+        await self.start(controllers)
+
+    # For stories
+
+    async def all(self, model: type[T]) -> list[T]:
+        return await self.client.list(model, namespace=NAMESPACE)
+
+    async def any(self, model: type[T], matches: Callable[[T], bool] = lambda _: True) -> T | None:
+        found = [obj for obj in await self.all(model) if matches(obj)]
+        return self.dice.choice(found) if found else None
+
+    async def set_ready(self, pod: Pod, *, ready: bool = True, phase: str = "Running") -> None:
+        """What a kubelet says of a Pod."""
+        now = self.clock.now().replace(microsecond=0)
+        condition = PodCondition(type="Ready", status=str(ready), lastTransitionTime=now)
+        tree = {"status": {"phase": phase, "conditions": [condition]}}
+        await self.client.patch(Pod, pod.metadata.name, tree, namespace=NAMESPACE, subresource="status")
+
+
+@asynccontextmanager
+async def cluster(seed: int) -> AsyncIterator[World]:
+    clock, dice = FakeClock(), random.Random(seed)
+    async with InProcessAPIServer(clock=clock) as server:
+        world = World(server, clock, dice)
+        await ensure(world.client.create(Namespace(metadata=ObjectMeta(name=NAMESPACE))))
+        await ensure(world.client.create(ServiceAccount(metadata=ObjectMeta(name="default", namespace=NAMESPACE))))
+        yield world
+
+
+async def ensure(writing: Awaitable[object]) -> None:
+    """It may be there already."""
+    with suppress(StatusError):
+        await writing
+
+
+async def play(story: Story, seed: int, *, steps: int = STEPS) -> None:
+    """One history. Raises AssertionError with the seed when it does not end well."""
+    async with cluster(seed) as world:
+        dice = world.dice
+        await world.start(story.controllers)
+        for _ in range(steps):
+            await world.advance(dice.choice([0, 0, 0.01, 0.3, 2, 20]))
+            if dice.random() < 0.06:
+                await world.restart(story.controllers)
+            await ensure(story.edit(world))
+            await ensure(story.live(world))
+        world.faults.stop()
+        await _comes_to_rest(story, world, seed)
+        await world.end(crash=False)
+
+
+async def _comes_to_rest(story: Story, world: World, seed: int) -> None:
+    """It must be well, and stay so: what a status tells may be old, and look well, for a moment."""
+    deadline = world.clock.monotonic() + REST_SECONDS
+    well_since: float | None = None
+    step_seconds = 0.5
+    while well_since is None or world.clock.monotonic() - well_since < STAYS_SECONDS:
+        await ensure(story.live(world))
+        await world.advance(step_seconds)
+        step_seconds = min(step_seconds * 1.3, 5)
+        wrong = await story.wrong(world)
+        if not wrong:
+            well_since = world.clock.monotonic() if well_since is None else well_since
+            continue
+        well_since = None
+        if world.clock.monotonic() > deadline:
+            raise AssertionError(f"seed {seed}: at rest for {REST_SECONDS:.0f} s, and still: {wrong}")

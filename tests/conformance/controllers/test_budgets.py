@@ -1,0 +1,12 @@
+"""Whatever happened to pods and their controllers: once it stops, budgets tell what is so."""
+
+from __future__ import annotations
+
+import pytest
+from tests.conformance.controllers.budgets import Budgets
+from tests.conformance.controllers.harness import play
+
+
+@pytest.mark.parametrize("seed", range(10))
+async def test_it_becomes_as_the_rules_say(seed):
+    await play(Budgets(), seed)

@@ -1,0 +1,12 @@
+"""Whatever happened to CronJobs: once it stops, they start what is due."""
+
+from __future__ import annotations
+
+import pytest
+from tests.conformance.controllers.cronjob import Cronjob
+from tests.conformance.controllers.harness import play
+
+
+@pytest.mark.parametrize("seed", range(10))
+async def test_it_becomes_as_the_specs_say(seed):
+    await play(Cronjob(), seed)

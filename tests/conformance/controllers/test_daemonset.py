@@ -1,0 +1,12 @@
+"""Whatever happened to DaemonSets: once it stops, each of their nodes has its Pod."""
+
+from __future__ import annotations
+
+import pytest
+from tests.conformance.controllers.daemonset import Daemonset
+from tests.conformance.controllers.harness import play
+
+
+@pytest.mark.parametrize("seed", range(10))
+async def test_it_becomes_as_the_specs_say(seed):
+    await play(Daemonset(), seed)

@@ -1,0 +1,12 @@
+"""Whatever happened to Services and pods: once it stops, endpoints tell where they are."""
+
+from __future__ import annotations
+
+import pytest
+from tests.conformance.controllers.endpoints import Endpoints
+from tests.conformance.controllers.harness import play
+
+
+@pytest.mark.parametrize("seed", range(10))
+async def test_endpoints_are_where_the_pods_are(seed):
+    await play(Endpoints(), seed)

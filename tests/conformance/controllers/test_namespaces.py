@@ -1,0 +1,12 @@
+"""Whatever happened to namespaces: once it stops, deleted ones are gone, and the others have what they should."""
+
+from __future__ import annotations
+
+import pytest
+from tests.conformance.controllers.harness import play
+from tests.conformance.controllers.namespaces import Namespaces
+
+
+@pytest.mark.parametrize("seed", range(10))
+async def test_it_becomes_as_the_rules_say(seed):
+    await play(Namespaces(), seed)

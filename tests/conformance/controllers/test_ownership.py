@@ -1,0 +1,12 @@
+"""Whatever happened to owners and dependents: once it stops, what is held is there and the rest is gone."""
+
+from __future__ import annotations
+
+import pytest
+from tests.conformance.controllers.harness import play
+from tests.conformance.controllers.ownership import Ownership
+
+
+@pytest.mark.parametrize("seed", range(10))
+async def test_it_becomes_as_the_rules_say(seed):
+    await play(Ownership(), seed)

@@ -1,0 +1,12 @@
+"""Whatever happened to ReplicationControllers and ReplicaSets: once it stops, there are the Pods that they ask for."""
+
+from __future__ import annotations
+
+import pytest
+from tests.conformance.controllers.harness import play
+from tests.conformance.controllers.replication import Replication
+
+
+@pytest.mark.parametrize("seed", range(10))
+async def test_it_becomes_as_the_specs_say(seed):
+    await play(Replication(), seed)

@@ -1,0 +1,12 @@
+"""Whatever happened to StatefulSets: once it stops, they are as the specs say."""
+
+from __future__ import annotations
+
+import pytest
+from tests.conformance.controllers.harness import play
+from tests.conformance.controllers.statefulset import Statefulset
+
+
+@pytest.mark.parametrize("seed", range(10))
+async def test_it_becomes_as_the_specs_say(seed):
+    await play(Statefulset(), seed)

@@ -1,0 +1,12 @@
+"""Whatever happened to volumes and claims: once it stops, what fits is bound."""
+
+from __future__ import annotations
+
+import pytest
+from tests.conformance.controllers.harness import play
+from tests.conformance.controllers.volumes import Volumes
+
+
+@pytest.mark.parametrize("seed", range(10))
+async def test_it_becomes_as_the_rules_say(seed):
+    await play(Volumes(), seed)

@@ -1,0 +1,275 @@
+"""Random histories for the scheduler: nodes, pods and claims come and go, requests and watches fail, it is started anew.
+
+While it goes on, no node holds more than it has, no pod moves, and no device belongs to two claims. Once nothing goes
+wrong any more, every pod is bound that a scheduler with fresh eyes would find a node for.
+``scripts/scheduler_histories.py`` plays many.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from lightkube.models.core_v1 import Namespace, Node, Pod, ServiceAccount
+from lightkube.models.meta_v1 import ObjectMeta
+from lightkube.models.resource_v1 import DeviceClass, ResourceClaim, ResourceSlice
+from tests.conformance.controllers.harness import NAMESPACE, World, ensure
+
+from steersman.asynckit.clock import FakeClock
+from steersman.client import Client
+from steersman.controllers.manager.assembly import add_controllers
+from steersman.controllers.manager.identities import OneIdentity
+from steersman.controllers.manager.options import ManagerOptions
+from steersman.runtime.manager import Manager
+from steersman.runtime.pods import is_finished
+from steersman.runtime.served import ask
+from steersman.scheduler.brain import Brain, Placed
+from steersman.scheduler.pod_info import PodInfo
+from steersman.scheduler.scheduler import Scheduler
+from steersman.testing import InProcessAPIServer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+STEPS = 30
+#: Once nothing goes wrong any more, all must be well within this: less than pods wait that nothing seems to help.
+REST_SECONDS = 200.0
+_CPUS = ("100m", "500m", "1", "1500m", "4")
+
+
+class Cluster(World):
+    """With a scheduler, and of the controllers only the one that gives claims back."""
+
+    async def start(self, controllers: Sequence[str]) -> None:
+        options = ManagerOptions(
+            controllers=tuple(controllers), leader_elect=False, port=0, min_resync_period_seconds=0
+        )
+        identities = OneIdentity(self._transport, options, clock=self.clock)
+        manager = Manager(identities.root(), dice=random.Random(self.dice.random()), shutdown_grace_seconds=5)
+        add_controllers(manager, options, identities, await ask(self.client))
+        client = Client(self._transport, clock=self.clock, user_agent="kube-scheduler/test")
+        manager.add(Scheduler(type(manager.context)(client, dice=random.Random(self.dice.random()))))
+        self._manager = manager
+        self._running = asyncio.create_task(manager.run())
+
+
+class History:
+    """What users and kubelets do, and what must hold."""
+
+    controllers = ("resourceclaim-controller",)
+
+    def __init__(self, world: Cluster) -> None:
+        self.world = world
+        self.dice = world.dice
+        self.client = world.client
+        self._serial = 0
+        #: Where pods were first seen, by UID.
+        self._places: dict[str, str] = {}
+
+    async def prepare(self) -> None:
+        await self.client.create(DeviceClass.from_dict({"metadata": {"name": "gpu"}, "spec": {}}))
+        for _ in range(2):
+            await self.add_node()
+
+    def _name(self, kind: str) -> str:
+        self._serial += 1
+        return f"{kind}{self._serial}"
+
+    # Edits
+
+    async def edit(self) -> None:
+        what = self.dice.choice([self.add_pod] * 6 + [self.delete_pod] * 2 + [self.finish_pod, self.add_node,
+                                self.change_node, self.delete_node, self.open_gate, self.delete_claim])  # fmt: skip
+        await what()
+
+    async def add_node(self) -> None:
+        name = self._name("n")
+        capacity = {"cpu": self.dice.choice(["1", "2", "4"]), "memory": "8Gi", "pods": self.dice.choice(["3", "110"])}
+        labels = {"kubernetes.io/hostname": name, "zone": self.dice.choice("ab")}
+        ready = {"type": "Ready", "status": "True"}
+        await self.client.create(
+            Node.from_dict(
+                {
+                    "metadata": {"name": name, "labels": labels},
+                    "status": {"capacity": capacity, "allocatable": capacity, "conditions": [ready]},
+                }
+            )
+        )
+        # Admission has new nodes wait for a controller that is not here.
+        await self.client.patch(Node, name, {"spec": {"taints": None}})
+        devices = [{"name": f"d{number}"} for number in range(self.dice.choice([0, 1, 2]))]
+        spec = {
+            "driver": "gpu.example.com",
+            "nodeName": name,
+            "pool": {"name": name, "generation": 1, "resourceSliceCount": 1},
+            "devices": devices,
+        }
+        if devices:
+            await self.client.create(ResourceSlice.from_dict({"metadata": {"name": name}, "spec": spec}))
+
+    async def change_node(self) -> None:
+        nodes = await self.client.list(Node)
+        if nodes:
+            node = self.dice.choice(nodes)
+            await self.client.patch(Node, node.metadata.name, {"spec": {"unschedulable": self.dice.random() < 0.4}})
+
+    async def delete_node(self) -> None:
+        nodes = await self.client.list(Node)
+        if len(nodes) > 2:
+            name = self.dice.choice(nodes).metadata.name
+            await self.client.delete(Node, name)
+            await ensure(self.client.delete(ResourceSlice, name))
+
+    async def add_pod(self) -> None:
+        name, app = self._name("p"), self.dice.choice("xy")
+        container: dict[str, Any] = {
+            "name": "c",
+            "image": "i",
+            "resources": {"requests": {"cpu": self.dice.choice(_CPUS)}},
+        }
+        spec: dict[str, Any] = {"containers": [container], "terminationGracePeriodSeconds": 0}
+        labels = {"app": app}
+        if self.dice.random() < 0.2:
+            term = {"labelSelector": {"matchLabels": labels}, "topologyKey": "kubernetes.io/hostname"}
+            spec["affinity"] = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+        elif self.dice.random() < 0.2:
+            spread = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}
+            spec["topologySpreadConstraints"] = [{**spread, "labelSelector": {"matchLabels": labels}}]
+        if self.dice.random() < 0.25:
+            await self._add_claim(name)
+            spec["resourceClaims"] = [{"name": "dev", "resourceClaimName": name}]
+        if self.dice.random() < 0.1:
+            spec["schedulingGates"] = [{"name": "wait"}]
+        await self.client.create(
+            Pod.from_dict({"metadata": {"name": name, "namespace": NAMESPACE, "labels": labels}, "spec": spec})
+        )
+
+    async def _add_claim(self, name: str) -> None:
+        requests = [{"name": "r", "exactly": {"deviceClassName": "gpu", "count": self.dice.choice([1, 1, 2])}}]
+        spec = {"devices": {"requests": requests}}
+        await self.client.create(
+            ResourceClaim.from_dict({"metadata": {"name": name, "namespace": NAMESPACE}, "spec": spec})
+        )
+
+    async def delete_pod(self) -> None:
+        pod = await self.world.any(Pod)
+        if pod is not None:
+            await self.client.delete(Pod, pod.metadata.name, namespace=NAMESPACE)
+
+    async def delete_claim(self) -> None:
+        claim = await self.world.any(ResourceClaim)
+        if claim is not None:
+            await self.client.delete(ResourceClaim, claim.metadata.name, namespace=NAMESPACE)
+
+    async def finish_pod(self) -> None:
+        pod = await self.world.any(Pod, lambda pod: bool(pod.spec.nodeName))
+        if pod is not None:
+            await self.world.set_ready(pod, ready=False, phase="Succeeded")
+
+    async def open_gate(self) -> None:
+        pod = await self.world.any(Pod, lambda pod: bool(pod.spec.schedulingGates))
+        if pod is not None:
+            await self.client.patch(Pod, pod.metadata.name, {"spec": {"schedulingGates": None}}, namespace=NAMESPACE)
+
+    async def live(self) -> None:
+        """Pods of nodes that are gone go too."""
+        nodes = {node.metadata.name for node in await self.client.list(Node)}
+        for pod in await self.world.all(Pod):
+            if (pod.spec.nodeName and pod.spec.nodeName not in nodes) or pod.metadata.deletionTimestamp is not None:
+                await ensure(self.client.delete(Pod, pod.metadata.name, namespace=NAMESPACE, grace_period_seconds=0))
+
+    # What must hold
+
+    async def broken(self) -> str:
+        """What may never be, at any moment; empty when all is well."""
+        pods, nodes = await self.world.all(Pod), {node.metadata.name: node for node in await self.client.list(Node)}
+        for pod in pods:
+            where = pod.spec.nodeName
+            if where and self._places.setdefault(pod.metadata.uid, where) != where:
+                return f"pod {pod.metadata.name} moved from {self._places[pod.metadata.uid]} to {where}"
+        eyes = await self._fresh_eyes()
+        for name, info in eyes.cluster.infos.items():
+            if name in nodes and (over := _overcommitted(info)):
+                return f"node {name}: {over}"
+        taken = Counter(
+            (result.pool, result.device)
+            for claim in await self.world.all(ResourceClaim)
+            if claim.status is not None and claim.status.allocation is not None
+            for result in claim.status.allocation.devices.results
+        )
+        twice = [device for device, count in taken.items() if count > 1]
+        return f"devices of two claims: {twice}" if twice else ""
+
+    async def waiting(self) -> str:
+        """Pods that could have a node, and have none; empty when there are none."""
+        eyes = await self._fresh_eyes()
+        result = eyes.attempt(())
+        while result is not None and not isinstance(result, Placed):
+            result = eyes.attempt(())
+        return f"pod {result.queued.pod.name} would fit on {result.node}" if result is not None else ""
+
+    async def _fresh_eyes(self) -> Brain:
+        """A scheduler that sees all for the first time."""
+        eyes = Brain(dice=random.Random(1), monotonic=lambda: 0.0, names=frozenset({"default-scheduler"}))
+        for class_ in await self.client.list(DeviceClass):
+            eyes.devices.put_class(class_.metadata.name, class_)
+        for slice_ in await self.client.list(ResourceSlice):
+            eyes.devices.put_slice(slice_.metadata.name, slice_)
+        for claim in await self.world.all(ResourceClaim):
+            eyes.devices.put_claim(claim)
+        for node in await self.client.list(Node):
+            eyes.set_node(node)
+        pods = await self.world.all(Pod)
+        for pod in pods:
+            if pod.spec.nodeName:
+                eyes.pod_placed(pod)
+        for pod in pods:
+            if not pod.spec.nodeName and not is_finished(pod) and pod.metadata.deletionTimestamp is None:
+                eyes.pod_waits(PodInfo(pod))
+        return eyes
+
+
+def _overcommitted(info: Any) -> str:
+    if len(info.pods) > info.pods_max:
+        return f"{len(info.pods)} pods, and room for {info.pods_max}"
+    over = [name for name, wanted in info.requested.items() if wanted > info.allocatable.get(name, 0)]
+    apps = Counter(pod.labels["app"] for pod in info.pods.values())
+    alone = [pod.name for pod in info.pods.values() if pod.anti_affinity and apps[pod.labels["app"]] > 1]
+    return f"more {over} than it has" if over else f"{alone} not alone" if alone else ""
+
+
+async def play(seed: int, *, steps: int = STEPS) -> None:
+    """One history. Raises AssertionError with the seed when it does not end well."""
+    clock, dice = FakeClock(), random.Random(seed)
+    async with InProcessAPIServer(clock=clock) as server:
+        world = Cluster(server, clock, dice)
+        await ensure(world.client.create(Namespace(metadata=ObjectMeta(name=NAMESPACE))))
+        await ensure(world.client.create(ServiceAccount(metadata=ObjectMeta(name="default", namespace=NAMESPACE))))
+        history = History(world)
+        await history.prepare()
+        await world.start(history.controllers)
+        for _ in range(steps):
+            await world.advance(dice.choice([0, 0, 0.01, 0.3, 2, 20]))
+            if dice.random() < 0.06:
+                await world.restart(history.controllers)
+            await ensure(history.edit())
+            await ensure(history.live())
+            broken = await history.broken()
+            assert not broken, f"seed {seed}: {broken}"
+        world.faults.stop()
+        await _comes_to_rest(history, seed)
+        await world.end(crash=False)
+
+
+async def _comes_to_rest(history: History, seed: int) -> None:
+    world = history.world
+    deadline, left = world.clock.monotonic() + REST_SECONDS, "it has not begun"
+    while left and world.clock.monotonic() < deadline:
+        await ensure(history.live())
+        await world.advance(2)
+        left = await history.waiting()
+    broken = await history.broken()
+    assert not broken, f"seed {seed}: {broken}"
+    assert not left, f"seed {seed}: at rest for {REST_SECONDS:.0f} s, and still {left}"

@@ -1,0 +1,342 @@
+"""kubectl, and a Python client, against pods: logs, exec, attach and port-forward, of simulated pods and of processes."""
+
+import json
+import os
+import pty
+import secrets
+import shutil
+import socket
+import subprocess
+import sys
+import termios
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+import yaml
+from tests.e2e.conftest import Kubectl
+
+from steersman.testing import ControlPlane
+
+WAIT_SECONDS = 30
+PROCESS = {"nodes.steersman.dev/process-pod": "true"}
+SERVER = ["python", "-u", "-m", "http.server", "--bind", "127.0.0.1"]
+
+
+@pytest.fixture(scope="module")
+def whole():
+    """Everything, with process pods."""
+    if shutil.which("kubectl") is None:
+        pytest.skip("kubectl is not on this machine")
+    with ControlPlane(whole=True, arguments=["--process-pods"]) as started:
+        yield started
+
+
+@pytest.fixture
+def kubectl(whole, tmp_path):
+    namespace = f"test-{secrets.token_hex(4)}"
+    made = Kubectl(whole, tmp_path)
+    made.run("create", "namespace", namespace)
+    made.namespace = namespace
+    until(lambda: "default" in made.run("get", "serviceaccounts", "-o", "name"))
+    return made
+
+
+def until(holds):
+    """What is true in the end."""
+    deadline = time.monotonic() + WAIT_SECONDS
+    while not (found := holds()):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    return found
+
+
+def pod(name="p", command=(), annotations=PROCESS, container=None, **spec):
+    one = {"name": "c", "image": "i", "command": list(command), **(container or {})}
+    spec = {"terminationGracePeriodSeconds": 2, "containers": [one], **spec}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "annotations": annotations},
+        "spec": spec,
+    }
+
+
+def run(kubectl, made, condition="condition=Ready"):
+    """Make a pod, and wait until it is so."""
+    kubectl.run("apply", "-f", "-", stdin=json.dumps(made))
+    kubectl.run("wait", f"--for={condition}", f"pod/{made['metadata']['name']}", f"--timeout={WAIT_SECONDS}s")
+
+
+def ended(kubectl, made):
+    run(kubectl, made, condition="jsonpath={.status.containerStatuses[0].state.terminated}")
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        return taken.getsockname()[1]
+
+
+# Simulated pods
+
+
+def test_a_simulated_pod_says_what_its_annotations_say(kubectl):
+    texts = {"logs": "one\ntwo {pod}\n", "exec-output": "hi {container}\n", "exec-code": "3"}
+    run(kubectl, pod(annotations={f"nodes.steersman.dev/{name}": text for name, text in texts.items()}))
+    assert kubectl.run("logs", "p") == "one\ntwo p\n"
+    assert kubectl.run("logs", "p", "--tail=1") == "two p\n"
+    assert kubectl.run("logs", "p", "--limit-bytes=2") == "on"
+    assert "hi c\n" in kubectl.run("exec", "p", "--", "anything", code=3)
+
+
+def test_by_default_a_simulated_pod_says_its_name(kubectl):
+    run(kubectl, pod(annotations={}))
+    assert kubectl.run("logs", "p") == "p: c is simulated\n"
+    assert kubectl.run("exec", "p", "--", "ls") == "p: c is simulated\n"
+    refused = kubectl.run("logs", "p", "--previous", code=1)
+    assert 'Error from server (BadRequest): previous terminated container "c" in pod "p" not found' in refused
+
+
+def test_a_container_that_waits_has_no_log(kubectl):
+    source = {"configMapRef": {"name": "none"}}
+    kubectl.run("apply", "-f", "-", stdin=json.dumps(pod(annotations={}, container={"envFrom": [source]})))
+    kubectl.run("wait", "--for=jsonpath={.status.containerStatuses[0].state.waiting}", "pod/p", "--timeout=20s")
+    refused = kubectl.run("logs", "p", code=1)
+    assert 'container "c" in pod "p" is waiting to start: CreateContainerConfigError' in refused
+
+
+def test_a_kubelet_is_asked_through_its_node(kubectl):
+    run(kubectl, pod(annotations={}))
+    assert kubectl.run("get", "--raw", "/api/v1/nodes/node-0/proxy/healthz") == "ok"
+    listed = json.loads(kubectl.run("get", "--raw", "/api/v1/nodes/node-0/proxy/pods"))
+    assert "p" in [each["metadata"]["name"] for each in listed["items"]]
+
+
+# Process pods
+
+
+def test_logs_of_a_process_are_followed_to_its_end(kubectl):
+    run(kubectl, pod(command=["sh", "-c", "echo one; sleep 1; echo two >&2; sleep 1"], restartPolicy="Never"))
+    assert kubectl.run("logs", "-f", "p") == "one\ntwo\n"
+    stamped = kubectl.run("logs", "p", "--timestamps").splitlines()
+    assert [line.split("Z ")[1] for line in stamped] == ["one", "two"]
+    assert kubectl.run("logs", "p", "--tail=1") == "two\n"
+    until(lambda: kubectl.get("pod", "p")["status"]["phase"] == "Succeeded")
+
+
+def test_a_container_that_fails_is_started_again_and_its_last_log_is_kept(kubectl):
+    kubectl.run("apply", "-f", "-", stdin=json.dumps(pod(command=["sh", "-c", "echo run; exit 3"])))
+    status = until(
+        lambda: next(
+            (
+                each
+                for each in kubectl.get("pod", "p")["status"].get("containerStatuses", ())
+                if (each["state"].get("waiting") or {}).get("reason") == "CrashLoopBackOff"
+            ),
+            None,
+        )
+    )
+    assert (status["restartCount"], status["lastState"]["terminated"]["exitCode"]) == (1, 3)
+    assert kubectl.run("logs", "p", "--previous") == "run\n"
+
+
+def test_a_command_has_the_containers_surroundings_and_its_exit_code_comes_back(kubectl):
+    kubectl.run("create", "configmap", "settings", "--from-literal=color=blue")
+    kubectl.run("create", "secret", "generic", "hidden", "--from-literal=word=open")
+    made = pod(
+        command=["sleep", "60"],
+        container={
+            "env": [
+                {"name": "COLOR", "valueFrom": {"configMapKeyRef": {"name": "settings", "key": "color"}}},
+                {"name": "NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
+                {"name": "BOTH", "value": "$(NAME)-$(COLOR)"},
+            ],
+            "envFrom": [{"secretRef": {"name": "hidden"}}],
+            "volumeMounts": [{"name": "v", "mountPath": "/etc/settings"}],
+        },
+        volumes=[{"name": "v", "configMap": {"name": "settings"}}],
+    )
+    run(kubectl, made)
+    script = "echo $BOTH $word $(cat $STEERSMAN_ROOT/etc/settings/color); exit 7"
+    told = kubectl.run("exec", "p", "--", "sh", "-c", script, code=7)
+    assert told.startswith("p-blue open blue\n")
+    assert "command terminated with exit code 7" in told
+    assert kubectl.run("exec", "-i", "p", "--", "cat", stdin="through and back") == "through and back"
+    large = "x" * 300_000
+    assert kubectl.run("exec", "-i", "p", "--", "cat", stdin=large) == large
+    assert "no such file or directory" in kubectl.run("exec", "p", "--", "no-such-command", code=1)
+
+
+def test_attach_sees_what_the_container_says_from_now_on(kubectl):
+    run(kubectl, pod(command=["cat"], container={"stdin": True}))
+    attached = subprocess.Popen(
+        kubectl.command("attach", "-i", "p"),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env=kubectl.environment,
+    )
+    said, _ = attached.communicate("hello\n", timeout=WAIT_SECONDS)
+    assert "hello\n" in said
+
+
+def test_a_port_is_forwarded(kubectl):
+    port, local = free_port(), free_port()
+    probe = {"tcpSocket": {"port": port}, "periodSeconds": 1}
+    run(kubectl, pod(command=[*SERVER, str(port)], container={"readinessProbe": probe}))
+    forwarding = kubectl.start("port-forward", "pod/p", f"{local}:{port}")
+    try:
+        assert "Forwarding from" in forwarding.stdout.readline()
+        for _ in range(3):
+            with urllib.request.urlopen(f"http://127.0.0.1:{local}/", timeout=10) as answer:
+                assert b"Directory listing" in answer.read()
+    finally:
+        forwarding.terminate()
+        forwarding.communicate(timeout=WAIT_SECONDS)
+    assert '"GET / HTTP/1.1" 200' in kubectl.run("logs", "p")
+
+
+def test_a_pod_ends_with_sigterm_and_after_its_grace_without(kubectl):
+    stubborn = "trap '' TERM; echo ready; while true; do sleep 1; done"
+    polite = "trap 'echo bye; exit 0' TERM; echo ready; while true; do sleep 0.1; done"
+    run(kubectl, pod("stubborn", ["sh", "-c", stubborn]))
+    run(kubectl, pod("polite", ["sh", "-c", polite]))
+    following = kubectl.start("logs", "-f", "polite")
+    assert following.stdout.readline() == "ready\n"
+    begun = time.monotonic()
+    kubectl.run("delete", "pod", "stubborn", "polite", "--timeout=30s")
+    assert time.monotonic() - begun > 1.5
+    assert "bye\n" in following.communicate(timeout=WAIT_SECONDS)[0]
+
+
+def test_init_containers_and_sidecars_run_as_they_should(kubectl):
+    made = pod(command=["sh", "-c", "cat $STEERSMAN_ROOT/work/said"], restartPolicy="Never")
+    mount = [{"name": "work", "mountPath": "/work"}]
+    made["spec"]["containers"][0]["volumeMounts"] = mount
+    made["spec"]["volumes"] = [{"name": "work", "emptyDir": {}}]
+    first = {"name": "first", "command": ["sh", "-c", "echo from the first > $STEERSMAN_ROOT/work/said"]}
+    side = {"name": "side", "command": ["sleep", "100"], "restartPolicy": "Always"}
+    made["spec"]["initContainers"] = [{"image": "i", "volumeMounts": mount, **each} for each in (first, side)]
+    ended(kubectl, made)
+    assert kubectl.run("logs", "p", "-c", "c") == "from the first\n"
+    until(lambda: kubectl.get("pod", "p")["status"]["phase"] == "Succeeded")
+
+
+def test_an_operator_runs_as_a_process_pod(kubectl):
+    operator = Path(__file__).parent / "rounds" / "kopf_operator.py"
+    rules = [
+        {"apiGroups": [""], "resources": ["configmaps", "events"], "verbs": ["*"]},
+    ]
+    meta = {"name": "operator"}
+    account = {"kind": "ServiceAccount", "name": "default", "namespace": kubectl.namespace}
+    command = ["python", "-m", "kopf", "run", str(operator), "--namespace", kubectl.namespace, "--standalone"]
+    documents = [
+        {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": meta, "rules": rules},
+        {
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "RoleBinding",
+            "metadata": meta,
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "operator"},
+            "subjects": [account],
+        },
+        {
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            "metadata": meta,
+            "spec": {
+                "selector": {"matchLabels": {"app": "operator"}},
+                "template": {
+                    "metadata": {"labels": {"app": "operator"}, "annotations": PROCESS},
+                    "spec": {"containers": [{"name": "kopf", "image": "i", "command": command}]},
+                },
+            },
+        },
+    ]
+    kubectl.run("apply", "-f", "-", stdin=yaml.safe_dump_all(documents))
+    kubectl.run("rollout", "status", "deployment/operator", "--timeout=40s")
+    kubectl.run("create", "cm", "a", "--from-literal=k=1")
+    kubectl.run("label", "cm", "a", "kopf=yes")
+    kubectl.run("wait", "cm/a", "--for=jsonpath={.metadata.annotations.seen}=1", "--timeout=40s")
+    kubectl.run("delete", "cm", "a", "--timeout=40s")
+    until(lambda: "goodbye a" in kubectl.run("logs", "deployment/operator"))
+
+
+def test_a_program_of_the_toolkit_runs_as_a_process_pod(kubectl):
+    """It finds the API and its account as it would in a container."""
+    example = Path(__file__).parents[2] / "examples" / "heartbeat.py"
+    kubectl.run("create", "role", "leases", "--verb=*", "--resource=leases.coordination.k8s.io")
+    kubectl.run("create", "rolebinding", "leases", "--role=leases", f"--serviceaccount={kubectl.namespace}:default")
+    run(kubectl, pod(command=["python", str(example)], container={"args": ["$(HOSTNAME)"]}))
+    lease = until(lambda: json.loads(kubectl.run("get", "leases", "-o", "json"))["items"])[0]
+    assert lease["spec"]["holderIdentity"] == "p"
+
+
+def test_a_terminal_is_one(kubectl):
+    run(kubectl, pod(command=["sleep", "60"]))
+    master, slave = pty.openpty()
+    termios.tcsetwinsize(slave, (33, 44))
+    script = "test -t 0 && stty size"
+    command = subprocess.Popen(
+        kubectl.command("exec", "-it", "p", "--", "sh", "-c", f"read line; {script}; echo got $line"),
+        stdin=slave,
+        stdout=slave,
+        stderr=slave,
+        env=kubectl.environment,
+    )
+    os.close(slave)
+    os.write(master, b"word\n")
+    assert command.wait(WAIT_SECONDS) == 0
+    said = os.read(master, 4096)
+    os.close(master)
+    assert b"33 44" in said
+    assert b"got word" in said
+
+
+def test_a_python_client_runs_commands_and_forwards_ports(kubectl):
+    pytest.importorskip("kubernetes")
+    port = free_port()
+    probe = {"tcpSocket": {"port": port}, "periodSeconds": 1}
+    run(kubectl, pod(command=[*SERVER, str(port)], container={"readinessProbe": probe}))
+    # In a process of its own, as it leaves connections open.
+    client = [sys.executable, "-W", "ignore", str(Path(__file__).parent / "rounds" / "python_streams.py")]
+    done = subprocess.run(
+        [*client, kubectl.namespace, str(port)], env=kubectl.environment, capture_output=True, text=True, timeout=60,
+        check=False,
+    )  # fmt: skip
+    assert (done.stdout, done.returncode) == ("['err', 'out']\nb'HTTP'\n", 0), done.stderr
+
+
+def test_nothing_is_left_when_the_nodes_are_killed(tmp_path):
+    """Neither a container nor what it has started outlives the process that it belongs to."""
+    mark = f"sleep 98{secrets.randbelow(10**6):06}"
+    with ControlPlane(whole=True, arguments=["--process-pods"]) as cluster:
+        kubectl = Kubectl(cluster, tmp_path, "default")
+        until(lambda: "default" in kubectl.run("get", "serviceaccounts", "-o", "name"))
+        run(kubectl, pod(command=["sh", "-c", f"{mark} & wait"]))
+        until(lambda: running(mark))
+        os.kill(companions_of(cluster.pid), 9)
+        until(lambda: not running(mark, without="sh -c"))
+        # The nodes come back, and so does the pod.
+        status = "jsonpath={.status.containerStatuses[0].restartCount}"
+        until(lambda: kubectl.run("get", "pod", "p", "-o", status) == "1")
+        until(lambda: running(mark))
+    until(lambda: not running(mark))
+
+
+def running(mark, without="\0"):
+    """Command lines of processes that have it."""
+    lines = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            line = path.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        except OSError:
+            continue
+        lines += [line] * (mark in line and without not in line)
+    return lines
+
+
+def companions_of(parent):
+    children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
+    return next(int(child) for child in children if b"companions" in Path(f"/proc/{child}/cmdline").read_bytes())

@@ -1,0 +1,43 @@
+"""What a server does for itself, over its crash: processes, files and sockets as they are."""
+
+import asyncio
+import subprocess
+import sys
+
+from steersman.client import tree
+from steersman.client.connecting import connect
+from steersman.testing import ControlPlane
+
+ADVERTISED = "--advertise-address=192.0.2.10"
+
+
+def published(cluster):
+    """The one address and port in the Endpoints of the API servers."""
+
+    async def ask():
+        async with connect(cluster.kubeconfig) as client:
+            return await client.get(tree("v1", "Endpoints"), "kubernetes", namespace="default")
+
+    (subset,) = asyncio.run(ask())["subsets"]
+    return f"{subset['addresses'][0]['ip']}:{subset['ports'][0]['port']}"
+
+
+def test_a_server_that_was_killed_is_published_with_its_new_port():
+    with ControlPlane(ephemeral=False, arguments=[ADVERTISED]) as cluster:
+        first = published(cluster)
+        cluster.kill()
+        cluster.start()
+        assert published(cluster) == f"192.0.2.10:{cluster.url.rpartition(':')[2]}" != first
+        assert "the last run did not end as it should" in cluster.log
+
+
+def test_elections_are_shown():
+    with ControlPlane() as cluster:
+        done = subprocess.run(
+            [sys.executable, "-m", "steersman", "elections", f"--kubeconfig={cluster.kubeconfig}"],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=True,
+        )
+    assert done.stdout == "no candidates, so no elections\n"

@@ -1,0 +1,188 @@
+"""The same against an API server in this process: classic elections under faults, and coordinated hand-over."""
+
+import asyncio
+from contextlib import asynccontextmanager
+from random import Random
+
+import pytest
+from tests.model.leaderelection.world import Way, World
+
+import steersman.controlplane.running_loops  # noqa: F401 — so that the server need not import it while time stands still
+from steersman.asynckit.clock import FakeClock
+from steersman.client import Client
+from steersman.client.leaderelection import LeaderElector, LeaseLock, TermEnd
+from steersman.client.leaderelection.candidate import Candidacy, LeaseCandidate
+from steersman.client.transport import TransportError
+from steersman.controlplane.loopback_transport import LoopbackTransport
+from steersman.testing import InProcessAPIServer
+
+SECONDS = 600
+
+
+class FarStream:
+    """A watch whose pieces take the way."""
+
+    def __init__(self, stream, way) -> None:
+        self.status, self.headers = stream.status, stream.headers
+        self._stream, self._way = stream, way
+
+    async def __aiter__(self):
+        async for piece in self._stream:
+            await self._way.travel()
+            yield piece
+
+
+class FarTransport:
+    """Requests take the way there, and answers the way back."""
+
+    host = "far"
+
+    def __init__(self, loopback, way) -> None:
+        self._near, self._way = LoopbackTransport(loopback), way
+
+    async def request(self, request):
+        await self._way.travel()
+        answer = await self._near.request(request)
+        await self._way.travel()
+        return answer
+
+    @asynccontextmanager
+    async def open(self, request):
+        await self._way.travel()
+        async with self._near.open(request) as stream:
+            yield FarStream(stream, self._way)
+
+    async def close(self):
+        """Nothing is kept open."""
+
+
+class ServerWorld(World):
+    """Contenders for a Lease."""
+
+    def __init__(self, seed, server, true) -> None:
+        super().__init__(seed, true=true)
+        self._server = server
+
+    def reach(self, identity, clock):
+        way = Way(self.true, clock, self.dice, failure=TransportError)
+        client = Client(FarTransport(self._server.core.client, way), clock=clock)
+        return way, LeaseLock(client, namespace="default", name="lead", identity=identity)
+
+
+@pytest.fixture
+def clock():
+    return FakeClock()
+
+
+@pytest.fixture
+async def server(clock):
+    async with InProcessAPIServer(clock=clock) as running:
+        yield running
+
+
+@pytest.fixture
+async def world(server, clock):
+    made = ServerWorld(4, server, clock)
+    for contender in made.contenders:
+        contender.start()
+    yield made
+    await made.close()
+
+
+async def test_never_two_leaders_of_a_lease_and_hand_overs_in_time(world):
+    while world.true.monotonic() < SECONDS:
+        await world.strike()
+        await world.pass_time(world.dice.expovariate(1 / 15))
+    world.heal()
+    await world.pass_time(60)
+    await world.leaders[0].leave()
+    assert await world.until_led(60) < 1
+    await world.pass_time(60)
+    world.leaders[0].crash()
+    assert await world.until_led(60) <= 15 + 2
+    assert world.violations == []
+    assert len(world.terms) > 3
+
+
+class Component:
+    """A candidate, its elector, and work that notes when it runs."""
+
+    def __init__(self, client, name, *, emulation_version) -> None:
+        candidacy = Candidacy("default", name, "lead", binary_version="1.36.0", emulation_version=emulation_version)
+        self.candidate = LeaseCandidate(client, candidacy, dice=Random(name))
+        lock = LeaseLock(client, namespace="default", name="lead", identity=name)
+        self.elector = LeaderElector(lock, clock=client.clock, dice=Random(name), coordinated=True)
+        self.clock, self.log, self.ends = client.clock, [], []
+        self.tasks = []
+
+    def start(self):
+        self.tasks = [asyncio.create_task(self.candidate.run()), asyncio.create_task(self._contend())]
+
+    async def _contend(self):
+        while True:
+            self.ends.append(await self.elector.run(self._work))
+
+    async def _work(self):
+        self.log.append(("began", self.clock.monotonic()))
+        try:
+            await asyncio.get_running_loop().create_future()
+        finally:
+            self.log.append(("ended", self.clock.monotonic()))
+
+    @property
+    def leads(self):
+        return self.elector.is_leader
+
+    def stop(self):
+        for task in self.tasks:
+            task.cancel()
+
+
+@pytest.fixture
+async def components(clock):
+    """Two components and a server that holds elections."""
+    async with InProcessAPIServer(clock=clock, with_loops=True) as server:
+        client = Client(LoopbackTransport(server.core.client), clock=clock)
+        pair = [
+            Component(client, "newer", emulation_version="1.36.0"),
+            Component(client, "older", emulation_version="1.35.0"),
+        ]
+        yield pair
+        for component in pair:
+            component.stop()
+        await clock.advance(10)
+
+
+async def passing(clock, holds, *, within_seconds=120):
+    """Let time pass, in steps that leave threads their turn, until it holds."""
+    for _ in range(round(within_seconds / 0.05)):
+        if holds():
+            return
+        await asyncio.to_thread(int)
+        await clock.advance(0.05)
+    raise AssertionError("it did not come about")
+
+
+async def test_a_holder_yields_to_a_better_candidate_who_leads_within_a_second(components, clock):
+    newer, older = components
+    newer.start()
+    await passing(clock, lambda: newer.leads)
+    older.start()
+    await passing(clock, lambda: older.leads)
+    assert newer.ends == [TermEnd.YIELDED]
+    assert not newer.leads
+    (_, ended), (_, began) = newer.log[-1], older.log[0]
+    assert 0 <= began - ended < 1
+
+
+async def test_when_the_holder_leaves_the_other_candidate_is_chosen(components, clock):
+    newer, older = components
+    older.start()
+    await passing(clock, lambda: older.leads)
+    newer.start()
+    await clock.advance(20)
+    assert older.leads
+    older.stop()
+    stopped_at = clock.monotonic()
+    await passing(clock, lambda: newer.leads)
+    assert clock.monotonic() - stopped_at < 30

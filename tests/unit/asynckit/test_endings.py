@@ -1,0 +1,75 @@
+import asyncio
+
+from steersman.asynckit.clock import FakeClock
+from steersman.asynckit.endings import cancel_and_wait, is_ending, wait_through
+
+
+async def test_a_cancelled_task_is_waited_for():
+    clock, ended = FakeClock(), []
+
+    async def slow_to_end():
+        try:
+            await clock.sleep(1000)
+        finally:
+            await clock.sleep(5)
+            ended.append(clock.monotonic())
+
+    task = asyncio.create_task(slow_to_end())
+    await clock.advance(1)
+    waiter = asyncio.create_task(cancel_and_wait(task))
+    await clock.advance(10)
+    assert await waiter is False
+    assert ended == [6]
+
+
+async def test_a_task_that_does_not_listen_is_cancelled_each_time_its_owner_is():
+    clock, heard = FakeClock(), []
+
+    async def stubborn():
+        while len(heard) < 3:
+            try:
+                await clock.sleep(1000)
+            except asyncio.CancelledError:
+                heard.append(clock.monotonic())
+
+    task = asyncio.create_task(stubborn())
+    await clock.advance(1)
+    waiter = asyncio.create_task(cancel_and_wait(task))
+    for _ in range(2):
+        await clock.advance(1)
+        waiter.cancel()
+    await clock.advance(0)
+    assert await waiter is True
+    assert heard == [1, 2, 3]
+
+
+async def test_a_task_is_seen_through_though_its_owner_is_cancelled():
+    clock = FakeClock()
+    task = asyncio.create_task(clock.sleep(5))
+    waiter = asyncio.create_task(wait_through(task))
+    await clock.advance(1)
+    waiter.cancel()
+    await clock.advance(1)
+    assert not waiter.done()
+    await clock.advance(3)
+    assert await waiter is True
+    assert not task.cancelled()
+
+
+async def test_a_cancellation_of_ones_own_is_told_from_that_of_what_one_waits_for():
+    seen = []
+
+    async def waiting(what):
+        try:
+            await what
+        except asyncio.CancelledError:
+            seen.append(is_ending())
+
+    clock = FakeClock()
+    never = asyncio.get_running_loop().create_future()
+    tasks = [asyncio.create_task(waiting(never)), asyncio.create_task(waiting(clock.sleep(100)))]
+    await clock.advance(1)
+    never.cancel()
+    tasks[1].cancel()
+    await asyncio.wait(tasks)
+    assert seen == [False, True]
