@@ -11,66 +11,19 @@ import json
 import statistics
 import sys
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 
 import uvloop
 
+from benchmarks.access import measure_rbac
+from benchmarks.applies import measure_apply
 from benchmarks.client import Result, Target, load, percentile
+from benchmarks.rates import NAMESPACE, Report, config_map, fill, paired, pod, rate
 from benchmarks.servers import Server, api_server, bare_server
 from benchmarks.watchers import fan_out
 
 PODS = 5_000
 OBJECTS = 50_000
-NAMESPACE = "/api/v1/namespaces/default"
-
-
-def config_map(name: str) -> bytes:
-    data = {"key-1": "value one", "key-2": "value two", "key-3": "value three"}
-    return json.dumps({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}).encode()
-
-
-def pod(name: str) -> bytes:
-    container = {
-        "name": "main", "image": "registry.example.com/team/app:1.25.3", "ports": [{"containerPort": 8080}],
-        "env": [{"name": "MODE", "value": "production"}],
-        "resources": {"requests": {"cpu": "100m", "memory": "128Mi"}, "limits": {"cpu": "500m", "memory": "256Mi"}},
-    }  # fmt: skip
-    metadata = {"name": name, "labels": {"app": "bench", "tier": "web"}}
-    spec = {"containers": [container, {**container, "name": "side"}], "automountServiceAccountToken": False}
-    return json.dumps({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}).encode()
-
-
-class Report:
-    """Lines of the table, and whether all targets were met."""
-
-    def __init__(self) -> None:
-        self.met = True
-
-    def line(self, name: str, text: str, *, met: bool | None = None) -> None:
-        mark = "" if met is None else ("  ok" if met else "  MISSED")
-        self.met = self.met and met is not False
-        print(f"{name:<28} {text}{mark}", flush=True)
-
-
-def rate(target: Target, make: Callable[[], bytes], seconds: float) -> Result:
-    result = uvloop.run(load(target, make, seconds=seconds))
-    if result.errors:
-        raise RuntimeError(f"answers with errors: {result.errors}")
-    return result
-
-
-def paired(first: Callable[[], Result], second: Callable[[], Result], rounds: int) -> tuple[list[Result], list[Result]]:
-    """Measured in turns, so that a change of the machine's speed hits both."""
-    pairs = [(first(), second()) for _ in range(rounds)]
-    return [a for a, _ in pairs], [b for _, b in pairs]
-
-
-def fill(target: Target, path: str, make: Callable[[str], bytes], count: int, prefix: str) -> None:
-    names = (f"{prefix}-{n}" for n in itertools.count())
-    result = uvloop.run(load(target, lambda: target.request("POST", path, make(next(names))), requests=count))
-    if result.errors:
-        raise RuntimeError(f"filling: {result.errors}")
 
 
 def prepare(server: Server) -> None:
@@ -177,11 +130,11 @@ def measure_memory(report: Report) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="measure for a shorter time")
-    parser.add_argument("--only", choices=["rates", "watch", "start", "memory"], help="one part")
+    parser.add_argument("--only", choices=["rates", "access", "watch", "start", "memory", "informer"], help="one part")
     arguments = parser.parse_args()
     seconds = 1.0 if arguments.quick else 4.0
     report = Report()
-    parts = [arguments.only] if arguments.only else ["start", "rates", "watch", "memory"]
+    parts = [arguments.only] if arguments.only else ["start", "rates", "access", "watch", "memory", "informer"]
     if "start" in parts:
         measure_start(report, 3 if arguments.quick else 10)
     if "rates" in parts:
@@ -197,11 +150,18 @@ def main() -> int:
                 measure_get(report, server, bare, seconds)
                 measure_list(report, server, bare, seconds, size)
                 measure_post(report, server, bare, seconds)
+                measure_apply(report, server, seconds)
+    if "access" in parts:
+        measure_rbac(report, seconds)
     if "watch" in parts:
         with api_server() as server:
             measure_watch(report, server, 2.0 if arguments.quick else 10.0)
     if "memory" in parts:
         measure_memory(report)
+    if "informer" in parts:
+        from benchmarks.informer import measure_informers  # noqa: PLC0415 — it needs this module
+
+        measure_informers(report, 1 if arguments.quick else 3)
     return 0 if report.met else 1
 
 

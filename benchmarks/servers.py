@@ -21,6 +21,8 @@ import yaml
 from benchmarks.client import Target
 
 TOKEN = "benchmark-token"
+#: Of a user without rights of his own.
+READER_TOKEN = "benchmark-reader"
 
 
 @dataclass
@@ -61,7 +63,7 @@ def api_server(
     """``steersman apiserver`` on any port; with ``directory`` its files stay."""
     place = directory or Path(tempfile.mkdtemp(prefix="steersman-bench-"))
     tokens = place / "tokens.csv"
-    tokens.write_text(f'{TOKEN},bench,bench,"system:masters"\n')
+    tokens.write_text(f'{TOKEN},bench,bench,"system:masters"\n{READER_TOKEN},reader,reader\n')
     tokens.chmod(0o600)
     kubeconfig = place / "bench.kubeconfig"
     kubeconfig.unlink(missing_ok=True)
