@@ -44,6 +44,11 @@ lint: $(VENV)/.installed-dev
 
 bench: $(VENV)/.installed-dev
 	$(BIN)/python -m benchmarks.run $(ARGS)
+	$(BIN)/python -m benchmarks.controllers
+	$(BIN)/python -m benchmarks.scaling
+	$(BIN)/python -m benchmarks.namespaces
+	$(BIN)/python -m benchmarks.scheduling
+	$(BIN)/python -m benchmarks.whole
 
 codegen: $(VENV)/.installed-dev
 	$(BIN)/python -m codegen
