@@ -107,8 +107,7 @@ class AiohttpTransport:
         try:
             yield response
         finally:
-            # An answer that was read whole has given its connection back; of another the connection is of no more use.
-            response.close()
+            _let_go(response)
 
     async def _session_for(self, identity: Identity) -> aiohttp.ClientSession:
         pair = (identity.certificate, identity.key)
@@ -128,6 +127,16 @@ class AiohttpTransport:
         )
         self._session_pair = pair
         return self._session
+
+
+def _let_go(response: aiohttp.ClientResponse) -> None:
+    """An answer that was read whole has given its connection back; that of another is of no more use, and ends now.
+
+    An orderly end of TLS would wait for the server's part of it, and neither ``close`` nor the end of the loop for that.
+    """
+    if response.connection is not None and response.connection.transport is not None:
+        response.connection.transport.abort()
+    response.close()
 
 
 class _ResponseStream:

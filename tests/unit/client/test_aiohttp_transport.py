@@ -1,10 +1,14 @@
 """The transport over real sockets, against a server of a few lines."""
 
 import asyncio
+import gc
 import json
+import socket
 import ssl
 import subprocess
 import sys
+import threading
+import warnings
 from contextlib import asynccontextmanager
 
 import pytest
@@ -177,6 +181,39 @@ async def test_client_and_server_show_each_other_their_certificates(tmp_path):
     await transport.close()
     listener.close()
     await listener.wait_closed()
+
+
+def test_a_stream_given_up_is_closed_at_once_though_the_server_never_ends_its_tls(tmp_path):
+    pki = ensure_pki(tmp_path, ["127.0.0.1"], now=RealClock().now())
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(pki.server.certificate, pki.server.key)
+    given_up = threading.Event()
+
+    def serve():
+        with listener, context.wrap_socket(listener.accept()[0], server_side=True) as connection:
+            connection.recv(65536)
+            connection.sendall(CHUNKS)
+            given_up.wait()
+
+    async def read_and_give_up(address):
+        access = ClusterAccess(address, StaticCredentials(Identity()), ca=pki.ca.certificate.read_bytes())
+        transport = AiohttpTransport(access)
+        async with transport.open(Request("GET", "/")) as stream:
+            async for piece in stream:
+                assert piece == b"ab"
+                break
+        await transport.close()
+
+    listener = socket.create_server(("127.0.0.1", 0))
+    server = threading.Thread(target=serve)
+    server.start()
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", ResourceWarning)
+        asyncio.run(read_and_give_up(f"https://127.0.0.1:{listener.getsockname()[1]}"))
+        gc.collect()
+    given_up.set()
+    server.join()
+    assert [str(one.message) for one in said if "raddr" in str(one.message)] == []
 
 
 @pytest.mark.parametrize(
