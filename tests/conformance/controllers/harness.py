@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import random
 from contextlib import asynccontextmanager, suppress
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from lightkube.models.core_v1 import Namespace, Pod, PodCondition, ServiceAccount
 from lightkube.models.meta_v1 import ObjectMeta
@@ -44,7 +44,11 @@ FAULT_RATE = 0.15
 
 
 class Story(Protocol):
-    """What is tested. Its methods may raise ``StatusError``: then that edit did not happen."""
+    """What is tested. Its methods may raise ``StatusError``: then that edit did not happen.
+
+    It may also have ``options``, what the manager is told beyond the names of controllers, as keywords of ``ManagerOptions``;
+    and ``prepare(world)``, which is called once before the manager starts.
+    """
 
     #: Names for ``--controllers``.
     controllers: Sequence[str]
@@ -82,6 +86,9 @@ class LosesAnswers:
         await self._inner.close()
 
 
+W = TypeVar("W", bound="World")
+
+
 class World:
     """A server, a user's client without faults, and a manager whose client has them."""
 
@@ -100,21 +107,30 @@ class World:
             LosesAnswers(LoopbackTransport(server.core.client), self.faults), self.faults, clock=clock
         )
         self._transport = faulty
+        self._options = ManagerOptions()
         self._manager: Manager | None = None
         self._running: asyncio.Task[None] | None = None
 
     async def advance(self, seconds: float) -> None:
         await self.clock.advance(seconds)
 
-    async def start(self, controllers: Sequence[str]) -> None:
-        options = ManagerOptions(
-            controllers=tuple(controllers), leader_elect=False, port=0, min_resync_period_seconds=0
+    async def start(self, controllers: Sequence[str], **options: Any) -> None:
+        """A manager of these controllers; ``options`` as ``ManagerOptions`` has them."""
+        self._options = ManagerOptions(
+            controllers=tuple(controllers), leader_elect=False, port=0, min_resync_period_seconds=0, **options
         )
+        await self._start()
+
+    async def _start(self) -> None:
+        self._manager = await self.make_manager(self._options)
+        self._running = asyncio.create_task(self._manager.run())
+
+    async def make_manager(self, options: ManagerOptions) -> Manager:
+        """With all that runs beside the user."""
         identities = OneIdentity(self._transport, options, clock=self.clock)
         manager = Manager(identities.root(), dice=random.Random(self.dice.random()), shutdown_grace_seconds=5)
         add_controllers(manager, options, identities, await ask(self.client))
-        self._manager = manager
-        self._running = asyncio.create_task(manager.run())
+        return manager
 
     async def end(self, *, crash: bool) -> None:
         """A crash gives up what is under way; otherwise that is finished."""
@@ -133,9 +149,16 @@ class World:
         if not running.cancelled():
             running.result()
 
-    async def restart(self, controllers: Sequence[str]) -> None:
+    async def restart(self) -> None:
+        """As it was started."""
         await self.end(crash=self.dice.random() < 0.5)
-        await self.start(controllers)
+        await self._start()
+
+    async def pass_time(self) -> None:
+        """Before each edit: some time, and now and then a restart."""
+        await self.advance(self.dice.choice([0, 0, 0.01, 0.3, 2, 20]))
+        if self.dice.random() < 0.06:
+            await self.restart()
 
     # For stories
 
@@ -155,10 +178,10 @@ class World:
 
 
 @asynccontextmanager
-async def cluster(seed: int) -> AsyncIterator[World]:
+async def cluster(seed: int, world_type: type[W]) -> AsyncIterator[W]:
     clock, dice = FakeClock(), random.Random(seed)
     async with InProcessAPIServer(clock=clock) as server:
-        world = World(server, clock, dice)
+        world = world_type(server, clock, dice)
         await ensure(world.client.create(Namespace(metadata=ObjectMeta(name=NAMESPACE))))
         await ensure(world.client.create(ServiceAccount(metadata=ObjectMeta(name="default", namespace=NAMESPACE))))
         yield world
@@ -172,13 +195,13 @@ async def ensure(writing: Awaitable[object]) -> None:
 
 async def play(story: Story, seed: int, *, steps: int = STEPS) -> None:
     """One history. Raises AssertionError with the seed when it does not end well."""
-    async with cluster(seed) as world:
-        dice = world.dice
-        await world.start(story.controllers)
+    async with cluster(seed, World) as world:
+        prepare = getattr(story, "prepare", None)
+        if prepare is not None:
+            await prepare(world)
+        await world.start(story.controllers, **getattr(story, "options", {}))
         for _ in range(steps):
-            await world.advance(dice.choice([0, 0, 0.01, 0.3, 2, 20]))
-            if dice.random() < 0.06:
-                await world.restart(story.controllers)
+            await world.pass_time()
             await ensure(story.edit(world))
             await ensure(story.live(world))
         world.faults.stop()

@@ -7,31 +7,23 @@ wrong any more, every pod is bound that a scheduler with fresh eyes would find a
 
 from __future__ import annotations
 
-import asyncio
 import random
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from lightkube.models.core_v1 import Namespace, Node, Pod, ServiceAccount
-from lightkube.models.meta_v1 import ObjectMeta
+from lightkube.models.core_v1 import Node, Pod
 from lightkube.models.resource_v1 import DeviceClass, ResourceClaim, ResourceSlice
-from tests.conformance.controllers.harness import NAMESPACE, World, ensure
+from tests.conformance.controllers.harness import NAMESPACE, World, cluster, ensure
 
-from steersman.asynckit.clock import FakeClock
 from steersman.client import Client
-from steersman.controllers.manager.assembly import add_controllers
-from steersman.controllers.manager.identities import OneIdentity
-from steersman.controllers.manager.options import ManagerOptions
-from steersman.runtime.manager import Manager
 from steersman.runtime.pods import is_finished
-from steersman.runtime.served import ask
 from steersman.scheduler.brain import Brain, Placed
 from steersman.scheduler.pod_info import PodInfo
 from steersman.scheduler.scheduler import Scheduler
-from steersman.testing import InProcessAPIServer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from steersman.controllers.manager.options import ManagerOptions
+    from steersman.runtime.manager import Manager
 
 STEPS = 30
 #: Once nothing goes wrong any more, all must be well within this: less than pods wait that nothing seems to help.
@@ -42,17 +34,11 @@ _CPUS = ("100m", "500m", "1", "1500m", "4")
 class Cluster(World):
     """With a scheduler, and of the controllers only the one that gives claims back."""
 
-    async def start(self, controllers: Sequence[str]) -> None:
-        options = ManagerOptions(
-            controllers=tuple(controllers), leader_elect=False, port=0, min_resync_period_seconds=0
-        )
-        identities = OneIdentity(self._transport, options, clock=self.clock)
-        manager = Manager(identities.root(), dice=random.Random(self.dice.random()), shutdown_grace_seconds=5)
-        add_controllers(manager, options, identities, await ask(self.client))
+    async def make_manager(self, options: ManagerOptions) -> Manager:
+        manager = await super().make_manager(options)
         client = Client(self._transport, clock=self.clock, user_agent="kube-scheduler/test")
         manager.add(Scheduler(type(manager.context)(client, dice=random.Random(self.dice.random()))))
-        self._manager = manager
-        self._running = asyncio.create_task(manager.run())
+        return manager
 
 
 class History:
@@ -242,18 +228,12 @@ def _overcommitted(info: Any) -> str:
 
 async def play(seed: int, *, steps: int = STEPS) -> None:
     """One history. Raises AssertionError with the seed when it does not end well."""
-    clock, dice = FakeClock(), random.Random(seed)
-    async with InProcessAPIServer(clock=clock) as server:
-        world = Cluster(server, clock, dice)
-        await ensure(world.client.create(Namespace(metadata=ObjectMeta(name=NAMESPACE))))
-        await ensure(world.client.create(ServiceAccount(metadata=ObjectMeta(name="default", namespace=NAMESPACE))))
+    async with cluster(seed, Cluster) as world:
         history = History(world)
         await history.prepare()
         await world.start(history.controllers)
         for _ in range(steps):
-            await world.advance(dice.choice([0, 0, 0.01, 0.3, 2, 20]))
-            if dice.random() < 0.06:
-                await world.restart(history.controllers)
+            await world.pass_time()
             await ensure(history.edit())
             await ensure(history.live())
             broken = await history.broken()

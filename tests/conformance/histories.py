@@ -1,0 +1,38 @@
+"""Many random histories one after the other, for the command lines in ``scripts/`` that play them."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import gc
+import logging
+import sys
+import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+
+def command_line(description: str | None, *, steps: int) -> argparse.ArgumentParser:
+    """What all of them take; ``steps`` is the usual length of a history."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--histories", type=int, default=500)
+    parser.add_argument("--seed", type=int, default=1, help="of the first one; the others follow")
+    parser.add_argument("--steps", type=int, default=steps)
+    return parser
+
+
+def play_all(play: Callable[[int], Coroutine[None, None, None]], arguments: argparse.Namespace, *, name: str) -> int:
+    """``play`` is given seeds. 1 at the first history that does not end well, which is told with its seed."""
+    logging.disable(logging.ERROR)
+    begun = time.monotonic()
+    for seed in range(arguments.seed, arguments.seed + arguments.histories):
+        try:
+            asyncio.run(play(seed))
+        except AssertionError as wrong:
+            print(f"{name}: {wrong}", file=sys.stderr)
+            return 1
+        gc.collect()  # a cluster is full of cycles, and the collector would wait for hundreds of them
+    print(f"{name}: {arguments.histories} histories ended well ({time.monotonic() - begun:.0f} s)")
+    return 0

@@ -1,0 +1,31 @@
+"""The scripts that play many histories still do. Long runs: ``scripts/controller_histories.py --story NAME``."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPTS = Path(__file__).parents[2] / "scripts"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("controller_histories.py", "--story", "namespaces"), ("scheduler_histories.py",)],
+    ids=lambda words: words[0],
+)
+def test_a_script_plays_as_many_histories_as_it_is_told(command):
+    script, *more = command
+    run = subprocess.run(
+        [sys.executable, SCRIPTS / script, *more, "--histories", "1", "--seed", "3", "--steps", "5"],
+        check=False, capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    assert "1 histories ended well" in run.stdout
+
+
+def test_a_story_that_is_not_there_is_named():
+    words = [sys.executable, SCRIPTS / "controller_histories.py", "--story", "nix"]
+    run = subprocess.run(words, check=False, capture_output=True, text=True, timeout=300)
+    assert run.returncode == 2
+    assert "invalid choice: 'nix'" in run.stderr
