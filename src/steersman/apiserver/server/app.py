@@ -91,8 +91,7 @@ class Application:
         await send({"type": "http.response.body", "body": body})
 
     async def _answer(self, request: Request) -> Response:
-        task = asyncio.current_task()
-        assert task is not None
+        task = _task_of(request)
         self._running[task] = (self._clock.monotonic(), request)
         if self._sweep is None:
             self._sweep = self._clock.timer(_SWEEP_SECONDS, self._stop_slow)
@@ -122,8 +121,7 @@ class Application:
         """Piece by piece; the end of the stream, of the client, or of the server ends it."""
         stream = response.stream
         assert stream is not None
-        task = asyncio.current_task()
-        assert task is not None
+        task = _task_of(request)
         self._streaming[task] = is_long_running(request.info)
         watcher = asyncio.create_task(self._stop_when_gone(request, task), name="disconnect watcher")
         if self._draining and self._streaming[task]:
@@ -155,8 +153,7 @@ class Application:
 
     async def _hand_over(self, request: Request, tunnel: Tunnel, headers: list[tuple[bytes, bytes]]) -> None:
         """Bytes both ways until one side closes, or the server ends."""
-        task = asyncio.current_task()
-        assert task is not None
+        task = _task_of(request)
         self._streaming[task] = True
         if self._draining:
             self._stop(task)
@@ -190,6 +187,13 @@ class Application:
     def busy(self) -> int:
         """How many requests are being served."""
         return len(self._running) + len(self._streaming)
+
+
+def _task_of(request: Request) -> asyncio.Task[Any]:
+    """The task that serves the request: the connection tells it."""
+    task = request.scope.get("steersman.task") or asyncio.current_task()
+    assert task is not None
+    return task
 
 
 def _warning_headers(warnings: list[str]) -> list[tuple[bytes, bytes]]:

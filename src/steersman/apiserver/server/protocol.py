@@ -164,14 +164,17 @@ class Protocol(HttpToolsProtocol):
             self.pipeline.appendleft((cycle, self.app))  # type: ignore[arg-type]
 
     def _start(self, cycle: Cycle) -> None:
-        self.tasks.add(self.loop.create_task(self._serve(cycle)))
+        task = self.loop.create_task(self._serve(cycle))
+        # For the application, too: to ask asyncio for it is a system call before Python 3.12.
+        cycle.scope["steersman.task"] = task
+        self.tasks.add(task)
 
     async def _serve(self, cycle: Cycle) -> None:
         try:
             await cycle.run(self.app)
         finally:
             # Here and not in a callback, which would cost another turn of the loop.
-            self.tasks.discard(asyncio.current_task())
+            self.tasks.discard(cycle.scope["steersman.task"])
 
     def on_body(self, body: bytes) -> None:
         cycle = self.cycle
