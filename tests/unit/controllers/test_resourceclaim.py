@@ -10,15 +10,11 @@ from steersman.controllers.resourceclaim.plan import (
     ForeignClaim,
     Missing,
     already_made,
-    claim_name,
-    claim_names,
-    entries,
     freed,
     from_template,
     is_done,
     is_for_other,
     is_leftover,
-    is_pod,
     missing,
     owning_pod,
     reserved,
@@ -62,13 +58,6 @@ DELETED = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
 )
 def test_a_pod_is_done_when_nobody_will_run_it(found, done):
     assert is_done(found) is done
-
-
-def test_names_come_from_the_spec_or_the_status():
-    assert claim_names(pod(entry={"name": "dev", "resourceClaimName": "mine"})) == ["mine"]
-    assert claim_names(pod(made="c")) == ["c"]
-    assert claim_name(pod(), entries(pod())[0]) == (False, None)
-    assert claim_name(pod(made=""), entries(pod())[0]) == (True, None)
 
 
 @pytest.mark.parametrize(
@@ -127,7 +116,6 @@ def test_a_pod_that_got_its_node_by_hand_reserves(of, found, reserves):
 def test_the_last_consumer_that_goes_frees_the_devices():
     found = claim(allocated=True, consumers=["1", "2"], finalizers=[FINALIZER])
     one, two = found.status.reservedFor
-    assert is_pod(one)
     half = freed(found, [one])
     assert half.status.allocation is not None
     assert without_protection(half) is None

@@ -9,7 +9,6 @@ from steersman.controllers.tainteviction.plan import (
     Decision,
     Stay,
     decide,
-    disruption_patch,
     tolerated_seconds,
     tolerations_of,
 )
@@ -19,10 +18,10 @@ NODE = ("v1", "Node", "n")
 POD = ("v1", "Pod", "p")
 
 
-def pod(*tolerations, **status):
+def pod(*tolerations):
     rows = [{"operator": "Exists", "effect": "NoExecute", **row} for row in tolerations]
-    body = {"metadata": {"name": "p", "uid": "u", "generation": 2}, "spec": {"containers": [], "tolerations": rows}}
-    return msgspec.convert({**body, "status": status}, Pod)
+    body = {"metadata": {"name": "p", "uid": "u"}, "spec": {"containers": [], "tolerations": rows}}
+    return msgspec.convert(body, Pod)
 
 
 def for_seconds(a, b=None):
@@ -71,14 +70,6 @@ OVER = Stay("u", 100, 130, over=True)
 )
 def test_a_wait_goes_on_until_it_ends_or_is_called_off(found, known, wanted):
     assert decide(found, TAINTS, known, now=110) == wanted
-
-
-def test_why_a_pod_goes_is_said_once():
-    patch = disruption_patch(pod(), now="t")
-    condition = patch["status"]["conditions"][0]
-    assert condition["reason"] == "DeletionByTaintManager"
-    assert condition["observedGeneration"] == 2
-    assert disruption_patch(pod(conditions=[condition | {"lastTransitionTime": None}]), now="t") is None
 
 
 async def tainted(cluster, pod_spec, seconds):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from steersman.client.objects import metadata_field, name_of, uid_of
 from steersman.runtime.conditions import find_condition
+from steersman.runtime.disruption import disruption_condition
 from steersman.runtime.pods import is_finished, node_of, phase_of
 
 if TYPE_CHECKING:
@@ -62,15 +63,7 @@ def failed_patch(pod: Pod, *, now: str, disruption: tuple[str, str] | None = Non
     status: Tree = {"phase": "Failed"} | ({"observedGeneration": generation} if generation else {})
     if disruption is not None:
         reason, message = disruption
-        condition: Tree = {
-            "type": "DisruptionTarget",
-            "status": "True",
-            "reason": reason,
-            "message": message,
-            "lastProbeTime": None,
-            "lastTransitionTime": now,
-        }
-        status["conditions"] = [condition | ({"observedGeneration": generation} if generation else {})]
+        status["conditions"] = [disruption_condition(pod, reason=reason, message=message, now=now)]
     return {"metadata": {"uid": uid_of(pod)}, "status": status}
 
 

@@ -18,14 +18,11 @@ from steersman.controllers.resourceclaim.plan import (
     Missing,
     NoTemplate,
     already_made,
-    claim_names,
-    entries,
     freed,
     from_template,
     is_done,
     is_for_other,
     is_leftover,
-    is_pod,
     missing,
     owning_pod,
     reserved,
@@ -34,6 +31,7 @@ from steersman.controllers.resourceclaim.plan import (
 )
 from steersman.runtime.finalizers import is_being_deleted
 from steersman.runtime.pods import node_of
+from steersman.runtime.resource_claims import claim_names, consumers, entries, is_pod
 
 if TYPE_CHECKING:
     from lightkube.models.resource_v1 import ResourceClaimConsumerReference
@@ -152,8 +150,7 @@ class ResourceClaims(Shell):
     # Claims
 
     async def _reconcile_claim(self, key: str, claim: ResourceClaim) -> None:
-        consumers = (claim.status.reservedFor if claim.status else None) or []
-        gone = [consumer for consumer in consumers if is_pod(consumer) and await self._is_gone(claim, consumer)]
+        gone = [consumer for consumer in consumers(claim) if is_pod(consumer) and await self._is_gone(claim, consumer)]
         new = freed(claim, gone)
         if new is not None:
             claim = await self.client.update_status(new)

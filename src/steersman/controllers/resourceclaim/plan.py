@@ -13,11 +13,12 @@ from steersman.client.objects import annotations_of, metadata_field, name_of, na
 from steersman.runtime.finalizers import has_finalizer, is_being_deleted, without_finalizer
 from steersman.runtime.owners import Owner, controller_of, is_controlled_by
 from steersman.runtime.pods import is_finished, node_of
+from steersman.runtime.resource_claims import claim_name, entries
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from lightkube.models.core_v1 import Pod, PodResourceClaim
+    from lightkube.models.core_v1 import Pod
     from lightkube.models.resource_v1 import ResourceClaimTemplate
 
 POD_CLAIM: Final = "resource.kubernetes.io/pod-claim-name"
@@ -46,26 +47,6 @@ class Missing:
 def is_done(pod: Pod) -> bool:
     """Whether it will never use its claims again."""
     return is_finished(pod) or (is_being_deleted(pod) and not node_of(pod))
-
-
-def entries(pod: Pod) -> list[PodResourceClaim]:
-    """Of its spec."""
-    return (pod.spec.resourceClaims if pod.spec else None) or []
-
-
-def claim_name(pod: Pod, entry: PodResourceClaim) -> tuple[bool, str | None]:
-    """Whether it is known, and the name; None where it was found that no claim is needed."""
-    if entry.resourceClaimName:
-        return True, entry.resourceClaimName
-    for status in (pod.status.resourceClaimStatuses if pod.status else None) or ():
-        if status.name == entry.name:
-            return True, status.resourceClaimName or None
-    return False, None
-
-
-def claim_names(pod: Pod) -> list[str]:
-    """Names of all its claims that are known."""
-    return [name for entry in entries(pod) if (name := claim_name(pod, entry)[1])]
 
 
 def missing(pod: Pod, claim_of: Callable[[str], ResourceClaim | None]) -> list[Missing]:
@@ -141,11 +122,6 @@ def reserved(claim: ResourceClaim, pod: Pod) -> ResourceClaim | None:
         return None
     consumer = ResourceClaimConsumerReference(name=name_of(pod), resource="pods", uid=uid_of(pod))
     return msgspec.structs.replace(claim, status=msgspec.structs.replace(status, reservedFor=[*listed, consumer]))
-
-
-def is_pod(consumer: ResourceClaimConsumerReference) -> bool:
-    """Whether it is a pod; of other consumers others take care."""
-    return not consumer.apiGroup and consumer.resource == "pods"
 
 
 def freed(claim: ResourceClaim, gone: Iterable[ResourceClaimConsumerReference]) -> ResourceClaim | None:

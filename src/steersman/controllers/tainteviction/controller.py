@@ -14,13 +14,8 @@ from steersman.client.changes import Deleted, Updated
 from steersman.client.errors import ApiError
 from steersman.client.objects import key_of, name_of, namespace_of, split_key, uid_of
 from steersman.controllers.base import Shell
-from steersman.controllers.tainteviction.plan import (
-    Stay,
-    decide,
-    disruption_patch,
-    evicting_taints,
-    tolerations_of,
-)
+from steersman.controllers.tainteviction.plan import MESSAGE, REASON, Stay, decide, evicting_taints, tolerations_of
+from steersman.runtime.disruption import disruption_patch
 from steersman.runtime.pods import BY_NODE, node_names, node_of
 from steersman.runtime.result import Result
 
@@ -112,7 +107,7 @@ class TaintEviction(Shell):
 
     async def _evict(self, key: str, pod: Pod) -> None:
         self._tell(key, f"Marking for deletion Pod {key}")
-        patch = disruption_patch(pod, now=format_time(self.clock.now()))
+        patch = disruption_patch(pod, reason=REASON, message=MESSAGE, now=format_time(self.clock.now()))
         try:
             if patch is not None:
                 await self.client.patch(

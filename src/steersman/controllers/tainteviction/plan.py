@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from steersman.client.objects import metadata_field, uid_of
-from steersman.runtime.conditions import find_condition
+from steersman.client.objects import uid_of
 from steersman.runtime.node_matching import NO_EXECUTE, tolerates
 
 if TYPE_CHECKING:
@@ -14,12 +13,10 @@ if TYPE_CHECKING:
 
     from lightkube.models.core_v1 import Node, Pod, Taint, Toleration
 
-    Tree = dict[str, Any]
-
 FOREVER: Final = float("inf")
-_TARGET: Final = "DisruptionTarget"
-_REASON: Final = "DeletionByTaintManager"
-_MESSAGE: Final = "Taint manager: deleting due to NoExecute taint"
+#: Reason and message of the condition ``DisruptionTarget``.
+REASON: Final = "DeletionByTaintManager"
+MESSAGE: Final = "Taint manager: deleting due to NoExecute taint"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,22 +84,3 @@ def decide(pod: Pod, taints: Sequence[Taint], known: Stay | None, *, now: float)
     if seconds == 0:
         return Decision(Stay(known.uid, known.since, now), cancelled=known.until > now)
     return Decision(Stay(known.uid, known.since, known.since + seconds))
-
-
-def disruption_patch(pod: Pod, *, now: str) -> Tree | None:
-    """Says in its status why it goes; None where it says so already. A strategic patch."""
-    found = find_condition(pod.status.conditions if pod.status else None, _TARGET)
-    if found is not None and (found.status, found.reason, found.message) == ("True", _REASON, _MESSAGE):
-        return None
-    condition: Tree = {
-        "type": _TARGET,
-        "status": "True",
-        "reason": _REASON,
-        "message": _MESSAGE,
-        "lastProbeTime": None,
-        "lastTransitionTime": now,
-    }
-    generation = metadata_field(pod, "generation")
-    if generation:
-        condition["observedGeneration"] = generation
-    return {"metadata": {"uid": uid_of(pod)}, "status": {"conditions": [condition]}}

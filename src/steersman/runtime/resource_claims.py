@@ -1,0 +1,58 @@
+"""Which claims for devices a pod uses, and which pods a claim is reserved for (KEP-4381). Typed structs only."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from steersman.client.objects import uid_of
+from steersman.runtime.owners import is_controlled_by
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from lightkube.models.core_v1 import Pod, PodResourceClaim
+    from lightkube.models.resource_v1 import ResourceClaim, ResourceClaimConsumerReference
+
+
+def entries(pod: Pod) -> list[PodResourceClaim]:
+    """Of its spec."""
+    return (pod.spec.resourceClaims if pod.spec else None) or []
+
+
+def claim_name(pod: Pod, entry: PodResourceClaim) -> tuple[bool, str | None]:
+    """Whether it is known, and the name; None where it was found that no claim is needed."""
+    if entry.resourceClaimName:
+        return True, entry.resourceClaimName
+    for status in (pod.status.resourceClaimStatuses if pod.status else None) or ():
+        if status.name == entry.name:
+            return True, status.resourceClaimName or None
+    return False, None
+
+
+def claim_names(pod: Pod) -> list[str]:
+    """Names of all its claims that are known."""
+    return [name for entry in entries(pod) if (name := claim_name(pod, entry)[1])]
+
+
+def consumers(claim: ResourceClaim) -> list[ResourceClaimConsumerReference]:
+    """Who the claim is reserved for."""
+    return (claim.status.reservedFor if claim.status else None) or []
+
+
+def is_pod(consumer: ResourceClaimConsumerReference) -> bool:
+    """Whether it is a pod; of other consumers others take care."""
+    return not consumer.apiGroup and consumer.resource == "pods"
+
+
+def claims_in_use(pod: Pod, claim_of: Callable[[str], ResourceClaim | None]) -> Iterator[ResourceClaim]:
+    """Its claims that are reserved for it; one that was made from a template must be its own.
+
+    ``claim_of`` knows the claims of the pod's namespace by name.
+    """
+    for entry in entries(pod):
+        name = claim_name(pod, entry)[1]
+        claim = claim_of(name) if name else None
+        if claim is None or not any(is_pod(each) and each.uid == uid_of(pod) for each in consumers(claim)):
+            continue
+        if entry.resourceClaimName or is_controlled_by(claim, pod):
+            yield claim

@@ -1,0 +1,25 @@
+import msgspec
+from lightkube.models.core_v1 import Pod
+
+from steersman.runtime.disruption import disruption_condition, disruption_patch
+
+WHY = {"reason": "DeletionBySomebody", "message": "somebody: because"}
+
+
+def pod(generation=2, **status):
+    return msgspec.convert({"metadata": {"name": "p", "uid": "u", "generation": generation}, "status": status}, Pod)
+
+
+def test_the_generation_is_told_where_there_is_one():
+    assert disruption_condition(pod(), **WHY, now="t")["observedGeneration"] == 2
+    assert "observedGeneration" not in disruption_condition(pod(None), **WHY, now="t")
+
+
+def test_why_a_pod_goes_is_said_once():
+    patch = disruption_patch(pod(), **WHY, now="t")
+    condition = patch["status"]["conditions"][0]
+    assert (condition["status"], condition["lastTransitionTime"]) == ("True", "t")
+    assert patch["metadata"] == {"uid": "u"}
+    said = pod(conditions=[condition | {"lastTransitionTime": None}])
+    assert disruption_patch(said, **WHY, now="t") is None
+    assert disruption_patch(said, **WHY | {"reason": "DeletionByAnother"}, now="t") is not None

@@ -1,0 +1,60 @@
+import msgspec
+import pytest
+from lightkube.models.core_v1 import Pod
+from lightkube.models.resource_v1 import ResourceClaim
+
+from steersman.runtime.resource_claims import claim_name, claim_names, claims_in_use, consumers, entries, is_pod
+
+FROM_TEMPLATE = {"name": "dev", "resourceClaimTemplateName": "t"}
+NAMED = {"name": "dev", "resourceClaimName": "c"}
+
+
+def pod(entry=FROM_TEMPLATE, *, made=None):
+    rows = [] if made is None else [{"name": "dev", **({"resourceClaimName": made} if made else {})}]
+    spec = {"containers": [], "resourceClaims": [entry]}
+    return msgspec.convert(
+        {"metadata": {"name": "p", "uid": "1"}, "spec": spec, "status": {"resourceClaimStatuses": rows}}, Pod
+    )
+
+
+def claim(*, owner="", reserved_for=("1",), resource="pods", group=""):
+    rows = [{"apiGroup": group, "resource": resource, "name": "p", "uid": uid} for uid in reserved_for]
+    metadata = {"name": "c", "uid": "9"}
+    if owner:
+        metadata["ownerReferences"] = [
+            {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": owner, "controller": True}
+        ]
+    return msgspec.convert({"metadata": metadata, "spec": {}, "status": {"reservedFor": rows}}, ResourceClaim)
+
+
+def test_names_come_from_the_spec_or_the_status():
+    assert claim_names(pod(NAMED)) == ["c"]
+    assert claim_names(pod(made="made")) == ["made"]
+    assert claim_name(pod(), entries(pod())[0]) == (False, None)
+    assert claim_name(pod(made=""), entries(pod())[0]) == (True, None)
+
+
+@pytest.mark.parametrize(
+    ("of", "consumes"),
+    [(claim(), True), (claim(resource="podgroups", group="scheduling.k8s.io"), False)],
+)
+def test_others_than_pods_may_consume(of, consumes):
+    assert [is_pod(each) for each in consumers(of)] == [consumes]
+
+
+@pytest.mark.parametrize(
+    ("found", "of", "uses"),
+    [
+        (pod(NAMED), claim(), True),
+        (pod(NAMED), claim(reserved_for=["2", "1"]), True),
+        (pod(NAMED), claim(reserved_for=["2"]), False),
+        (pod(NAMED), claim(resource="others"), False),
+        (pod(NAMED), None, False),
+        (pod(), claim(owner="1"), False),
+        (pod(made="c"), claim(owner="1"), True),
+        (pod(made="c"), claim(owner="2"), False),
+        (pod(made=""), claim(owner="1"), False),
+    ],
+)
+def test_a_pod_uses_what_is_reserved_for_it_and_made_for_no_other(found, of, uses):
+    assert list(claims_in_use(found, lambda _: of)) == ([of] if uses else [])
