@@ -122,6 +122,58 @@ def test_a_readiness_gate_holds_the_pod_back_until_it_is_true() -> None:
     assert next(each for each in made["status"]["conditions"] if each["type"] == "Ready")["status"] == "True"
 
 
+def changed(made: Tree, **spec: Any) -> list[tuple[str, float]]:
+    """What happens to a running pod whose spec is changed an hour later."""
+    made["spec"].update(spec)
+    made["metadata"]["generation"] += 1
+    return lived(made, now=NOW + timedelta(hours=1))
+
+
+def test_a_new_image_starts_its_container_anew() -> None:
+    made = pod(containers=[{"name": "c", "image": "i"}, {"name": "d", "image": "i"}])
+    lived(made)
+    stages = changed(made, containers=[{"name": "c", "image": "i"}, {"name": "d", "image": "j"}])
+    assert stages == [("pod-spec-changed", 0.0)]
+    same, new = made["status"]["containerStatuses"]
+    assert (same["restartCount"], same["state"]) == (0, {"running": {"startedAt": "2026-01-02T03:04:05Z"}})
+    assert (new["restartCount"], new["image"], new["containerID"]) == (1, "j", "simulated://u/d/1")
+    assert new["state"] == {"running": {"startedAt": "2026-01-02T04:04:05Z"}}
+    assert new["lastState"]["terminated"]["containerID"] == "simulated://u/d/0"
+    assert made["status"]["observedGeneration"] == 2
+
+
+@pytest.mark.parametrize(("resource", "restarts"), [("cpu", 0), ("memory", 1)])
+def test_new_resources_are_granted_as_the_resize_policy_says(resource: str, restarts: int) -> None:
+    policy = [{"resourceName": "memory", "restartPolicy": "RestartContainer"}]
+    requests = {"cpu": "1", "memory": "1Gi"}
+    container = {"name": "c", "image": "i", "resizePolicy": policy, "resources": {"requests": requests}}
+    made = pod(containers=[container])
+    lived(made)
+    more = {"requests": {**requests, resource: "2"}}
+    changed(made, containers=[{**container, "resources": more}])
+    (status,) = made["status"]["containerStatuses"]
+    assert (status["resources"], status["allocatedResources"]) == (more, more["requests"])
+    assert status["restartCount"] == restarts
+
+
+def test_ephemeral_containers_start_once_and_end_with_the_pod() -> None:
+    made = pod()
+    lived(made)
+    changed(made, ephemeralContainers=[{"name": "e", "image": "busybox"}])
+    (status,) = made["status"]["ephemeralContainerStatuses"]
+    assert (status["ready"], status["state"]) == (False, {"running": {"startedAt": "2026-01-02T04:04:05Z"}})
+    changed(made, ephemeralContainers=[{"name": "e", "image": "busybox"}, {"name": "f", "image": "busybox"}])
+    assert made["status"]["ephemeralContainerStatuses"][0] == status
+    made["metadata"]["deletionTimestamp"] = "2026-01-02T05:04:05Z"
+    assert [name for name, _ in lived(made)] == ["pod-stop", "pod-delete"]
+    assert all("terminated" in each["state"] for each in made["status"]["ephemeralContainerStatuses"])
+
+
+def test_a_status_that_somebody_else_wrote_is_left_alone() -> None:
+    made = pod(status={"phase": "Running"}, metadata={"generation": 7})
+    assert lived(made) == []
+
+
 def test_a_deleted_pod_stops_and_then_goes() -> None:
     made = pod(metadata={"deletionTimestamp": "2026-01-01T00:00:00Z"}, status={"phase": "Running"})
     assert [name for name, _ in lived(made)] == ["pod-stop", "pod-delete"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from steersman.nodes import pod_status
+from steersman.nodes import pod_changes, pod_status
 from steersman.nodes.pod_status import annotation, is_finished, is_running, is_terminating, status_of
 from steersman.nodes.stages import Delay, Outcome, Stage
 
@@ -62,12 +62,19 @@ def _follow_gates(pod: Tree, around: Surroundings) -> Outcome:
     return Outcome({"status": pod_status.gates_followed(pod, around)})
 
 
+def _follow_spec(pod: Tree, around: Surroundings) -> Outcome:
+    return Outcome({"status": pod_changes.followed(pod, around)})
+
+
 _START: Final = Stage("pod-ready", _is_new, _start)
 _GATES: Final = Stage(
     "pod-readiness-gates",
     lambda pod: _lives(pod) and bool(pod_status.spec_of(pod).get("readinessGates")) and pod_status.gates_disagree(pod),
     _follow_gates,
     weight=1000,
+)
+_SPEC: Final = Stage(
+    "pod-spec-changed", lambda pod: _lives(pod) and pod_changes.is_behind(pod), _follow_spec, weight=1000
 )
 _RUN_OUT: Final = Stage(
     "pod-run-out",
@@ -98,6 +105,6 @@ _DELETE: Final = Stage(
 
 #: By name, as ``--stages`` takes it. A Job's pod has no deadline of its own to wait for: it completes before.
 STAGE_SETS: Final[dict[str, tuple[Stage, ...]]] = {
-    "default": (_START, _GATES, _RUN_OUT, _COMPLETE, _EXPIRE, _STOP, _DELETE),
-    "never-end": (_START, _GATES, _RUN_OUT, _EXPIRE, _STOP, _DELETE),
+    "default": (_START, _GATES, _SPEC, _RUN_OUT, _COMPLETE, _EXPIRE, _STOP, _DELETE),
+    "never-end": (_START, _GATES, _SPEC, _RUN_OUT, _EXPIRE, _STOP, _DELETE),
 }

@@ -136,7 +136,7 @@ def running(pod: Tree, around: Surroundings) -> Tree:
             ],
             now=around.now,
         ),
-        "containerStatuses": [_started(pod, each, since) for each in _containers(pod)],
+        "containerStatuses": [started(pod, each, since) for each in _containers(pod)],
         **_optional("initContainerStatuses", (_initialized(pod, each, since) for each in _init_containers(pod))),
         "observedGeneration": pod["metadata"].get("generation", 1),
     }
@@ -212,6 +212,7 @@ def finished(pod: Tree, around: Surroundings, *, exit_code: int = 0, reason: str
         ),
         "containerStatuses": [_ended(pod, each, around.now, exit_code) for each in _containers(pod)],
         **_optional("initContainerStatuses", _ended_init_containers(pod, around.now)),
+        **_optional("ephemeralContainerStatuses", _ended_ephemeral_containers(pod, around.now)),
         "observedGeneration": pod["metadata"].get("generation", 1),
     }
     if reason:
@@ -225,12 +226,12 @@ def restarted(pod: Tree, around: Surroundings, *, exit_code: int) -> Tree:
     statuses = []
     for each in _containers(pod):
         old = _status_of_container(pod, each["name"])
-        started = _started(pod, each, since)
-        started["restartCount"] = old.get("restartCount", 0) + 1
-        started["lastState"] = _ended(pod, each, around.now, exit_code)["state"]
-        started["state"] = {"running": {"startedAt": since}}
-        started["containerID"] = _container_id(pod, each["name"], started["restartCount"])
-        statuses.append(started)
+        status = started(pod, each, since)
+        status["restartCount"] = old.get("restartCount", 0) + 1
+        status["lastState"] = _ended(pod, each, around.now, exit_code)["state"]
+        status["state"] = {"running": {"startedAt": since}}
+        status["containerID"] = container_id(pod, each["name"], status["restartCount"])
+        statuses.append(status)
     return {"containerStatuses": statuses}
 
 
@@ -290,40 +291,49 @@ def _status_of_container(pod: Tree, name: str) -> Tree:
     return {}
 
 
-def _container_id(pod: Tree, name: str, restarts_: int) -> str:
+def container_id(pod: Tree, name: str, restarts_: int) -> str:
+    """Of a container that was started again so many times."""
     return f"simulated://{pod['metadata'].get('uid', '')}/{name}/{restarts_}"
 
 
-def _started(pod: Tree, container: Tree, since: str) -> Tree:
+def started(pod: Tree, container: Tree, since: str) -> Tree:
+    """Of a container that runs: since then, or since it says that it does."""
     old = _status_of_container(pod, container["name"])
     count = old.get("restartCount", 0)
     status: Tree = {
         "name": container["name"],
         "image": container.get("image", ""),
         "imageID": container.get("image", ""),
-        "containerID": _container_id(pod, container["name"], count),
+        "containerID": container_id(pod, container["name"], count),
         "ready": True,
         "started": True,
         "restartCount": count,
         "lastState": old.get("lastState") or {},
         "state": old["state"] if "running" in (old.get("state") or {}) else {"running": {"startedAt": since}},
     }
-    resources = container.get("resources")
+    return with_resources(status, container)
+
+
+def with_resources(status: Tree, container: Tree) -> Tree:
+    """The status of a container that was granted what it asks for."""
+    resources = container.get("resources") or {}
+    granted = {key: value for key, value in status.items() if key not in ("resources", "allocatedResources")}
     if resources:
-        status["resources"] = resources
-        if resources.get("requests"):
-            status["allocatedResources"] = resources["requests"]
-    return status
+        granted["resources"] = resources
+    if resources.get("requests"):
+        granted["allocatedResources"] = resources["requests"]
+    return granted
 
 
-def _terminated(exit_code: int, started: str, ended: str, container_id: str) -> Tree:
+def terminated(exit_code: int, begun: str, ended: str, container: str) -> Tree:
+    """The state of a container that has ended; times as texts, and its id."""
     return {
         "terminated": {
             "exitCode": exit_code,
             "reason": "Completed" if exit_code == 0 else "Error",
-            "startedAt": started,
+            "startedAt": begun,
             "finishedAt": ended,
-            "containerID": container_id,
+            "containerID": container,
         }
     }
 
@@ -332,17 +342,17 @@ def _ended(pod: Tree, container: Tree, now: datetime, exit_code: int) -> Tree:
     old = _status_of_container(pod, container["name"])
     ended = format_time(now)
     begun = ((old.get("state") or {}).get("running") or {}).get("startedAt") or ended
-    status = {**_started(pod, container, ended), "ready": False, "started": False}
-    status["state"] = _terminated(exit_code, begun, ended, status["containerID"])
+    status = {**started(pod, container, ended), "ready": False, "started": False}
+    status["state"] = terminated(exit_code, begun, ended, status["containerID"])
     return status
 
 
 def _initialized(pod: Tree, container: Tree, since: str) -> Tree:
     """Sidecars run on, other init containers have done their work."""
     if _is_sidecar(container):
-        return _started(pod, container, since)
-    status = {**_started(pod, container, since), "started": False}
-    status["state"] = _terminated(0, since, since, status["containerID"])
+        return started(pod, container, since)
+    status = {**started(pod, container, since), "started": False}
+    status["state"] = terminated(0, since, since, status["containerID"])
     return status
 
 
@@ -350,3 +360,9 @@ def _ended_init_containers(pod: Tree, now: datetime) -> Iterator[Tree]:
     since = format_time(now)
     for each in _init_containers(pod):
         yield _ended(pod, each, now, 0) if _is_sidecar(each) else _initialized(pod, each, since)
+
+
+def _ended_ephemeral_containers(pod: Tree, now: datetime) -> Iterator[Tree]:
+    for each in status_of(pod).get("ephemeralContainerStatuses") or ():
+        begun = ((each.get("state") or {}).get("running") or {}).get("startedAt")
+        yield {**each, "state": terminated(0, begun, format_time(now), each.get("containerID", ""))} if begun else each
