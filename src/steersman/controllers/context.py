@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from steersman.runtime.context import ControllerContext as RuntimeContext
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from random import Random
 
     from steersman.client import Client
@@ -31,8 +32,13 @@ class ControllerContext(RuntimeContext):
         dice: Random | None = None,
         metrics: RuntimeMetrics | None = None,
         informers: InformerFactory | None = None,
+        served: Collection[str] = (),
     ) -> None:
-        """``name`` is the one in ``registry``."""
+        """``name`` is the one in ``registry``.
+
+        ``served``: each ``group/version resource`` of the server, for a controller that can do without one.
+        """
         super().__init__(client, dice=dice, metrics=metrics, informers=informers)
         self.name: Final = name
         self.options: Final = options
+        self.served: Final = served

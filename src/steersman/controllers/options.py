@@ -95,6 +95,7 @@ class ControllerOptions(msgspec.Struct, frozen=True, kw_only=True):
     concurrent_cron_job_syncs: int = 5
     concurrent_daemonset_syncs: int = 2
     concurrent_deployment_syncs: int = 5
+    concurrent_device_taint_eviction_syncs: int = 8
     concurrent_endpoint_syncs: int = 5
     concurrent_ephemeralvolume_syncs: int = 5
     concurrent_gc_syncs: int = 20

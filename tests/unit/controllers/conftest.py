@@ -26,10 +26,10 @@ class Cluster:
         self._contexts = []
         self._tasks = []
 
-    async def start(self, build, **options):
+    async def start(self, build, *, served=(), **options):
         """A controller, running, with its caches filled."""
         context = ControllerContext(
-            self.client, name="test", options=ControllerOptions(**options), dice=random.Random(1)
+            self.client, name="test", options=ControllerOptions(**options), dice=random.Random(1), served=served
         )
         controller = build(context)
         self._contexts.append(context)
@@ -57,6 +57,28 @@ class Cluster:
         if status is not None:
             made = await self.client.update_status({**made, "status": status})
         return made
+
+    async def define(self, resource, **version):
+        """Serve a kind that the server does not have itself, as a custom resource."""
+        info = resource.info
+        schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+        row = {"name": info.version, "served": True, "storage": True, "schema": schema, "subresources": {"status": {}}}
+        names = {"plural": info.name, "singular": info.singular, "kind": info.kind}
+        scope = "Namespaced" if info.namespaced else "Cluster"
+        spec = {"group": info.group, "scope": scope, "names": names, "versions": [row | version]}
+        metadata = {"annotations": {"api-approved.kubernetes.io": "unapproved, for a test"}}
+        name = info.group_resource
+        await self.make("apiextensions.k8s.io/v1", "CustomResourceDefinition", name, spec=spec, metadata=metadata)
+        await self.until(lambda: self._serves(resource))
+
+    async def _serves(self, resource):
+        try:
+            await self.client.list(resource)
+        except ApiError as error:
+            if is_not_found(error):
+                return False
+            raise
+        return True
 
     async def find(self, api_version, kind, name, *, namespace=None):
         """The object as a tree, or None."""

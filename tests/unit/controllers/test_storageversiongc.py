@@ -35,15 +35,8 @@ def test_those_that_live_agree_or_not(servers, common, status):
 
 @pytest.fixture
 async def definitions(cluster):
-    """The kind as a custom resource: the server itself does not serve it."""
-    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
-    served = {"name": "v1alpha1", "served": True, "storage": True, "schema": schema, "subresources": {"status": {}}}
-    names = {"plural": "storageversions", "singular": "storageversion", "kind": "StorageVersion"}
-    spec = {"group": "internal.apiserver.k8s.io", "scope": "Cluster", "names": names, "versions": [served]}
-    metadata = {"annotations": {"api-approved.kubernetes.io": "unapproved, for a test"}}
-    name = STORAGE_VERSIONS.info.group_resource
-    await cluster.make("apiextensions.k8s.io/v1", "CustomResourceDefinition", name, spec=spec, metadata=metadata)
-    await cluster.clock.advance(2)
+    """The server itself does not serve the kind."""
+    await cluster.define(STORAGE_VERSIONS)
 
 
 @pytest.mark.usefixtures("definitions")

@@ -112,8 +112,13 @@ async def wait_for_server(client: Client, *, seconds: float = SERVER_WAIT_SECOND
 
 def missing(entry: Registration, served: Served) -> list[str]:
     """What the controller needs and the server does not serve."""
-    there = {f"{kind[0]} {resource.info.name}" for kind, resource in served.kinds.items()}
+    there = resources_of(served)
     return [need for need in entry.needs if need not in there]
+
+
+def resources_of(served: Served) -> frozenset[str]:
+    """Each ``group/version resource``, as ``Registration.needs`` and the controllers' context have them."""
+    return frozenset(f"{api_version} {resource.info.name}" for (api_version, _), resource in served.kinds.items())
 
 
 def selected(options: ManagerOptions, served: Served) -> Iterable[Registration]:
@@ -157,7 +162,7 @@ async def assemble(
 
 def add_controllers(manager: Manager, options: ManagerOptions, identities: Identities, served: Served) -> None:
     """Build each controller that is selected, in its own name and with all informers shared."""
-    shared, delay_seconds = manager.context, 0.0
+    shared, delay_seconds, resources = manager.context, 0.0, resources_of(served)
     running = Gauge(
         "running_managed_controllers", "1 for each controller that runs", ("name", "manager"),
         registry=shared.metrics.registry,
@@ -170,6 +175,7 @@ def add_controllers(manager: Manager, options: ManagerOptions, identities: Ident
             dice=shared.dice,
             metrics=shared.metrics,
             informers=shared.informers,
+            served=resources,
         )
         controller = entry.build(context)
         if controller is None:

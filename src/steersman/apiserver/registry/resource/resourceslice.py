@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from steersman.apimachinery.gotext import quote
+from steersman.apimachinery.timestamps import format_time
 from steersman.apiserver.registry import columns
 from steersman.apiserver.registry.resource.slice_validation import validate_slice
 from steersman.apiserver.registry.strategy import Column, Strategy, Tree
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from datetime import datetime
 
     from steersman.apimachinery.field import FieldError
@@ -37,6 +38,14 @@ class ResourceSliceStrategy(Strategy):
     }
     unknown_field_label = "field label not supported for resource.k8s.io/v1, Kind=ResourceSlice: {label}"
 
+    def prepare_for_create(self, ctx: RequestContext, obj: Tree) -> None:
+        super().prepare_for_create(ctx, obj)
+        _stamp_taints(obj, {}, now=format_time(ctx.now))
+
+    def prepare_for_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
+        super().prepare_for_update(ctx, obj, old)
+        _stamp_taints(obj, old, now=format_time(ctx.now))
+
     def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
         return list(validate_slice(obj))
 
@@ -58,3 +67,21 @@ class ResourceSliceStrategy(Strategy):
             (spec.get("pool") or {}).get("name", ""),
             columns.age(obj, now),
         ]
+
+
+def _stamp_taints(obj: Tree, old: Tree, *, now: str) -> None:
+    """Let each taint say since when it is there, if the driver does not: since now, or since before where it stays.
+
+    Upstream takes now for the latter, too (``SetDefaults_DeviceTaint``), and an update puts off all evictions.
+    """
+    since = {place: taint.get("timeAdded") for place, taint in _taints(old)}
+    for place, taint in _taints(obj):
+        if not taint.get("timeAdded"):
+            taint["timeAdded"] = since.get(place) or now
+
+
+def _taints(obj: Tree) -> Iterator[tuple[tuple[str, ...], Tree]]:
+    """Each with what tells it from others."""
+    for device in (obj.get("spec") or {}).get("devices") or ():
+        for taint in device.get("taints") or ():
+            yield (device.get("name", ""), *(taint.get(key) or "" for key in ("key", "value", "effect"))), taint

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 from tests.unit.apiserver.registry.samples import CONTEXT, NOW, named
 
+from steersman.apimachinery.timestamps import format_time
 from steersman.apiserver.registry.resource.resourceslice import ResourceSliceStrategy
 
 STRATEGY = ResourceSliceStrategy()
@@ -39,3 +40,30 @@ def test_slices_are_of_no_namespace():
 )
 def test_drivers_in_upper_case_warn(driver, warnings):
     assert list(STRATEGY.warnings(CONTEXT, named(spec={"driver": driver}), None)) == warnings
+
+
+def tainted(**taint):
+    devices = [{"name": "a", "taints": [{"key": "k", "effect": "NoExecute", **taint}]}]
+    return named(spec={"driver": "d.com", "pool": POOL, "devices": devices})
+
+
+@pytest.mark.parametrize(
+    ("taint", "of_old", "since"),
+    [
+        ({}, None, "now"),
+        ({"timeAdded": "told"}, None, "told"),
+        ({}, {"timeAdded": "before"}, "before"),
+        ({"timeAdded": "told"}, {"timeAdded": "before"}, "told"),
+        ({"value": "v"}, {"timeAdded": "before"}, "now"),
+        ({"effect": "NoSchedule"}, {"timeAdded": "before"}, "now"),
+    ],
+)
+def test_a_taint_says_since_when_it_is_there(taint, of_old, since):
+    """One that stays keeps its time, also where a driver leaves it out of an update."""
+    obj = tainted(**taint)
+    if of_old is None:
+        STRATEGY.prepare_for_create(CONTEXT, obj)
+    else:
+        STRATEGY.prepare_for_update(CONTEXT, obj, tainted(**of_old))
+    now = format_time(CONTEXT.now)
+    assert obj["spec"]["devices"][0]["taints"][0]["timeAdded"] == (now if since == "now" else since)

@@ -1,0 +1,230 @@
+"""The shell: pods, their claims, and taints of devices that come and go."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Final
+
+import msgspec
+from lightkube.models.core_v1 import Pod
+from lightkube.models.resource_v1 import ResourceClaim, ResourceSlice
+from lightkube.models.resource_v1beta2 import DeviceTaintRule
+from prometheus_client import Counter, Histogram
+
+from steersman.apimachinery.errors import is_not_found
+from steersman.apimachinery.timestamps import format_time
+from steersman.client import PatchType, custom
+from steersman.client.changes import Deleted, Updated
+from steersman.client.errors import ApiError
+from steersman.client.objects import name_of, namespace_of, uid_of
+from steersman.controllers.base import Shell
+from steersman.controllers.devicetainteviction import plan
+from steersman.controllers.devicetainteviction.rule_status import (
+    PERIOD_SECONDS,
+    Extent,
+    seconds_to_update,
+    status_to_apply,
+)
+from steersman.runtime.disruption import disruption_patch
+from steersman.runtime.finalizers import is_being_deleted
+from steersman.runtime.node_matching import NO_EXECUTE
+from steersman.runtime.pods import is_active, node_of
+from steersman.runtime.resource_claims import claims_in_use, entries
+from steersman.runtime.result import Result
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from steersman.client import ResourceType
+    from steersman.client.changes import Change
+    from steersman.client.informer import Informer
+    from steersman.controllers.context import ControllerContext
+
+#: Beta and off by default in 1.36: a server serves it when it is asked to.
+RULES: Final[ResourceType[DeviceTaintRule]] = custom(
+    "resource.k8s.io/v1beta2", "DeviceTaintRule", plural="devicetaintrules", namespaced=False, model=DeviceTaintRule
+)
+_SERVED: Final = "resource.k8s.io/v1beta2 devicetaintrules"
+_BY_POOL: Final = "device pool"
+_EVENT: Final = "DeviceTaintManagerEviction"
+#: Seconds, as upstream's.
+_BUCKETS: Final = (0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 30, 60, 120, 180, 240)
+
+
+class DeviceTaintEviction(Shell):
+    """Keys are those of pods; rules have a queue of their own, for their status."""
+
+    name: ClassVar[str] = "device-taint-eviction-controller"
+
+    def __init__(self, context: ControllerContext) -> None:
+        super().__init__(context, workers=context.options.concurrent_device_taint_eviction_syncs)
+        #: UIDs of pods that are to go later, by key.
+        self._waiting: dict[str, str] = {}
+        #: By name of a rule, how many pods were sent away because of it; none for a rule that is gone.
+        self._evicted: dict[str, int] = {}
+        self._pods = self.watch(Pod, when=_matters)
+        self._claims = self.watch(ResourceClaim, keys=plan.pod_keys)
+        self._claims.add_index(_BY_POOL, plan.pools_of)
+        self._slices = self.informer(ResourceSlice)
+        self._slices.add_index(_BY_POOL, lambda each: (plan.pool_of(each),))
+        self._slices.add_callback(self._slice_changed)
+        self._rules: Informer[DeviceTaintRule] | None = None
+        self._rule_queue = self.add_queue("device_taint_rules", self._reconcile_rule)
+        if _SERVED in context.served:
+            self._rules = self.informer(RULES)
+            self._rules.add_callback(self._rule_changed)
+        self._deletions = Counter(
+            "device_taint_eviction_controller_pod_deletions_total",
+            "Pods deleted since the controller began",
+            registry=context.metrics.registry,
+        )
+        self._latency = Histogram(
+            "device_taint_eviction_controller_pod_deletion_duration_seconds",
+            "Seconds from when a taint took effect to the deletion of a Pod",
+            registry=context.metrics.registry, buckets=_BUCKETS,
+        )  # fmt: skip
+
+    # What changed
+
+    def _slice_changed(self, change: Change[ResourceSlice]) -> None:
+        pools = {plan.pool_of(change.latest)}
+        if isinstance(change, Updated):
+            pools.add(plan.pool_of(change.old))
+            if len(pools) == 1 and plan.evicting_taints(change.old) == plan.evicting_taints(change.new):
+                return
+        for pool in pools:
+            self._enqueue_pods(self._claims.lister.by_index(_BY_POOL, pool))
+
+    def _rule_changed(self, change: Change[DeviceTaintRule]) -> None:
+        rule = change.latest
+        if isinstance(change, Deleted):
+            self._evicted.pop(name_of(rule), None)
+        elif isinstance(change, Updated) and change.old.spec == rule.spec:
+            return
+        else:
+            self._rule_queue.add(name_of(rule))
+        said = [rule, change.old] if isinstance(change, Updated) else [rule]
+        for each in filter(plan.is_evicting, said):
+            self._enqueue_pods(self._selected(each))
+
+    def _selected(self, rule: DeviceTaintRule) -> list[ResourceClaim]:
+        """Claims with a device that the rule is for."""
+        claims = self._claims.lister
+        return [claim for claim in claims if any(plan.selects(rule, result) for result in plan.results_of(claim))]
+
+    def _enqueue_pods(self, claims: Iterable[ResourceClaim]) -> None:
+        for claim in claims:
+            for key in plan.pod_keys(claim):
+                self.queue.add(key)
+
+    # Pods
+
+    async def reconcile(self, key: str) -> Result | None:
+        """Let it stay, let it wait, or send it away."""
+        pod = self._pods.lister.by_key(key)
+        found = None if pod is None else self._eviction(pod, list(self._rules.lister) if self._rules else ())
+        if pod is None or found is None:
+            self._let_stay(key, pod)
+            return None
+        for rule in found.rules:
+            self._rule_queue.add_after(rule, PERIOD_SECONDS)
+        wait = (found.when - self.clock.now()).total_seconds()
+        if wait > 0:
+            self._waiting[key] = uid_of(pod)
+            return Result(requeue_after_seconds=wait)
+        await self._evict(pod, found)
+        self._waiting.pop(key, None)
+        return None
+
+    def _eviction(self, pod: Pod, rules: Sequence[DeviceTaintRule]) -> plan.Eviction | None:
+        if not node_of(pod) or not is_active(pod):
+            return None
+        namespace = namespace_of(pod)
+        claims = claims_in_use(pod, lambda name: self._claims.lister.get(name, namespace=namespace))
+        return plan.eviction(claims, lambda pool: self._slices.lister.by_index(_BY_POOL, pool), rules)
+
+    def _let_stay(self, key: str, pod: Pod | None) -> None:
+        uid = self._waiting.pop(key, None)
+        if pod is not None and uid == uid_of(pod) and is_active(pod):
+            self.events.event(pod, "Normal", _EVENT, "Cancelling deletion")
+
+    async def _evict(self, pod: Pod, found: plan.Eviction) -> None:
+        """It is read anew, so that nothing is told of one that goes already."""
+        name, namespace = name_of(pod), namespace_of(pod)
+        try:
+            latest = await self.client.get(Pod, name, namespace=namespace)
+            if uid_of(latest) != uid_of(pod) or is_being_deleted(latest):
+                return
+            self.events.event(latest, "Normal", _EVENT, "Marking for deletion")
+            now = format_time(self.clock.now())
+            patch = disruption_patch(latest, reason=plan.REASON, message=plan.MESSAGE, now=now)
+            if patch is not None:
+                await self.client.patch(
+                    Pod, name, patch, patch_type=PatchType.STRATEGIC, namespace=namespace, subresource="status"
+                )
+            await self.client.delete_object(latest, uid=uid_of(latest))
+        except ApiError as error:
+            if is_not_found(error):
+                return
+            raise
+        self._deletions.inc()
+        self._latency.observe((self.clock.now() - found.when).total_seconds())
+        for rule in found.rules:
+            self._evicted[rule] = self._evicted.get(rule, 0) + 1
+
+    # Rules
+
+    async def _reconcile_rule(self, name: str) -> Result | None:
+        """Tell how far it is."""
+        rule = self._rules.lister.get(name) if self._rules is not None else None
+        if rule is None:
+            self._evicted.pop(name, None)
+            return None
+        now = self.now()
+        wait = seconds_to_update(rule, now=now)
+        if wait > 0:
+            return Result(requeue_after_seconds=wait)
+        wanted = status_to_apply(rule, self._extent(rule), now=now)
+        if wanted is not None:
+            await self.client.apply(wanted, field_manager=self.name, force=True, subresource="status")
+        return None
+
+    def _extent(self, rule: DeviceTaintRule) -> Extent:
+        """Of a rule with another effect: how far it would reach if it evicted."""
+        taint = msgspec.structs.replace(rule.spec.taint, effect=NO_EXECUTE)
+        evicting = msgspec.structs.replace(rule, spec=msgspec.structs.replace(rule.spec, taint=taint))
+        claims = self._selected(rule)
+        keys = {key for claim in claims for key in plan.pod_keys(claim)}
+        pods = [pod for key in keys if (pod := self._pods.lister.by_key(key)) is not None]
+        affected = [pod for pod in pods if (found := self._eviction(pod, [evicting])) and found.rules]
+        return Extent(
+            pods=len(affected),
+            namespaces=len({namespace_of(pod) for pod in affected}),
+            published=self._published(rule),
+            allocated=sum(plan.selects(rule, result) for claim in claims for result in plan.results_of(claim)),
+            evicted=self._evicted.get(name_of(rule), 0),
+        )
+
+    def _published(self, rule: DeviceTaintRule) -> int:
+        pools = {plan.pool_of(each) for each in self._slices.lister}
+        return sum(
+            plan.is_selected(rule, driver=each.spec.driver, pool=each.spec.pool.name, device=device.name)
+            for pool in pools
+            for each in plan.newest(self._slices.lister.by_index(_BY_POOL, pool))
+            for device in each.spec.devices or ()
+        )
+
+
+def _matters(change: Change[Pod]) -> bool:
+    """A pod's claims and its Node; that it goes already ends a wait."""
+    if not entries(change.latest):
+        return False
+    return not isinstance(change, Updated) or _seen(change.old) != _seen(change.new)
+
+
+def _seen(pod: Pod) -> tuple[object, ...]:
+    return node_of(pod), is_active(pod), pod.status.resourceClaimStatuses if pod.status else None
+
+
+def build(context: ControllerContext) -> DeviceTaintEviction:
+    """Wire it up."""
+    return DeviceTaintEviction(context)

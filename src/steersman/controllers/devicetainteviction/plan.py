@@ -1,0 +1,149 @@
+"""When pods have to leave their devices, and which rules are to blame. Rules of ``pkg/controller/devicetainteviction``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+from steersman.client.objects import name_of, namespace_of
+from steersman.runtime.node_matching import NO_EXECUTE, tolerates
+from steersman.runtime.resource_claims import consumers, is_pod
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from datetime import datetime
+
+    from lightkube.models.resource_v1 import (
+        DeviceRequestAllocationResult,
+        DeviceTaint,
+        DeviceToleration,
+        ResourceClaim,
+        ResourceSlice,
+    )
+    from lightkube.models.resource_v1beta2 import DeviceTaintRule
+
+    #: Slices of a pool, by its ``pool_key``.
+    SlicesOf = Callable[[str], Iterable[ResourceSlice]]
+
+#: Reason and message of the condition ``DisruptionTarget``.
+REASON: Final = "DeletionByDeviceTaintManager"
+MESSAGE: Final = "Device Taint manager: deleting due to NoExecute taint"
+#: What is tolerated for longer is tolerated for ever: the end would be beyond what a date can tell.
+_SECONDS_MAX: Final = 100 * 365 * 24 * 3600
+
+
+@dataclass(frozen=True, slots=True)
+class Eviction:
+    """Pods that use a claim have to go, and then."""
+
+    when: datetime
+    #: Names of the DeviceTaintRules that are among the causes.
+    rules: frozenset[str]
+
+
+def pool_key(driver: str, pool: str) -> str:
+    """Names of pools mean something to their driver only."""
+    return f"{driver}/{pool}"
+
+
+def pool_of(each: ResourceSlice) -> str:
+    """The pool that a slice is a part of."""
+    return pool_key(each.spec.driver, each.spec.pool.name)
+
+
+def results_of(claim: ResourceClaim) -> list[DeviceRequestAllocationResult]:
+    """The devices that are allocated for it."""
+    allocation = claim.status.allocation if claim.status else None
+    return (allocation.devices.results if allocation and allocation.devices else None) or []
+
+
+def pools_of(claim: ResourceClaim) -> set[str]:
+    """The pools that its devices are from."""
+    return {pool_key(result.driver, result.pool) for result in results_of(claim)}
+
+
+def pod_keys(claim: ResourceClaim) -> list[str]:
+    """Keys of the pods that an allocated claim is reserved for."""
+    if not results_of(claim):
+        return []
+    return [f"{namespace_of(claim)}/{each.name}" for each in consumers(claim) if is_pod(each)]
+
+
+def evicting_taints(each: ResourceSlice) -> tuple[int, dict[str, list[DeviceTaint]]]:
+    """What matters of a slice: the generation of its pool, and by device the ``NoExecute`` taints."""
+    tainted = {device.name: _evicting(device.taints) for device in each.spec.devices or ()}
+    return each.spec.pool.generation, {name: taints for name, taints in tainted.items() if taints}
+
+
+def _evicting(taints: Sequence[DeviceTaint] | None) -> list[DeviceTaint]:
+    return [taint for taint in taints or () if taint.effect == NO_EXECUTE]
+
+
+def newest(slices: Iterable[ResourceSlice]) -> list[ResourceSlice]:
+    """Those of the latest generation of a pool; what others say is out of date."""
+    listed = list(slices)
+    latest = max((each.spec.pool.generation for each in listed), default=0)
+    return [each for each in listed if each.spec.pool.generation == latest]
+
+
+def is_selected(rule: DeviceTaintRule, *, driver: str, pool: str, device: str) -> bool:
+    """Whether a rule is for the device: all that its selector names must fit; without a selector it is for none."""
+    selector = rule.spec.deviceSelector
+    if selector is None:
+        return False
+    named = ((selector.driver, driver), (selector.pool, pool), (selector.device, device))
+    return all(wanted is None or wanted == found for wanted, found in named)
+
+
+def selects(rule: DeviceTaintRule, result: DeviceRequestAllocationResult) -> bool:
+    """Whether a rule is for an allocated device."""
+    return is_selected(rule, driver=result.driver, pool=result.pool, device=result.device)
+
+
+def is_evicting(rule: DeviceTaintRule) -> bool:
+    """Whether pods have to go because of it."""
+    return bool(rule.spec.taint.effect == NO_EXECUTE)
+
+
+def evicted_at(taint: DeviceTaint, tolerations: Sequence[DeviceToleration]) -> datetime | None:
+    """When a taint that is not tolerated (any more) takes effect; None: never.
+
+    Of several tolerations that are for it the shortest counts, unless one has no end. A taint does nothing before it
+    says since when it is there, which the server sees to.
+    """
+    if taint.timeAdded is None:
+        return None
+    seconds = [each.tolerationSeconds for each in tolerations if tolerates(each, taint)]
+    shortest = min((_SECONDS_MAX if each is None else max(0, each) for each in seconds), default=0)
+    if None in seconds or shortest >= _SECONDS_MAX:
+        return None
+    found: datetime = taint.timeAdded + timedelta(seconds=shortest)
+    return found
+
+
+def eviction(claims: Iterable[ResourceClaim], slices_of: SlicesOf, rules: Sequence[DeviceTaintRule]) -> Eviction | None:
+    """When a pod that uses the claims has to go; None: it may stay. ``rules`` that do not evict do nothing."""
+    moments: list[datetime] = []
+    blamed: set[str] = set()
+    for claim in claims:
+        for result in results_of(claim):
+            for taint, rule in _taints(result, slices_of, rules):
+                when = evicted_at(taint, result.tolerations or ())
+                if when is not None:
+                    moments.append(when)
+                    blamed |= {rule} - {""}
+    return Eviction(min(moments), frozenset(blamed)) if moments else None
+
+
+def _taints(
+    result: DeviceRequestAllocationResult, slices_of: SlicesOf, rules: Iterable[DeviceTaintRule]
+) -> Iterator[tuple[DeviceTaint, str]]:
+    """Of an allocated device, each with the name of the rule that it comes from; empty: the driver's own."""
+    for each in newest(slices_of(pool_key(result.driver, result.pool))):
+        for device in each.spec.devices or ():
+            if device.name == result.device:
+                yield from ((taint, "") for taint in _evicting(device.taints))
+    for rule in rules:
+        if is_evicting(rule) and selects(rule, result):
+            yield rule.spec.taint, name_of(rule)

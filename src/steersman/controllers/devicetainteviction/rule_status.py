@@ -1,0 +1,107 @@
+"""What a DeviceTaintRule tells of its work: the condition ``EvictionInProgress`` of ``resource.k8s.io/v1beta2``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.apimachinery.timestamps import format_time
+from steersman.client.objects import metadata_field, name_of, uid_of
+from steersman.runtime.conditions import find_condition
+from steersman.runtime.node_matching import NO_EXECUTE
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from lightkube.models.resource_v1beta2 import DeviceTaintRule
+
+    Tree = dict[str, Any]
+
+IN_PROGRESS: Final = "EvictionInProgress"
+#: Upstream's ``ruleStatusPeriod``: while pods go, the status follows so often.
+PERIOD_SECONDS: Final = 10.0
+_NONE: Final = "None"
+_ONCE: Final = (
+    "if the effect was NoExecute. This information will not be updated again. "
+    "Recreate the DeviceTaintRule to trigger an update."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """How far a rule reaches."""
+
+    #: Pods that have to go, or would have to if its effect was ``NoExecute``, and how many namespaces they are in.
+    pods: int = 0
+    namespaces: int = 0
+    #: Devices that it is for, in the slices of drivers and in allocations.
+    published: int = 0
+    allocated: int = 0
+    #: Pods that were sent away because of it since the controller began.
+    evicted: int = 0
+
+
+def seconds_to_update(rule: DeviceTaintRule, *, now: datetime) -> float:
+    """How long its condition is to be left alone; 0 when its spec is newer than the condition."""
+    found = _present(rule)
+    if found is None or found.observedGeneration != metadata_field(rule, "generation"):
+        return 0.0
+    return max(0.0, PERIOD_SECONDS - (now - found.lastTransitionTime).total_seconds())
+
+
+def status_to_apply(rule: DeviceTaintRule, extent: Extent, *, now: datetime) -> Tree | None:
+    """The rule with its condition, for server-side apply; None where it says so already.
+
+    The time of transition is that of the last change of anything in it.
+    """
+    status, reason, message = _told(rule, extent)
+    generation = metadata_field(rule, "generation") or 0
+    found = _present(rule)
+    if found is not None:
+        said = (found.status, found.reason, found.message, found.observedGeneration or 0)
+        if said == (status, reason, message, generation):
+            return None
+    condition: Tree = {
+        "type": IN_PROGRESS,
+        "status": status,
+        "reason": reason,
+        "message": message,
+        "observedGeneration": generation,
+        "lastTransitionTime": format_time(now),
+    }
+    return {
+        "apiVersion": "resource.k8s.io/v1beta2",
+        "kind": "DeviceTaintRule",
+        "metadata": {"name": name_of(rule), "uid": uid_of(rule)},
+        "status": {"conditions": [condition]},
+    }
+
+
+def _present(rule: DeviceTaintRule) -> Any:
+    return find_condition(rule.status.conditions if rule.status else None, IN_PROGRESS)
+
+
+def _told(rule: DeviceTaintRule, extent: Extent) -> tuple[str, str, str]:
+    """Status, reason and message."""
+    status, reason, message = "False", "OtherEffect", "Eviction only happens for the NoExecute effect."
+    namespaces = _count(extent.namespaces, "namespace", "different namespaces")
+    if rule.spec.taint.effect == NO_EXECUTE and extent.pods:
+        status, reason = "True", "PodsPendingEviction"
+        message = f"{_count(extent.pods, 'pod needs', 'pods need')} to be evicted in {namespaces}."
+    elif rule.spec.taint.effect == NO_EXECUTE:
+        reason, message = ("Completed" if extent.evicted else "NotStarted"), ""
+    elif rule.spec.taint.effect == _NONE:
+        reason = "NoEffect"
+        published = _count(extent.published, "published device", "published devices")
+        allocated = _count(extent.allocated, "allocated device", "allocated devices")
+        message = (
+            f"{published} selected. {allocated} selected. "
+            f"{_count(extent.pods, 'pod', 'pods')} would be evicted in {namespaces} {_ONCE}"
+        )
+    if extent.evicted:
+        message = f"{message} {_count(extent.evicted, 'pod', 'pods')} evicted since starting the controller.".lstrip()
+    return status, reason, message
+
+
+def _count(number: int, one: str, more: str) -> str:
+    return f"{number} {one if number == 1 else more}"

@@ -1,0 +1,334 @@
+from datetime import UTC, datetime, timedelta
+
+import msgspec
+import pytest
+from lightkube.models.resource_v1 import DeviceTaint, DeviceToleration, ResourceClaim, ResourceSlice
+from lightkube.models.resource_v1beta2 import DeviceTaintRule
+
+from steersman.client import tree
+from steersman.controllers.devicetainteviction.controller import RULES, build
+from steersman.controllers.devicetainteviction.plan import (
+    Eviction,
+    evicted_at,
+    evicting_taints,
+    eviction,
+    is_selected,
+    newest,
+    pod_keys,
+)
+from steersman.controllers.devicetainteviction.rule_status import Extent, seconds_to_update, status_to_apply
+
+ONCE = (
+    "if the effect was NoExecute. This information will not be updated again. "
+    "Recreate the DeviceTaintRule to trigger an update."
+)
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+DEVICE = {"driver": "d.com", "pool": "pool", "device": "gpu"}
+EVENT = "DeviceTaintManagerEviction"
+POD = ("v1", "Pod", "p")
+CLAIM = ("resource.k8s.io/v1", "ResourceClaim", "c")
+SLICE = ("resource.k8s.io/v1", "ResourceSlice", "s")
+
+
+def later(seconds):
+    return NOW + timedelta(seconds=seconds)
+
+
+def taint(effect="NoExecute", *, at=0):
+    return {"key": "k", "value": "v", "effect": effect, "timeAdded": later(at).isoformat()}
+
+
+def devices(*taints, name="gpu", generation=1, slices=1):
+    pool = {"name": "pool", "generation": generation, "resourceSliceCount": slices}
+    return {"driver": "d.com", "pool": pool, "nodeName": "n", "devices": [{"name": name, "taints": list(taints)}]}
+
+
+def slice_of(*taints, **more):
+    return msgspec.convert({"metadata": {"name": "s"}, "spec": devices(*taints, **more)}, ResourceSlice)
+
+
+def claim(*tolerations, consumers=("p",)):
+    result = {**DEVICE, "request": "r", "tolerations": list(tolerations)}
+    reserved = [{"resource": "pods", "name": name, "uid": "u"} for name in consumers]
+    status = {"allocation": {"devices": {"results": [result]}}, "reservedFor": reserved}
+    return msgspec.convert(
+        {"metadata": {"name": "c", "namespace": "ns"}, "spec": {}, "status": status}, ResourceClaim
+    )  # fmt: skip
+
+
+def rule(effect="NoExecute", *, at=0, selector=None, conditions=(), generation=1):
+    body = {
+        "metadata": {"name": "r", "uid": "ru", "generation": generation},
+        "spec": {"taint": taint(effect, at=at), "deviceSelector": DEVICE if selector is None else selector},
+        "status": {"conditions": list(conditions)},
+    }
+    return msgspec.convert(body, DeviceTaintRule)
+
+
+def for_seconds(seconds=None, **more):
+    return {"key": "k", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": seconds, **more}
+
+
+# Rules: when
+
+
+@pytest.mark.parametrize(
+    ("tolerations", "wanted"),
+    [
+        ([], 0),
+        ([for_seconds(30)], 30),
+        ([for_seconds(30), for_seconds(20)], 20),
+        ([for_seconds(-5)], 0),
+        ([for_seconds()], None),
+        ([for_seconds(30), for_seconds()], None),
+        ([for_seconds(effect=None)], None),
+        ([for_seconds(2**62)], None),
+        ([for_seconds(30, key="other")], 0),
+        ([for_seconds(30, effect="NoSchedule")], 0),
+        ([for_seconds(30, operator="Equal", value="v")], 30),
+        ([for_seconds(30, operator="Equal", value="other")], 0),
+    ],
+)
+def test_the_shortest_toleration_counts_unless_one_has_no_end(tolerations, wanted):
+    found = evicted_at(msgspec.convert(taint(), DeviceTaint), msgspec.convert(tolerations, list[DeviceToleration]))
+    assert found == (None if wanted is None else later(wanted))
+
+
+def test_a_taint_of_no_time_does_nothing_yet():
+    assert evicted_at(DeviceTaint(key="k", effect="NoExecute"), []) is None
+
+
+@pytest.mark.parametrize(
+    ("slices", "rules", "wanted"),
+    [
+        ([], [], None),
+        ([slice_of()], [], None),
+        ([slice_of(taint("NoSchedule"))], [], None),
+        ([slice_of(taint(), name="other")], [], None),
+        ([slice_of(taint())], [], Eviction(NOW, frozenset())),
+        ([slice_of(taint(at=9), taint(at=4))], [], Eviction(later(4), frozenset())),
+        ([slice_of(taint()), slice_of(generation=2)], [], None),
+        ([slice_of()], [rule()], Eviction(NOW, frozenset({"r"}))),
+        ([], [rule(at=7)], Eviction(later(7), frozenset({"r"}))),
+        ([slice_of(taint(at=4))], [rule(at=7)], Eviction(later(4), frozenset({"r"}))),
+        ([], [rule("None")], None),
+        ([], [rule(selector={"driver": "other.com"})], None),
+    ],
+)
+def test_the_first_taint_that_is_not_tolerated_counts(slices, rules, wanted):
+    assert eviction([claim()], lambda _: slices, rules) == wanted
+
+
+def test_of_several_claims_the_first_to_end_counts():
+    both = [claim(for_seconds(30)), claim(for_seconds(20))]
+    assert eviction(both, lambda _: [slice_of(taint())], []) == Eviction(later(20), frozenset())
+    assert eviction([claim(for_seconds())], lambda _: [slice_of(taint())], [rule()]) is None
+
+
+@pytest.mark.parametrize(
+    ("selector", "selected"),
+    [
+        ({}, True),
+        ({"driver": "d.com"}, True),
+        ({"pool": "pool", "device": "gpu"}, True),
+        ({"pool": "pool", "device": "other"}, False),
+        ({"driver": "other.com"}, False),
+    ],
+)
+def test_all_that_a_selector_names_must_fit(selector, selected):
+    assert is_selected(rule(selector=selector), **DEVICE) is selected
+
+
+def test_without_a_selector_a_rule_is_for_no_device():
+    nothing = rule()
+    nothing.spec.deviceSelector = None
+    assert not is_selected(nothing, **DEVICE)
+
+
+def test_only_the_latest_generation_of_a_pool_counts():
+    old, new = slice_of(generation=1), slice_of(generation=2)
+    assert newest([old, new]) == [new]
+    assert newest([]) == []
+
+
+def test_of_a_slice_only_generation_and_evicting_taints_matter():
+    assert evicting_taints(slice_of(taint("NoSchedule"))) == evicting_taints(slice_of())
+    assert evicting_taints(slice_of(taint())) != evicting_taints(slice_of())
+    assert evicting_taints(slice_of(generation=2)) != evicting_taints(slice_of())
+
+
+def test_a_claim_concerns_its_pods_once_it_is_allocated():
+    assert pod_keys(claim(consumers=["a", "b"])) == ["ns/a", "ns/b"]
+    waiting = claim()
+    waiting.status.allocation = None
+    assert pod_keys(waiting) == []
+
+
+# Rules: what a DeviceTaintRule tells
+
+
+@pytest.mark.parametrize(
+    ("effect", "extent", "wanted"),
+    [
+        ("NoExecute", Extent(), ("False", "NotStarted", "")),
+        (
+            "NoExecute",
+            Extent(pods=1, namespaces=1),
+            ("True", "PodsPendingEviction", "1 pod needs to be evicted in 1 namespace."),
+        ),
+        (
+            "NoExecute",
+            Extent(pods=3, namespaces=2, evicted=1),
+            (
+                "True",
+                "PodsPendingEviction",
+                "3 pods need to be evicted in 2 different namespaces. 1 pod evicted since starting the controller.",
+            ),
+        ),
+        (
+            "NoExecute",
+            Extent(evicted=2),
+            ("False", "Completed", "2 pods evicted since starting the controller."),
+        ),
+        ("NoSchedule", Extent(), ("False", "OtherEffect", "Eviction only happens for the NoExecute effect.")),
+        (
+            "None",
+            Extent(pods=2, namespaces=1, published=1, allocated=0),
+            (
+                "False",
+                "NoEffect",
+                f"1 published device selected. 0 allocated devices selected. 2 pods would be evicted in 1 namespace {ONCE}",
+            ),
+        ),
+    ],
+)
+def test_a_rule_tells_how_far_it_is(effect, extent, wanted):
+    applied = status_to_apply(rule(effect), extent, now=NOW)
+    condition = applied["status"]["conditions"][0]
+    assert (condition["status"], condition["reason"], condition["message"]) == wanted
+    assert applied["metadata"] == {"name": "r", "uid": "ru"}
+    assert status_to_apply(rule(effect, conditions=[condition]), extent, now=later(60)) is None
+    assert status_to_apply(rule(effect, conditions=[condition], generation=2), extent, now=later(60)) is not None
+
+
+def test_a_condition_is_left_alone_for_a_while_unless_the_spec_is_newer():
+    condition = status_to_apply(rule(), Extent(), now=NOW)["status"]["conditions"][0]
+    said = rule(conditions=[condition])
+    assert seconds_to_update(said, now=later(4)) == 6
+    assert seconds_to_update(said, now=later(11)) == 0
+    assert seconds_to_update(rule(conditions=[condition], generation=2), now=later(4)) == 0
+    assert seconds_to_update(rule(), now=NOW) == 0
+
+
+# The shell
+
+
+@pytest.fixture
+async def in_use(cluster, pod_spec):
+    """A pod on a Node that uses a device, which tolerates taints for 30 s."""
+    await cluster.make("v1", "Node", "n")
+    await cluster.make(*SLICE, spec=devices())
+    request = {"name": "r", "exactly": {"deviceClassName": "gpu"}}
+    made = await cluster.make(*CLAIM, namespace="default", spec={"devices": {"requests": [request]}})
+    spec = {**pod_spec, "nodeName": "n", "resourceClaims": [{"name": "dev", "resourceClaimName": "c"}]}
+    pod = await cluster.make(*POD, namespace="default", spec=spec)
+    result = {**DEVICE, "request": "r", "tolerations": [for_seconds(30)]}
+    reserved = [{"resource": "pods", "name": "p", "uid": pod["metadata"]["uid"]}]
+    status = {"allocation": {"devices": {"results": [result]}}, "reservedFor": reserved}
+    await cluster.client.update_status({**made, "status": status})
+    return pod
+
+
+async def put_taints(cluster, *taints):
+    found = await cluster.find(*SLICE)
+    rows = [{"name": "gpu", "taints": [{"key": "k", "effect": each} for each in taints]}]
+    await cluster.client.update({**found, "spec": {**found["spec"], "devices": rows}})
+
+
+def is_going(found):
+    return found is None or "deletionTimestamp" in found["metadata"]
+
+
+async def messages(cluster):
+    return [event["message"] for event in await cluster.events(EVENT)]
+
+
+@pytest.mark.usefixtures("in_use")
+async def test_a_pod_goes_when_its_claim_tolerates_the_taint_no_longer(cluster):
+    controller = await cluster.start(build)
+    await put_taints(cluster, "NoExecute")
+    await cluster.clock.advance(28)
+    assert not is_going(await cluster.find(*POD, namespace="default"))
+    found = await cluster.eventually(*POD, is_going, namespace="default", within_seconds=5)
+    condition = found["status"]["conditions"][0]
+    assert (condition["type"], condition["reason"]) == ("DisruptionTarget", "DeletionByDeviceTaintManager")
+    assert condition["message"] == "Device Taint manager: deleting due to NoExecute taint"
+    assert await messages(cluster) == ["Marking for deletion"]
+    name = "device_taint_eviction_controller_pod_deletions_total"
+    assert controller.context.metrics.registry.get_sample_value(name) == 1
+
+
+@pytest.mark.usefixtures("in_use")
+async def test_a_taint_that_is_removed_calls_it_off(cluster):
+    await cluster.start(build)
+    await put_taints(cluster, "NoExecute")
+    await cluster.clock.advance(20)
+    await put_taints(cluster)
+    await cluster.until(lambda: messages(cluster))
+    await cluster.clock.advance(60)
+    assert not is_going(await cluster.find(*POD, namespace="default"))
+    assert await messages(cluster) == ["Cancelling deletion"]
+
+
+@pytest.mark.usefixtures("in_use")
+async def test_what_was_tainted_before_the_start_is_heard_of(cluster):
+    await put_taints(cluster, "NoSchedule", "NoExecute")
+    await cluster.clock.advance(40)
+    await cluster.start(build)
+    await cluster.eventually(*POD, is_going, namespace="default", within_seconds=5)
+
+
+@pytest.mark.usefixtures("in_use")
+async def test_a_rule_evicts_and_tells_how_far_it_is(cluster):
+    await cluster.define(RULES)
+    await cluster.start(build, served=["resource.k8s.io/v1beta2 devicetaintrules"])
+    since = cluster.clock.now().isoformat()
+    spec = {
+        "taint": {"key": "k", "effect": "NoExecute", "timeAdded": since},
+        "deviceSelector": {"driver": "d.com", "pool": "pool"},
+    }
+    await cluster.make("resource.k8s.io/v1beta2", "DeviceTaintRule", "r", spec=spec)
+
+    def told(reason):
+        async def is_so():
+            conditions = (await cluster.client.get(RULES.as_trees(), "r")).get("status", {}).get("conditions", ())
+            return [row for row in conditions if row["reason"] == reason]
+
+        return is_so
+
+    (pending,) = await cluster.until(told("PodsPendingEviction"), within_seconds=5)
+    assert pending["message"] == "1 pod needs to be evicted in 1 namespace."
+    await cluster.clock.advance(20)
+    assert not is_going(await cluster.find(*POD, namespace="default"))
+    await cluster.eventually(*POD, is_going, namespace="default", within_seconds=15)
+    (completed,) = await cluster.until(told("Completed"), within_seconds=30)
+    assert completed["message"] == "1 pod evicted since starting the controller."
+
+
+async def test_a_rule_of_no_effect_tells_what_it_would_do(cluster, in_use):
+    await cluster.define(RULES)
+    since = cluster.clock.now().isoformat()
+    spec = {"taint": {"key": "k", "effect": "None", "timeAdded": since}, "deviceSelector": {}}
+    await cluster.make("resource.k8s.io/v1beta2", "DeviceTaintRule", "r", spec=spec)
+    await cluster.start(build, served=["resource.k8s.io/v1beta2 devicetaintrules"])
+
+    async def condition():
+        found = await cluster.client.get(RULES.as_trees(), "r")
+        return found.get("status", {}).get("conditions")
+
+    (row,) = await cluster.until(condition, within_seconds=5)
+    assert row["message"].startswith("1 published device selected. 1 allocated device selected. 1 pod would be evicted")
+    await cluster.clock.advance(60)
+    found = await cluster.client.get(tree("v1", "Pod"), "p", namespace="default")
+    assert found["metadata"]["uid"] == in_use["metadata"]["uid"]
+    assert not is_going(found)
