@@ -139,6 +139,13 @@ class FakeClock:
             await _settle()
         self._elapsed = end
 
+    async def jump(self, seconds: float) -> None:
+        """Be ``seconds`` later at once, as a machine that slept: what fell due meanwhile is woken late, all of it now."""
+        if seconds < 0:
+            raise ValueError("time does not go back")
+        self._elapsed += seconds
+        await self.advance(0)
+
     def _next_due(self) -> float | None:
         while self._timers and not self._timers[0].pending:
             heapq.heappop(self._timers)

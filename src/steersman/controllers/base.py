@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from steersman.apimachinery.errors import is_not_found
+from steersman.client.errors import ApiError
+from steersman.client.objects import resource_version_of, uid_of
 from steersman.client.workqueue import ItemExponentialBackoff, LongestOf, OverallBucket
 from steersman.runtime.controller import Controller
 
@@ -14,6 +17,7 @@ if TYPE_CHECKING:
 
     from steersman.client.events import EventRecorder
     from steersman.client.informer import Informer
+    from steersman.client.requests import DeleteOptions
     from steersman.client.workqueue import RateLimiter
     from steersman.controllers.context import ControllerContext
 
@@ -50,6 +54,20 @@ class Shell(Controller):
         """
         self.own_writes.note(key, informer, created)
         self.queue.add_after(key, SECOND_LOOK_SECONDS)
+
+    async def delete_seen(self, obj: Any, *, unchanged: bool = False) -> None:
+        """Delete the object that was looked at, unless it is gone; ``unchanged``: only in the version that was looked at.
+
+        A conflict is raised as any other error (another has its name, or it was changed): the retry looks again.
+        """
+        options: DeleteOptions = {"uid": uid_of(obj)}
+        if unchanged:
+            options["resource_version"] = resource_version_of(obj)
+        try:
+            await self.client.delete_object(obj, **options)
+        except ApiError as error:
+            if not is_not_found(error):
+                raise
 
     def beside(self) -> dict[str, Coroutine[Any, Any, object]]:
         """For subclasses: work that runs as long as the controller does, by name."""

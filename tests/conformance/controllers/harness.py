@@ -10,6 +10,8 @@ from __future__ import annotations
 import asyncio
 import random
 from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from lightkube.models.core_v1 import Namespace, Pod, PodCondition, ServiceAccount
@@ -46,8 +48,8 @@ FAULT_RATE = 0.15
 class Story(Protocol):
     """What is tested. Its methods may raise ``StatusError``: then that edit did not happen.
 
-    It may also have ``options``, what the manager is told beyond the names of controllers, as keywords of ``ManagerOptions``;
-    and ``prepare(world)``, which is called once before the manager starts.
+    It may also have ``prepare(world)``, which is called once before the manager starts, and ``options``: what the manager
+    is told beyond the names of controllers, as keywords of ``ManagerOptions``.
     """
 
     #: Names for ``--controllers``.
@@ -92,7 +94,10 @@ W = TypeVar("W", bound="World")
 class World:
     """A server, a user's client without faults, and a manager whose client has them."""
 
-    def __init__(self, server: InProcessAPIServer, clock: FakeClock, dice: random.Random) -> None:
+    def __init__(self, server: InProcessAPIServer, clock: FakeClock, dice: random.Random, folder: Path) -> None:
+        self.server = server
+        #: For files that options name; it is gone with the history.
+        self.folder = folder
         self.clock = clock
         self.dice = dice
         self.client = Client(LoopbackTransport(server.core.client), clock=clock, user_agent="user/1")
@@ -108,6 +113,8 @@ class World:
         )
         self._transport = faulty
         self._options = ManagerOptions()
+        #: How often a manager was started.
+        self.lives = 0
         self._manager: Manager | None = None
         self._running: asyncio.Task[None] | None = None
 
@@ -122,6 +129,7 @@ class World:
         await self._start()
 
     async def _start(self) -> None:
+        self.lives += 1
         self._manager = await self.make_manager(self._options)
         self._running = asyncio.create_task(self._manager.run())
 
@@ -180,11 +188,12 @@ class World:
 @asynccontextmanager
 async def cluster(seed: int, world_type: type[W]) -> AsyncIterator[W]:
     clock, dice = FakeClock(), random.Random(seed)
-    async with InProcessAPIServer(clock=clock) as server:
-        world = world_type(server, clock, dice)
-        await ensure(world.client.create(Namespace(metadata=ObjectMeta(name=NAMESPACE))))
-        await ensure(world.client.create(ServiceAccount(metadata=ObjectMeta(name="default", namespace=NAMESPACE))))
-        yield world
+    with TemporaryDirectory() as folder:
+        async with InProcessAPIServer(clock=clock) as server:
+            world = world_type(server, clock, dice, Path(folder))
+            await ensure(world.client.create(Namespace(metadata=ObjectMeta(name=NAMESPACE))))
+            await ensure(world.client.create(ServiceAccount(metadata=ObjectMeta(name="default", namespace=NAMESPACE))))
+            yield world
 
 
 async def ensure(writing: Awaitable[object]) -> None:

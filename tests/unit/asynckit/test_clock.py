@@ -88,6 +88,20 @@ async def test_a_timer_for_now_is_called_when_time_is_advanced_by_nothing():
     assert calls == ["now"]
 
 
+async def test_after_a_jump_all_that_was_due_meanwhile_is_woken_at_the_new_time():
+    clock, woken = FakeClock(), []
+    tasks = [asyncio.ensure_future(sleep_then(clock, seconds, woken, seconds)) for seconds in (3, 1, 90)]
+    await clock.advance(0)
+    await clock.jump(60)
+    await asyncio.gather(*tasks[:2])
+    assert woken == [(1, 60.0), (3, 60.0)]
+    await clock.advance(30)
+    await tasks[2]
+    assert woken[-1] == (90, 90.0)
+    with pytest.raises(ValueError, match="does not go back"):
+        await clock.jump(-1)
+
+
 async def test_the_wall_clock_advances_along():
     start = datetime(2030, 5, 1, tzinfo=UTC)
     clock = FakeClock(start)

@@ -2,7 +2,9 @@ from datetime import UTC, datetime
 
 import pytest
 
+from steersman.apimachinery.errors import is_conflict
 from steersman.client import tree
+from steersman.client.errors import ApiError
 from steersman.controllers.base import Shell
 
 
@@ -68,3 +70,34 @@ async def test_what_was_created_is_looked_at_once_more(cluster, clock):
     await clock.advance(60)
     assert shell.looks == 2
     assert shell.maps.lister.get("x", namespace="default")
+
+
+async def make_map(cluster, **data):
+    return await cluster.make("v1", "ConfigMap", "m", namespace="default", data=data)
+
+
+async def test_what_is_deleted_is_what_was_seen_and_a_second_time_is_no_error(cluster):
+    shell, seen = await cluster.start(Beside), await make_map(cluster)
+    await shell.delete_seen(seen)
+    assert await cluster.find("v1", "ConfigMap", "m", namespace="default") is None
+    await shell.delete_seen(seen)
+
+
+@pytest.mark.parametrize("unchanged", [True, False])
+async def test_another_of_the_same_name_is_a_conflict_that_is_raised(cluster, unchanged):
+    shell, seen = await cluster.start(Beside), await make_map(cluster)
+    await cluster.client.delete_object(seen)
+    await make_map(cluster)
+    with pytest.raises(ApiError) as raised:
+        await shell.delete_seen(seen, unchanged=unchanged)
+    assert is_conflict(raised.value)
+
+
+async def test_only_where_it_is_asked_for_a_change_is_a_conflict(cluster):
+    shell, seen = await cluster.start(Beside), await make_map(cluster)
+    await cluster.client.update({**seen, "data": {"changed": "yes"}})
+    with pytest.raises(ApiError) as raised:
+        await shell.delete_seen(seen, unchanged=True)
+    assert is_conflict(raised.value)
+    await shell.delete_seen(seen)
+    assert await cluster.find("v1", "ConfigMap", "m", namespace="default") is None

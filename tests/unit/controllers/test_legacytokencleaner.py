@@ -55,19 +55,47 @@ def test_mounts_are_found():
     assert mounted_secrets([pod], "other") == set()
 
 
-@pytest.mark.parametrize("invalid_since", ["", "2025-01-01"])
-async def test_unused_secrets_are_labelled_or_deleted(cluster, clock, invalid_since):
-    metadata = {"annotations": {"kubernetes.io/service-account.name": "robot"}}
-    metadata |= {"labels": {INVALID_SINCE: invalid_since}} if invalid_since else {}
-    await cluster.make("v1", "ServiceAccount", "robot", namespace="default", secrets=[{"name": "s"}])
-    kind = "kubernetes.io/service-account-token"
-    await cluster.make("v1", "Secret", "s", namespace="default", type=kind, metadata=metadata)
+async def make_tokens(cluster, *names, **labels):
+    """Listed by their account, and tracked for long."""
+    metadata = {"annotations": {"kubernetes.io/service-account.name": "robot"}, "labels": labels}
+    listed = [{"name": name} for name in names]
+    await cluster.make("v1", "ServiceAccount", "robot", namespace="default", secrets=listed)
+    for name in names:
+        kind = "kubernetes.io/service-account-token"
+        await cluster.make("v1", "Secret", name, namespace="default", type=kind, metadata=metadata)
     tracking = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": TRACKING, "namespace": "kube-system"}}
     await cluster.client.apply({**tracking, "data": {"since": "2025-01-01"}}, field_manager="test", force=True)
-    await clock.advance(5)
+    await cluster.clock.advance(5)
+
+
+def is_invalid(found):
+    return INVALID_SINCE in found["metadata"].get("labels", {})
+
+
+async def test_unused_secrets_are_labelled(cluster):
+    await make_tokens(cluster, "s")
     await cluster.start(build, legacy_service_account_token_clean_up_period_seconds=1)
+    await cluster.eventually("v1", "Secret", "s", is_invalid, namespace="default")
 
-    def as_wanted(found):
-        return found is None if invalid_since else INVALID_SINCE in found["metadata"].get("labels", {})
 
-    await cluster.eventually("v1", "Secret", "s", as_wanted, namespace="default")
+async def test_invalid_secrets_are_deleted(cluster):
+    await make_tokens(cluster, "s", **{INVALID_SINCE: "2025-01-01"})
+    await cluster.start(build, legacy_service_account_token_clean_up_period_seconds=1)
+    await cluster.eventually("v1", "Secret", "s", lambda found: found is None, namespace="default")
+
+
+async def test_a_secret_that_nobody_may_change_holds_up_no_other(cluster):
+    await make_tokens(cluster, "a", "b", "c")
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["secrets"], "operations": ["UPDATE"]}
+    spec = {
+        "matchConstraints": {"resourceRules": [rule]},
+        "validations": [{"expression": "object.metadata.name != 'a' && object.metadata.name != 'b'"}],
+    }
+    api = "admissionregistration.k8s.io/v1"
+    await cluster.make(api, "ValidatingAdmissionPolicy", "keep", spec=spec)
+    binding = {"policyName": "keep", "validationActions": ["Deny"]}
+    await cluster.make(api, "ValidatingAdmissionPolicyBinding", "keep", spec=binding)
+    await cluster.clock.advance(5)
+    await cluster.start(build, legacy_service_account_token_clean_up_period_seconds=1)
+    await cluster.eventually("v1", "Secret", "c", is_invalid, namespace="default")
+    assert not is_invalid(await cluster.find("v1", "Secret", "a", namespace="default"))

@@ -6,10 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from lightkube.models.core_v1 import Secret
 
-from steersman.apimachinery.errors import is_conflict, is_not_found
 from steersman.client.changes import Deleted
-from steersman.client.errors import ApiError
-from steersman.client.objects import uid_of
 from steersman.controllers.base import Shell
 from steersman.controllers.bootstraptokens.plan import NAMESPACE, TYPE, seconds_to_expiry
 from steersman.runtime.result import Result
@@ -40,11 +37,7 @@ class TokenCleaner(Shell):
             return None
         if left > 0:
             return Result(requeue_after_seconds=left)
-        try:
-            await self.client.delete_object(secret, uid=uid_of(secret))
-        except ApiError as error:
-            if not (is_not_found(error) or is_conflict(error)):
-                raise
+        await self.delete_seen(secret)
         return None
 
 

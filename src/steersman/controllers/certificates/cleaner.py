@@ -6,10 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from lightkube.models.certificates_v1 import CertificateSigningRequest
 
-from steersman.apimachinery.errors import is_conflict, is_not_found
 from steersman.client.changes import Deleted
-from steersman.client.errors import ApiError
-from steersman.client.objects import uid_of
 from steersman.controllers.base import Shell
 from steersman.controllers.certificates.issuing import certificate_end
 from steersman.controllers.certificates.plan import seconds_to_cleanup
@@ -39,11 +36,7 @@ class Cleaner(Shell):
             return None
         if wait > 0:
             return Result(requeue_after_seconds=wait)
-        try:
-            await self.client.delete_object(csr, uid=uid_of(csr))
-        except ApiError as error:
-            if not (is_not_found(error) or is_conflict(error)):
-                raise
+        await self.delete_seen(csr)
         return None
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from lightkube.models.core_v1 import ConfigMap, Pod, Secret, ServiceAccount
 
-from steersman.apimachinery.errors import is_conflict, is_not_found
-from steersman.client.errors import ApiError
+from steersman.apimachinery.errors import is_not_found
+from steersman.client.errors import ApiError, ClientError
 from steersman.client.objects import annotations_of, name_of, namespace_of, resource_version_of, uid_of
 from steersman.controllers.base import Shell
 from steersman.controllers.legacytokencleaner.plan import (
@@ -48,33 +48,36 @@ class LegacyTokenCleaner(Shell):
         self.queue.add(_ALL)
 
     async def reconcile(self, key: str) -> Result:
-        """All Secrets; what fails for one is tried again with all, soon."""
+        """All Secrets; what fails for one holds up no other, and is tried again with all, soon."""
         del key
-        now = self.clock.now()
+        now, failed = self.clock.now(), list[Exception]()
         if is_tracked_long_enough(await self._tracking(), now=now, period=self._period):
             for secret in self._secrets.lister.list():
                 namespace = namespace_of(secret)
                 account = self._accounts.lister.get(annotations_of(secret).get(_ACCOUNT, ""), namespace=namespace)
                 mounted = mounted_secrets(self._pods.lister.list(namespace=namespace), namespace)
-                await self._act(secret, decide(secret, account, mounted, now=now, period=self._period))
+                try:
+                    await self._act(secret, decide(secret, account, mounted, now=now, period=self._period))
+                except ClientError as error:
+                    failed.append(error)
+        if failed:
+            raise ExceptionGroup("some tokens could not be cleaned up", failed)
         return Result(requeue_after_seconds=_PERIOD_SECONDS)
 
     async def _act(self, secret: Secret, action: Invalidate | Delete | None) -> None:
-        namespace = namespace_of(secret)
-        try:
-            match action:
-                case Invalidate(day):
-                    metadata = {"uid": uid_of(secret), "resourceVersion": resource_version_of(secret)}
-                    patch = {"metadata": {**metadata, "labels": {INVALID_SINCE: day}}}
-                    await self.client.patch(Secret, name_of(secret), patch, namespace=namespace)
-                case Delete():
-                    version = resource_version_of(secret)
-                    await self.client.delete_object(secret, uid=uid_of(secret), resource_version=version)
-                case None:
-                    pass
-        except ApiError as error:
-            if not (is_not_found(error) or is_conflict(error)):
-                raise
+        match action:
+            case Invalidate(day):
+                metadata = {"uid": uid_of(secret), "resourceVersion": resource_version_of(secret)}
+                patch = {"metadata": {**metadata, "labels": {INVALID_SINCE: day}}}
+                try:
+                    await self.client.patch(Secret, name_of(secret), patch, namespace=namespace_of(secret))
+                except ApiError as error:
+                    if not is_not_found(error):
+                        raise
+            case Delete():
+                await self.delete_seen(secret, unchanged=True)
+            case None:
+                pass
 
     async def _tracking(self) -> ConfigMap | None:
         try:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from lightkube.models.core_v1 import Secret, ServiceAccount
 
-from steersman.apimachinery.errors import is_conflict, is_not_found
+from steersman.apimachinery.errors import is_not_found
 from steersman.apiserver.authn import jws, keys
 from steersman.client.changes import Added, Deleted, Updated
 from steersman.client.errors import ApiError
-from steersman.client.objects import key_of, name_of, namespace_of, resource_version_of, split_key, uid_of
+from steersman.client.objects import key_of, name_of, split_key, uid_of
 from steersman.controllers.base import Shell
 from steersman.controllers.serviceaccounttoken.plan import (
     TYPE,
@@ -66,13 +66,14 @@ class ServiceAccountTokens(Shell):
         gone = self._gone.get(key)
         if gone is not None:
             await self._unlist(gone)
-            self._gone.pop(key, None)
+            if self._gone.get(key) is gone:
+                del self._gone[key]
         secret = self._secrets.lister.by_key(key)
         if secret is None or not account_key(secret):
             return
         account = await self._account(secret)
         if account is None:
-            await self._delete(secret)
+            await self.delete_seen(secret, unchanged=True)
         elif not is_complete(secret, root_ca=self._root_ca):
             await self._fill(key, secret, account)
 
@@ -96,28 +97,21 @@ class ServiceAccountTokens(Shell):
         try:
             written = await self.client.update(new)
         except ApiError as error:
-            if is_not_found(error) or is_conflict(error):
-                return  # an event tells the newer state
+            if is_not_found(error):
+                return
             raise
         self.own_writes.note(key, self._secrets, written)
 
-    async def _delete(self, secret: Secret) -> None:
-        try:
-            await self.client.delete_object(secret, uid=uid_of(secret), resource_version=resource_version_of(secret))
-        except ApiError as error:
-            if not (is_not_found(error) or is_conflict(error)):
-                raise
-
     async def _unlist(self, secret: Secret) -> None:
+        """From the account as it is now: this is the only look, and the cache may not know of the reference yet."""
         namespace, name = split_key(account_key(secret))
-        account: Any = self._accounts.lister.get(name, namespace=namespace)
-        if account is None or not is_for(secret, account):
-            return
-        changed = without_reference(account, name_of(secret))
-        if changed is None or self._secrets.lister.get(name_of(secret), namespace=namespace_of(secret)) is not None:
+        if self._secrets.lister.get(name_of(secret), namespace=namespace) is not None:
             return
         try:
-            await self.client.update(changed)
+            account = await self.client.get(ServiceAccount, name, namespace=namespace)
+            changed = without_reference(account, name_of(secret)) if is_for(secret, account) else None
+            if changed is not None:
+                await self.client.update(changed)
         except ApiError as error:
             if not is_not_found(error):
                 raise

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, assert_never
 
 from lightkube.models.coordination_v1 import Lease
 
-from steersman.apimachinery.errors import is_conflict, is_not_found
+from steersman.apimachinery.errors import is_not_found
 from steersman.apimachinery.timestamps import format_time
 from steersman.client import custom
 from steersman.client.changes import Deleted
 from steersman.client.errors import ApiError
-from steersman.client.objects import name_of, uid_of
+from steersman.client.objects import name_of
 from steersman.controllers.base import Shell
 from steersman.controllers.storageversiongc.plan import IDENTITY, Delete, Keep, Write, decide
 
@@ -50,19 +50,24 @@ class StorageVersionGC(Shell):
             return
         living = {name_of(lease) for lease in self._leases.lister}
         what = decide(obj, living, now=format_time(self.clock.now()))
+        match what:
+            case Keep():
+                pass
+            case Delete():
+                await self.delete_seen(obj, unchanged=True)
+            case Write(new):
+                await self._write(key, new)
+            case _:
+                assert_never(what)
+
+    async def _write(self, key: str, new: dict[str, Any]) -> None:
         try:
-            match what:
-                case Keep():
-                    pass
-                case Delete():
-                    await self.client.delete(STORAGE_VERSIONS, key, uid=uid_of(obj))
-                case Write(new):
-                    self.own_writes.note(key, self._versions, await self.client.update_status(new))
-                case _:
-                    assert_never(what)
+            written = await self.client.update_status(new)
         except ApiError as error:
-            if not is_not_found(error) and not (isinstance(what, Delete) and is_conflict(error)):
-                raise
+            if is_not_found(error):
+                return
+            raise
+        self.own_writes.note(key, self._versions, written)
 
 
 def build(context: ControllerContext) -> StorageVersionGC:

@@ -1,0 +1,198 @@
+"""The story of service accounts: each namespace has its own and the cluster's CA, token Secrets hold a token of theirs.
+
+What must be is what "Managing Service Accounts" of Kubernetes' documentation says of the controllers.
+"""
+
+from __future__ import annotations
+
+import base64
+from datetime import timedelta
+from typing import Any, NamedTuple
+
+from lightkube.models.core_v1 import ConfigMap, Namespace, Secret, ServiceAccount
+from msgspec.structs import replace
+from tests.conformance.controllers.harness import World, ensure
+
+from steersman.apiserver.authn import jws, keys
+from steersman.client.objects import annotations_of, metadata_field, name_of, namespace_of, uid_of
+from steersman.controlplane.certificates import make_ca
+
+NAMESPACES = ("m1", "m2")
+ACCOUNTS = ("default", "robot")
+SECRETS = ("s1", "s2", "s3")
+ROOT_CA = "the cluster's CA\n"
+PUBLISHED = "kube-root-ca.crt"
+TYPE = "kubernetes.io/service-account-token"
+NAME = "kubernetes.io/service-account.name"
+UID = "kubernetes.io/service-account.uid"
+
+
+class Gone(NamedTuple):
+    """A token Secret that was deleted after its token was there, and the life of the manager that had filled it."""
+
+    namespace: str
+    name: str
+    account_uid: str
+    life: int
+
+
+class Accounts:
+    """Users make and delete namespaces, accounts and token Secrets, and damage what the controllers wrote."""
+
+    controllers = (
+        "serviceaccount-controller",
+        "serviceaccount-token-controller",
+        "root-ca-certificate-publisher-controller",
+        "namespace-controller",
+    )
+
+    def __init__(self) -> None:
+        self.options: dict[str, Any] = {}
+        #: Lives of the manager in which Secrets were made, by their UID.
+        self._made: dict[str, int] = {}
+        #: Accounts' UIDs by those of Secrets that nobody but their user may delete.
+        self._kept: dict[str, str] = {}
+        self._gone: list[Gone] = []
+
+    async def prepare(self, world: World) -> None:
+        key_file, ca_file = world.folder / "sa.key", world.folder / "ca.crt"
+        key_file.write_bytes(make_ca("any", now=world.clock.now(), life=timedelta(days=1)).key)
+        ca_file.write_text(ROOT_CA)
+        self._key = keys.read_private_key(key_file.read_bytes())
+        self.options = {"service_account_private_key_file": str(key_file), "root_ca_file": str(ca_file)}
+
+    async def edit(self, world: World) -> None:
+        edits = [self.make, self.make, self.remove, self.make_account, self.lose_account, self.make_secret,
+                 self.make_secret, self.make_secret, self.lose_secret, self.lose_secret, self.damage_secret,
+                 self.list_secret, self.list_secret, self.break_ca, self.make_ca_first]  # fmt: skip
+        await world.dice.choice(edits)(world, world.dice.choice(NAMESPACES))
+
+    async def live(self, world: World) -> None:
+        """Nobody else is there."""
+
+    async def make(self, world: World, name: str) -> None:
+        await world.client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+
+    async def remove(self, world: World, name: str) -> None:
+        await world.client.delete(Namespace, name)
+
+    async def make_account(self, world: World, namespace: str) -> None:
+        metadata = {"name": "robot", "namespace": namespace}
+        await world.client.create({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata})
+
+    async def lose_account(self, world: World, namespace: str) -> None:
+        await world.client.delete(ServiceAccount, world.dice.choice(ACCOUNTS), namespace=namespace)
+
+    async def make_secret(self, world: World, namespace: str) -> None:
+        """For an account that may not be there, or for an older one of that name."""
+        dice = world.dice
+        name, account = dice.choice(SECRETS), dice.choice(ACCOUNTS)
+        found = await world.client.list(ServiceAccount, namespace=namespace)
+        uids = [uid_of(each) for each in found if name_of(each) == account]
+        annotations = {NAME: account}
+        uid = dice.choice(["", "", "another", *uids])
+        if uid:
+            annotations[UID] = uid
+        metadata = {"name": name, "namespace": namespace, "annotations": annotations}
+        body = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "type": TYPE}
+        made = await world.client.create(body)
+        self._made[made["metadata"]["uid"]] = world.lives
+        if uids and uid in ("", *uids):
+            self._kept[made["metadata"]["uid"]] = uids[0]
+        self._gone = [each for each in self._gone if each[:2] != (namespace, name)]
+
+    async def lose_secret(self, world: World, namespace: str) -> None:
+        secret = await self._secret(world, namespace)
+        if secret is None:
+            return
+        await world.client.delete_object(secret, uid=uid_of(secret))
+        self._kept.pop(uid_of(secret), None)
+        if (secret.data or {}).get("token"):
+            account_uid = annotations_of(secret)[UID]
+            self._gone.append(Gone(namespace, name_of(secret), account_uid, self._made[uid_of(secret)]))
+
+    async def damage_secret(self, world: World, namespace: str) -> None:
+        secret = await self._secret(world, namespace)
+        if secret is not None:
+            damage = world.dice.choice([{"token": None}, {"namespace": None}, {"ca.crt": None}, {"ca.crt": "YQ=="}])
+            await world.client.patch(Secret, name_of(secret), {"data": damage}, namespace=namespace)
+
+    async def list_secret(self, world: World, namespace: str) -> None:
+        """As a Secret is named that was made for the account, so that its pods may mount it."""
+        secret = await self._secret(world, namespace)
+        if secret is not None:
+            account = await world.client.get(ServiceAccount, annotations_of(secret)[NAME], namespace=namespace)
+            listed = {each.name for each in account.secrets or ()} | {name_of(secret)}
+            await world.client.update(replace(account, secrets=[{"name": name} for name in sorted(listed)]))
+
+    async def break_ca(self, world: World, namespace: str) -> None:
+        if world.dice.random() < 0.5:
+            await world.client.delete(ConfigMap, PUBLISHED, namespace=namespace)
+        else:
+            data = world.dice.choice([{"ca.crt": "another"}, {"more": "of it"}, {"ca.crt": None}])
+            await world.client.patch(ConfigMap, PUBLISHED, {"data": data}, namespace=namespace)
+
+    async def make_ca_first(self, world: World, namespace: str) -> None:
+        """Somebody has made the config map before the controller came to it."""
+        await ensure(world.client.delete(ConfigMap, PUBLISHED, namespace=namespace))
+        metadata = {"name": PUBLISHED, "namespace": namespace}
+        await world.client.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"a": "b"}})
+
+    async def _secret(self, world: World, namespace: str) -> Secret | None:
+        found = await world.client.list(Secret, namespace=namespace)
+        return world.dice.choice(found) if found else None
+
+    # What must be
+
+    async def wrong(self, world: World) -> str:
+        namespaces = await world.client.list(Namespace)
+        ending = [name_of(each) for each in namespaces if metadata_field(each, "deletionTimestamp")]
+        if ending:
+            return f"namespaces are still there: {ending}"
+        accounts = {(namespace_of(each), name_of(each)): each for each in await world.client.list(ServiceAccount)}
+        published = {
+            namespace_of(each): each for each in await world.client.list(ConfigMap) if name_of(each) == PUBLISHED
+        }
+        for name in map(name_of, namespaces):
+            if (name, "default") not in accounts:
+                return f"{name} has no account"
+            if name not in published or published[name].data != {"ca.crt": ROOT_CA}:
+                return f"{name} does not have the CA"
+        secrets = await world.client.list(Secret)
+        faults = [self._wrong_with(each, accounts) for each in secrets]
+        return next(filter(None, faults), "") or self._missing(world, secrets, accounts)
+
+    def _wrong_with(self, secret: Secret, accounts: dict[tuple[str, str], ServiceAccount]) -> str:
+        """One Secret."""
+        namespace, annotations = namespace_of(secret), annotations_of(secret)
+        where = f"{namespace}/{name_of(secret)}"
+        account = accounts.get((namespace, annotations[NAME]))
+        if account is None or annotations.get(UID) != uid_of(account):
+            return f"{where} is of an account that is not there: {annotations}"
+        data = {key: base64.b64decode(value).decode() for key, value in (secret.data or {}).items()}
+        if data.get("ca.crt") != ROOT_CA or data.get("namespace") != namespace or not data.get("token"):
+            return f"{where} holds {sorted(data)}"
+        token = jws.parse(data["token"])
+        subject = f"system:serviceaccount:{namespace}:{name_of(account)}"
+        told = [
+            token.claims.get(f"kubernetes.io/serviceaccount/{key}") for key in ("service-account.uid", "secret.name")
+        ]
+        if token.claims["sub"] != subject or told != [uid_of(account), name_of(secret)]:
+            return f"the token of {where} is of {token.claims}"
+        return "" if jws.is_signed_by(token, self._key) else f"the token of {where} is not signed with the key"
+
+    def _missing(
+        self, world: World, secrets: list[Secret], accounts: dict[tuple[str, str], ServiceAccount]
+    ) -> str:  # fmt: skip
+        """What the controllers should not have deleted, and what they should not have left."""
+        uids, known = {uid_of(each) for each in accounts.values()}, {uid_of(each) for each in secrets}
+        lost = [uid for uid, account in self._kept.items() if account in uids and uid not in known]
+        if lost:
+            return f"secrets of accounts that live are gone: {lost}"
+        there = {(namespace_of(each), name_of(each)) for each in secrets}
+        for gone in self._gone:
+            if gone.life == world.lives and gone[:2] not in there:
+                listing = [each for each in accounts.values() if uid_of(each) == gone.account_uid]
+                if any(reference.name == gone.name for each in listing for reference in each.secrets or ()):
+                    return f"{gone} is still listed"
+        return ""
