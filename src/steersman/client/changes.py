@@ -25,7 +25,8 @@ class Added(msgspec.Struct, Generic[T], frozen=True):
 class Updated(msgspec.Struct, Generic[T], frozen=True):
     """An object is another than before; both are the same at a resync.
 
-    An object that was deleted and made anew while nobody watched comes as one update, with another UID.
+    One that was deleted and made anew while nobody watched comes as a deletion and an addition; client-go tells of one
+    update then, which controllers easily take for a change of the same object.
     """
 
     old: T

@@ -246,6 +246,9 @@ class Informer(Generic[T]):
         old = self._store.get(key)
         if old is not None and resource_version_of(obj) and resource_version_of(old) == resource_version_of(obj):
             return
+        if old is not None and uid_of(old) != uid_of(obj):
+            await self._remove(key, None)
+            old = None
         self._store.put(key, obj)
         if self._detector is not None:
             self._detector.put(key, obj)

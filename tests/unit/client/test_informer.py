@@ -106,6 +106,18 @@ async def test_a_deletion_that_was_missed_is_a_tombstone():
     assert heard[2:] == [Deleted(B6, final_state_unknown=True), Updated(A5, A9)]
 
 
+async def test_another_object_of_a_name_is_a_deletion_and_an_addition():
+    heard, another = [], {**A9, "metadata": {**A9["metadata"], "uid": "another"}}
+    script = listing(A5, version=8), refusal(410, "Expired"), listing(another, version=20), Stream()
+    clock, transport = FakeClock(), ScriptedTransport(*script)
+    informer = Informer(ClientSource(Client(transport, clock=clock), TREES), clock=clock, options=LIST)
+    informer.add_callback(heard.append)
+    async with informer:
+        await clock.advance(1)
+    assert heard[1:] == [Deleted(A5, final_state_unknown=True), Added(another)]
+    assert list(informer.lister) == [another]
+
+
 async def test_a_new_list_with_nothing_new_is_not_heard():
     heard = []
     async with running(listing(A5, version=8), refusal(410, "Expired"), listing(A5, version=20), Stream()) as (
