@@ -4,6 +4,7 @@ import msgspec
 import pytest
 from lightkube.models.core_v1 import Node
 
+from steersman.apimachinery.errors import conflict
 from steersman.client import tree
 from steersman.controllers.nodeipam.controller import build, ranges
 from steersman.controllers.nodeipam.plan import NodeRanges, RangeFull, cidrs_of, parse_cluster, prefix_for
@@ -97,6 +98,34 @@ async def test_nodes_get_ranges_and_give_them_back(cluster):
     await cluster.until(lambda: cluster.events("CIDRNotAvailable"))
     await cluster.client.delete(tree("v1", "Node"), "old")
     await cluster.eventually("v1", "Node", "b", has("10.0.1.0/24", "fd00:0:0:2::/64"))
+
+
+async def test_what_was_offered_in_vain_is_another_nodes(cluster):
+    """Somebody was faster, and the range that the controller had in mind is free again."""
+    controller = await cluster.start(build, allocate_node_cidrs=True, cluster_cidr="10.0.0.0/23")
+    controller.client = Refusing(controller.client)
+    await cluster.make("v1", "Node", "a")
+    await cluster.until(lambda: controller.client.refused)
+    await cluster.make("v1", "Node", "b", spec={"podCIDR": "10.0.1.0/24", "podCIDRs": ["10.0.1.0/24"]})
+    await cluster.make("v1", "Node", "c")
+    await cluster.until(lambda: cluster.events("CIDRNotAvailable"))
+    own = {"podCIDR": "192.168.0.0/24", "podCIDRs": ["192.168.0.0/24"]}
+    await cluster.client.patch(tree("v1", "Node"), "a", {"spec": own})
+    await cluster.eventually("v1", "Node", "c", has("10.0.0.0/24"))
+
+
+class Refusing:
+    """A client that cannot write Node ``a``."""
+
+    def __init__(self, client):
+        self._client = client
+        self.refused = 0
+
+    async def patch(self, what, name, *arguments, **options):
+        if name == "a":
+            self.refused += 1
+            raise conflict("nodes", name)
+        return await self._client.patch(what, name, *arguments, **options)
 
 
 def test_it_is_off_unless_asked_for():

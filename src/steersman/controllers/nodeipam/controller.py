@@ -21,6 +21,8 @@ from steersman.controllers.nodeipam.plan import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from steersman.client.changes import Change
     from steersman.controllers.context import ControllerContext
     from steersman.controllers.options import ControllerOptions
@@ -50,10 +52,7 @@ class NodeIPAM(Shell):
     def _node_changed(self, change: Change[Node]) -> None:
         node = change.latest
         if isinstance(change, Deleted):
-            for cidr in [*cidrs_of(node), *self._offered.pop(name_of(node), ())]:
-                self._release(cidr)
-            for name in self._nodes.lister.keys():  # noqa: SIM118 — a lister is no mapping
-                self.queue.add(name)
+            self._give_back([*cidrs_of(node), *self._offered.pop(name_of(node), ())])
             return
         self._occupy(node)
         self.queue.add(name_of(node))
@@ -63,9 +62,14 @@ class NodeIPAM(Shell):
             if not any(each.occupy(cidr) for each in self._ranges):
                 self.log.warning("Node %s has %s, which is none of the cluster's ranges", name_of(node), cidr)
 
-    def _release(self, cidr: str) -> None:
-        for each in self._ranges:
-            each.release(cidr)
+    def _give_back(self, cidrs: Iterable[str]) -> None:
+        """Those that got none when all were taken may try again."""
+        for cidr in cidrs:
+            for each in self._ranges:
+                each.release(cidr)
+        for node in self._nodes.lister:
+            if not cidrs_of(node):
+                self.queue.add(name_of(node))
 
     async def reconcile(self, key: str) -> None:
         """Give it ranges if it has none."""
@@ -74,9 +78,9 @@ class NodeIPAM(Shell):
             return
         has = cidrs_of(node)
         if has:
-            for cidr in self._offered.pop(key, ()):
-                if cidr not in has:
-                    self._release(cidr)
+            unused = [cidr for cidr in self._offered.pop(key, ()) if cidr not in has]
+            if unused:
+                self._give_back(unused)
             return
         if key not in self._offered:
             if any(each.is_full for each in self._ranges):
