@@ -122,13 +122,15 @@ class PodControl:
     async def _delete_one(
         self, key: str, owner: Any, pod: Pod, before: Callable[[Pod], Awaitable[object]] | None
     ) -> Exception | None:
+        is_prepared = before is None
         try:
             if before is not None:
                 await before(pod)
+                is_prepared = True
             await self._client.delete(Pod, name_of(pod), namespace=namespace_of(pod), uid=uid_of(pod))
         except Exception as error:  # noqa: BLE001 — returned, and raised by the reconcile
             self.expectations.deletion_observed(key, uid_of(pod))
-            if is_not_found(error) or is_conflict(error):  # it is gone, or another has its name
+            if is_prepared and (is_not_found(error) or is_conflict(error)):  # it is gone, or another has its name
                 return None
             self._events.event(owner, "Warning", "FailedDelete", f"Error deleting: {error}")
             return error

@@ -94,7 +94,7 @@ class RevisionControl:
                 if there.data != revision.data or not self._may_be_taken(there, owner):
                     continue  # two templates, or two owners, have one hash
                 created = there  # the cache is late
-            self._shell.own_writes.note(key, self.informer, created)
+            self._shell.note_created(key, self.informer, created)
             return Present(created, (), tried)
         raise _TooManyCollisions(f"no free name for a revision of {key}")
 

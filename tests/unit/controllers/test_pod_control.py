@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from lightkube.models.core_v1 import Pod
 
+from steersman.apimachinery.errors import conflict, not_found
 from steersman.client import tree
 from steersman.client.objects import name_of, uid_of
 from steersman.controllers.base import Shell
@@ -84,12 +85,13 @@ async def gone(cluster):
     return await cluster.find("v1", "Pod", "a", namespace="default") is None
 
 
-async def test_a_pod_stays_when_what_comes_before_its_deletion_fails(cluster, owner, config, pod_spec):
+@pytest.mark.parametrize("fault", [ValueError("not now"), conflict("pods", "a"), not_found("pods", "a")])
+async def test_a_pod_stays_when_what_comes_before_its_deletion_fails(cluster, owner, config, pod_spec, fault):
     there = await cluster.client.create(pod(pod_spec, name="a"))
 
     async def refuse(_):
-        raise ValueError("not now")
+        raise fault
 
     removed = await owner.control.delete("k", config, [there], before=refuse)
-    assert (removed.pods, str(removed.error)) == ((), "not now")
+    assert (removed.pods, removed.error) == ((), fault)
     assert await cluster.client.get(tree("v1", "Pod"), "a", namespace="default")

@@ -7,7 +7,7 @@ from lightkube.models.apps_v1 import ControllerRevision, DaemonSet
 
 from steersman.apimachinery.selectors import from_label_selector
 from steersman.client.objects import name_of
-from steersman.controllers.base import Shell
+from steersman.controllers.base import SECOND_LOOK_SECONDS, Shell
 from steersman.controllers.revision_control import RevisionControl
 from steersman.runtime.owners import controller_of
 from steersman.runtime.revisions import data_hash, template_data
@@ -22,12 +22,13 @@ class Owner(Shell):
 
     def __init__(self, context):
         super().__init__(context)
+        self.looked = []
         self.revisions = RevisionControl(
             self, DaemonSet, hash_label="hash", hashed=lambda template, tried: data_hash(template_data(template), tried)
         )
 
     async def reconcile(self, key):
-        return None
+        self.looked.append(key)
 
 
 @pytest.fixture
@@ -54,6 +55,14 @@ async def test_a_new_template_is_kept_once(cluster, control):
     assert name_of(first.revision) == name_of(again.revision)
     known = await control.settle("k", ds, await claimed(cluster, control, ds), collisions=0)
     assert (name_of(known.revision), known.revision.revision, known.collisions) == (name_of(first.revision), 1, 0)
+
+
+async def test_what_was_made_is_looked_at_again(cluster):
+    """Who deletes it before a cache that was cut off has seen it leaves no event behind."""
+    owner = await cluster.start(Owner)
+    await owner.revisions.settle("k", await daemon(cluster), [], collisions=0)
+    await cluster.clock.advance(SECOND_LOOK_SECONDS)
+    assert owner.looked == ["k"]
 
 
 async def test_going_back_raises_the_number(cluster, control):
