@@ -1,0 +1,179 @@
+"""The story of pods that must go: off tainted Nodes, off Nodes that are gone, and those that nobody else can end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lightkube.models.core_v1 import Node, Pod
+from tests.conformance.controllers.harness import NAMESPACE, World
+
+from steersman.client.objects import metadata_field, name_of, uid_of
+from steersman.runtime.conditions import is_condition_true
+from steersman.runtime.pods import is_finished, node_of
+
+NODES = ("a", "b", "c")
+PODS = 8
+#: So many pods that have ended are kept.
+KEPT = 3
+HOLD = "example.com/hold"
+_USER = "example.com/evict"
+_OUT_OF_SERVICE = "node.kubernetes.io/out-of-service"
+_TOLERATIONS: tuple[list[dict[str, Any]], ...] = (
+    [],
+    [{"key": _USER, "operator": "Exists"}],
+    [{"key": _USER, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 15}],
+    [{"operator": "Exists"}],
+)
+
+
+class Evictions:
+    """Pods of few names come again and again, so that one may take another's place while nobody looks."""
+
+    controllers = ("taint-eviction-controller", "podgc")
+    options = {"terminated_pod_gc_threshold": KEPT}
+
+    def __init__(self) -> None:
+        #: By UID, pods that nobody deleted and that nothing was against, ever.
+        self._must_stay: dict[str, str] = {}
+
+    async def edit(self, world: World) -> None:
+        what = world.dice.choice([self.make_node, self.make_node, self.remove_node, self.turn, self.taint, self.taint,
+                                  self.untaint, self.make_pod, self.make_pod, self.make_pod, self.remove_pod,
+                                  self.replace_pod, self.replace_pod, self.end_pod, self.assign])  # fmt: skip
+        await what(world)
+        await self._excuse(world)
+
+    async def live(self, world: World) -> None:
+        """Kubelets of Nodes that are there and ready end what is deleted; who holds an ended pod lets it go."""
+        nodes = await self._nodes(world)
+        for pod in await world.all(Pod):
+            if metadata_field(pod, "deletionTimestamp") is None:
+                continue
+            if is_finished(pod) and metadata_field(pod, "finalizers"):
+                patch = {"metadata": {"uid": uid_of(pod), "finalizers": None}}
+                await world.client.patch(Pod, name_of(pod), patch, namespace=NAMESPACE)
+            elif _is_ready(nodes.get(node_of(pod))) and world.dice.random() < 0.5:
+                if not is_finished(pod):
+                    await world.set_ready(pod, ready=False, phase="Failed")
+                await world.client.delete_object(pod, grace_period_seconds=0)
+
+    # Nodes
+
+    async def _nodes(self, world: World) -> dict[str, Node]:
+        return {name_of(node): node for node in await world.client.list(Node)}
+
+    async def make_node(self, world: World) -> None:
+        name = world.dice.choice(NODES)
+        await world.client.create({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}})
+        await self._say(world, name, "True")
+
+    async def remove_node(self, world: World) -> None:
+        await world.client.delete(Node, world.dice.choice(NODES))
+
+    async def turn(self, world: World) -> None:
+        await self._say(world, world.dice.choice(NODES), world.dice.choice(["True", "False"]))
+
+    async def _say(self, world: World, name: str, ready: str) -> None:
+        patch = {"status": {"conditions": [{"type": "Ready", "status": ready}]}}
+        await world.client.patch(Node, name, patch, subresource="status")
+
+    async def taint(self, world: World) -> None:
+        key = world.dice.choice([_USER, _USER, _OUT_OF_SERVICE])
+        await self._set_taints(world, [{"key": key, "effect": "NoExecute"}])
+
+    async def untaint(self, world: World) -> None:
+        await self._set_taints(world, [])
+
+    async def _set_taints(self, world: World, taints: list[dict[str, str]]) -> None:
+        await world.client.patch(Node, world.dice.choice(NODES), {"spec": {"taints": taints}})
+
+    # Pods
+
+    async def make_pod(self, world: World) -> None:
+        await self._make(world, f"p{world.dice.randrange(PODS)}")
+
+    async def _make(self, world: World, name: str) -> None:
+        dice = world.dice
+        metadata: dict[str, Any] = {"name": name, "finalizers": [HOLD] if dice.random() < 0.2 else []}
+        spec: dict[str, Any] = {"tolerations": dice.choice(_TOLERATIONS), "containers": [{"name": "c", "image": "i"}]}
+        spec |= {"nodeName": dice.choice(NODES)} if dice.random() < 0.8 else {}
+        body = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+        self._must_stay[uid_of(await world.client.create(body, namespace=NAMESPACE))] = name
+
+    async def remove_pod(self, world: World) -> None:
+        pod = await world.any(Pod)
+        if pod is not None:
+            await self._remove(world, pod, grace_period_seconds=world.dice.choice([0, 30]))
+
+    async def _remove(self, world: World, pod: Pod, *, grace_period_seconds: int) -> None:
+        self._must_stay.pop(uid_of(pod), None)
+        await world.client.delete_object(pod, grace_period_seconds=grace_period_seconds)
+
+    async def replace_pod(self, world: World) -> None:
+        """As a StatefulSet does it."""
+        pod = await world.any(Pod)
+        if pod is not None:
+            await self._remove(world, pod, grace_period_seconds=0)
+            await self._make(world, name_of(pod))
+
+    async def end_pod(self, world: World) -> None:
+        pod = await world.any(Pod)
+        if pod is not None:
+            await world.set_ready(pod, ready=False, phase=world.dice.choice(["Succeeded", "Failed"]))
+
+    async def assign(self, world: World) -> None:
+        """A scheduler puts one on a Node."""
+        pod = await world.any(Pod, lambda pod: not node_of(pod))
+        if pod is not None:
+            target = {"apiVersion": "v1", "kind": "Node", "name": world.dice.choice(NODES)}
+            body = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": name_of(pod)}, "target": target}
+            await world.client.create_subresource(Pod, name_of(pod), "binding", body, namespace=NAMESPACE)
+
+    # What must be so
+
+    async def _excuse(self, world: World) -> None:
+        """Those that something is against now may go, also if it does not last."""
+        nodes, pods = await self._nodes(world), await world.all(Pod)
+        ended = [pod for pod in pods if is_finished(pod)]
+        for pod in pods:
+            is_surplus = is_finished(pod) and len(ended) > KEPT
+            if is_surplus or (node_of(pod) and (node_of(pod) not in nodes or _evicts(nodes[node_of(pod)], pod))):
+                self._must_stay.pop(uid_of(pod), None)
+
+    async def wrong(self, world: World) -> str:
+        nodes, pods = await self._nodes(world), await world.all(Pod)
+        there = {uid_of(pod) for pod in pods}
+        lost = sorted(name for uid, name in self._must_stay.items() if uid not in there)
+        if lost:
+            return f"{lost} are gone, and nothing was against them"
+        if sum(is_finished(pod) for pod in pods) > KEPT:
+            return f"more than {KEPT} pods are kept that have ended"
+        for pod in pods:
+            fault = self._wrong_with(pod, nodes.get(node_of(pod)))
+            if fault:
+                return f"{name_of(pod)} of {node_of(pod) or 'no Node'} {fault}"
+        return ""
+
+    def _wrong_with(self, pod: Pod, node: Node | None) -> str:
+        is_terminating = metadata_field(pod, "deletionTimestamp") is not None
+        if node_of(pod) and node is None:
+            return "is still there, and its Node is not"
+        if node is not None and _evicts(node, pod) and not is_terminating:
+            return "was not sent away"
+        waits_for_kubelet = node is not None and not _is_ready(node) and not _has_taint(node, _OUT_OF_SERVICE)
+        return "is still terminating" if is_terminating and not waits_for_kubelet else ""
+
+
+def _is_ready(node: Node | None) -> bool:
+    return node is not None and is_condition_true(node.status.conditions if node.status else None, "Ready")
+
+
+def _has_taint(node: Node, key: str) -> bool:
+    return any(taint.key == key for taint in (node.spec.taints if node.spec else None) or ())
+
+
+def _evicts(node: Node, pod: Pod) -> bool:
+    """Sooner or later."""
+    tolerated = {each.key for each in pod.spec.tolerations or () if each.tolerationSeconds is None}
+    keys = {taint.key for taint in (node.spec.taints if node.spec else None) or () if taint.effect == "NoExecute"}
+    return None not in tolerated and not keys <= tolerated
