@@ -58,14 +58,17 @@ class Cluster:
             made = await self.client.update_status({**made, "status": status})
         return made
 
-    async def define(self, resource, **version):
-        """Serve a kind that the server does not have itself, as a custom resource."""
+    async def define(self, resource, *, fields=()):
+        """Serve a kind that the server does not have itself; ``fields`` of its spec can be selected by."""
         info = resource.info
-        schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
-        row = {"name": info.version, "served": True, "storage": True, "schema": schema, "subresources": {"status": {}}}
+        anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+        properties = {"spec": {**anything, "properties": {name: {"type": "string"} for name in fields}}}
+        row = {"name": info.version, "served": True, "storage": True, "subresources": {"status": {}}}
+        row["schema"] = {"openAPIV3Schema": {**anything, "properties": properties}}
+        row["selectableFields"] = [{"jsonPath": f".spec.{name}"} for name in fields]
         names = {"plural": info.name, "singular": info.singular, "kind": info.kind}
         scope = "Namespaced" if info.namespaced else "Cluster"
-        spec = {"group": info.group, "scope": scope, "names": names, "versions": [row | version]}
+        spec = {"group": info.group, "scope": scope, "names": names, "versions": [row]}
         metadata = {"annotations": {"api-approved.kubernetes.io": "unapproved, for a test"}}
         name = info.group_resource
         await self.make("apiextensions.k8s.io/v1", "CustomResourceDefinition", name, spec=spec, metadata=metadata)

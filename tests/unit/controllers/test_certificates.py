@@ -10,9 +10,10 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from lightkube.models.certificates_v1 import CertificateSigningRequest
+from lightkube.models.certificates_v1beta1 import PodCertificateRequest
 
 from steersman.client import PatchType, tree
-from steersman.controllers.certificates import approving, cleaner, signing
+from steersman.controllers.certificates import approving, cleaner, pod_request_cleaner, signing
 from steersman.controllers.certificates.issuing import Authority, Request, certificate_end
 from steersman.controllers.certificates.plan import (
     API_CLIENT,
@@ -24,6 +25,7 @@ from steersman.controllers.certificates.plan import (
     is_undecided,
     recognized,
     seconds_to_cleanup,
+    seconds_to_pod_request_cleanup,
     signer_fault,
     validity,
     with_condition,
@@ -37,6 +39,14 @@ SERVING = Asked("system:node:n", ("system:nodes",), dns_names=("n",))
 CLIENT = ["digital signature", "key encipherment", "client auth"]
 SERVER = ["digital signature", "server auth"]
 KIND = ("certificates.k8s.io/v1", "CertificateSigningRequest")
+POD_KIND = ("certificates.k8s.io/v1beta1", "PodCertificateRequest")
+POD_REQUEST = {
+    "spec": {
+        "signerName": "example.com/signer",
+        "stubPKCS10Request": "",
+        **dict.fromkeys(("nodeName", "nodeUID", "podName", "podUID", "serviceAccountName", "serviceAccountUID"), "x"),
+    }
+}
 
 
 def request(common_name="system:node:n", organization="system:nodes", dns=()):
@@ -238,3 +248,29 @@ async def test_denied_requests_go_after_an_hour(cluster, clock):
     assert await cluster.find(*KIND, "c")
     await clock.advance(150)
     await cluster.eventually(*KIND, "c", lambda found: found is None)
+
+
+@pytest.mark.parametrize(("age", "left"), [(0, 900), (899, 1), (900, 0), (5000, -4100)])
+def test_a_request_of_a_pod_is_kept_for_a_quarter_of_an_hour(age, left):
+    created = (NOW - timedelta(seconds=age)).isoformat()
+    found = {**POD_REQUEST, "metadata": {"name": "r", "creationTimestamp": created}}
+    assert seconds_to_pod_request_cleanup(msgspec.convert(found, PodCertificateRequest), now=NOW) == left
+
+
+async def test_requests_of_pods_are_deleted_when_they_are_due(cluster):
+    requests = pod_request_cleaner.REQUESTS
+    await cluster.define(requests)
+    await cluster.make(*POD_KIND, "old", namespace="default", spec=POD_REQUEST["spec"])
+    await cluster.clock.advance(600)
+    await cluster.start(pod_request_cleaner.build)
+    await cluster.make(*POD_KIND, "young", namespace="default", spec=POD_REQUEST["spec"])
+
+    async def names():
+        return [found.metadata.name for found in await cluster.client.list(requests)]
+
+    async def one_is_gone():
+        return await names() == ["young"]
+
+    await cluster.clock.advance(200)
+    assert await names() == ["old", "young"]
+    await cluster.until(one_is_gone, step_seconds=5, within_seconds=200)

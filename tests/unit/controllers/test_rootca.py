@@ -1,12 +1,26 @@
+from datetime import timedelta
+
 import msgspec
 import pytest
 from lightkube.models.core_v1 import Namespace
 
+from steersman.apiserver.crd.strategy import CustomResourceStrategy
 from steersman.client import Client
 from steersman.controllers.context import ControllerContext
 from steersman.controllers.options import ControllerOptions
+from steersman.controllers.rootca import trust_bundles
 from steersman.controllers.rootca.controller import build
-from steersman.controllers.rootca.plan import NAME, corrected, takes_one, wanted
+from steersman.controllers.rootca.plan import (
+    NAME,
+    SIGNER,
+    Bundles,
+    bundle_name,
+    corrected,
+    plan_bundles,
+    takes_one,
+    wanted,
+)
+from steersman.controlplane.certificates import make_ca
 
 
 @pytest.mark.parametrize(("phase", "takes"), [("Active", True), ("Terminating", False)])
@@ -41,8 +55,74 @@ async def test_it_is_published_and_put_right(cluster, tmp_path):
     await cluster.eventually("v1", "ConfigMap", NAME, bool, namespace="default")
 
 
-@pytest.mark.parametrize(("trusted", "published"), [(b"PEM", True), (None, False)])
-async def test_without_a_file_it_is_what_the_client_trusts(cluster, monkeypatch, trusted, published):
+@pytest.mark.parametrize("publisher", [build, trust_bundles.build])
+@pytest.mark.parametrize("published", [True, False])
+async def test_without_a_file_it_is_what_the_client_trusts(cluster, monkeypatch, publisher, published):
+    trusted = make_ca("ca", now=cluster.clock.now(), life=timedelta(days=1)).certificate if published else None
     monkeypatch.setattr(Client, "trusted_ca", trusted)
     context = ControllerContext(cluster.client, name="test", options=ControllerOptions())
-    assert (build(context) is not None) is published
+    assert (publisher(context) is not None) is published
+
+
+def test_a_bundle_is_named_after_its_signer_and_what_it_holds():
+    assert bundle_name("PEM") == "kubernetes.io:kube-apiserver-serving:384fb9a44fabe158be2757b9"
+    assert bundle_name("PEM") != bundle_name("other")
+
+
+def test_there_is_one_bundle_and_it_is_right():
+    made = plan_bundles([], "PEM").create
+    assert (made.spec.signerName, made.spec.trustBundle) == (SIGNER, "PEM")
+    assert plan_bundles([made], "PEM") == Bundles()
+
+
+def test_a_new_ca_is_a_new_bundle_and_the_old_one_goes():
+    old = plan_bundles([], "old").create
+    planned = plan_bundles([old], "new")
+    assert planned.create.metadata.name == bundle_name("new")
+    assert planned.delete == (old,)
+
+
+def test_a_changed_bundle_is_put_right():
+    changed = plan_bundles([], "PEM").create
+    changed.spec.trustBundle = "changed"
+    planned = plan_bundles([changed], "PEM")
+    assert (planned.update.metadata.name, planned.update.spec.trustBundle) == (bundle_name("PEM"), "PEM")
+    assert (planned.create, planned.delete) == (None, ())
+
+
+@pytest.fixture
+def names_with_colons(monkeypatch):
+    """As custom resources the bundles must have names of another form than they have upstream."""
+    monkeypatch.setattr(CustomResourceStrategy, "name_errors", lambda *_, **__: ())
+
+
+@pytest.mark.usefixtures("names_with_colons")
+async def test_the_bundle_is_published_and_put_right(cluster, tmp_path):
+    bundles = trust_bundles.BUNDLES
+    await cluster.define(bundles, fields=["signerName"])
+    for name, signer in (("kubernetes.io:kube-apiserver-serving:old", SIGNER), ("mine", "example.com/mine")):
+        spec = {"signerName": signer, "trustBundle": "old"}
+        await cluster.make("certificates.k8s.io/v1beta1", "ClusterTrustBundle", name, spec=spec)
+    file = tmp_path / "ca.crt"
+    file.write_bytes(make_ca("ca", now=cluster.clock.now(), life=timedelta(days=1)).certificate)
+    name = bundle_name(file.read_text())
+    await cluster.start(trust_bundles.build, root_ca_file=str(file))
+
+    async def published():
+        found = {each.metadata.name: each for each in await cluster.client.list(bundles)}
+        is_right = set(found) == {"mine", name} and found[name].spec.trustBundle == file.read_text()
+        return found[name] if is_right else None
+
+    first = await cluster.until(published)
+    wrong = msgspec.structs.replace(first.spec, trustBundle="wrong")
+    await cluster.client.update(msgspec.structs.replace(first, spec=wrong))
+    second = await cluster.until(published)
+    await cluster.client.delete_object(second)
+    assert (await cluster.until(published)).metadata.uid != second.metadata.uid
+
+
+async def test_what_is_no_certificate_is_not_published(cluster, tmp_path):
+    file = tmp_path / "ca.crt"
+    file.write_text("PEM")
+    with pytest.raises(ValueError, match="error parsing root-ca-file"):
+        await cluster.start(trust_bundles.build, root_ca_file=str(file))

@@ -1,4 +1,5 @@
-"""Certificate signing requests: approved where the rules allow it, signed, and cleaned away.
+"""Certificate signing requests: approved where the rules allow it, signed, and cleaned away; pods' own requests, too.
 
-Three controllers over one set of rules: ``approving``, ``signing``, ``cleaner``; ``issuing`` alone knows cryptography.
+Four controllers over one set of rules: ``approving``, ``signing``, ``cleaner``, ``pod_request_cleaner``; ``issuing``
+alone knows cryptography.
 """

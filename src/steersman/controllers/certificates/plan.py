@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from lightkube.models.certificates_v1 import CertificateSigningRequest
+    from lightkube.models.certificates_v1beta1 import PodCertificateRequest
 
 KUBELET_SERVING: Final = "kubernetes.io/kubelet-serving"
 KUBELET_CLIENT: Final = "kubernetes.io/kube-apiserver-client-kubelet"
@@ -30,6 +31,7 @@ _KEY_ENCIPHERMENT: Final = "key encipherment"
 #: How long requests are kept, by what became of them.
 _DONE_LIFE: Final = timedelta(hours=1)
 _PENDING_LIFE: Final = timedelta(hours=24)
+_POD_REQUEST_LIFE: Final = timedelta(minutes=15)
 #: Certificates are valid from a little earlier, for clocks that are late.
 BACKDATE: Final = timedelta(minutes=5)
 #: Shorter lives are counted from now, without the time before.
@@ -188,6 +190,12 @@ def seconds_to_cleanup(
     if certificate_end is not None:
         due.append(certificate_end)
     return (min(due) - now).total_seconds() if due else None
+
+
+def seconds_to_pod_request_cleanup(request: PodCertificateRequest, *, now: datetime) -> float:
+    """0 or less: delete it now. What became of it does not matter: its kubelet has read it long since."""
+    created: datetime = metadata_field(request, "creationTimestamp")
+    return (created + _POD_REQUEST_LIFE - now).total_seconds()
 
 
 def _exactly(usages: Collection[str], needed: frozenset[str]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from steersman.client.objects import name_of, namespace_of
 from steersman.runtime.node_matching import NO_EXECUTE, tolerates
@@ -14,15 +14,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from datetime import datetime
 
-    from lightkube.models.resource_v1 import (
-        DeviceRequestAllocationResult,
-        DeviceTaint,
-        DeviceToleration,
-        ResourceClaim,
-        ResourceSlice,
-    )
+    from lightkube.models.resource_v1 import DeviceRequestAllocationResult, DeviceTaint, ResourceClaim, ResourceSlice
     from lightkube.models.resource_v1beta2 import DeviceTaintRule
 
+    #: A ``DeviceTaint`` of a slice or of a rule: the same in two versions of the API.
+    AnyTaint = Any
     #: Slices of a pool, by its ``pool_key``.
     SlicesOf = Callable[[str], Iterable[ResourceSlice]]
 
@@ -106,7 +102,7 @@ def is_evicting(rule: DeviceTaintRule) -> bool:
     return bool(rule.spec.taint.effect == NO_EXECUTE)
 
 
-def evicted_at(taint: DeviceTaint, tolerations: Sequence[DeviceToleration]) -> datetime | None:
+def evicted_at(taint: AnyTaint, tolerations: Sequence[Any]) -> datetime | None:
     """When a taint that is not tolerated (any more) takes effect; None: never.
 
     Of several tolerations that are for it the shortest counts, unless one has no end. A taint does nothing before it
@@ -138,7 +134,7 @@ def eviction(claims: Iterable[ResourceClaim], slices_of: SlicesOf, rules: Sequen
 
 def _taints(
     result: DeviceRequestAllocationResult, slices_of: SlicesOf, rules: Iterable[DeviceTaintRule]
-) -> Iterator[tuple[DeviceTaint, str]]:
+) -> Iterator[tuple[AnyTaint, str]]:
     """Of an allocated device, each with the name of the rule that it comes from; empty: the driver's own."""
     for each in newest(slices_of(pool_key(result.driver, result.pool))):
         for device in each.spec.devices or ():

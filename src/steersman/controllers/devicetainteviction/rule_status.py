@@ -11,7 +11,7 @@ from steersman.runtime.conditions import find_condition
 from steersman.runtime.node_matching import NO_EXECUTE
 
 if TYPE_CHECKING:
-    from datetime import datetime
+    from datetime import datetime, timedelta
 
     from lightkube.models.resource_v1beta2 import DeviceTaintRule
 
@@ -46,7 +46,8 @@ def seconds_to_update(rule: DeviceTaintRule, *, now: datetime) -> float:
     found = _present(rule)
     if found is None or found.observedGeneration != metadata_field(rule, "generation"):
         return 0.0
-    return max(0.0, PERIOD_SECONDS - (now - found.lastTransitionTime).total_seconds())
+    since: timedelta = now - found.lastTransitionTime
+    return max(0.0, PERIOD_SECONDS - since.total_seconds())
 
 
 def status_to_apply(rule: DeviceTaintRule, extent: Extent, *, now: datetime) -> Tree | None:

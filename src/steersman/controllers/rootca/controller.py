@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from lightkube.models.core_v1 import ConfigMap, Namespace
@@ -12,6 +11,7 @@ from steersman.client.changes import Added, Deleted
 from steersman.client.objects import name_of, namespace_of
 from steersman.controllers.base import SECOND_LOOK_SECONDS, Shell
 from steersman.controllers.rootca.plan import NAME, corrected, takes_one, wanted
+from steersman.controllers.rootca.source import root_ca
 
 if TYPE_CHECKING:
     from steersman.controllers.context import ControllerContext
@@ -59,6 +59,5 @@ class RootCAPublisher(Shell):
 
 def build(context: ControllerContext) -> RootCAPublisher | None:
     """Wire it up; nothing to publish without ``--root-ca-file`` or a CA that the client itself trusts."""
-    file = context.options.root_ca_file
-    root_ca = Path(file).read_bytes() if file else context.client.trusted_ca
-    return RootCAPublisher(context, root_ca=root_ca.decode()) if root_ca else None
+    found = root_ca(context)
+    return RootCAPublisher(context, root_ca=found) if found else None

@@ -1,0 +1,16 @@
+"""Where the root CA comes from, for both publishers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from steersman.controllers.context import ControllerContext
+
+
+def root_ca(context: ControllerContext) -> str:
+    """``--root-ca-file``, or the CA that the client itself trusts, in PEM; empty where there is neither."""
+    file = context.options.root_ca_file
+    found = Path(file).read_bytes() if file else context.client.trusted_ca
+    return (found or b"").decode()
