@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Final, Protocol
 if TYPE_CHECKING:
     from steersman.asynckit.clock import Clock, Timer
 
-#: From one round's start to the next one's: at least this, and at least half as long again as the round took, so that
-#: fan-out leaves a third of the loop's time to others (and within a round they get their turn after every slice); but
-#: never longer than the other.
+#: From one round's start to the next one's: eight times as long as the round took, so that a round of few is hardly ever
+#: waited for; this is enough in any case …
 ROUND_SECONDS_MIN: Final = 0.004
-ROUND_SECONDS_MAX: Final = 0.03
+_IDLE_SHARE: Final = 1 / 8
+#: … unless it is less than half as long again as the round took: fan-out leaves a third of the loop's time to others (and
+#: within a round they get their turn after every slice). But nobody waits longer than the other.
 _ROUND_SHARE: Final = 2 / 3
+ROUND_SECONDS_MAX: Final = 0.03
 #: Sleepers that are woken before the loop turns to other things: about half a millisecond of work.
 _SLICE: Final = 32
 
@@ -110,5 +112,6 @@ class Wakeups:
         """The round is over: the next one comes when others have had their share of the time."""
         self._round = None
         took = self._clock.monotonic() - self._round_began
-        self._next_round = self._round_began + min(max(took / _ROUND_SHARE, ROUND_SECONDS_MIN), ROUND_SECONDS_MAX)
+        pause = max(min(took / _IDLE_SHARE, ROUND_SECONDS_MIN), took / _ROUND_SHARE)
+        self._next_round = self._round_began + min(pause, ROUND_SECONDS_MAX)
         self.wake()
