@@ -173,6 +173,8 @@ Taint: Key Value Effect TimeAdded?
 DeploymentStrategy: Type RollingUpdate:RollingUpdate?
 DaemonSetUpdateStrategy: Type RollingUpdate:RollingUpdate?
 RollingUpdate: MaxUnavailable# MaxSurge#
+StatefulSetUpdateStrategy: Type RollingUpdate:RollingUpdateStatefulSet?
+RollingUpdateStatefulSet: Partition# MaxUnavailable?
 PodDisruptionBudgetSpec: MinAvailable? Selector~ MaxUnavailable? UnhealthyPodEvictionPolicy?
 PodFailurePolicy: Rules:PodFailurePolicyRule?
 PodFailurePolicyRule: Action OnExitCodes:PodFailureOnExitCodes? OnPodConditions:PodFailureOnCondition?
@@ -180,6 +182,7 @@ PodFailureOnExitCodes: ContainerName? Operator Values?
 PodFailureOnCondition: Type Status
 SuccessPolicy: Rules:SuccessPolicyRule?
 SuccessPolicyRule: SucceededIndexes? SucceededCount?
+UncountedTerminatedPods: Succeeded? Failed?
 RoleRef: APIGroup Kind Name
 ParentReference: Group Resource Namespace Name
 ServiceCIDRSpec: CIDRs=cidrs?

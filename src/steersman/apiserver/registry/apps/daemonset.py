@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 from steersman.apimachinery.field import Path
 from steersman.apiserver.registry import columns
 from steersman.apiserver.registry.apps import daemonset_validation as validation
-from steersman.apiserver.registry.apps.warnings import workload_warnings
 from steersman.apiserver.registry.podspec.defaults import default_pod_template
+from steersman.apiserver.registry.podspec.warnings import template_warnings
 from steersman.apiserver.registry.strategy import Column, Strategy, Tree
 
 if TYPE_CHECKING:
@@ -81,7 +81,9 @@ class DaemonSetStrategy(Strategy):
         return list(validation.validate_daemon_set_status(obj, old))
 
     def warnings(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> Sequence[str]:
-        return list(workload_warnings(obj, old, _TEMPLATE, with_name=False))
+        if old is not None and _template_generation(obj) == _template_generation(old):
+            return ()
+        return list(template_warnings(obj["spec"].get("template") or {}, _TEMPLATE))
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         spec, status = obj["spec"], obj.get("status") or {}

@@ -85,7 +85,7 @@ def validate_replicated_template(spec: Tree, path: Path, rules: PodRules = TEMPL
     """The template of a Deployment or ReplicaSet, and its selector's fit. ``path`` is the spec's."""
     selector = parse_selector(spec.get("selector"))
     if selector is None:
-        yield field.invalid(path.child("selector"), spec.get("selector"), "invalid label selector")
+        yield field.invalid(path.child("selector"), shown(spec.get("selector")), "invalid label selector")
         return
     template = spec.get("template") or {}
     where = path.child("template")

@@ -84,7 +84,8 @@ class StatefulSetStrategy(Strategy):
         warnings = list(workload_warnings(obj, old, _SPEC.child("template"), with_name=False))
         for position, claim in enumerate(spec.get("volumeClaimTemplates") or ()):
             path = _SPEC.child("volumeClaimTemplates").index(position)
-            warnings += claim_spec_warnings(claim.get("spec") or {}, path)
+            # upstream's paths differ
+            warnings += claim_spec_warnings(claim.get("spec") or {}, path if old is None else path.child("Spec"))
         if (spec.get("revisionHistoryLimit") or 0) < 0:
             warnings.append(_NEGATIVE_HISTORY)
         return warnings

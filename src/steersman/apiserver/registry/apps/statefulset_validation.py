@@ -10,6 +10,7 @@ from steersman.apiserver.registry.apps.selectors import (
     check_labels_match,
     check_selector,
     parse_selector,
+    shown,
 )
 from steersman.apiserver.registry.counts import (
     ABOVE_REPLICAS,
@@ -20,7 +21,8 @@ from steersman.apiserver.registry.counts import (
     check_share_is_no_more_than_all,
     is_nothing,
 )
-from steersman.apiserver.registry.podspec.validate import validate_pod_template
+from steersman.apiserver.registry.go_form import go_form
+from steersman.apiserver.registry.podspec.validate import validate_pod_template, validate_template_metadata
 from steersman.apiserver.registry.podspec.validate_claims import validate_claim_spec
 from steersman.apiserver.registry.validation import check_all, check_not_negative
 
@@ -41,6 +43,8 @@ _MUTABLE: Final = (
     "persistentVolumeClaimRetentionPolicy",
     "minReadySeconds",
 )
+#: What pods get from the controller.
+_IDENTITY: Final = ("hostname", "subdomain")
 _IMMUTABLE_DETAIL: Final = (
     "updates to statefulset spec for fields other than "
     f"{', '.join(repr(name) for name in _MUTABLE[:-1])} and {_MUTABLE[-1]!r} are forbidden"
@@ -51,10 +55,11 @@ def validate_stateful_set(obj: Tree) -> Iterator[FieldError]:
     """Everything that is wrong with a new StatefulSet."""
     spec = obj["spec"]
     yield from _validate_policies(spec, _SPEC)
+    yield from _validate_claims(spec, _SPEC.child("volumeClaimTemplates"))
+    yield from _validate_counts(spec, _SPEC)
     service = spec.get("serviceName")
     if service:
         yield from check_all(_SPEC.child("serviceName"), service, names.check_dns1123_label(service))
-    yield from _validate_claims(spec, _SPEC.child("volumeClaimTemplates"))
     yield from _validate_pods(spec, _SPEC, with_template=True)
 
 
@@ -62,6 +67,7 @@ def validate_stateful_set_update(obj: Tree, old: Tree) -> Iterator[FieldError]:
     """Everything that is wrong with a change. Templates that were never valid may stay so."""
     spec, before = obj["spec"], old["spec"]
     yield from _validate_policies(spec, _SPEC)
+    yield from _validate_counts(spec, _SPEC)
     was_valid = next(_validate_template(before, _SPEC.child("template")), None) is None
     yield from _validate_pods(spec, _SPEC, with_template=was_valid)
     if _immutable_part(spec) != _immutable_part(before):
@@ -96,6 +102,9 @@ def _validate_policies(spec: Tree, path: Path) -> Iterator[FieldError]:
             if retention.get(when) not in ("Retain", "Delete"):
                 where = path.child("persistentVolumeClaimRetentionPolicy", when)
                 yield field.not_supported(where, retention.get(when) or "", ("Retain", "Delete"))
+
+
+def _validate_counts(spec: Tree, path: Path) -> Iterator[FieldError]:
     yield from check_none_negative(spec, ("replicas", "minReadySeconds"), path)
     yield from check_not_negative((spec.get("ordinals") or {}).get("start"), path.child("ordinals.start"))
 
@@ -108,12 +117,13 @@ def _validate_strategy(strategy: Tree, path: Path) -> Iterator[FieldError]:
         case "OnDelete":
             if rolling is not None:
                 detail = "only allowed for updateStrategy 'RollingUpdate'"
-                yield field.invalid(path.child("rollingUpdate"), rolling, detail)
+                yield field.invalid(path.child("rollingUpdate"), go_form("RollingUpdateStatefulSet", rolling), detail)
         case "RollingUpdate":
             if rolling is not None:
                 yield from _validate_rolling_update(rolling, path.child("rollingUpdate"))
         case _:
-            yield field.invalid(path, strategy, "must be 'RollingUpdate' or 'OnDelete'")
+            shape = go_form("StatefulSetUpdateStrategy", strategy)
+            yield field.invalid(path, shape, "must be 'RollingUpdate' or 'OnDelete'")
 
 
 def _validate_rolling_update(rolling: Tree, path: Path) -> Iterator[FieldError]:
@@ -138,20 +148,27 @@ def _validate_pods(spec: Tree, path: Path, *, with_template: bool) -> Iterator[F
     template, where = spec.get("template") or {}, path.child("template")
     selector = parse_selector(spec.get("selector"))
     if selector is None:
-        yield field.invalid(path.child("selector"), spec.get("selector"), "")
+        yield field.invalid(path.child("selector"), shown(spec.get("selector")), "")
     else:
         if not selector.is_empty:
             yield from check_labels_match(template, selector, where)
         if with_template:
             yield from _validate_template(spec, where)
+        # upstream looks at these also where it has just looked at the whole template, and reports them twice
+        yield from validate_template_metadata(template, where)
     yield from check_always_restarts(template, where, kind="StatefulSet")
 
 
 def _validate_template(spec: Tree, path: Path) -> Iterator[FieldError]:
-    """The template as its pods will be: with a volume for each claim, in place of one of the same name."""
+    """The template as its pods will be: with a volume for each claim, in place of one of the same name.
+
+    Hostname and subdomain are the controller's to say, whatever stands there.
+    """
     template = spec.get("template") or {}
-    pod = template.get("spec") or {}
+    pod = {name: value for name, value in (template.get("spec") or {}).items() if name not in _IDENTITY}
     claims = [(claim.get("metadata") or {}).get("name") or "" for claim in spec.get("volumeClaimTemplates") or ()]
-    own = [volume for volume in pod.get("volumes") or () if volume.get("name") not in claims]
-    volumes = own + [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in claims]
+    volumes: list[Tree] = [
+        {"name": name, "persistentVolumeClaim": {"claimName": name}} for name in dict.fromkeys(claims)
+    ]
+    volumes += [volume for volume in pod.get("volumes") or () if volume.get("name") not in claims]
     yield from validate_pod_template({**template, "spec": {**pod, "volumes": volumes}}, path)

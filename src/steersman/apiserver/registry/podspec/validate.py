@@ -57,19 +57,24 @@ _INT32_MAX: Final = (1 << 31) - 1
 
 def validate_pod_template(template: Tree, path: Path, rules: PodRules = TEMPLATE_RULES) -> Iterator[FieldError]:
     """A PodTemplateSpec: labels, annotations and the spec. Ephemeral containers cannot be in it."""
-    metadata = template.get("metadata") or {}
-    yield from validate_labels(metadata.get("labels") or {}, path.child("labels"))
-    yield from validate_annotations(metadata.get("annotations") or {}, path.child("annotations"))
-    yield from validate_pod_annotations(
-        metadata.get("annotations") or {}, template.get("spec") or {}, path.child("annotations")
-    )
+    yield from validate_template_metadata(template, path)
     spec = template.get("spec") or {}
     yield from validate_pod_spec(spec, path.child("spec"), rules)
-    yield from validate_profiles_match(metadata.get("annotations") or {}, spec, path.child("spec"))
+    annotations = (template.get("metadata") or {}).get("annotations") or {}
+    yield from validate_profiles_match(annotations, spec, path.child("spec"))
     if spec.get("ephemeralContainers"):
         yield field.forbidden(
             path.child("spec", "ephemeralContainers"), "ephemeral containers not allowed in pod template"
         )
+
+
+def validate_template_metadata(template: Tree, path: Path) -> Iterator[FieldError]:
+    """Labels and annotations that pods of a template get."""
+    metadata = template.get("metadata") or {}
+    annotations = metadata.get("annotations") or {}
+    yield from validate_labels(metadata.get("labels") or {}, path.child("labels"))
+    yield from validate_annotations(annotations, path.child("annotations"))
+    yield from validate_pod_annotations(annotations, template.get("spec") or {}, path.child("annotations"))
 
 
 def validate_pod_annotations(annotations: dict[str, str], spec: Tree, path: Path) -> Iterator[FieldError]:

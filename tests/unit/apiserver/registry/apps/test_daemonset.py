@@ -37,6 +37,21 @@ def test_an_update_counts_changes_of_the_template_only(edits, counted):
     assert new["metadata"]["annotations"][TEMPLATE_GENERATION] == counted
 
 
+def test_only_a_change_of_the_template_warns():
+    old = edited(
+        SET,
+        {
+            "spec.template.spec.nodeSelector": {"beta.kubernetes.io/os": "linux"},
+            "metadata.generation": 1,
+            "metadata.annotations": {TEMPLATE_GENERATION: "1"},
+        },
+    )
+    changed = edited(old, {"metadata.generation": 2})
+    assert list(STRATEGY.warnings(CONTEXT, changed, old)) == []
+    [warning] = STRATEGY.warnings(CONTEXT, edited(changed, {"metadata.annotations": {TEMPLATE_GENERATION: "2"}}), old)
+    assert warning.startswith("spec.template.spec.nodeSelector[beta.kubernetes.io/os]: ")
+
+
 def test_a_status_write_keeps_the_spec():
     new = edited(SET, {"spec.minReadySeconds": 5, "status.numberReady": 1})
     STRATEGY.prepare_for_status_update(CONTEXT, new, SET)

@@ -57,6 +57,13 @@ def test_names_go_into_hostnames(name, is_fine):
     assert (not STRATEGY.name_errors(name)) == is_fine
 
 
+@pytest.mark.parametrize(("old", "place"), [(None, ""), (stateful_set(), ".Spec")])
+def test_a_claim_for_parts_of_a_byte_warns(old, place):
+    claim = edited(CLAIM, {"spec.resources": {"requests": {"storage": "1500m"}}})
+    [warning] = STRATEGY.warnings(CONTEXT, stateful_set(volumeClaimTemplates=[claim]), old)
+    assert warning.startswith(f"spec.volumeClaimTemplates[0]{place}.resources.requests[storage]: fractional byte value")
+
+
 def test_a_negative_history_is_kept_for_ever_with_a_warning():
     assert STRATEGY.warnings(CONTEXT, stateful_set(revisionHistoryLimit=-1), None) == [
         "spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended"

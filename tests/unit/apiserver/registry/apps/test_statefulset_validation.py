@@ -44,11 +44,11 @@ def test_containers_may_mount_the_claims_of_the_templates():
         ({"spec.updateStrategy": {}}, "spec.updateStrategy: Required value"),
         (
             {"spec.updateStrategy.type": "OnDelete"},
-            f"{ROLLING}: Invalid value: {{\"partition\":0}}: only allowed for updateStrategy 'RollingUpdate'",
+            f'{ROLLING}: Invalid value: {{"Partition":0,"MaxUnavailable":null}}: only allowed for updateStrategy \'RollingUpdate\'',
         ),
         (
             {"spec.updateStrategy": {"type": "Other"}},
-            "spec.updateStrategy: Invalid value: {\"type\":\"Other\"}: must be 'RollingUpdate' or 'OnDelete'",
+            'spec.updateStrategy: Invalid value: {"Type":"Other","RollingUpdate":null}: must be \'RollingUpdate\' or \'OnDelete\'',
         ),
         ({f"{ROLLING}.partition": -1}, f"{ROLLING}.partition: Invalid value: -1: must be greater than or equal to 0"),
         ({f"{ROLLING}.maxUnavailable": 0}, f"{ROLLING}.maxUnavailable: Invalid value: 0: cannot be 0"),
@@ -74,6 +74,42 @@ def test_containers_may_mount_the_claims_of_the_templates():
 )
 def test_what_is_refused(edits, fault):
     assert texts(validate_stateful_set(edited(VALID, edits))) == [fault]
+
+
+def test_what_is_wrong_is_told_in_upstreams_order():
+    edits = {
+        "spec.serviceName": "A_B",
+        "spec.replicas": -1,
+        "spec.volumeClaimTemplates.0.spec.accessModes": GONE,
+        "spec.selector": {},
+    }
+    faults = texts(validate_stateful_set(edited(VALID, edits)))
+    places = ("spec.volumeClaimTemplates[0].spec.accessModes", "spec.replicas", "spec.serviceName", "spec.selector")
+    assert tuple(fault.partition(":")[0] for fault in faults) == places
+
+
+def test_labels_of_the_template_are_looked_at_twice():
+    first, second = texts(validate_stateful_set(edited(VALID, {"spec.template.metadata.labels.b": "no label"})))
+    assert first == second
+    assert first.startswith('spec.template.labels: Invalid value: "no label": a valid label')
+
+
+def test_labels_of_a_template_that_was_never_valid_are_looked_at_once():
+    broken = edited(VALID, {"spec.template.spec.containers.0.name": "No Name"})
+    new = edited(broken, {"spec.template.metadata.labels.b": "no label"})
+    [fault] = texts(validate_stateful_set_update(new, broken))
+    assert fault.startswith("spec.template.labels: ")
+
+
+@pytest.mark.parametrize("name", ["hostname", "subdomain"])
+def test_what_the_controller_says_of_pods_may_be_anything(name):
+    assert texts(validate_stateful_set(edited(VALID, {f"spec.template.spec.{name}": "No_Name"}))) == []
+
+
+def test_volumes_of_claims_come_before_those_of_the_template():
+    volumes = [{"name": "other", "emptyDir": {}}, {"name": "data", "emptyDir": {}}, {"name": "No Name", "emptyDir": {}}]
+    [fault] = texts(validate_stateful_set(edited(VALID, {"spec.template.spec.volumes": volumes})))
+    assert fault.startswith("spec.template.spec.volumes[2].name: ")
 
 
 def test_the_governing_services_name_is_one_of_dns():
