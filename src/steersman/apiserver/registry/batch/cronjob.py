@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery.field import Path
 from steersman.apiserver.registry import columns
-from steersman.apiserver.registry.apps.warnings import workload_warnings
 from steersman.apiserver.registry.batch.cronjob_validation import validate_cron_job, validate_cron_job_update
+from steersman.apiserver.registry.batch.warnings import job_warnings
 from steersman.apiserver.registry.podspec.defaults import default_pod_template
 from steersman.apiserver.registry.strategy import Column, Strategy, Tree
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from steersman.apiserver.request import RequestContext
 
 
-_TEMPLATE: Final = Path("spec", "jobTemplate", "spec", "template")
+_JOB: Final = Path("spec", "jobTemplate", "spec")
 _ZONE_IN_SCHEDULE: Final = (
     "CRON_TZ or TZ used in spec.spec.schedule is not officially supported, see "
     "https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details"
@@ -64,8 +64,9 @@ class CronJobStrategy(Strategy):
         return list(validate_cron_job_update(obj, old))
 
     def warnings(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> Sequence[str]:
-        warnings = list(workload_warnings(obj, old, _TEMPLATE))
-        if old is not None and "TZ" in (obj["spec"].get("schedule") or ""):
+        spec = obj["spec"]
+        warnings = list(job_warnings(obj, old, (spec.get("jobTemplate") or {}).get("spec") or {}, _JOB))
+        if old is not None and "TZ" in (spec.get("schedule") or ""):
             warnings.append(_ZONE_IN_SCHEDULE)
         return warnings
 

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery.field import Path
 from steersman.apiserver.registry import columns
-from steersman.apiserver.registry.apps.warnings import workload_warnings
 from steersman.apiserver.registry.batch.job_status_validation import validate_job_status
 from steersman.apiserver.registry.batch.job_validation import (
     NAME_LABELS,
@@ -14,6 +13,7 @@ from steersman.apiserver.registry.batch.job_validation import (
     validate_job,
     validate_job_update,
 )
+from steersman.apiserver.registry.batch.warnings import job_warnings
 from steersman.apiserver.registry.conditions import has_condition
 from steersman.apiserver.registry.podspec.defaults import default_pod_template
 from steersman.apiserver.registry.strategy import Column, Strategy, Tree
@@ -26,11 +26,7 @@ if TYPE_CHECKING:
     from steersman.apiserver.request import RequestContext
 
 _INT32_MAX: Final = 2**31 - 1
-_TEMPLATE: Final = Path("spec", "template")
-_MANY_INDEXES: Final = (
-    "spec: In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, "
-    "Kubernetes might not be able to track completedIndexes when a big number of indexes fail"
-)
+_SPEC: Final = Path("spec")
 
 
 class JobStrategy(Strategy):
@@ -103,14 +99,7 @@ class JobStrategy(Strategy):
         ]
 
     def warnings(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> Sequence[str]:
-        warnings = list(workload_warnings(obj, old, _TEMPLATE))
-        if old is not None:
-            return warnings
-        spec = obj["spec"]
-        indexed = spec.get("completionMode") == "Indexed"
-        if indexed and (spec.get("completions") or 0) > 100_000 and (spec.get("parallelism") or 0) > 10_000:
-            warnings.append(_MANY_INDEXES)
-        return warnings
+        return list(job_warnings(obj, old, obj["spec"], _SPEC))
 
 
 def default_job_spec(spec: Tree) -> None:

@@ -12,6 +12,7 @@ from steersman.apimachinery.timestamps import parse_time
 from steersman.apiserver.registry.batch.indexes import IndexesError, count_indexes, first_overlap
 from steersman.apiserver.registry.conditions import has_condition
 from steersman.apiserver.registry.counts import check_none_negative
+from steersman.apiserver.registry.go_form import go_form
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -118,7 +119,7 @@ def _check_finish(change: _Change) -> Iterator[FieldError]:
     uncounted = status.get("uncountedTerminatedPods") or {}
     if (finishes or change.changed("uncountedTerminatedPods")) and any(uncounted.values()):
         path = _STATUS.child("uncountedTerminatedPods")
-        yield field.invalid(path, uncounted, "must be empty for finished job")
+        yield field.invalid(path, go_form("UncountedTerminatedPods", uncounted), "must be empty for finished job")
 
 
 def _check_indexes(change: _Change) -> Iterator[FieldError]:

@@ -79,12 +79,6 @@ def test_labels_that_the_client_gave_stay_for_validation_to_refuse():
     assert new["spec"]["template"]["metadata"]["labels"]["job-name"] == "other"
 
 
-def test_a_huge_indexed_job_warns():
-    huge = {"completionMode": "Indexed", "completions": 100_001, "parallelism": 10_001}
-    [warning] = STRATEGY.warnings(CONTEXT, job(**huge), None)
-    assert warning.startswith("spec: In Indexed Jobs with a number of completions higher than 10^5")
-
-
 def test_pods_outlive_a_deleted_job_unless_a_policy_says_otherwise():
     assert STRATEGY.default_propagation == "orphan"
 

@@ -76,7 +76,7 @@ def test_ways_that_a_job_goes(edits):
         ),
         (
             FAILED | {"status.uncountedTerminatedPods": {"failed": ["u"]}},
-            'status.uncountedTerminatedPods: Invalid value: {"failed":["u"]}: must be empty for finished job',
+            'status.uncountedTerminatedPods: Invalid value: {"Succeeded":null,"Failed":["u"]}: must be empty for finished job',
         ),
         (
             {"status.active": 0, "status.conditions": of("Failed")},
