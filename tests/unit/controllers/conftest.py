@@ -72,9 +72,10 @@ class Cluster:
         metadata = {"annotations": {"api-approved.kubernetes.io": "unapproved, for a test"}}
         name = info.group_resource
         await self.make("apiextensions.k8s.io/v1", "CustomResourceDefinition", name, spec=spec, metadata=metadata)
-        await self.until(lambda: self._serves(resource))
+        await self.until(lambda: self.serves(resource))
 
-    async def _serves(self, resource):
+    async def serves(self, resource):
+        """Whether objects of a resource can be listed."""
         try:
             await self.client.list(resource)
         except ApiError as error:

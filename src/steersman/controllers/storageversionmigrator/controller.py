@@ -1,0 +1,157 @@
+"""The shell: migrations, one at a time for each resource, step by step."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Final, assert_never
+
+from lightkube.models.storagemigration_v1beta1 import StorageVersionMigration
+
+from steersman.apimachinery.errors import is_conflict, is_method_not_supported, is_not_found
+from steersman.client import custom, tree
+from steersman.client.errors import ApiError, ClientError
+from steersman.client.objects import compare_versions, name_of, resource_version_of
+from steersman.client.partial_metadata import metadata_only
+from steersman.controllers.base import Shell
+from steersman.controllers.storageversionmigrator import plan
+from steersman.runtime.result import Result
+from steersman.runtime.served import ask
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from steersman.client import ResourceType
+    from steersman.controllers.context import ControllerContext
+
+    Tree = dict[str, Any]
+
+#: Beta and off by default in 1.36: a server serves it when it is asked to.
+MIGRATIONS: Final[ResourceType[StorageVersionMigration]] = custom(
+    "storagemigration.k8s.io/v1beta1",
+    "StorageVersionMigration",
+    plural="storageversionmigrations",
+    namespaced=False,
+    model=StorageVersionMigration,
+)
+_DEFINITIONS: Final = tree("apiextensions.k8s.io/v1", "CustomResourceDefinition")
+_BY_RESOURCE: Final = "migrated resource"
+#: Owns what is said of migrations in definitions, under upstream's name for that part.
+_RUNNER: Final = "migration-runner-controller"
+_WORKERS: Final = 5
+#: While a resource is not served yet.
+_LOOK_AGAIN_SECONDS: Final = 5.0
+
+
+class _Failure(Exception):  # noqa: N818 — what the migration says, not a fault of ours
+    """The migration cannot go on; the text says why."""
+
+
+class StorageVersionMigrator(Shell):
+    """Keys are group resources. Each reconcile is one step, and the change that it writes brings the next."""
+
+    name: ClassVar[str] = "storage-version-migrator-controller"
+
+    def __init__(self, context: ControllerContext) -> None:
+        super().__init__(context, workers=_WORKERS)
+        self._migrations = self.watch(MIGRATIONS, keys=_resources)
+        self._migrations.add_index(_BY_RESOURCE, _resources)
+
+    async def reconcile(self, key: str) -> Result | None:
+        """The next step for a resource."""
+        step = plan.next_step(self._migrations.lister.by_index(_BY_RESOURCE, key))
+        match step:
+            case None:
+                return None
+            case plan.Begin(migration):
+                await self._mark(key, lambda found: plan.definition_begun(found, name_of(migration), now=self.now()))
+                await self._write(key, plan.begun(migration, now=self.now()))
+            case plan.End(migration, succeeded):
+                await self._end(key, migration, succeeded=succeeded)
+            case plan.Note(migration) | plan.Migrate(migration):
+                try:
+                    return await self._work(key, step)
+                except _Failure as failure:
+                    await self._end(key, migration, succeeded=False, failure=str(failure))
+            case _:
+                assert_never(step)
+        return None
+
+    async def _work(self, key: str, step: plan.Note | plan.Migrate) -> Result | None:
+        """Raises _Failure."""
+        migration = step.migration
+        resource = await self._resource(key)
+        if resource is None:
+            if not plan.is_young(migration, now=self.clock.now()):
+                raise _Failure("unable to obtain GVR from discovery")
+            return Result(requeue_after_seconds=_LOOK_AGAIN_SECONDS)
+        try:
+            if isinstance(step, plan.Migrate):
+                # In whole, as a token for the next page would expire while a page is written.
+                await self._rewrite(resource, step.version, await self.client.list_all(metadata_only(resource)))
+                await self._end(key, migration, succeeded=True)
+            else:
+                page = await self.client.list(metadata_only(resource), limit=1)
+                await self._write(key, plan.noted(migration, page.resource_version))
+        except ApiError as error:
+            if is_method_not_supported(error):
+                raise _Failure(str(error)) from error
+            raise
+        return None
+
+    async def _resource(self, key: str) -> ResourceType[Tree] | None:
+        """In the version that the server prefers; None where it serves none."""
+        served = await ask(self.client)
+        found = served.preferred.get(key)
+        group = key.partition(".")[2]
+        if found is None and any(version.rpartition("/")[0] == group for version in served.failed):
+            raise ClientError(f"it is not known whether {key} is served: {served.failed}")
+        return found
+
+    async def _rewrite(self, resource: ResourceType[Tree], version: str, listed: Sequence[Any]) -> None:
+        info = resource.info
+        for obj in listed:
+            order = compare_versions(resource_version_of(obj), version)
+            if order is None:
+                raise _Failure(f"resource versions {resource_version_of(obj)!r} and {version!r} cannot be compared")
+            if order > 0:  # written since
+                continue
+            try:
+                written = plan.rewrite(obj, api_version=info.api_version, kind=info.kind)
+                await self.client.apply(written, field_manager=self.name)
+            except ApiError as error:
+                # It was written by somebody else, or is gone.
+                if is_conflict(error) or is_not_found(error):
+                    continue
+                if plan.is_passing(error):
+                    raise
+                raise _Failure(str(error)) from error
+
+    async def _end(self, key: str, migration: StorageVersionMigration, *, succeeded: bool, failure: str = "") -> None:
+        """Its definition hears of it first: it is not looked at again once it says that it has ended."""
+        await self._mark(key, lambda found: plan.definition_ended(found, succeeded=succeeded, now=self.now()))
+        await self._write(key, plan.ended(migration, failure=failure, now=self.now()))
+
+    async def _mark(self, key: str, applied: Callable[[Tree], Tree]) -> None:
+        """Tell the definition of a custom resource; others have none."""
+        try:
+            definition = await self.client.get(_DEFINITIONS, key)
+        except ApiError as error:
+            if is_not_found(error):
+                return
+            raise
+        await self.client.apply(applied(definition), field_manager=_RUNNER, force=True, subresource="status")
+
+    async def _write(self, key: str, new: StorageVersionMigration) -> None:
+        try:
+            self.own_writes.note(key, self._migrations, await self.client.update_status(new))
+        except ApiError as error:
+            if not is_not_found(error):
+                raise
+
+
+def _resources(migration: StorageVersionMigration) -> tuple[str]:
+    return (plan.resource_of(migration),)
+
+
+def build(context: ControllerContext) -> StorageVersionMigrator:
+    """Wire it up."""
+    return StorageVersionMigrator(context)

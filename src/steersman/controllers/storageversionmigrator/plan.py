@@ -1,0 +1,214 @@
+"""Which migration of a resource is next, and what it says of itself. Rules of ``pkg/controller/storageversionmigrator``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Final, cast
+
+import msgspec
+from lightkube.models.meta_v1 import Condition
+from lightkube.models.storagemigration_v1beta1 import StorageVersionMigrationStatus
+
+from steersman.apimachinery.errors import (
+    is_internal_error,
+    is_server_timeout,
+    is_service_unavailable,
+    is_timeout,
+    is_too_many_requests,
+)
+from steersman.apimachinery.timestamps import format_time
+from steersman.client.objects import metadata_field, name_of, resource_version_of, uid_of
+from steersman.runtime.conditions import find_condition, is_condition_true, with_condition
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime
+
+    from lightkube.models.storagemigration_v1beta1 import StorageVersionMigration, StorageVersionMigrationSpec
+
+    Tree = dict[str, Any]
+
+_RUNNING: Final = "Running"
+_SUCCEEDED: Final = "Succeeded"
+_FAILED: Final = "Failed"
+#: Condition of a definition whose objects are migrated.
+_MIGRATING: Final = "StorageMigrating"
+#: A definition that was made at the same moment is served a little later.
+_YOUNG: Final = timedelta(minutes=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Begin:
+    """Its turn has come."""
+
+    migration: StorageVersionMigration
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What is stored now is to be migrated, what comes later is not: note the version of the resource."""
+
+    migration: StorageVersionMigration
+
+
+@dataclass(frozen=True, slots=True)
+class Migrate:
+    """Write all that is as old as its version once more, then end it."""
+
+    migration: StorageVersionMigration
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """It has ended, and does not say so yet."""
+
+    migration: StorageVersionMigration
+    succeeded: bool
+
+
+Step = Begin | Note | Migrate | End
+
+
+def resource_of(migration: StorageVersionMigration) -> str:
+    """The group resource: ``pods``, ``deployments.apps``. A definition of it has this name."""
+    resource = cast("StorageVersionMigrationSpec", migration.spec).resource
+    return f"{resource.resource}.{resource.group}" if resource.group else str(resource.resource)
+
+
+def next_step(migrations: Iterable[StorageVersionMigration]) -> Step | None:
+    """Of all migrations of one resource: one at a time, the oldest first. None: there is nothing to do."""
+    listed = sorted(migrations, key=lambda each: (metadata_field(each, "creationTimestamp"), name_of(each)))
+    running = [each for each in listed if _is(each, _RUNNING)]
+    for each in running:
+        if _has_ended(each):
+            return End(each, _is(each, _SUCCEEDED))
+    if running:
+        version = (running[0].status.resourceVersion if running[0].status else None) or ""
+        return Migrate(running[0], version) if version else Note(running[0])
+    waiting = [each for each in listed if not _has_ended(each)]
+    return Begin(waiting[0]) if waiting else None
+
+
+def _is(migration: StorageVersionMigration, type_: str) -> bool:
+    return is_condition_true(migration.status.conditions if migration.status else None, type_)
+
+
+def _has_ended(migration: StorageVersionMigration) -> bool:
+    return _is(migration, _SUCCEEDED) or _is(migration, _FAILED)
+
+
+def is_young(migration: StorageVersionMigration, *, now: datetime) -> bool:
+    """Whether its resource may still be about to be served."""
+    return bool(metadata_field(migration, "creationTimestamp") + _YOUNG > now)
+
+
+def is_passing(error: Exception) -> bool:
+    """Whether the same write may succeed later."""
+    rules = (is_internal_error, is_server_timeout, is_service_unavailable, is_timeout, is_too_many_requests)
+    return any(rule(error) for rule in rules)
+
+
+# What a migration says
+
+
+def begun(migration: StorageVersionMigration, *, now: datetime) -> StorageVersionMigration:
+    """It runs."""
+    condition = _condition(_RUNNING, "True", "MigrationRunning", "The migration is running", now)
+    return _with(migration, [condition], now)
+
+
+def noted(migration: StorageVersionMigration, version: str) -> StorageVersionMigration:
+    """What is no newer than this is to be migrated."""
+    status = msgspec.structs.replace(migration.status or StorageVersionMigrationStatus(), resourceVersion=version)
+    return msgspec.structs.replace(migration, status=status)
+
+
+def ended(migration: StorageVersionMigration, *, failure: str = "", now: datetime) -> StorageVersionMigration:
+    """It runs no more; one write tells that and how it ended, since it cannot be both running and at its end."""
+    conditions = [_condition(_RUNNING, "False", "MigrationCompleted", "Migration completed", now)]
+    if failure:
+        message = f"migration encountered unhandled error: {failure}"
+        conditions.append(_condition(_FAILED, "True", "StorageVersionMigrationFailed", message, now))
+    elif not _has_ended(migration):
+        conditions.append(_condition(_SUCCEEDED, "True", "StorageVersionMigrationSucceeded", "", now))
+    return _with(migration, conditions, now)
+
+
+def _condition(type_: str, status: str, reason: str, message: str, now: datetime) -> Condition:
+    return Condition(type=type_, status=status, reason=reason, message=message, lastTransitionTime=now)
+
+
+def _with(migration: StorageVersionMigration, conditions: list[Condition], now: datetime) -> StorageVersionMigration:
+    status = migration.status or StorageVersionMigrationStatus()
+    listed = status.conditions
+    for condition in conditions:
+        about = msgspec.structs.replace(condition, observedGeneration=metadata_field(migration, "generation"))
+        listed = with_condition(listed, about, now=format_time(now))
+    return msgspec.structs.replace(migration, status=msgspec.structs.replace(status, conditions=listed))
+
+
+# What is written to objects and to their definition
+
+
+def rewrite(obj: Any, *, api_version: str, kind: str) -> Tree:
+    """To be applied to an object: says nothing, so that the server stores what it has anew, if that differs.
+
+    With the UID an object that is gone is not made again, with the version one that was made anew is left alone.
+    """
+    metadata = {
+        "name": name_of(obj), "namespace": metadata_field(obj, "namespace"), "uid": uid_of(obj),
+        "resourceVersion": resource_version_of(obj),
+    }  # fmt: skip
+    return {
+        "apiVersion": api_version,
+        "kind": kind,
+        "metadata": {key: value for key, value in metadata.items() if value},
+    }
+
+
+def definition_begun(definition: Tree, name: str, *, now: datetime) -> Tree:
+    """To be applied to the status of a definition: ``name`` migrates its objects."""
+    return _applied(definition, "True", "MigrationRunning", f"Migration {name} is running", now)
+
+
+def definition_ended(definition: Tree, *, succeeded: bool, now: datetime) -> Tree:
+    """To be applied to the status of a definition: only what it stores in now is stored, if that is certain.
+
+    It is certain when all was migrated, and the definition did not change on the way.
+    """
+    if not succeeded:
+        return _applied(definition, "False", "MigrationFailed", "The migration has failed", now)
+    found = find_condition((definition.get("status") or {}).get("conditions"), _MIGRATING) or {}
+    generation = definition["metadata"].get("generation")
+    is_same = bool(found) and found.get("observedGeneration") == generation
+    message = "The migration has succeeded " + (
+        "and the stored versions have been updated"
+        if is_same
+        else "but the stored versions have not been updated due to a generation mismatch"
+    )
+    applied = _applied(definition, "False", "MigrationSucceeded", message, now)
+    if is_same:
+        stored = [version["name"] for version in definition["spec"]["versions"] if version.get("storage")]
+        applied["status"]["storedVersions"] = stored
+    return applied
+
+
+def _applied(definition: Tree, status: str, reason: str, message: str, now: datetime) -> Tree:
+    metadata = definition["metadata"]
+    condition = {
+        "type": _MIGRATING,
+        "status": status,
+        "reason": reason,
+        "message": message,
+        "lastTransitionTime": format_time(now),
+        "observedGeneration": metadata.get("generation"),
+    }
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        # In this version alone: its generation is that of the condition.
+        "metadata": {"name": metadata["name"], "resourceVersion": metadata["resourceVersion"]},
+        "status": {"conditions": [condition]},
+    }

@@ -1,0 +1,313 @@
+from datetime import UTC, datetime, timedelta
+
+import msgspec
+import pytest
+from lightkube.models.storagemigration_v1beta1 import StorageVersionMigration
+
+from steersman.client import custom, tree
+from steersman.client.errors import Conflict, InternalError, Invalid, ServiceUnavailable, TooManyRequests
+from steersman.client.transport import Answer
+from steersman.controllers.storageversionmigrator import plan
+from steersman.controllers.storageversionmigrator.controller import MIGRATIONS, build
+from steersman.controllers.storageversionmigrator.plan import Begin, End, Migrate, Note, next_step, resource_of
+from steersman.controlplane.loopback_transport import LoopbackTransport
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+KIND = ("storagemigration.k8s.io/v1beta1", "StorageVersionMigration")
+WIDGETS = [custom(f"example.com/{version}", "Widget", plural="widgets") for version in ("v1", "v2")]
+DEFINITION = "widgets.example.com"
+
+
+def migration(*conditions, name="m", age=0, version=None, group="example.com", **falsely):
+    rows = [{"type": each, "status": "True"} for each in conditions]
+    rows += [{"type": each, "status": "False"} for each in falsely.get("falsely", ())]
+    since = NOW.isoformat()
+    listed = [row | {"reason": "Before", "message": "", "lastTransitionTime": since} for row in rows]
+    created = (NOW - timedelta(seconds=age)).isoformat()
+    body = {
+        "metadata": {"name": name, "generation": 1, "creationTimestamp": created},
+        "spec": {"resource": {"group": group, "resource": "widgets"}},
+        "status": {"conditions": listed, "resourceVersion": version},
+    }
+    return msgspec.convert(body, StorageVersionMigration)
+
+
+def told(of):
+    return {row.type: (row.status, row.reason, row.message) for row in of.status.conditions}
+
+
+@pytest.mark.parametrize(("group", "name"), [("", "widgets"), ("example.com", DEFINITION)])
+def test_a_resource_is_named_with_its_group(group, name):
+    assert resource_of(migration(group=group)) == name
+
+
+RUNS = migration("Running")
+READY = migration("Running", version="7")
+DONE = migration("Succeeded", falsely=["Running"])
+OVER = [migration("Running", each) for each in ("Succeeded", "Failed")]
+OLD = migration(name="old", age=9)
+ALSO_OLD = migration(name="also-old", age=9)
+
+
+@pytest.mark.parametrize(
+    ("migrations", "step"),
+    [
+        ([], None),
+        ([DONE], None),
+        ([migration()], Begin(migration())),
+        ([migration(), OLD, ALSO_OLD], Begin(ALSO_OLD)),
+        ([OLD, RUNS], Note(RUNS)),
+        ([OLD, READY], Migrate(READY, "7")),
+        ([OLD, DONE], Begin(OLD)),
+        ([OLD, OVER[0]], End(OVER[0], True)),
+        ([OLD, OVER[1]], End(OVER[1], False)),
+    ],
+)
+def test_one_runs_at_a_time_and_the_oldest_first(migrations, step):
+    assert next_step(migrations) == step
+
+
+def test_it_says_that_it_runs():
+    found = plan.begun(migration(), now=NOW)
+    assert told(found) == {"Running": ("True", "MigrationRunning", "The migration is running")}
+    assert plan.noted(found, "7").status.resourceVersion == "7"
+
+
+COMPLETED = ("False", "MigrationCompleted", "Migration completed")
+
+
+@pytest.mark.parametrize(
+    ("of", "failure", "how"),
+    [
+        (READY, "", {"Succeeded": ("True", "StorageVersionMigrationSucceeded", "")}),
+        (
+            READY,
+            "no",
+            {"Failed": ("True", "StorageVersionMigrationFailed", "migration encountered unhandled error: no")},
+        ),
+        (OVER[1], "", {"Failed": ("True", "Before", "")}),
+    ],
+)
+def test_it_says_at_once_that_it_ended_and_how(of, failure, how):
+    assert told(plan.ended(of, failure=failure, now=NOW)) == {"Running": COMPLETED, **how}
+
+
+@pytest.mark.parametrize(("age", "young"), [(0, True), (59, True), (60, False)])
+def test_a_resource_may_be_served_a_little_later(age, young):
+    assert plan.is_young(migration(age=age), now=NOW) is young
+
+
+@pytest.mark.parametrize(
+    ("kind", "passing"),
+    [(InternalError, True), (ServiceUnavailable, True), (TooManyRequests, True), (Invalid, False), (Conflict, False)],
+)
+def test_a_fault_of_the_server_passes(kind, passing):
+    status = {"reason": kind.__name__, "code": 500, "message": ""}
+    assert plan.is_passing(kind(status)) is passing
+
+
+def test_what_is_applied_says_which_object_is_meant_and_nothing_else():
+    obj = {"metadata": {"name": "a", "namespace": "n", "uid": "u", "resourceVersion": "5", "labels": {"x": "y"}}}
+    assert plan.rewrite(obj, api_version="v1", kind="Secret") == {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": "a", "namespace": "n", "uid": "u", "resourceVersion": "5"},
+    }
+
+
+def definition(*, generation=3, observed=3):
+    condition = {"type": "StorageMigrating", "status": "True", "observedGeneration": observed}
+    versions = [{"name": "v1"}, {"name": "v2", "storage": True}]
+    metadata = {"name": DEFINITION, "resourceVersion": "9", "generation": generation}
+    return {"metadata": metadata, "spec": {"versions": versions}, "status": {"conditions": [condition]}}
+
+
+def test_a_definition_hears_that_its_objects_are_migrated():
+    applied = plan.definition_begun(definition(), "m", now=NOW)
+    (condition,) = applied["status"]["conditions"]
+    assert (condition["status"], condition["message"]) == ("True", "Migration m is running")
+    assert (condition["observedGeneration"], applied["metadata"]["resourceVersion"]) == (3, "9")
+
+
+@pytest.mark.parametrize(
+    ("of", "succeeded", "reason", "stored"),
+    [
+        (definition(), True, "MigrationSucceeded", ["v2"]),
+        (definition(observed=2), True, "MigrationSucceeded", None),
+        (definition(), False, "MigrationFailed", None),
+    ],
+)
+def test_old_versions_go_only_when_all_is_migrated_and_nothing_changed(of, succeeded, reason, stored):
+    status = plan.definition_ended(of, succeeded=succeeded, now=NOW)["status"]
+    assert (status["conditions"][0]["status"], status["conditions"][0]["reason"]) == ("False", reason)
+    assert status.get("storedVersions") == stored
+
+
+# The shell
+
+
+def versions(stored):
+    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+    return [{"name": name, "served": True, "storage": name == stored, "schema": schema} for name in ("v1", "v2")]
+
+
+@pytest.fixture
+async def widgets(cluster):
+    """Two widgets that are stored as v1, which is not the version to store any more."""
+    await cluster.define(MIGRATIONS)
+    names = {"plural": "widgets", "singular": "widget", "kind": "Widget"}
+    spec = {"group": "example.com", "scope": "Namespaced", "names": names, "versions": versions("v1")}
+    await cluster.make("apiextensions.k8s.io/v1", "CustomResourceDefinition", DEFINITION, spec=spec)
+    await cluster.until(lambda: cluster.serves(WIDGETS[1]))
+    for name in ("a", "b"):
+        await cluster.make("example.com/v1", "Widget", name, namespace="default", spec={"size": 1})
+    found = await cluster.find("apiextensions.k8s.io/v1", "CustomResourceDefinition", DEFINITION)
+    await cluster.client.update({**found, "spec": {**found["spec"], "versions": versions("v2")}})
+    await cluster.eventually(
+        "apiextensions.k8s.io/v1",
+        "CustomResourceDefinition",
+        DEFINITION,
+        lambda now: now["status"]["storedVersions"] == ["v1", "v2"],
+    )
+
+
+async def migrate(cluster, resource, name="m"):
+    await cluster.make(*KIND, name, spec={"resource": resource})
+
+
+def has_ended(cluster, name="m"):
+    async def conditions():
+        rows = (await cluster.client.get(MIGRATIONS.as_trees(), name)).get("status", {}).get("conditions", ())
+        found = {row["type"]: row for row in rows}
+        return found if {"Succeeded", "Failed"} & set(found) else None
+
+    return conditions
+
+
+async def stored_versions(cluster):
+    found = await cluster.client.get(tree("apiextensions.k8s.io/v1", "CustomResourceDefinition"), DEFINITION)
+    return found["status"]["storedVersions"], {row["type"]: row for row in found["status"]["conditions"]}
+
+
+class Patches:
+    """What the migrator applies to widgets; answers in its place may be given beforehand, by name of the widget."""
+
+    def __init__(self):
+        self.sent = []
+        self.answers = {}
+
+    def hear(self, request):
+        place, _, name = request.path.rpartition("/")
+        if request.method != "PATCH" or not place.endswith("/namespaces/default/widgets"):
+            return None
+        self.sent.append(msgspec.json.decode(request.body))
+        told = self.answers.get(name)
+        if not told:
+            return None
+        code, reason = told.pop(0)
+        status = {"kind": "Status", "status": "Failure", "code": code, "reason": reason, "message": "refused"}
+        return Answer(code, {"content-type": "application/json"}, msgspec.json.encode(status))
+
+
+@pytest.fixture
+def patches(monkeypatch):
+    heard, send = Patches(), LoopbackTransport.request
+
+    async def request(self, request):
+        return heard.hear(request) or await send(self, request)
+
+    monkeypatch.setattr(LoopbackTransport, "request", request)
+    return heard
+
+
+WIDGET = {"group": "example.com", "resource": "widgets"}
+
+
+@pytest.mark.usefixtures("widgets")
+async def test_custom_resources_are_written_in_the_version_of_today(cluster, patches):
+    present = await cluster.client.list(WIDGETS[1])
+    await cluster.start(build)
+    await migrate(cluster, WIDGET)
+    ended = await cluster.until(has_ended(cluster))
+    assert {type_: row["status"] for type_, row in ended.items()} == {"Running": "False", "Succeeded": "True"}
+    wanted = [plan.rewrite(each, api_version="example.com/v2", kind="Widget") for each in present]
+    assert patches.sent == wanted
+    stored, conditions = await stored_versions(cluster)
+    assert stored == ["v2"]
+    assert conditions["StorageMigrating"]["reason"] == "MigrationSucceeded"
+
+
+@pytest.mark.usefixtures("widgets")
+async def test_what_was_written_since_needs_no_migration(cluster, patches):
+    version = (await cluster.client.list(WIDGETS[1])).resource_version
+    running = msgspec.to_builtins(plan.begun(migration(), now=cluster.clock.now()).status)
+    await cluster.make(*KIND, "m", spec={"resource": WIDGET}, status={**running, "resourceVersion": version})
+    found = await cluster.client.get(WIDGETS[1], "a", namespace="default")
+    await cluster.client.update({**found, "spec": {"size": 2}})
+    await cluster.start(build)
+    await cluster.until(has_ended(cluster))
+    assert [sent["metadata"]["name"] for sent in patches.sent] == ["b"]
+
+
+@pytest.mark.usefixtures("widgets")
+async def test_a_conflict_is_no_fault_and_what_passes_is_tried_again(cluster, patches):
+    patches.answers = {"a": [(409, "Conflict")] * 2, "b": [(503, "ServiceUnavailable")]}
+    await cluster.start(build)
+    await migrate(cluster, WIDGET)
+    ended = await cluster.until(has_ended(cluster))
+    assert ended["Succeeded"]["status"] == "True"
+    assert [sent["metadata"]["name"] for sent in patches.sent] == ["a", "b", "a", "b"]
+
+
+@pytest.mark.usefixtures("widgets")
+async def test_what_cannot_be_written_fails_and_old_versions_stay(cluster, patches):
+    patches.answers = {"b": [(422, "Invalid")]}
+    await cluster.start(build)
+    await migrate(cluster, WIDGET)
+    ended = await cluster.until(has_ended(cluster))
+    assert ended["Failed"]["message"] == "migration encountered unhandled error: refused"
+    stored, conditions = await stored_versions(cluster)
+    assert stored == ["v1", "v2"]
+    assert conditions["StorageMigrating"]["reason"] == "MigrationFailed"
+
+
+async def test_objects_that_are_stored_as_they_should_be_stay_as_they_are(cluster):
+    await cluster.define(MIGRATIONS)
+    before = await cluster.make("v1", "ConfigMap", "a", namespace="default", data={"a": "b"})
+    await cluster.start(build)
+    await migrate(cluster, {"group": "", "resource": "configmaps"})
+    ended = await cluster.until(has_ended(cluster))
+    assert ended["Succeeded"]["status"] == "True"
+    found = await cluster.client.get(MIGRATIONS, "m")
+    assert int(found.status.resourceVersion) >= int(before["metadata"]["resourceVersion"])
+    assert await cluster.find("v1", "ConfigMap", "a", namespace="default") == before
+
+
+async def test_what_is_not_served_fails_after_a_minute(cluster):
+    await cluster.define(MIGRATIONS)
+    await cluster.start(build)
+    await migrate(cluster, {"group": "example.com", "resource": "nothing"})
+    await cluster.clock.advance(50)
+    assert not await has_ended(cluster)()
+    ended = await cluster.until(has_ended(cluster))
+    assert ended["Failed"]["message"] == (
+        "migration encountered unhandled error: unable to obtain GVR from discovery"
+    )  # fmt: skip
+    assert ended["Running"]["status"] == "False"
+
+
+async def test_what_cannot_be_listed_fails(cluster):
+    await cluster.define(MIGRATIONS)
+    await cluster.start(build)
+    await migrate(cluster, {"group": "authorization.k8s.io", "resource": "subjectaccessreviews"})
+    ended = await cluster.until(has_ended(cluster))
+    assert ended["Failed"]["message"].startswith("migration encountered unhandled error: ")
+
+
+async def test_several_migrations_of_a_resource_take_turns(cluster):
+    await cluster.define(MIGRATIONS)
+    for name in ("one", "two"):
+        await migrate(cluster, {"group": "", "resource": "configmaps"}, name)
+    await cluster.start(build)
+    for name in ("one", "two"):
+        assert (await cluster.until(has_ended(cluster, name)))["Succeeded"]["status"] == "True"
