@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery import field
 from steersman.apimachinery.quantity import Quantity, parse
+from steersman.apiserver.registry.validation import IS_NEGATIVE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,7 +45,7 @@ def _validate_rules(rules: Tree, path: Path) -> Iterator[FieldError]:
         yield from _validate_policy(policy, path.child("policies").index(position))
     tolerance = rules.get("tolerance")
     if tolerance is not None and parse(tolerance) < Quantity(0):
-        yield field.invalid(path.child("tolerance"), tolerance, "must be greater than or equal to zero")
+        yield field.invalid(path.child("tolerance"), tolerance, IS_NEGATIVE)
 
 
 def _validate_policy(policy: Tree, path: Path) -> Iterator[FieldError]:

@@ -8,7 +8,8 @@ from steersman.apimachinery import field, names
 from steersman.apimachinery.quantity import Quantity, parse
 from steersman.apiserver.registry.autoscaling.hpa_behavior import validate_behavior
 from steersman.apiserver.registry.counts import check_none_negative
-from steersman.apiserver.registry.validation import check_all
+from steersman.apiserver.registry.podspec.validate_resources import check_container_resource_name
+from steersman.apiserver.registry.validation import check_all, validate_dns_label
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -43,7 +44,7 @@ def validate_autoscaler(obj: Tree, old: Tree | None = None) -> Iterator[FieldErr
         detail = "must be greater than or equal to `minReplicas`"
         yield field.invalid(_SPEC.child("maxReplicas"), maximum, detail)
     target, old_target = spec.get("scaleTargetRef") or {}, before.get("scaleTargetRef")
-    kept = old_target is not None and old_target.get("apiVersion") == target.get("apiVersion")
+    kept = old_target is not None and all(old_target.get(name) == target.get(name) for name in ("apiVersion", "kind"))
     yield from _validate_reference(target, _SPEC.child("scaleTargetRef"), check_version=not kept)
     yield from _validate_metrics(spec.get("metrics") or (), _SPEC.child("metrics"), minimum)
     yield from validate_behavior(spec.get("behavior"), _SPEC.child("behavior"))
@@ -136,8 +137,7 @@ def _validate_pods(source: Tree, path: Path) -> Iterator[FieldError]:
     yield from _validate_identifier(source.get("metric") or {}, path.child("metric"))
     target = source.get("target") or {}
     yield from _validate_target(target, path.child("target"))
-    average = target.get("averageValue")
-    if average is None or parse(average) <= _ZERO:
+    if target.get("averageValue") is None:
         yield field.required(path.child("target", "averageValue"), "must specify a positive target averageValue")
 
 
@@ -148,10 +148,15 @@ def _validate_resource(source: Tree, path: Path) -> Iterator[FieldError]:
 
 
 def _validate_container_resource(source: Tree, path: Path) -> Iterator[FieldError]:
-    if not source.get("name"):
+    name, container = source.get("name") or "", source.get("container") or ""
+    if not name:
         yield field.required(path.child("name"), "must specify a resource name")
-    if not source.get("container"):
+    else:
+        yield from check_container_resource_name(name, path.child("name"))
+    if not container:
         yield field.required(path.child("container"), "must specify a container")
+    else:
+        yield from validate_dns_label(container, path.child("container"))
     yield from _validate_use(source.get("target") or {}, path.child("target"))
 
 

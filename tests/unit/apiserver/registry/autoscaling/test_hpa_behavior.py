@@ -41,7 +41,7 @@ def test_what_is_valid(behavior):
         ),
         (
             {"scaleUp.tolerance": "-0.1"},
-            'b.scaleUp.tolerance: Invalid value: "-0.1": must be greater than or equal to zero',
+            'b.scaleUp.tolerance: Invalid value: "-0.1": must be greater than or equal to 0',
         ),
         ({"scaleDown": {}}, "b.scaleDown.policies: Required value: must specify at least one Policy"),
     ],

@@ -74,6 +74,10 @@ def test_metrics_of_each_source_are_valid(source):
             f"{METRIC}.containerResource.container: Required value: must specify a container",
         ),
         (
+            metric("containerResource", name="gpu"),
+            f'{METRIC}.containerResource.name: Invalid value: "gpu": must be a standard resource for containers',
+        ),
+        (
             metric("resource", **{"target.averageValue": "1"}),
             (
                 f"{METRIC}.resource.target.averageValue: Forbidden: "
@@ -142,6 +146,25 @@ def test_a_target_without_a_group_may_only_stay():
     old = edited(VALID, {"spec.scaleTargetRef.apiVersion": "v1"})
     assert texts(validate_autoscaler(edited(old, {"spec.maxReplicas": 6}), old)) == []
     assert len(texts(validate_autoscaler(old, VALID))) == 1
+
+
+def test_a_target_without_a_group_may_not_become_another_kind():
+    old = edited(VALID, {"spec.scaleTargetRef": {"apiVersion": "v1", "kind": "ReplicationController", "name": "d"}})
+    assert texts(validate_autoscaler(edited(old, {"spec.scaleTargetRef.kind": "Deployment"}), old)) == [
+        'spec.scaleTargetRef.apiVersion: Invalid value: "v1": apiVersion must specify API group'
+    ]
+
+
+def test_a_container_is_named_as_containers_are():
+    [fault] = texts(validate_autoscaler(edited(VALID, metric("containerResource", container="No Name"))))
+    assert fault.startswith(f'{METRIC}.containerResource.container: Invalid value: "No Name": a lowercase RFC 1123 label')
+
+
+def test_a_target_that_is_not_positive_is_told_once():
+    zero = metric("pods", target={"type": "AverageValue", "averageValue": "0"})
+    assert texts(validate_autoscaler(edited(VALID, zero))) == [
+        f'{METRIC}.pods.target.averageValue: Invalid value: "0": must be positive'
+    ]
 
 
 @pytest.mark.parametrize("name", ["currentReplicas", "desiredReplicas"])
