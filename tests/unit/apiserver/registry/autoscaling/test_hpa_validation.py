@@ -157,7 +157,9 @@ def test_a_target_without_a_group_may_not_become_another_kind():
 
 def test_a_container_is_named_as_containers_are():
     [fault] = texts(validate_autoscaler(edited(VALID, metric("containerResource", container="No Name"))))
-    assert fault.startswith(f'{METRIC}.containerResource.container: Invalid value: "No Name": a lowercase RFC 1123 label')
+    assert fault.startswith(
+        f'{METRIC}.containerResource.container: Invalid value: "No Name": a lowercase RFC 1123 label'
+    )
 
 
 def test_a_target_that_is_not_positive_is_told_once():
