@@ -105,6 +105,8 @@ class Accounts:
         secret = await self._secret(world, namespace)
         if secret is None:
             return
+        if world.dice.random() < 0.5:
+            await ensure(self._list(world, secret))
         await world.client.delete_object(secret, uid=uid_of(secret))
         self._kept.pop(uid_of(secret), None)
         if (secret.data or {}).get("token"):
@@ -121,9 +123,12 @@ class Accounts:
         """As a Secret is named that was made for the account, so that its pods may mount it."""
         secret = await self._secret(world, namespace)
         if secret is not None:
-            account = await world.client.get(ServiceAccount, annotations_of(secret)[NAME], namespace=namespace)
-            listed = {each.name for each in account.secrets or ()} | {name_of(secret)}
-            await world.client.update(replace(account, secrets=[{"name": name} for name in sorted(listed)]))
+            await self._list(world, secret)
+
+    async def _list(self, world: World, secret: Secret) -> None:
+        account = await world.client.get(ServiceAccount, annotations_of(secret)[NAME], namespace=namespace_of(secret))
+        listed = {each.name for each in account.secrets or ()} | {name_of(secret)}
+        await world.client.update(replace(account, secrets=[{"name": name} for name in sorted(listed)]))
 
     async def break_ca(self, world: World, namespace: str) -> None:
         if world.dice.random() < 0.5:

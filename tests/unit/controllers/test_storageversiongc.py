@@ -2,7 +2,7 @@ import pytest
 
 from steersman.client import tree
 from steersman.controllers.storageversiongc.controller import STORAGE_VERSIONS, build
-from steersman.controllers.storageversiongc.plan import Delete, Keep, Write, decide
+from steersman.controllers.storageversiongc.plan import Delete, Keep, Write, decide, servers
 
 
 def version(*servers):
@@ -33,10 +33,35 @@ def test_those_that_live_agree_or_not(servers, common, status):
     assert len(what.obj["status"]["storageVersions"]) == 2
 
 
+def test_servers_are_named_once():
+    assert servers(version(("a", "v1"), ("b", "v1"), ("a", "v2"))) == {"a", "b"}
+    assert servers({"metadata": {"name": "new"}}) == set()
+
+
 @pytest.fixture
 async def definitions(cluster):
     """The server itself does not serve the kind."""
     await cluster.define(STORAGE_VERSIONS)
+
+
+async def make_version(cluster, *servers):
+    whole = {"apiVersion": "internal.apiserver.k8s.io/v1alpha1", "kind": "StorageVersion", **version(*servers)}
+    made = await cluster.client.create({**whole, "status": {}})
+    await cluster.client.update_status({**made, "status": whole["status"]})
+
+
+@pytest.mark.usefixtures("definitions")
+async def test_a_lease_that_no_cache_has_is_looked_up(cluster):
+    """One without the label is never in the cache; its server lives all the same."""
+    await cluster.make("coordination.k8s.io/v1", "Lease", "a", namespace="kube-system", spec={})
+    await make_version(cluster, ("a", "v1"), ("b", "v1"))
+    await cluster.start(build)
+
+    async def entries():
+        found = await cluster.client.get(STORAGE_VERSIONS, "apps.deployments")
+        return [each["apiServerID"] for each in found["status"]["storageVersions"]] == ["a"]
+
+    await cluster.until(entries)
 
 
 @pytest.mark.usefixtures("definitions")
@@ -44,13 +69,7 @@ async def test_entries_go_with_the_lease_of_their_server(cluster):
     metadata = {"labels": {"apiserver.kubernetes.io/identity": "kube-apiserver"}}
     for name in ("a", "b"):
         await cluster.make("coordination.k8s.io/v1", "Lease", name, namespace="kube-system", metadata=metadata, spec={})
-    whole = {
-        "apiVersion": "internal.apiserver.k8s.io/v1alpha1",
-        "kind": "StorageVersion",
-        **version(("a", "v1"), ("b", "v2")),
-    }
-    made = await cluster.client.create({**whole, "status": {}})
-    await cluster.client.update_status({**made, "status": whole["status"]})
+    await make_version(cluster, ("a", "v1"), ("b", "v2"))
     await cluster.start(build)
     await cluster.client.delete(tree("coordination.k8s.io/v1", "Lease"), "a", namespace="kube-system")
 

@@ -13,7 +13,7 @@ from steersman.client.changes import Deleted
 from steersman.client.errors import ApiError
 from steersman.client.objects import name_of
 from steersman.controllers.base import Shell
-from steersman.controllers.storageversiongc.plan import IDENTITY, Delete, Keep, Write, decide
+from steersman.controllers.storageversiongc.plan import IDENTITY, Delete, Keep, Write, decide, servers
 
 if TYPE_CHECKING:
     from steersman.client import ResourceType
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 STORAGE_VERSIONS: Final[ResourceType[dict[str, Any]]] = custom(
     "internal.apiserver.k8s.io/v1alpha1", "StorageVersion", plural="storageversions", namespaced=False
 )
+#: Of the leases.
+_NAMESPACE: Final = "kube-system"
 
 
 class StorageVersionGC(Shell):
@@ -34,7 +36,7 @@ class StorageVersionGC(Shell):
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context)
         label = f"{IDENTITY[0]}={IDENTITY[1]}"
-        self._leases = self.informer(Lease, namespace="kube-system", label_selector=label)
+        self._leases = self.informer(Lease, namespace=_NAMESPACE, label_selector=label)
         self._leases.add_callback(self._lease_changed)
         self._versions = self.watch(STORAGE_VERSIONS, when=lambda change: not isinstance(change, Deleted))
 
@@ -48,8 +50,7 @@ class StorageVersionGC(Shell):
         obj = self._versions.lister.get(key)
         if obj is None:
             return
-        living = {name_of(lease) for lease in self._leases.lister}
-        what = decide(obj, living, now=format_time(self.clock.now()))
+        what = decide(obj, await self._living(obj), now=format_time(self.clock.now()))
         match what:
             case Keep():
                 pass
@@ -59,6 +60,19 @@ class StorageVersionGC(Shell):
                 await self._write(key, new)
             case _:
                 assert_never(what)
+
+    async def _living(self, obj: dict[str, Any]) -> set[str]:
+        """A lease that the cache does not have is looked up: it may be new, and its server's entry must stay."""
+        living = {name_of(lease) for lease in self._leases.lister}
+        for name in sorted(servers(obj) - living):
+            try:
+                await self.client.get(Lease, name, namespace=_NAMESPACE)
+            except ApiError as error:
+                if not is_not_found(error):
+                    raise
+            else:
+                living.add(name)
+        return living
 
     async def _write(self, key: str, new: dict[str, Any]) -> None:
         try:

@@ -34,6 +34,11 @@ class Write:
     obj: Tree
 
 
+def servers(obj: Tree) -> set[str]:
+    """Ids of the API servers that have entries."""
+    return {entry["apiServerID"] for entry in (obj.get("status") or {}).get("storageVersions") or ()}
+
+
 def decide(obj: Tree, living: Container[str], *, now: str) -> Keep | Delete | Write:
     """``living``: ids of API servers, which are names of their leases."""
     status = obj.get("status") or {}

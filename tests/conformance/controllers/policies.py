@@ -1,0 +1,105 @@
+"""The story of admission policies: the status of each tells what does not fit in the spec that it has now.
+
+What must be is what "Validating Admission Policy" of Kubernetes' documentation says of type checking.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.conformance.controllers.harness import World
+
+from steersman.client import tree
+
+API = "admissionregistration.k8s.io/v1"
+POLICIES = tree(API, "ValidatingAdmissionPolicy")
+NAMES = ("p1", "p2", "p3")
+#: What a rule names → the kinds that it is checked against.
+MATCHED: tuple[tuple[tuple[str, str, str], tuple[str, ...]], ...] = (
+    (("", "v1", "pods"), ("Pod",)),
+    (("apps", "v1", "deployments"), ("Deployment",)),
+    (("apps", "v1", "deployments/scale"), ()),
+    (("apps", "*", "deployments"), ()),
+    (("example.com", "v1", "widgets"), ("Widget",)),
+    (("example.com", "v1", "nothing"), ()),
+)
+#: Expressions → the kinds that they do not fit.
+EXPRESSIONS: dict[str, frozenset[str]] = {
+    "true": frozenset(),
+    "object.metadata.name.startsWith('a')": frozenset(),
+    "object.spec.replicas > 1": frozenset({"Pod"}),
+    "object.spec.replicas > 'many'": frozenset({"Pod", "Deployment", "Widget"}),
+    "object.spec.nodeName == 'n'": frozenset({"Deployment", "Widget"}),
+}
+
+
+class Policies:
+    """Users make and change policies, and write over their status; a custom kind is there."""
+
+    controllers = ("validatingadmissionpolicy-status-controller",)
+
+    async def prepare(self, world: World) -> None:
+        spec = {"type": "object", "properties": {"replicas": {"type": "integer"}}}
+        schema = {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}}
+        version = {"name": "v1", "served": True, "storage": True, "schema": schema}
+        names = {"plural": "widgets", "singular": "widget", "kind": "Widget"}
+        body = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+                "metadata": {"name": "widgets.example.com"},
+                "spec": {"group": "example.com", "scope": "Namespaced", "names": names, "versions": [version]}}  # fmt: skip
+        await world.client.create(body)
+        await world.advance(5)
+
+    async def edit(self, world: World) -> None:
+        edits = [self.make, self.make, self.make, self.change, self.change, self.change, self.forget, self.remove]
+        await world.dice.choice(edits)(world, world.dice.choice(NAMES))
+
+    async def live(self, world: World) -> None:
+        """Nobody else is there."""
+
+    def _spec(self, world: World) -> dict[str, Any]:
+        dice = world.dice
+        named = [names for names, _ in dice.sample(MATCHED, dice.choice([1, 1, 2, 3]))]
+        rules = [
+            {"apiGroups": [group], "apiVersions": [version], "resources": [resource], "operations": ["CREATE"]}
+            for group, version, resource in named
+        ]
+        chosen = dice.sample(sorted(EXPRESSIONS), dice.choice([1, 2, 3]))
+        return {
+            "matchConstraints": {"resourceRules": rules},
+            "validations": [{"expression": expression} for expression in chosen],
+        }
+
+    async def make(self, world: World, name: str) -> None:
+        made = {"apiVersion": API, "kind": "ValidatingAdmissionPolicy", "metadata": {"name": name}}
+        await world.client.create({**made, "spec": self._spec(world)})
+
+    async def change(self, world: World, name: str) -> None:
+        await world.client.patch(POLICIES, name, {"spec": self._spec(world)})
+
+    async def forget(self, world: World, name: str) -> None:
+        """Somebody empties the status."""
+        found = await world.client.get(POLICIES, name)
+        await world.client.update_status({**found, "status": {}})
+
+    async def remove(self, world: World, name: str) -> None:
+        await world.client.delete(POLICIES, name)
+
+    async def wrong(self, world: World) -> str:
+        for policy in await world.client.list(POLICIES):
+            name, status = policy["metadata"]["name"], policy.get("status") or {}
+            if status.get("observedGeneration") != policy["metadata"]["generation"]:
+                return f"{name}: generation {policy['metadata']['generation']} was not looked at: {status}"
+            found = (status.get("typeChecking") or {}).get("expressionWarnings") or []
+            told, wanted = [each["fieldRef"] for each in found], _faults(policy["spec"])
+            if sorted(told) != sorted(wanted):
+                return f"{name}: warnings about {told} instead of {wanted}: {found}, {policy['spec']}"
+        return ""
+
+
+def _faults(spec: dict[str, Any]) -> list[str]:
+    known = dict(MATCHED)
+    rules = spec["matchConstraints"]["resourceRules"]
+    named = [(rule["apiGroups"][0], rule["apiVersions"][0], rule["resources"][0]) for rule in rules]
+    kinds = {kind for names in named for kind in known[names]}
+    expressions = [each["expression"] for each in spec["validations"]]
+    return [f"spec.validations[{at}].expression" for at, each in enumerate(expressions) if EXPRESSIONS[each] & kinds]

@@ -1,0 +1,132 @@
+"""The story of storage versions: entries of API servers stay as long as their server's lease, and no longer.
+
+What must be is what KEP-2339 (storage version API) says of garbage collection. The kind is served as a custom one here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lightkube.models.coordination_v1 import Lease
+from tests.conformance.controllers.harness import World, ensure
+
+from steersman.client import custom
+from steersman.client.objects import name_of
+
+API = "internal.apiserver.k8s.io/v1alpha1"
+VERSIONS = custom(API, "StorageVersion", plural="storageversions", namespaced=False)
+RESOURCES = ("apps.deployments", "batch.jobs", "core.pods")
+SERVERS = ("server1", "server2", "server3")
+LABEL = {"apiserver.kubernetes.io/identity": "kube-apiserver"}
+
+
+class Storageversions:
+    """API servers come and go, and tell which versions they store."""
+
+    controllers = ("storageversion-garbage-collector-controller",)
+
+    async def prepare(self, world: World) -> None:
+        schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+        version = {
+            "name": "v1alpha1",
+            "served": True,
+            "storage": True,
+            "schema": schema,
+            "subresources": {"status": {}},
+        }
+        names = {"plural": "storageversions", "singular": "storageversion", "kind": "StorageVersion"}
+        metadata = {"name": "storageversions.internal.apiserver.k8s.io",
+                    "annotations": {"api-approved.kubernetes.io": "unapproved, for a test"}}  # fmt: skip
+        spec = {"group": "internal.apiserver.k8s.io", "scope": "Cluster", "names": names, "versions": [version]}
+        body = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": metadata}
+        await world.client.create({**body, "spec": spec})
+        await world.advance(5)
+
+    def __init__(self) -> None:
+        #: What servers have told since their lease was made: resource and server → version.
+        self._told: dict[tuple[str, str], str] = {}
+
+    async def edit(self, world: World) -> None:
+        edits = [
+            self.come,
+            self.come,
+            self.come,
+            self.go,
+            self.go,
+            self.tell,
+            self.tell,
+            self.tell,
+            self.tell_late,
+            self.remove,
+        ]
+        await world.dice.choice(edits)(world)
+
+    async def live(self, world: World) -> None:
+        """Nobody else is there."""
+
+    async def come(self, world: World) -> None:
+        """A server starts: its lease first, then what it stores."""
+        server = world.dice.choice(SERVERS)
+        metadata = {"name": server, "namespace": "kube-system", "labels": LABEL}
+        await world.client.create({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": metadata})
+        for resource in RESOURCES:
+            await ensure(self._tell(world, resource, server))
+
+    async def go(self, world: World) -> None:
+        server = world.dice.choice(SERVERS)
+        await world.client.delete(Lease, server, namespace="kube-system")
+        self._told = {key: version for key, version in self._told.items() if key[1] != server}
+
+    async def tell(self, world: World) -> None:
+        """A server that lives has come to store another version."""
+        leases = await world.client.list(Lease, namespace="kube-system", label_selector=LABEL)
+        if leases:
+            await self._tell(world, world.dice.choice(RESOURCES), name_of(world.dice.choice(leases)))
+
+    async def tell_late(self, world: World) -> None:
+        """The last words of a server whose lease may be gone."""
+        await self._tell(world, world.dice.choice(RESOURCES), world.dice.choice(SERVERS))
+
+    async def remove(self, world: World) -> None:
+        resource = world.dice.choice(RESOURCES)
+        await world.client.delete(VERSIONS, resource)
+        self._told = {key: version for key, version in self._told.items() if key[0] != resource}
+
+    async def _tell(self, world: World, resource: str, server: str) -> None:
+        """As API servers do it: their own entry anew, and what all have in common."""
+        found = await world.client.list(VERSIONS, field_selector=f"metadata.name={resource}")
+        body = {"apiVersion": API, "kind": "StorageVersion", "metadata": {"name": resource}, "spec": {}}
+        obj = found[0] if found else await world.client.create(body)
+        version = world.dice.choice(["v1", "v1", "v2"])
+        others = [each for each in _entries(obj) if each["apiServerID"] != server]
+        entries = [*others, {"apiServerID": server, "encodingVersion": version, "decodableVersions": ["v1", "v2"]}]
+        status: dict[str, Any] = {"storageVersions": entries}
+        if len(common := {each["encodingVersion"] for each in entries}) == 1:
+            status["commonEncodingVersion"] = common.pop()
+        written = await world.client.update_status({**obj, "status": status})
+        if written["metadata"]["resourceVersion"] == obj["metadata"]["resourceVersion"]:
+            return  # an old entry says so already: who is taking it out just now cannot see that it is told again
+        leases = await world.client.list(Lease, namespace="kube-system", label_selector=LABEL)
+        if server in map(name_of, leases):
+            self._told[resource, server] = version
+
+    async def wrong(self, world: World) -> str:
+        leases = {
+            name_of(each) for each in await world.client.list(Lease, namespace="kube-system", label_selector=LABEL)
+        }
+        stored: dict[tuple[str, str], str] = {}
+        for obj in await world.client.list(VERSIONS):
+            resource, entries = obj["metadata"]["name"], _entries(obj)
+            servers = [each["apiServerID"] for each in entries]
+            if not leases.issuperset(servers) or not servers or len(servers) != len(set(servers)):
+                return f"{resource} is stored by {servers}, there are {sorted(leases)}"
+            versions = {each["encodingVersion"] for each in entries}
+            common = obj["status"].get("commonEncodingVersion")
+            if common != (versions.pop() if len(versions) == 1 else None):
+                return f"{resource} is said to be stored in {common}: {entries}"
+            stored |= {(resource, each["apiServerID"]): each["encodingVersion"] for each in entries}
+        return "" if self._told.items() <= stored.items() else f"stored are {stored}, told was {self._told}"
+
+
+def _entries(obj: dict[str, Any]) -> list[dict[str, Any]]:
+    return (obj.get("status") or {}).get("storageVersions") or []

@@ -1,0 +1,12 @@
+"""Whatever happened to ClusterRoles: once it stops, aggregated ones hold what they select, and nothing else."""
+
+from __future__ import annotations
+
+import pytest
+from tests.conformance.controllers.clusterroles import Clusterroles
+from tests.conformance.controllers.harness import play
+
+
+@pytest.mark.parametrize("seed", range(10))
+async def test_it_becomes_as_the_rules_say(seed):
+    await play(Clusterroles(), seed)

@@ -1,0 +1,12 @@
+"""Whatever happened to admission policies: once it stops, each tells what does not fit in it."""
+
+from __future__ import annotations
+
+import pytest
+from tests.conformance.controllers.harness import play
+from tests.conformance.controllers.policies import Policies
+
+
+@pytest.mark.parametrize("seed", range(6))
+async def test_it_becomes_as_the_rules_say(seed):
+    await play(Policies(), seed)

@@ -1,0 +1,12 @@
+"""Whatever happened to API servers: once it stops, storage versions name those that live, and only those."""
+
+from __future__ import annotations
+
+import pytest
+from tests.conformance.controllers.harness import play
+from tests.conformance.controllers.storageversions import Storageversions
+
+
+@pytest.mark.parametrize("seed", range(10))
+async def test_it_becomes_as_the_rules_say(seed):
+    await play(Storageversions(), seed)
