@@ -39,6 +39,8 @@ class Resource(msgspec.Struct, frozen=True):
     key_prefix: str = ""
     #: The ``apiVersion`` that stored objects carry; resources that are one in the store have the same.
     storage_api_version: str = ""
+    #: Told to everybody who uses it, of custom resources whose definition says so.
+    deprecation_warning: str = ""
 
     @property
     def api_version(self) -> str:

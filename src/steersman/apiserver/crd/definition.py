@@ -34,11 +34,11 @@ class CustomVersion(msgspec.Struct, frozen=True):
     scale: Tree | None
     has_status: bool
     has_defaults: bool
-    #: Told to everybody who uses this version; empty when it is not deprecated.
-    deprecation_warning: str
+    #: Objects are stored in it.
+    is_stored: bool
 
 
-def storage_version(definition: Tree) -> str:
+def _storage_version(definition: Tree) -> str:
     """The version that objects are stored in."""
     versions = definition["spec"].get("versions") or ()
     return next((str(v["name"]) for v in versions if v.get("storage")), "")
@@ -47,6 +47,11 @@ def storage_version(definition: Tree) -> str:
 def served_versions(definition: Tree) -> list[CustomVersion]:
     """All served versions, with the names that were accepted."""
     return [_version(definition, version) for version in definition["spec"]["versions"] if version.get("served")]
+
+
+def stored_form(definition: Tree) -> CustomVersion:
+    """The version that objects are stored in, served or not."""
+    return next(_version(definition, version) for version in definition["spec"]["versions"] if version.get("storage"))
 
 
 def is_established(definition: Tree) -> bool:
@@ -69,7 +74,7 @@ def _version(definition: Tree, version: Tree) -> CustomVersion:
         schema = {**schema, "x-kubernetes-preserve-unknown-fields": True}
     subresources = version.get("subresources") or {}
     kind = names["kind"]
-    stored = storage_version(definition)
+    stored = _storage_version(definition)
     resource = Resource(
         group,
         name,
@@ -83,6 +88,7 @@ def _version(definition: Tree, version: Tree) -> CustomVersion:
         subresources=_subresources(kind, group, name, subresources),
         key_prefix=f"/registry/{group}/{names['plural']}",
         storage_api_version=f"{group}/{stored}",
+        deprecation_warning=_deprecation(version, group, kind),
     )
     return CustomVersion(
         resource,
@@ -93,7 +99,7 @@ def _version(definition: Tree, version: Tree) -> CustomVersion:
         scale=subresources.get("scale"),
         has_status="status" in subresources,
         has_defaults=structure.has_defaults(schema),
-        deprecation_warning=_deprecation(version, group, kind),
+        is_stored=bool(version.get("storage")),
     )
 
 

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from steersman.apimachinery.errors import StatusError
 from steersman.apiserver.crd import naming, structure
-from steersman.apiserver.crd.definition import CustomVersion, is_established, served_versions, storage_version
-from steersman.apiserver.crd.strategy import CustomResourceStrategy
+from steersman.apiserver.crd.definition import CustomVersion, is_established, served_versions, stored_form
+from steersman.apiserver.crd.strategy import CustomResourceStrategy, labels_of
 from steersman.apiserver.registry.served import ServedResource
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from steersman.apiserver.discovery.catalog import Catalog
     from steersman.apiserver.registry.entry import Entry
     from steersman.apiserver.registry.registry import Kept, Registry
@@ -179,14 +178,18 @@ class CustomResources:
         if not versions:
             self._stop_serving(name)
             return
-        stored = storage_version(definition)
-        strategy = CustomResourceStrategy(versions, stored=stored)
-        kept = self._registry.keep(versions[0].resource, strategy)
+        #: One and the same object where it is served, too: that is how it is known.
+        stored = next((v for v in versions if v.is_stored), None) or stored_form(definition)
+        labels = labels_of(versions)
+        kept = self._registry.keep(stored.resource, CustomResourceStrategy(stored, stored, labels))
         if known is not None:
             self._withdraw(known)
         custom = _Custom(source, kept, [], {v.resource.version: v for v in versions})
+        #: A definition that never changed has let in nothing that it does not specify.
+        is_first = definition["metadata"].get("generation") == 1
         for version in versions:
-            served = _served(version, kept, stored)
+            strategy = CustomResourceStrategy(version, stored, labels)
+            served = _served(version, stored, kept, strategy, is_first=is_first)
             custom.served.append(served)
             self._registry.add(served)
             self._catalog.add(version.resource)
@@ -205,35 +208,32 @@ class CustomResources:
         custom.kept.cache.close()
 
 
-def _served(version: CustomVersion, kept: Kept, stored: str) -> ServedResource:
+def _served(
+    version: CustomVersion, stored: CustomVersion, kept: Kept, strategy: CustomResourceStrategy, *, is_first: bool
+) -> ServedResource:
     resource = version.resource
 
-    def convert(api_version: str) -> Callable[[Tree], Tree]:
-        def change(tree: Tree) -> Tree:
-            tree["apiVersion"] = api_version
-            return tree
-
-        return change
-
-    def read(tree: Tree) -> Tree:
-        tree["apiVersion"] = resource.api_version
-        structure.fill_defaults(version.schema, tree)
+    def store(tree: Tree) -> Tree:
+        tree["apiVersion"] = resource.storage_api_version
         return tree
 
     def decode(tree: Tree) -> tuple[Tree, list[str]]:
         return structure.decode(version.struct, version.schema, tree)
 
-    other = resource.version != stored
+    other = version is not stored
     return ServedResource(
         resource,
-        storage=kept.objects,
+        storage=kept.objects.under(strategy),
         cache=kept.cache,
-        strategy=kept.strategy,
+        strategy=strategy,
         struct=version.struct,
-        to_storage=convert(resource.storage_api_version) if other else None,
+        to_storage=store if other else None,
         # a schema with defaults shows them in objects that were stored before it had them
-        from_storage=read if other or version.has_defaults else None,
+        from_storage=None
+        if is_first and not other and not stored.has_defaults
+        else partial(structure.shown, version, stored),
         is_custom=True,
+        field_labels={label: label for label in labels_of([version])},
         decode=decode,
     )
 

@@ -1,18 +1,20 @@
-"""The strategy of a custom resource: what its definition says instead of a module of its own."""
+"""The strategy of a custom resource in one version: what its definition says instead of a module of its own."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from steersman.apimachinery.trees import copy_tree
 from steersman.apiserver.crd import jsonpath, structure
 from steersman.apiserver.crd.ratcheting import new_faults
 from steersman.apiserver.crd.rules import ObjectRules
 from steersman.apiserver.registry import columns
 from steersman.apiserver.registry.strategy import Column, ScalePaths, Strategy, Tree
 from steersman.schema import openapi_values
+from steersman.schema.pruning import prune
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
 
     from steersman.apimachinery.field import FieldError
@@ -23,35 +25,39 @@ _AGE: Tree = {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTime
 
 
 class CustomResourceStrategy(Strategy):
-    """One per definition; a new one takes its place when the definition changes."""
+    """One for each served version, whose schema, columns and subresources count for what is written and read in it.
+
+    New ones take their place when the definition changes.
+    """
 
     has_generation = True
     allow_unconditional_update = False
     reset_fields = {"": (("status",),), "status": (("metadata",), ("spec",))}
 
-    def __init__(self, versions: Sequence[CustomVersion], *, stored: str) -> None:
-        self._versions = {version.resource.version: version for version in versions}
-        #: What speaks for the stored form; a version that is stored but not served has no schema here.
-        self._stored = self._versions.get(stored) or versions[0]
-        self.group_resource = self._stored.resource.group_resource  # type: ignore[misc]  # of the instance, as the rest
-        self.scale = _scale_paths(self._stored.scale)  # type: ignore[misc]
-        self.columns = _columns(self._stored)  # type: ignore[misc]
-        self.field_labels = _field_labels(self._stored)  # type: ignore[misc]
-        if not self._stored.has_status:
+    def __init__(
+        self, version: CustomVersion, stored: CustomVersion, field_labels: Mapping[str, Callable[[Tree], str]]
+    ) -> None:
+        """``stored``: the version that objects are kept in. ``field_labels``: those of all versions, as one cache has."""
+        self._version: Final = version
+        self._stored: Final = stored
+        self.group_resource = version.resource.group_resource  # type: ignore[misc]  # of the instance, as the rest
+        self.scale = _scale_paths(version.scale)  # type: ignore[misc]
+        self.columns = _columns(version)  # type: ignore[misc]
+        self.field_labels = field_labels  # type: ignore[misc]
+        if not version.has_status:
             self.reset_fields = {}  # type: ignore[misc]
-        self._rules = ObjectRules(self._stored.schema)
+        self._rules: Final = ObjectRules(version.schema)
 
     def default(self, obj: Tree, version: str) -> None:
-        known = self._versions.get(version)
-        if known is not None and known.has_defaults:
-            structure.fill_defaults(known.schema, obj)
+        if self._version.has_defaults:
+            structure.fill_defaults(self._version.schema, obj)
 
     def prepare_for_create(self, ctx: RequestContext, obj: Tree) -> None:
-        if self._stored.has_status:
+        if self._version.has_status:
             obj.pop("status", None)
 
     def prepare_for_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
-        if self._stored.has_status:
+        if self._version.has_status:
             super().prepare_for_update(ctx, obj, old)
 
     def prepare_for_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
@@ -71,21 +77,28 @@ class CustomResourceStrategy(Strategy):
         return self._validate(ctx, obj, old)
 
     def _validate(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> Sequence[FieldError]:
-        faults: Sequence[FieldError] = openapi_values.validate(self._stored.schema, obj)
+        """By the version that the request is made in: what ``obj`` and ``old`` say is what it shows of them."""
+        version = self._version
+        obj = {**obj, "apiVersion": version.resource.api_version}
+        faults: Sequence[FieldError] = openapi_values.validate(version.schema, obj)
         if old is not None:
-            faults = new_faults(self._stored.schema, faults, obj, old)
+            old = structure.shown(version, self._stored, copy_tree(old))
+            faults = new_faults(version.schema, faults, obj, old)
         return self._rules.validate(obj, old, faults=faults, warn=ctx.warn)
 
-    def warnings(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> Sequence[str]:
-        version = self._versions.get(ctx.version)
-        return [version.deprecation_warning] if version and version.deprecation_warning else ()
+    def canonicalize(self, obj: Tree) -> None:
+        """What the stored version does not specify is not kept."""
+        if self._version is not self._stored:
+            kept = prune(self._stored.struct, obj).tree
+            obj.clear()
+            obj.update(kept)
 
     def generation_view(self, obj: Tree) -> Any:
-        left_out = ("apiVersion", "kind", "metadata", "status") if self._stored.has_status else _ENVELOPE
+        left_out = ("apiVersion", "kind", "metadata", "status") if self._version.has_status else _ENVELOPE
         return {key: value for key, value in obj.items() if key not in left_out}
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
-        shown = self._stored.columns or (_AGE,)
+        shown = self._version.columns or (_AGE,)
         return [columns.name_of(obj), *(_cell(column, obj, now) for column in shown)]
 
 
@@ -127,7 +140,9 @@ def _text(value: Any) -> str:
     return str(value)
 
 
-def _field_labels(version: CustomVersion) -> Mapping[str, Callable[[Tree], str]]:
+def labels_of(versions: Iterable[CustomVersion]) -> Mapping[str, Callable[[Tree], str]]:
+    """The selectable fields of all versions as field labels."""
+
     def read(path: str) -> Callable[[Tree], str]:
         def value(obj: Tree) -> str:
             found = jsonpath.find(path, obj)
@@ -135,7 +150,7 @@ def _field_labels(version: CustomVersion) -> Mapping[str, Callable[[Tree], str]]
 
         return value
 
-    return {path.removeprefix("."): read(path) for path in version.selectable_fields}
+    return {path.removeprefix("."): read(path) for version in versions for path in version.selectable_fields}
 
 
 def _scale_paths(scale: Tree | None) -> ScalePaths | None:

@@ -1,7 +1,8 @@
 """Custom objects by their structural schema: nulls, defaults and pruning, in upstream's order.
 
 On a write: nulls of fields that may not be null are dropped where the schema has a default, then what the schema does not
-know is pruned, then defaults are filled in. On a read only the defaults are (a schema may have got new ones).
+know is pruned, then defaults are filled in. On a read defaults of the stored version are (a schema may have got new ones),
+and what the version read in does not know is pruned.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from steersman.schema.pruning import prune
 
 if TYPE_CHECKING:
     from steersman.apimachinery.typemodel import Struct
+    from steersman.apiserver.crd.definition import CustomVersion
 
 Tree = dict[str, Any]
 
@@ -22,6 +24,15 @@ def decode(struct: Struct, schema: Tree, tree: Tree) -> tuple[Tree, list[str]]:
     pruned = prune(struct, tree)
     drop_nulls(schema, pruned.tree)
     return pruned.tree, pruned.unknown
+
+
+def shown(version: CustomVersion, stored: CustomVersion, tree: Tree) -> Tree:
+    """A stored object, which may be changed, as a version shows it: in another one that is all but a conversion webhook."""
+    if stored.has_defaults:
+        fill_defaults(stored.schema, tree)
+    kept: Tree = prune(version.struct, tree).tree
+    kept["apiVersion"] = version.resource.api_version
+    return kept
 
 
 def fill_defaults(schema: Tree, value: Any) -> None:

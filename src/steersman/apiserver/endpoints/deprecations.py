@@ -29,7 +29,7 @@ def deprecation_warning(resource: Resource) -> str:
     """What every answer about a resource warns of; empty when there is nothing to warn of."""
     deprecation = _DEPRECATIONS.get((resource.api_version, resource.kind))
     if deprecation is None:
-        return ""
+        return resource.deprecation_warning
     text = f"{resource.api_version} {resource.kind} is deprecated in {deprecation.since}+"
     if deprecation.until:
         text += f", unavailable in {deprecation.until}+"

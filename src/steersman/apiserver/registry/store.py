@@ -121,6 +121,17 @@ class ObjectStore:
             for verb in ("create", "update", "delete")
         }
 
+    def under(self, strategy: Strategy) -> ObjectStore:
+        """The same objects by other rules: those of another version of a custom resource."""
+        return ObjectStore(
+            self._store,
+            self.cache,
+            strategy,
+            group=self.group_kind.partition(".")[2],
+            identities=self._identities,
+            lifetimes=self._lifetimes,
+        )
+
     # -- reading -------------------------------------------------------------------------------------------------------
 
     def key(self, ctx: RequestContext, name: str) -> str:

@@ -1,6 +1,6 @@
 """Definitions read."""
 
-from steersman.apiserver.crd.definition import condition_is, is_established, served_versions, storage_version
+from steersman.apiserver.crd.definition import condition_is, is_established, served_versions, stored_form
 
 NAMES = {"plural": "shirts", "singular": "shirt", "kind": "Shirt", "listKind": "ShirtList", "shortNames": ["sh"]}
 VERSIONS = [
@@ -24,14 +24,20 @@ def test_only_served_versions_become_resources():
     versions = served_versions(definition())
     assert [v.resource.version for v in versions] == ["v1", "v1beta1"]
     assert {v.resource.storage_api_version for v in versions} == {"example.com/v1"}
-    assert storage_version(definition()) == "v1"
+    assert [v.is_stored for v in versions] == [True, False]
+
+
+def test_a_version_may_be_stored_and_not_served():
+    stored = [{**version, "storage": version["name"] == "v1alpha1"} for version in VERSIONS]
+    assert stored_form(definition(versions=stored)).resource.api_version == "example.com/v1alpha1"
 
 
 def test_subresources_short_names_and_deprecation_are_read():
     v1, v1beta1 = served_versions(definition())
     assert [s.name for s in v1.resource.subresources] == ["status", "scale"]
     assert v1.resource.short_names == ("sh",)
-    assert (v1.deprecation_warning, v1beta1.deprecation_warning) == ("", "example.com/v1beta1 Shirt is deprecated")
+    assert v1.resource.deprecation_warning == ""
+    assert v1beta1.resource.deprecation_warning == "example.com/v1beta1 Shirt is deprecated"
 
 
 def test_scope_and_place_in_the_store():

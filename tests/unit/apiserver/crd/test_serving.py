@@ -72,6 +72,39 @@ async def test_a_new_default_shows_in_objects_that_are_there(server):
             await asyncio.sleep(0)  # noqa: TID251 — no time passes, others get their turn
 
 
+async def test_fields_that_the_schema_lost_are_shown_no_more(server):
+    await server.request("POST", SHIRTS, body=shirt(spec={"size": 3}))
+    schema = {"type": "object", "properties": {"spec": {"type": "object"}}}
+    patch = [{"op": "replace", "path": "/spec/versions/0/schema/openAPIV3Schema", "value": schema}]
+    headers = {"content-type": "application/json-patch+json"}
+    path = f"{DEFINITIONS}/shirts.example.com"
+    await server.request("PATCH", path, body=msgspec.json.encode(patch), headers=headers)
+    async with asyncio.timeout(20):
+        while (await server.request("GET", f"{SHIRTS}/a")).json()["spec"]:  # noqa: ASYNC110
+            await asyncio.sleep(0)  # noqa: TID251 — no time passes, others get their turn
+
+
+async def test_versions_have_columns_and_selectable_fields_of_their_own(server):
+    schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": {"size": {"type": "integer"}}}}}
+    column = {"name": "Size", "type": "integer", "jsonPath": ".spec.size"}
+    selectable = [{"jsonPath": ".spec.size"}]
+    more = {"schema": {"openAPIV3Schema": schema}, "additionalPrinterColumns": [column], "selectableFields": selectable}
+    v2 = {"name": "v2", "served": True, "storage": False, "deprecated": True, **more}
+    patch = msgspec.json.encode([{"op": "add", "path": "/spec/versions/-", "value": v2}])
+    headers = {"content-type": "application/json-patch+json"}
+    await server.request("PATCH", f"{DEFINITIONS}/shirts.example.com", body=patch, headers=headers)
+    newer = SHIRTS.replace("v1", "v2")
+    answer = await until(server, newer, 200)
+    assert answer.header("warning") == '299 - "example.com/v2 Shirt is deprecated"'
+    await server.request("POST", SHIRTS, body=shirt(spec={"size": 3}))
+    table = {"accept": "application/json;as=Table;v=v1;g=meta.k8s.io"}
+    shown = [(await server.request("GET", path, headers=table)).json() for path in (SHIRTS, newer)]
+    assert [[c["name"] for c in each["columnDefinitions"]] for each in shown] == [["Name", "Age"], ["Name", "Size"]]
+    found = (await server.request("GET", f"{newer}?fieldSelector=spec.size%3D3")).json()
+    assert [item["apiVersion"] for item in found["items"]] == ["example.com/v2"]
+    assert (await server.request("GET", f"{SHIRTS}?fieldSelector=spec.size%3D3")).code == 400
+
+
 async def test_a_change_of_short_names_does_not_end_watches_of_objects(server):
     await server.request("POST", SHIRTS, body=shirt(spec={"size": 3}))
     assert (await server.request("GET", f"{SHIRTS}/a")).json()["spec"] == {"size": 3}

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from steersman.apiserver.crd.definition import served_versions
-from steersman.apiserver.crd.strategy import CustomResourceStrategy
+from steersman.apiserver.crd.strategy import CustomResourceStrategy, labels_of
 from steersman.apiserver.request import RequestContext, UserInfo
 
 NOW = datetime(2026, 1, 1, 0, 1, tzinfo=UTC)
@@ -14,7 +14,8 @@ def strategy(**version: object) -> CustomResourceStrategy:
     names = {"plural": "shirts", "singular": "shirt", "kind": "Shirt", "listKind": "ShirtList"}
     one = {"name": "v1", "served": True, "storage": True, **version}
     spec = {"group": "example.com", "scope": "Namespaced", "names": names, "versions": [one]}
-    return CustomResourceStrategy(served_versions({"spec": spec, "status": {"acceptedNames": names}}), stored="v1")
+    (only,) = served_versions({"spec": spec, "status": {"acceptedNames": names}})
+    return CustomResourceStrategy(only, only, labels_of([only]))
 
 
 def shirt(**more: object) -> dict:
@@ -68,5 +69,41 @@ def test_selectable_fields_are_field_labels():
     assert labels["spec.color"](shirt()) == ""
 
 
-def test_a_deprecated_version_warns():
-    assert strategy(deprecated=True, deprecationWarning="use v2").warnings(CONTEXT, shirt(), None) == ["use v2"]
+def two_versions() -> tuple[CustomResourceStrategy, CustomResourceStrategy]:
+    """The stored version, which knows sizes only, and one that bounds them and knows colours."""
+    names = {"plural": "shirts", "kind": "Shirt"}
+    small = {"type": "integer", "maximum": 5}
+    versions = [
+        {"name": "v1", "served": True, "storage": True, "schema": schema_of(size={"type": "integer"})},
+        {"name": "v2", "served": True, "schema": schema_of(size=small, color={"type": "string"})},
+    ]
+    spec = {"group": "example.com", "scope": "Namespaced", "names": names, "versions": versions}
+    v1, v2 = served_versions({"spec": spec, "status": {"acceptedNames": names}})
+    labels = labels_of([v1, v2])
+    return CustomResourceStrategy(v1, v1, labels), CustomResourceStrategy(v2, v1, labels)
+
+
+def schema_of(**properties: object) -> dict:
+    spec = {"type": "object", "properties": properties}
+    return {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}}
+
+
+def test_an_object_is_validated_by_the_version_it_is_written_in():
+    v1, v2 = two_versions()
+    large = shirt(apiVersion="example.com/v1", kind="Shirt", spec={"size": 7})
+    assert v1.validate(CONTEXT, large) == []
+    (error,) = v2.validate(CONTEXT, large)
+    assert error.field == "spec.size"
+
+
+def test_what_the_stored_version_does_not_specify_is_not_kept():
+    _, v2 = two_versions()
+    tree = shirt(apiVersion="example.com/v1", kind="Shirt", spec={"size": 1, "color": "red"})
+    v2.canonicalize(tree)
+    assert tree["spec"] == {"size": 1}
+
+
+def test_what_an_update_leaves_alone_may_stay_wrong_in_the_version_it_is_made_in():
+    _, v2 = two_versions()
+    old = shirt(apiVersion="example.com/v1", kind="Shirt", spec={"size": 7})
+    assert v2.validate_update(CONTEXT, {**old, "metadata": {"name": "a", "labels": {"l": "m"}}}, old) == []

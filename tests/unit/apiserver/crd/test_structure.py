@@ -1,6 +1,7 @@
 """Defaults, nulls and pruning by schema."""
 
 from steersman.apiserver.crd import structure
+from steersman.apiserver.crd.definition import served_versions
 from steersman.schema.openapi_types import from_openapi
 
 SCHEMA = {
@@ -68,3 +69,22 @@ def test_defaults_are_not_shared_between_objects():
     first, second = filled({}), filled({})
     first["spec"]["size"] = 9
     assert second["spec"]["size"] == 1
+
+
+def test_another_version_shows_the_defaults_of_the_stored_one_and_only_what_it_specifies():
+    names = {"plural": "shirts", "kind": "Shirt"}
+    v2 = {"type": "object", "properties": {"spec": {"type": "object", "properties": {"size": {"type": "integer"}}}}}
+    versions = [
+        {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": SCHEMA}},
+        {"name": "v2", "served": True, "schema": {"openAPIV3Schema": v2}},
+    ]
+    spec = {"group": "example.com", "scope": "Namespaced", "names": names, "versions": versions}
+    stored, other = served_versions({"spec": spec, "status": {"acceptedNames": names}})
+    tree = {"apiVersion": "example.com/v1", "kind": "Shirt", "metadata": {"name": "a"}, "spec": {"gone": 1}}
+    shown = structure.shown(other, stored, tree)
+    assert shown == {
+        "apiVersion": "example.com/v2",
+        "kind": "Shirt",
+        "metadata": {"name": "a"},
+        "spec": {"size": 1},
+    }
