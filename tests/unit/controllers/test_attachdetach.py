@@ -2,6 +2,7 @@ import msgspec
 import pytest
 from lightkube.models.core_v1 import Node, PersistentVolume, Pod
 
+from steersman.apimachinery.errors import internal_error
 from steersman.client import tree
 from steersman.controllers.attachdetach.controller import build
 from steersman.controllers.attachdetach.plan import (
@@ -11,6 +12,7 @@ from steersman.controllers.attachdetach.plan import (
     claim_names,
     needs_volumes,
     new_attachment,
+    plan_gone,
     plan_node,
 )
 
@@ -101,6 +103,21 @@ def test_a_node_keeps_what_it_uses(found, waited, held):
     assert [len(plan.held), len(plan.detach), len(plan.attached)] == [held, not held, held]
 
 
+@pytest.mark.parametrize(
+    ("in_use", "waited", "held"),
+    [
+        ([], 0, False),
+        ([UNIQUE], 10, True),
+        (None, 10, True),
+        ([UNIQUE], FORCE_SECONDS, False),
+        (None, FORCE_SECONDS, False),
+    ],
+)
+def test_a_node_that_is_gone_keeps_for_a_while_what_it_may_use(in_use, waited, held):
+    plan = plan_gone([attachment()], in_use=in_use, volumes={"v": volume()}, waited={NAME: waited})
+    assert [len(plan.held), len(plan.detach)] == [held, not held]
+
+
 def test_the_status_of_a_node_names_what_is_attached():
     found = node(attached=["kubernetes.io/csi/d^gone", "other/x"])
     rows = attached_patch(found, [UNIQUE])["status"]["volumesAttached"]
@@ -112,19 +129,45 @@ def test_the_status_of_a_node_names_what_is_attached():
 ATTACHMENT = ("storage.k8s.io/v1", "VolumeAttachment")
 
 
-async def test_a_pod_gets_its_volume_and_leaves_it(cluster, pod_spec):
-    await cluster.start(build)
+async def bound(cluster, *nodes):
+    """Nodes, and a claim with its volume."""
     managed = {"annotations": {"volumes.kubernetes.io/controller-managed-attach-detach": "true"}}
-    await cluster.make("v1", "Node", "n", metadata=managed)
+    for name in nodes:
+        await cluster.make("v1", "Node", name, metadata=managed)
     modes = {"accessModes": ["ReadWriteOnce"]}
     claim = await cluster.make("v1", "PersistentVolumeClaim", "c", namespace="default", spec={
         **modes, "volumeName": "v", "storageClassName": "", "resources": {"requests": {"storage": "1Gi"}}})  # fmt: skip
     reference = {"namespace": "default", "name": "c", "uid": claim["metadata"]["uid"]}
     await cluster.make("v1", "PersistentVolume", "v", spec={
         **modes, "capacity": {"storage": "1Gi"}, "csi": {"driver": "d", "volumeHandle": "h"}, "claimRef": reference})  # fmt: skip
+
+
+async def using(cluster, pod_spec, name, node):
     volumes = [{"name": "x", "persistentVolumeClaim": {"claimName": "c"}}]
-    spec = {**pod_spec, "nodeName": "n", "volumes": volumes}
-    await cluster.make("v1", "Pod", "p", namespace="default", spec=spec)
+    spec = {**pod_spec, "nodeName": node, "volumes": volumes}
+    await cluster.make("v1", "Pod", name, namespace="default", spec=spec)
+
+
+async def remove(cluster, name):
+    await cluster.client.delete(tree("v1", "Pod"), name, namespace="default", grace_period_seconds=0)
+
+
+async def attached(cluster):
+    """Nodes for which there are attachments."""
+    return sorted(each["spec"]["nodeName"] for each in await cluster.client.list(tree(*ATTACHMENT)))
+
+
+def is_attached_to(cluster, *nodes):
+    async def is_so():
+        return await attached(cluster) == list(nodes)
+
+    return is_so
+
+
+async def test_a_pod_gets_its_volume_and_leaves_it(cluster, pod_spec):
+    await cluster.start(build)
+    await bound(cluster, "n")
+    await using(cluster, pod_spec, "p", "n")
     found = await cluster.eventually(*ATTACHMENT, NAME, lambda found: found is not None)
     assert found["spec"] == {"attacher": "d", "nodeName": "n", "source": {"persistentVolumeName": "v"}}
     await cluster.client.update_status({**found, "status": {"attached": True}})
@@ -134,6 +177,46 @@ async def test_a_pod_gets_its_volume_and_leaves_it(cluster, pod_spec):
 
     await cluster.eventually("v1", "Node", "n", named(UNIQUE))
     await cluster.until(lambda: cluster.events("SuccessfulAttachVolume"))
-    await cluster.client.delete(tree("v1", "Pod"), "p", namespace="default", grace_period_seconds=0)
+    await remove(cluster, "p")
     await cluster.eventually(*ATTACHMENT, NAME, lambda found: found is None)
     await cluster.eventually("v1", "Node", "n", named())
+
+
+async def test_nothing_stays_attached_to_a_node_that_is_gone(cluster, pod_spec):
+    await cluster.start(build)
+    await bound(cluster, "n", "m")
+    await using(cluster, pod_spec, "p", "n")
+    await cluster.until(is_attached_to(cluster, "n"))
+    await using(cluster, pod_spec, "q", "m")
+    await cluster.client.delete(tree("v1", "Node"), "n")
+    await cluster.until(is_attached_to(cluster, "m"))
+
+
+class Refusing:
+    """A client that can create nothing for Node ``n``."""
+
+    def __init__(self, client):
+        self._client = client
+        self.asked = 0
+
+    def __getattr__(self, name):
+        return getattr(self._client, name)
+
+    async def create(self, attachment):
+        if attachment.spec.nodeName == "n":
+            self.asked += 1
+            raise internal_error("not now")
+        return await self._client.create(attachment)
+
+
+async def test_what_was_asked_for_no_other_node_gets_until_it_is_given_up(cluster, pod_spec):
+    controller = await cluster.start(build)
+    controller.client = client = Refusing(controller.client)
+    await bound(cluster, "n", "m")
+    await using(cluster, pod_spec, "p", "n")
+    await cluster.until(lambda: client.asked)
+    await using(cluster, pod_spec, "q", "m")
+    await cluster.clock.advance(10)
+    assert await attached(cluster) == []
+    await remove(cluster, "p")
+    await cluster.until(is_attached_to(cluster, "m"))

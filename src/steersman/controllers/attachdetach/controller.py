@@ -16,10 +16,14 @@ from steersman.controllers.attachdetach.plan import (
     FORCE_SECONDS,
     NodePlan,
     attached_patch,
+    attachment_name,
     claim_names,
+    in_use_of,
     is_attached,
     is_managed,
+    is_shared,
     needs_volumes,
+    plan_gone,
     plan_node,
     volume_of,
 )
@@ -28,7 +32,7 @@ from steersman.runtime.pods import BY_NODE, node_names, node_of
 from steersman.runtime.result import Result
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Container, Iterable
 
     from steersman.client.changes import Change
     from steersman.controllers.context import ControllerContext
@@ -50,9 +54,14 @@ class AttachDetach(Shell):
         super().__init__(context, workers=10)
         #: When an attachment was found to be of no use, in monotonic seconds.
         self._idle: dict[str, float] = {}
+        #: By volume the Node for which an attachment was asked that the cache does not show yet, or that may have failed.
+        self._asked: dict[str, str] = {}
+        #: What Nodes that are gone said last to be in use; of those that have attachments.
+        self._left_in_use: dict[str, Collection[str]] = {}
         never = context.options.disable_force_detach_on_timeout
         self._force_seconds: Final = float("inf") if never else FORCE_SECONDS
-        self._nodes = self.watch(Node, when=lambda change: not isinstance(change, Deleted))
+        self._nodes = self.watch(Node)
+        self._nodes.add_callback(self._node_changed)
         self._pods = self.watch(Pod, keys=node_names, when=_moves_volumes)
         self._pods.add_index(BY_NODE, node_names)
         self._pods.add_index(_BY_CLAIM, _claim_keys)
@@ -75,16 +84,29 @@ class AttachDetach(Shell):
         pods = self._pods.lister.by_index(_BY_CLAIM, f"{reference.namespace}/{reference.name}")
         return [name for pod in pods for name in node_names(pod)]
 
+    def _node_changed(self, change: Change[Node]) -> None:
+        node = change.latest
+        if isinstance(change, Deleted):
+            self._left_in_use[name_of(node)] = in_use_of(node)
+        else:
+            self._left_in_use.pop(name_of(node), None)
+
     def _attachment_changed(self, change: Change[VolumeAttachment]) -> None:
         """One that is gone lets others have the volume; one that is done, or failed, is told to the pods."""
         attachment = change.latest
         if isinstance(change, Deleted):
             self._idle.pop(name_of(attachment), None)
-            volume = self._volumes.lister.get(volume_of(attachment))
-            for name in self._nodes_of_volume(volume) if volume is not None else ():
-                self.queue.add(name)
-        elif isinstance(change, Updated):
+            self._let_others_have(volume_of(attachment))
+            return
+        if self._asked.get(volume_of(attachment)) == attachment.spec.nodeName:
+            del self._asked[volume_of(attachment)]
+        if isinstance(change, Updated):
             self._tell_progress(change.old, change.new)
+
+    def _let_others_have(self, name: str) -> None:
+        volume = self._volumes.lister.get(name)
+        for node in self._nodes_of_volume(volume) if volume is not None else ():
+            self.queue.add(node)
 
     def _tell_progress(self, old: VolumeAttachment, new: VolumeAttachment) -> None:
         volume = volume_of(new)
@@ -127,34 +149,65 @@ class AttachDetach(Shell):
     async def reconcile(self, key: str) -> Result | None:
         """Attach what pods of the Node need, and detach what they need no more."""
         node = self._nodes.lister.get(key)
-        attachments = [each for each in self._attachments.lister.by_index(_OF_NODE, key) if _OURS.match(name_of(each))]
-        if node is None or not is_managed(node):
+        if node is not None and not is_managed(node):
             return None
-        wanted: dict[str, PersistentVolume] = {}
-        for pod in self._pods.lister.by_index(BY_NODE, key):
-            if needs_volumes(pod, node):
-                wanted |= self._wanted_by(pod)
+        attachments = [each for each in self._attachments.lister.by_index(_OF_NODE, key) if _OURS.match(name_of(each))]
+        wanted = self._wanted_on(node) if node is not None else {}
         volumes = {
             name: volume for each in attachments if (volume := self._volumes.lister.get(name := volume_of(each)))
         }
-        plan = plan_node(
-            node,
-            wanted,
-            attachments,
-            others={name: self._others(name, key) for name in wanted},
-            volumes=volumes | wanted,
-            waited=self._waited(attachments, wanted),
-            force_seconds=self._force_seconds,
-        )
+        waited = self._waited(attachments, wanted)
+        if node is None:
+            in_use = self._left_in_use.get(key) if attachments else self._left_in_use.pop(key, None)
+            plan = plan_gone(
+                attachments, in_use=in_use, volumes=volumes, waited=waited, force_seconds=self._force_seconds
+            )
+        else:
+            plan = plan_node(
+                node,
+                wanted,
+                attachments,
+                others={name: self._others(name, key) for name in wanted},
+                volumes=volumes | wanted,
+                waited=waited,
+                force_seconds=self._force_seconds,
+            )
+        # Before anything is awaited, so that no other Node is given the same volume meanwhile.
+        self._asked |= {volume_of(each): key for each in plan.attach if not is_shared(wanted[volume_of(each)])}
+        await self._give_up(key, wanted)
         await self._apply(key, node, plan)
         return self._again(plan)
 
+    def _wanted_on(self, node: Node) -> dict[str, PersistentVolume]:
+        wanted: dict[str, PersistentVolume] = {}
+        for pod in self._pods.lister.by_index(BY_NODE, name_of(node)):
+            if needs_volumes(pod, node):
+                wanted |= self._wanted_by(pod)
+        return wanted
+
     def _others(self, volume: str, node: str) -> list[str]:
-        return [
-            each.spec.nodeName
-            for each in self._attachments.lister.by_index(_OF_VOLUME, volume)
-            if each.spec.nodeName != node
-        ]
+        """Nodes that have it, or are about to."""
+        there = [each.spec.nodeName for each in self._attachments.lister.by_index(_OF_VOLUME, volume)]
+        return [name for name in (*there, self._asked.get(volume, node)) if name != node]
+
+    async def _give_up(self, key: str, wanted: Container[str]) -> None:
+        """Of what the Node asked for and needs no more it is asked whether it was made: then the cache shows it soon."""
+        for volume in [name for name, node in self._asked.items() if node == key and name not in wanted]:
+            known = self._volumes.lister.get(volume)
+            csi = known.spec.csi if known is not None and known.spec is not None else None
+            if csi is not None and await self._exists(attachment_name(csi.volumeHandle, csi.driver, key)):
+                continue
+            self._asked.pop(volume, None)
+            self._let_others_have(volume)
+
+    async def _exists(self, attachment: str) -> bool:
+        try:
+            await self.client.get(VolumeAttachment, attachment)
+        except ApiError as error:
+            if is_not_found(error):
+                return False
+            raise
+        return True
 
     def _waited(self, attachments: Iterable[VolumeAttachment], wanted: dict[str, PersistentVolume]) -> dict[str, float]:
         now = self.clock.monotonic()
@@ -172,7 +225,7 @@ class AttachDetach(Shell):
         left = [seconds for seconds in waits if 0 < seconds < float("inf")]
         return Result(requeue_after_seconds=min(left)) if left else None
 
-    async def _apply(self, key: str, node: Node, plan: NodePlan) -> None:
+    async def _apply(self, key: str, node: Node | None, plan: NodePlan) -> None:
         """What is detached leaves the Node's status first, so that its kubelet does not count on it."""
         for volume in plan.elsewhere:
             text = (
@@ -180,19 +233,15 @@ class AttachDetach(Shell):
                 "can't be attached to another"
             )
             self._tell_pods(key, volume, "Warning", "FailedAttachVolume", text)
-        patch = attached_patch(node, plan.attached)
+        patch = attached_patch(node, plan.attached) if node is not None else None
         if patch is not None:
             written: Any = await self.client.patch(Node, key, patch, subresource="status")
             self.own_writes.note(key, self._nodes, written)
         for attachment in plan.detach:
-            try:
-                await self.client.delete_object(attachment, uid=uid_of(attachment))
-            except ApiError as error:
-                if not is_not_found(error):
-                    raise
+            await self.delete_seen(attachment)
         for attachment in plan.attach:
             try:
-                self.own_writes.note(key, self._attachments, await self.client.create(attachment))
+                self.note_created(key, self._attachments, await self.client.create(attachment))
             except ApiError as error:
                 if not is_already_exists(error):
                     raise

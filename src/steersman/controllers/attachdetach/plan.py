@@ -14,7 +14,7 @@ from steersman.runtime.conditions import is_condition_true
 from steersman.runtime.pods import is_finished
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from lightkube.models.core_v1 import Node, PersistentVolume, Pod
 
@@ -31,6 +31,11 @@ FORCE_SECONDS: Final = 360.0
 def is_managed(node: Node) -> bool:
     """Whether its kubelet leaves attaching to this controller."""
     return annotations_of(node).get(_MANAGED) == "true"
+
+
+def in_use_of(node: Node) -> frozenset[str]:
+    """Volumes that its kubelet uses, as it says."""
+    return frozenset((node.status.volumesInUse if node.status else None) or ())
 
 
 def claim_names(pod: Pod) -> list[str]:
@@ -128,7 +133,7 @@ def plan_node(
             plan.elsewhere.append(name)
         else:
             plan.attach.append(new_attachment(volume, name_of(node)))
-    in_use = set((node.status.volumesInUse if node.status else None) or ())
+    in_use = in_use_of(node)
     for name, attachment in there.items():
         known = volumes.get(name)
         unique = volume_name(known) if known is not None else ""
@@ -138,6 +143,29 @@ def plan_node(
         if unique and is_attached(attachment) and (name in wanted or is_held):
             plan.attached.append(unique)
     plan.attached.sort()
+    return plan
+
+
+def plan_gone(
+    attachments: Iterable[VolumeAttachment],
+    *,
+    in_use: Collection[str] | None,
+    volumes: Mapping[str, PersistentVolume],
+    waited: Mapping[str, float],
+    force_seconds: float = FORCE_SECONDS,
+) -> NodePlan:
+    """What becomes of the attachments of a Node that is gone. ``in_use``: as it told last; None: not known.
+
+    What it may still use is taken from it as from a Node that is not ready.
+    """
+    plan = NodePlan()
+    for each in attachments:
+        if metadata_field(each, "deletionTimestamp") is not None:
+            continue
+        known = volumes.get(volume_of(each))
+        is_used = in_use is None or (known is not None and volume_name(known) in in_use)
+        is_held = is_used and waited.get(name_of(each), 0.0) < force_seconds
+        (plan.held if is_held else plan.detach).append(each)
     return plan
 
 
