@@ -65,7 +65,6 @@ OVER = Stay("u", 100, 130, over=True)
         (for_seconds(None), None, Decision(None)),
         (for_seconds(60), OVER, Decision(OVER)),
         (pod(), WAITING, Decision(Stay("u", 100, 110), cancelled=True)),
-        (for_seconds(30), Stay("another", 1, 2), Decision(Stay("u", 110, 140))),
     ],
 )
 def test_a_wait_goes_on_until_it_ends_or_is_called_off(found, known, wanted):
@@ -112,3 +111,12 @@ async def test_a_taint_that_is_removed_calls_it_off(cluster, pod_spec):
 async def test_a_pod_that_tolerates_nothing_goes_at_once(cluster, pod_spec):
     await tainted(cluster, pod_spec, 0)
     await cluster.eventually(*POD, is_going, namespace="default", within_seconds=2)
+
+
+async def test_another_pod_of_the_name_is_not_taken_for_it(cluster, pod_spec):
+    await tainted(cluster, pod_spec, 30)
+    await cluster.clock.advance(20)
+    await cluster.client.delete(tree("v1", "Pod"), "p", namespace="default", grace_period_seconds=0)
+    await cluster.make("v1", "Pod", "p", namespace="default", spec=pod_spec)  # nowhere yet
+    await cluster.clock.advance(60)
+    assert not is_going(await cluster.find(*POD, namespace="default"))

@@ -74,9 +74,12 @@ class TaintEviction(Shell):
         """Let it stay, let it wait, or send it away."""
         pod = self._pods.lister.by_key(key)
         known = self._stays.get(key)
-        if pod is None:
-            if self._stays.pop(key, None) is not None and known is not None and not known.over:
+        if known is not None and (pod is None or known.uid != uid_of(pod)):  # it is gone; another may have its name
+            del self._stays[key]
+            if not known.over:
                 self._tell(key, f"Cancelling deletion of Pod {key}")
+            known = None
+        if pod is None:
             return None
         node = self._nodes.lister.get(node_of(pod))
         if node is None and known is None:

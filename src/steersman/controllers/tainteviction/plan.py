@@ -67,12 +67,10 @@ class Decision:
 
 
 def decide(pod: Pod, taints: Sequence[Taint], known: Stay | None, *, now: float) -> Decision:
-    """From the pod's tolerations and what was planned for it before.
+    """From the pod's tolerations and what was planned for it, this very pod, before.
 
     A time that was begun goes on when taints or tolerations change.
     """
-    if known is not None and known.uid != uid_of(pod):
-        known = None
     planned = known is not None and not known.over
     seconds = tolerated_seconds(taints, tolerations_of(pod))
     if seconds == FOREVER:
