@@ -49,7 +49,7 @@ class Story(Protocol):
     """What is tested. Its methods may raise ``StatusError``: then that edit did not happen.
 
     It may also have ``prepare(world)``, which is called once before the manager starts, and ``options``: what the manager
-    is told beyond the names of controllers, as keywords of ``ManagerOptions``.
+    is told beyond the names of controllers, as keywords of ``ManagerOptions``; and ``rest_seconds`` in place of ``REST_SECONDS``.
     """
 
     #: Names for ``--controllers``.
@@ -220,7 +220,8 @@ async def play(story: Story, seed: int, *, steps: int = STEPS) -> None:
 
 async def _comes_to_rest(story: Story, world: World, seed: int) -> None:
     """It must be well, and stay so: what a status tells may be old, and look well, for a moment."""
-    deadline = world.clock.monotonic() + REST_SECONDS
+    rest_seconds = getattr(story, "rest_seconds", REST_SECONDS)
+    deadline = world.clock.monotonic() + rest_seconds
     well_since: float | None = None
     step_seconds = 0.5
     while well_since is None or world.clock.monotonic() - well_since < STAYS_SECONDS:
@@ -233,4 +234,4 @@ async def _comes_to_rest(story: Story, world: World, seed: int) -> None:
             continue
         well_since = None
         if world.clock.monotonic() > deadline:
-            raise AssertionError(f"seed {seed}: at rest for {REST_SECONDS:.0f} s, and still: {wrong}")
+            raise AssertionError(f"seed {seed}: at rest for {rest_seconds:.0f} s, and still: {wrong}")

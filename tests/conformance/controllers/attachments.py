@@ -1,0 +1,249 @@
+"""The story of volumes on Nodes: each is attached where a pod needs it, in one place only if it may be in one only."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from lightkube.models.core_v1 import Node, PersistentVolume, PersistentVolumeClaim, Pod
+from lightkube.models.storage_v1 import VolumeAttachment
+from tests.conformance.controllers.harness import NAMESPACE, REST_SECONDS, World
+
+from steersman.client.objects import metadata_field, name_of, uid_of
+from steersman.runtime.pods import is_finished, node_of
+
+NODES = ("a", "b", "c")
+PODS = 5
+#: By number of the volume: its driver and how it may be used. The last driver's volumes need no attaching.
+VOLUMES = (("d", "ReadWriteOnce"), ("d", "ReadWriteOnce"), ("d", "ReadWriteMany"), ("plain", "ReadWriteOnce"))
+HOLD = "example.com/attacher"
+_OUT_OF_SERVICE = "node.kubernetes.io/out-of-service"
+_MANAGED = {"volumes.kubernetes.io/controller-managed-attach-detach": "true"}
+
+
+class Attachments:
+    """Pods wander between Nodes with their volumes; Nodes fall silent, are given up, and are installed anew."""
+
+    controllers = ("persistentvolume-attach-detach-controller",)
+    #: What a silent Node may still use is taken from it after six minutes.
+    rest_seconds = 10 * 60.0
+
+    def __init__(self) -> None:
+        #: Nodes whose kubelets do nothing.
+        self._silent: set[str] = set()
+        #: Volumes that were asked for on several Nodes, though they may be on one only, or not taken from one given up.
+        self._torn: set[str] = set()
+        #: By UID of an attachment to a Node that is given up since when it is of no use.
+        self._useless: dict[str, float] = {}
+
+    async def prepare(self, world: World) -> None:
+        driver = {"apiVersion": "storage.k8s.io/v1", "kind": "CSIDriver", "metadata": {"name": "plain"}}
+        await world.client.create({**driver, "spec": {"attachRequired": False}})
+        for name in NODES:
+            await self._make_node(world, name)
+        for number in range(len(VOLUMES)):
+            await self._bind(world, number)
+
+    async def edit(self, world: World) -> None:
+        what = world.dice.choice([self.make_pod, self.make_pod, self.make_pod, self.replace_pod, self.replace_pod,
+                                  self.remove_pod, self.remove_pod, self.end_pod, self.fall_silent, self.wake,
+                                  self.give_up, self.remove_node, self.replace_node, self.rebind])  # fmt: skip
+        await what(world)
+
+    async def live(self, world: World) -> None:
+        """Kubelets use what is attached as long as they have pods for it; the driver attaches and detaches."""
+        attachments = await world.client.list(VolumeAttachment)
+        places = Counter(each.spec.source.persistentVolumeName for each in attachments)
+        self._torn |= {volume for volume, count in places.items() if count > 1 and not _is_shared(volume)}
+        for attachment in attachments:
+            await self._drive(world, attachment)
+        for node in await world.client.list(Node):
+            if name_of(node) not in self._silent:
+                await self._run_kubelet(world, node)
+
+    async def _drive(self, world: World, attachment: VolumeAttachment) -> None:
+        name, status = name_of(attachment), attachment.status
+        if metadata_field(attachment, "deletionTimestamp"):
+            if world.dice.random() < 0.5:
+                await world.client.patch(VolumeAttachment, name, {"metadata": {"finalizers": None}})
+        elif not (status and status.attached) and world.dice.random() < 0.7:
+            await world.client.patch(VolumeAttachment, name, {"metadata": {"finalizers": [HOLD]}})
+            told = {"attached": True} if world.dice.random() < 0.8 else {"attachError": {"message": "not now"}}
+            await world.client.patch(VolumeAttachment, name, {"status": told}, subresource="status")
+
+    async def _run_kubelet(self, world: World, node: Node) -> None:
+        wanted: set[str] = set()
+        for pod in await world.all(Pod):
+            if node_of(pod) != name_of(node):
+                continue
+            if metadata_field(pod, "deletionTimestamp"):
+                await world.client.delete_object(pod, grace_period_seconds=0)
+            elif not is_finished(pod):
+                wanted |= {_unique(number) for number in _numbers(pod)}
+        listed = [each.name for each in node.status.volumesAttached or ()]
+        used = sorted(wanted & set(listed)) or None
+        if used != (node.status.volumesInUse or None):
+            await world.client.patch(Node, name_of(node), {"status": {"volumesInUse": used}}, subresource="status")
+
+    # Volumes
+
+    async def _bind(self, world: World, number: int) -> None:
+        """A claim and its volume, as the binder leaves them."""
+        driver, mode = VOLUMES[number]
+        spec: dict[str, Any] = {"accessModes": [mode], "storageClassName": "", "volumeName": f"v{number}",
+                                "resources": {"requests": {"storage": "1Gi"}}}  # fmt: skip
+        claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": f"c{number}"}, "spec": spec}
+        made = await world.client.create(claim, namespace=NAMESPACE)
+        reference = {"namespace": NAMESPACE, "name": f"c{number}", "uid": uid_of(made)}
+        spec = {"accessModes": [mode], "storageClassName": "", "capacity": {"storage": "1Gi"}, "claimRef": reference,
+                "persistentVolumeReclaimPolicy": "Retain",
+                "csi": {"driver": driver, "volumeHandle": f"h{number}"}}  # fmt: skip
+        volume = {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": f"v{number}"}, "spec": spec}
+        await world.client.create(volume)
+
+    async def rebind(self, world: World) -> None:
+        """The claim is made anew, and the volume comes to it a moment later."""
+        number = world.dice.randrange(len(VOLUMES))
+        for model, name, namespace in (
+            (PersistentVolumeClaim, f"c{number}", NAMESPACE),
+            (PersistentVolume, f"v{number}", None),
+        ):
+            await world.client.patch(model, name, {"metadata": {"finalizers": None}}, namespace=namespace)
+            await world.client.delete(model, name, namespace=namespace)
+        await self._bind(world, number)
+
+    # Nodes
+
+    async def _make_node(self, world: World, name: str) -> None:
+        metadata = {"name": name, "annotations": _MANAGED}
+        await world.client.create({"apiVersion": "v1", "kind": "Node", "metadata": metadata})
+        await self._say(world, name, "True")
+        self._silent.discard(name)
+
+    async def _say(self, world: World, name: str, ready: str) -> None:
+        patch = {"status": {"conditions": [{"type": "Ready", "status": ready}]}}
+        await world.client.patch(Node, name, patch, subresource="status")
+
+    async def fall_silent(self, world: World) -> None:
+        name = world.dice.choice(NODES)
+        self._silent.add(name)
+        await self._say(world, name, "Unknown")
+
+    async def wake(self, world: World) -> None:
+        for name in sorted(self._silent):
+            self._silent.discard(name)
+            await world.client.patch(Node, name, {"spec": {"taints": None}})
+            await self._say(world, name, "True")
+
+    async def give_up(self, world: World) -> None:
+        """An administrator says that a silent Node is off, and removes its pods."""
+        for name in sorted(self._silent):
+            taints = [{"key": _OUT_OF_SERVICE, "effect": "NoExecute"}]
+            await world.client.patch(Node, name, {"spec": {"taints": taints}})
+            await self._remove_pods(world, name)
+
+    async def _remove_pods(self, world: World, node: str) -> None:
+        for pod in await world.all(Pod):
+            if node_of(pod) == node:
+                await world.client.delete_object(pod, grace_period_seconds=0)
+
+    async def remove_node(self, world: World) -> None:
+        """Emptied before, or its pods are removed afterwards."""
+        name = world.dice.choice(NODES)
+        if world.dice.random() < 0.5:
+            await self._remove_pods(world, name)
+        await world.client.delete(Node, name)
+        await self._remove_pods(world, name)
+
+    async def replace_node(self, world: World) -> None:
+        name = world.dice.choice(NODES)
+        if name in {name_of(node) for node in await world.client.list(Node)}:
+            await self._remove_pods(world, name)
+            await world.client.delete(Node, name)
+        await self._make_node(world, name)
+
+    # Pods
+
+    async def make_pod(self, world: World) -> None:
+        await self._make_pod(world, f"p{world.dice.randrange(PODS)}")
+
+    async def _make_pod(self, world: World, name: str) -> None:
+        numbers = world.dice.sample(range(len(VOLUMES)), world.dice.choice([0, 1, 1, 2]))
+        volumes = [{"name": f"v{number}", "persistentVolumeClaim": {"claimName": f"c{number}"}} for number in numbers]
+        spec = {"nodeName": world.dice.choice(NODES), "containers": [{"name": "c", "image": "i"}], "volumes": volumes}
+        body = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": spec}
+        await world.client.create(body, namespace=NAMESPACE)
+
+    async def replace_pod(self, world: World) -> None:
+        """As a StatefulSet does it: the same name, perhaps elsewhere."""
+        pod = await world.any(Pod)
+        if pod is not None:
+            await world.client.delete_object(pod, grace_period_seconds=0)
+            await self._make_pod(world, name_of(pod))
+
+    async def remove_pod(self, world: World) -> None:
+        pod = await world.any(Pod)
+        if pod is not None:
+            await world.client.delete_object(pod, grace_period_seconds=world.dice.choice([0, 30]))
+
+    async def end_pod(self, world: World) -> None:
+        pod = await world.any(Pod)
+        if pod is not None:
+            await world.set_ready(pod, ready=False, phase="Succeeded")
+
+    # What must be so
+
+    async def wrong(self, world: World) -> str:
+        if self._torn:
+            return f"{sorted(self._torn)} were asked for on several Nodes at once, or are on one that is given up"
+        nodes = {name_of(node): node for node in await world.client.list(Node)}
+        wanted = {
+            (f"v{number}", node_of(pod))
+            for pod in await world.all(Pod)
+            if not is_finished(pod) and node_of(pod) in nodes
+            for number in _numbers(pod)
+            if VOLUMES[number][0] != "plain"
+        }
+        found = {(each.spec.source.persistentVolumeName, each.spec.nodeName): each
+                 for each in await world.client.list(VolumeAttachment)}  # fmt: skip
+        for place, attachment in found.items():
+            fault = self._wrong_attachment(attachment, is_wanted=place in wanted)
+            if fault == "is of no use" and _is_given_up(nodes.get(place[1])):
+                since = self._useless.setdefault(uid_of(attachment), world.clock.monotonic())
+                self._torn |= {place[0]} if world.clock.monotonic() - since > REST_SECONDS else set()
+            if fault:
+                return f"the attachment of {place} {fault}"
+        for place in wanted - set(found):
+            others = [other for other in found if other[0] == place[0]]
+            if _is_shared(place[0]) or not others:
+                return f"{place} is wanted, and not attached"
+        for name, node in nodes.items():
+            told = {each.name for each in node.status.volumesAttached or ()}
+            held = {_unique(int(place[0][1:])) for place in found if place[1] == name}
+            if told != held:
+                return f"{name} is told {told} and has {held}"
+        return ""
+
+    def _wrong_attachment(self, attachment: VolumeAttachment, *, is_wanted: bool) -> str:
+        if metadata_field(attachment, "deletionTimestamp"):
+            return "is still there"
+        if not (attachment.status and attachment.status.attached):
+            return "was not made"
+        return "" if is_wanted else "is of no use"
+
+
+def _numbers(pod: Pod) -> list[int]:
+    claims = [each.persistentVolumeClaim for each in pod.spec.volumes or ()]
+    return [int(claim.claimName[1:]) for claim in claims if claim is not None]
+
+
+def _is_given_up(node: Node | None) -> bool:
+    return node is not None and any(taint.key == _OUT_OF_SERVICE for taint in node.spec.taints or ())
+
+
+def _unique(number: int) -> str:
+    return f"kubernetes.io/csi/{VOLUMES[number][0]}^h{number}"
+
+
+def _is_shared(volume: str) -> bool:
+    return VOLUMES[int(volume[1:])][1] == "ReadWriteMany"

@@ -1,0 +1,12 @@
+"""Whatever happened to pods, Nodes and volumes: once it stops, volumes are where pods need them and nowhere else."""
+
+from __future__ import annotations
+
+import pytest
+from tests.conformance.controllers.attachments import Attachments
+from tests.conformance.controllers.harness import play
+
+
+@pytest.mark.parametrize("seed", range(10))
+async def test_it_becomes_as_the_rules_say(seed):
+    await play(Attachments(), seed)
