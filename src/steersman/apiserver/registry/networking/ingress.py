@@ -26,6 +26,7 @@ class IngressStrategy(Strategy):
 
     group_resource = "ingresses.networking.k8s.io"
     has_generation = True
+    metadata_checks_on_update = (1, 1)
     columns = (
         columns.NAME_COLUMN,
         Column(

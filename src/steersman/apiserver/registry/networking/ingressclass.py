@@ -29,6 +29,7 @@ class IngressClassStrategy(Strategy):
 
     group_resource = "ingressclasses.networking.k8s.io"
     has_generation = True
+    metadata_checks_on_update = (1, 1)
     columns = (
         columns.NAME_COLUMN,
         Column("Controller", description="Controller that is responsible for handling this class"),
@@ -47,7 +48,7 @@ class IngressClassStrategy(Strategy):
     def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
         spec, before = obj.get("spec") or {}, old.get("spec") or {}
         unchanged = check_unchanged(spec.get("controller"), before.get("controller"), _SPEC.child("controller"))
-        return [*_validate(spec), *unchanged]
+        return [*unchanged, *_validate(spec)]
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         spec = obj.get("spec") or {}
@@ -84,7 +85,7 @@ def _validate(spec: Tree) -> Iterator[FieldError]:
     elif scope == "Cluster":
         if namespace is not None:
             yield field.forbidden(path.child("namespace"), "`parameters.scope` is set to 'Cluster'")
-    elif not namespace:
+    elif namespace is None:
         yield field.required(path.child("namespace"), "`parameters.scope` is set to 'Namespace'")
     else:
         yield from check_all(path.child("namespace"), namespace, names.check_dns1123_label(namespace))

@@ -56,6 +56,11 @@ def test_what_is_refused(edits, fault):
     assert texts(STRATEGY.validate(CONTEXT, edited(CLASS, edits))) == [fault]
 
 
+def test_a_namespace_that_is_given_has_a_name():
+    [fault] = texts(STRATEGY.validate(CONTEXT, edited(CLASS, {SCOPED: "Namespace", "spec.parameters.namespace": ""})))
+    assert fault.startswith('spec.parameters.namespace: Invalid value: "": a lowercase RFC 1123 label')
+
+
 def test_the_controller_never_changes():
     new = edited(CLASS, {"spec.controller": "example.com/other"})
     assert texts(STRATEGY.validate_update(CONTEXT, new, CLASS)) == [

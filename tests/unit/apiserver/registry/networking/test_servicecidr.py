@@ -39,6 +39,12 @@ def test_what_is_refused(cidrs, fault):
     assert texts(STRATEGY.validate(CONTEXT, ranges(*cidrs))) == [fault]
 
 
+def test_each_range_is_looked_at_before_their_families():
+    first, second = texts(STRATEGY.validate(CONTEXT, ranges(V4, "10.1.0.1/16")))
+    assert first.startswith("spec.cidrs[1]: ")
+    assert second.endswith(FAMILIES)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "faults"),
     [
