@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 import sys
 import time
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -17,6 +18,7 @@ from lightkube.models.core_v1 import Node, Pod
 from benchmarks.rates import Report
 from steersman.apimachinery.selectors import parse_label_selector
 from steersman.scheduler.brain import Brain, Placed
+from steersman.scheduler.configuration.settings import Settings
 from steersman.scheduler.pod_info import PodInfo
 
 if TYPE_CHECKING:
@@ -26,6 +28,7 @@ NODES = 1_000
 PODS = 3_000
 PODS_A_SECOND_MIN = 500
 _HOST = "kubernetes.io/hostname"
+_NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def node(number: int) -> Node:
@@ -71,7 +74,7 @@ def spread() -> Iterator[Pod]:
 
 
 def pods_a_second(pods: Callable[[], Iterator[Pod]]) -> float:
-    brain = Brain(dice=random.Random(1), monotonic=lambda: 0.0, names=frozenset({"default-scheduler"}))
+    brain = Brain(Settings(), dice=random.Random(1), monotonic=lambda: 0.0, now=lambda: _NOW)
     for number in range(NODES):
         brain.set_node(node(number))
     made = list(pods())

@@ -10,7 +10,8 @@ from steersman.controllers.manager.options import ManagerOptions
 from steersman.controlplane.companions import run_all, run_nodes, run_scheduler
 from steersman.nodes.node_object import TemplateError
 from steersman.nodes.options import NodesOptions
-from steersman.scheduler.options import SchedulerOptions
+from steersman.scheduler.configuration.errors import ConfigurationError
+from steersman.scheduler.options import SchedulerOptions, set_up
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
 _TEXTS: Final = {
     "kubeconfig": "how to reach the cluster; default: $KUBECONFIG, the pod's service account, ~/.kube/config",
+    "config": "file with a KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1)",
+    "kube_api_qps": "requests a second to the API server, 0 for no limit",
+    "kube_api_burst": "requests that may come at once",
     "scheduler_name": "pods with this schedulerName are scheduled",
     "percentage_of_nodes_to_score": "hundredths of the nodes that are compared, 0 for fewer the larger the cluster",
     "leader_elect": "whether several of this process take turns",
@@ -50,7 +54,10 @@ def run(command: str, arguments: Sequence[str]) -> int:
     pipe = parsed.parent_pipe
     if command == "nodes":
         return run_process(run_nodes(nodes, parent_pipe=pipe), parsed)
-    scheduler = SchedulerOptions(**given(SchedulerOptions, parsed))
+    try:
+        scheduler = set_up(**given(SchedulerOptions, parsed))
+    except ConfigurationError as error:
+        made.error(f"--config: {error}")
     if command == "scheduler":
         return run_process(run_scheduler(scheduler, parent_pipe=pipe), parsed)
     controllers = ManagerOptions(**given(ManagerOptions, parsed))

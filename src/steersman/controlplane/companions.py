@@ -14,6 +14,7 @@ from random import Random
 from typing import TYPE_CHECKING, Final
 
 from steersman.asynckit.clock import RealClock
+from steersman.asynckit.ratelimit import TokenBucket
 from steersman.client.connecting import connect
 from steersman.client.errors import ClientError
 from steersman.client.leaderelection import LeaderElector, LeaseLock, Timing
@@ -23,6 +24,7 @@ from steersman.controlplane.greeting import Greeting
 from steersman.controlplane.process import EXIT_REFUSED, Reasons
 from steersman.nodes.kubelet.assembly import add_kubelet
 from steersman.nodes.node_stages import NodeStages
+from steersman.nodes.pod_addresses import PodAddresses
 from steersman.nodes.pods import PodKeeper
 from steersman.nodes.provisioning import SimulatedStorage
 from steersman.nodes.registration import NodeKeeper
@@ -39,17 +41,18 @@ if TYPE_CHECKING:
     from steersman.client.informer_factory import InformerFactory
     from steersman.controllers.manager.options import ManagerOptions
     from steersman.nodes.options import NodesOptions
-    from steersman.scheduler.options import SchedulerOptions
+    from steersman.scheduler.options import SchedulerOptions, Setup
 
 SCHEDULER: Final = "kube-scheduler"
 KUBELET: Final = "kubelet"
 
 
-async def run_scheduler(options: SchedulerOptions, *, parent_pipe: int | None = None) -> int:
+async def run_scheduler(setup: Setup, *, parent_pipe: int | None = None) -> int:
     """``steersman scheduler``; returns the exit code."""
+    options = setup.options
 
     async def make(stack: AsyncExitStack) -> Manager:
-        client = await stack.enter_async_context(_connect(options.kubeconfig, SCHEDULER))
+        client = await stack.enter_async_context(_connect(options.kubeconfig, SCHEDULER, limit=_limit(options)))
         await wait_for_server(client)
         manager = Manager(
             client,
@@ -57,7 +60,7 @@ async def run_scheduler(options: SchedulerOptions, *, parent_pipe: int | None = 
             health_host=options.address,
             health_port=options.port or None,
         )
-        _add_scheduler(manager, manager.context, options)
+        _add_scheduler(manager, manager.context, setup)
         return manager
 
     return await _run(make, parent_pipe)
@@ -78,7 +81,7 @@ async def run_nodes(options: NodesOptions, *, parent_pipe: int | None = None) ->
 
 async def run_all(
     controllers: ManagerOptions,
-    scheduler: SchedulerOptions,
+    scheduler: Setup,
     nodes: NodesOptions,
     *,
     parent_pipe: int | None = None,
@@ -96,7 +99,8 @@ async def run_all(
         served = await wait_for_server(root)
         manager = Manager(root, health_host=controllers.address, health_port=controllers.port or None)
         shared = manager.context
-        client = await stack.enter_async_context(_connect(controllers.kubeconfig, SCHEDULER))
+        limit = _limit(scheduler.options)
+        client = await stack.enter_async_context(_connect(controllers.kubeconfig, SCHEDULER, limit=limit))
         # It looks at the same objects, in the same form, as controllers do: what they watch is kept once.
         context = ControllerContext(client, dice=shared.dice, metrics=shared.metrics, informers=shared.informers)
         _add_scheduler(manager, context, scheduler)
@@ -113,21 +117,16 @@ async def run_all(
     return await _run(make, parent_pipe)
 
 
-def _add_scheduler(manager: Manager, context: ControllerContext, options: SchedulerOptions) -> None:
-    made = Scheduler(
-        context,
-        scheduler_name=options.scheduler_name,
-        instance=f"{options.scheduler_name}-{socket.gethostname()}",
-        share=options.percentage_of_nodes_to_score,
-    )
-    manager.add(made)
+def _add_scheduler(manager: Manager, context: ControllerContext, setup: Setup) -> None:
+    manager.add(Scheduler(context, settings=setup.settings, host=socket.gethostname()))
 
 
 def _add_nodes(manager: Manager, context: ControllerContext, options: NodesOptions) -> None:
     node_stages = options.node_stages()
-    kubelet = add_kubelet(manager, context, options)
+    addresses = PodAddresses()
+    kubelet = add_kubelet(manager, context, options, addresses=addresses)
     manager.add(NodeKeeper(context, options.templates(), tells_status=not node_stages, kubelet=kubelet.address))
-    manager.add(PodKeeper(context, options.pod_stages(), is_others=kubelet.is_others))
+    manager.add(PodKeeper(context, options.pod_stages(), is_others=kubelet.is_others, addresses=addresses))
     if node_stages:
         manager.add(NodeStages(context, node_stages))
     if options.simulated_storage and options.templates():
@@ -165,9 +164,15 @@ class _Identity:
                 await self._informers.close()
 
 
-def _connect(kubeconfig: Path | None, who: str) -> Client:
+def _limit(options: SchedulerOptions) -> tuple[float, int]:
+    return options.kube_api_qps, options.kube_api_burst
+
+
+def _connect(kubeconfig: Path | None, who: str, *, limit: tuple[float, int] = (0.0, 1)) -> Client:
+    """``limit``: requests a second (0: any number), and how many may come at once."""
+    limiter = TokenBucket(*limit, clock=RealClock()) if limit[0] else None
     # The first word is the field manager of all that is written.
-    return connect(kubeconfig, user_agent=f"{who}/{KUBERNETES_VERSION} steersman/{__version__}")
+    return connect(kubeconfig, user_agent=f"{who}/{KUBERNETES_VERSION} steersman/{__version__}", limiter=limiter)
 
 
 def _elector(options: SchedulerOptions, client: Client) -> LeaderElector:

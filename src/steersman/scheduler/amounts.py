@@ -23,6 +23,21 @@ DEFAULT_MEMORY_BYTES: Final = 200 * 1024 * 1024
 Amounts = dict[str, int]
 
 
+def is_native(resource: str) -> bool:
+    """Kubernetes' own, such as ``cpu`` or ``kubernetes.io/batteries``."""
+    return "/" not in resource or "kubernetes.io/" in resource
+
+
+def is_extended(resource: str) -> bool:
+    """Somebody else's, such as ``example.com/gpu``: a driver or a device plugin counts it."""
+    return not is_native(resource) and not resource.startswith("requests.")
+
+
+def is_scalar(resource: str) -> bool:
+    """Counted in pieces, and of no interest to pods that do not ask for it."""
+    return "/" in resource or resource.startswith(("hugepages-", "attachable-volumes-"))
+
+
 def amount(resource: str, text: str) -> int:
     """One quantity as a whole number, rounded up."""
     quantity = parse(text)

@@ -13,10 +13,10 @@ from steersman.scheduler.cycle import Cycle
 from steersman.scheduler.devices.catalog import DeviceCatalog
 from steersman.scheduler.framework import Fault
 from steersman.scheduler.messages import FitError
-from steersman.scheduler.plugins.dynamic_resources import DynamicResources, Reservation
+from steersman.scheduler.plugins.dynamic_resources import DynamicResources, Remedy, Reservation
 from steersman.scheduler.plugins.volume_binding import VolumeBinding
 from steersman.scheduler.preemption import Preemption
-from steersman.scheduler.profiles import default_profile
+from steersman.scheduler.profiles import make_profile
 from steersman.scheduler.queue import Happening, SchedulingQueue
 from steersman.scheduler.snapshot import Snapshot
 from steersman.scheduler.volumes import Binding, Catalog
@@ -25,7 +25,10 @@ from steersman.scheduler.workloads import Workloads
 if TYPE_CHECKING:
     import random
     from collections.abc import Callable, Sequence
+    from datetime import datetime
 
+    from steersman.scheduler.configuration.settings import Settings
+    from steersman.scheduler.cycle import Profile
     from steersman.scheduler.objects import Node, Pod
     from steersman.scheduler.pod_info import PodInfo
     from steersman.scheduler.preemption import Victims
@@ -41,6 +44,7 @@ class Placed(NamedTuple):
     """A pod has a node; it is assumed there."""
 
     queued: QueuedPod
+    profile: Profile
     node: str
     #: To be done before it is bound.
     volumes: Binding
@@ -56,34 +60,65 @@ class Failed(NamedTuple):
     """A pod has none."""
 
     queued: QueuedPod
+    profile: Profile
     message: str
     #: Whom to evict, so that it will.
     victims: Victims | None = None
-    #: A claim for devices whose devices are to be given back.
-    deallocate: Any = None
+    #: What may be done about its claims for devices.
+    remedy: Remedy = Remedy("")
     #: Something is broken, other than that there is no room.
     is_fault: bool = False
 
 
 class Brain:
-    """Schedules the pods of one scheduler name."""
+    """Schedules the pods of one or more scheduler names."""
 
     def __init__(
-        self, *, dice: random.Random, monotonic: Callable[[], float], names: frozenset[str], share: int = 0
+        self,
+        settings: Settings,
+        *,
+        dice: random.Random,
+        monotonic: Callable[[], float],
+        now: Callable[[], datetime],
     ) -> None:
-        """``names``: the ``schedulerName``s that pods ask for this one by. ``share``: see ``Cycle``."""
+        """``monotonic``: the time that waits are measured by; ``now``: the time of day, which objects tell."""
         self.cluster: Final = Snapshot()
         self.catalog: Final = Catalog()
         self.workloads: Final = Workloads()
         self.devices: Final = DeviceCatalog()
         self._volume_binding = VolumeBinding(self.catalog)
-        self._dynamic = DynamicResources(self.devices, dice=dice)
-        self.queue: Final = SchedulingQueue(holds_back=self._dynamic.holds_back)
-        self.profile: Final = default_profile(self.catalog, self.workloads, self._volume_binding, self._dynamic)
-        self.cycle: Final = Cycle(self.profile, self.cluster, dice=dice, share=share)
-        self._preemption = Preemption(self.profile, self.cluster, dice=dice)
+        self._dynamic = {
+            profile.scheduler_name: DynamicResources(
+                self.devices, profile.args[DynamicResources.name], dice=dice, now=now
+            )
+            for profile in settings.profiles
+        }
+        #: By ``schedulerName``.
+        self.profiles: Final[dict[str, Profile]] = {
+            profile.scheduler_name: make_profile(
+                profile,
+                catalog=self.catalog,
+                workloads=self.workloads,
+                volume_binding=self._volume_binding,
+                devices=self._dynamic[profile.scheduler_name],
+            )
+            for profile in settings.profiles
+        }
+        self.queue: Final = SchedulingQueue(
+            holds_back=self._holds_back,
+            backoff_initial_seconds=settings.pod_initial_backoff_seconds,
+            backoff_max_seconds=settings.pod_max_backoff_seconds,
+        )
+        self.cycle: Final = Cycle(self.cluster, dice=dice)
+        self._preemption = Preemption(self.cluster, dice=dice)
         self._monotonic = monotonic
-        self._names = names
+
+    def _holds_back(self, pod: PodInfo) -> bool:
+        """Whether a pod is not worth a try yet (``PreEnqueue``)."""
+        plugins = self.profiles[pod.scheduler].settings.plugins
+        if pod.gates and plugins.has("preEnqueue", "SchedulingGates"):
+            return True
+        return plugins.has("preEnqueue", DynamicResources.name) and bool(self._dynamic[pod.scheduler].holds_back(pod))
 
     # What has happened
 
@@ -100,7 +135,8 @@ class Brain:
         assert info is not None
 
         def helps(pod: PodInfo) -> bool:
-            rejection = self.profile.verdicts.judge(pod, info, self.profile.verdicts.of(pod)).rejection
+            verdicts = self.profiles[pod.scheduler].verdicts
+            rejection = verdicts.judge(pod, info, verdicts.of(pod)).rejection
             return rejection is None or rejection.resolvable
 
         self.happened(Happening.NODE_CHANGED if known else Happening.NODE_ADDED, helps)
@@ -119,7 +155,7 @@ class Brain:
 
     def pod_waits(self, pod: PodInfo) -> None:
         """A pod has no node."""
-        if pod.scheduler not in self._names or self.cluster.is_assumed(pod.uid):
+        if pod.scheduler not in self.profiles or self.cluster.is_assumed(pod.uid):
             return
         if pod.nominated_node and pod.uid not in self.queue:
             self.cycle.nominate(pod, pod.nominated_node)
@@ -129,9 +165,17 @@ class Brain:
         """A pod was deleted, or has ended without ever having had a node."""
         self.queue.remove(uid)
         self.cycle.withdraw(uid)
+        self.devices.settle_promise(uid)
         if self.cluster.holds(uid):
             self.cluster.remove_pod(uid)
             self.happened(Happening.POD_LEFT)
+
+    def set_device_class(self, name: str, class_: Any) -> None:
+        """A class of devices as it is now; None when it is gone."""
+        if self.devices.put_class(name, class_):
+            for profile in self.profiles.values():
+                profile.verdicts.forget()
+        self.happened(Happening.DEVICES)
 
     # What to do
 
@@ -140,45 +184,58 @@ class Brain:
         queued = self.queue.pop(self._monotonic())
         if queued is None:
             return None
+        profile = self.profiles[queued.pod.scheduler]
         try:
-            return self._decide(queued, budgets)
+            return self._decide(queued, profile, budgets)
         except Fault as fault:
             text = str(fault)
         except Exception as error:  # noqa: BLE001 — one pod's trouble must not keep the others waiting
             _log.exception("pod %s could not be scheduled", queued.pod.key)
             text = f"{type(error).__name__}: {error}"
         self.queue.failed(queued, frozenset(), self._monotonic())
-        return Failed(queued, text, is_fault=True)
+        return Failed(queued, profile, text, is_fault=True)
 
-    def _decide(self, queued: QueuedPod, budgets: Sequence[Any]) -> Placed | Failed:
+    def _decide(self, queued: QueuedPod, profile: Profile, budgets: Sequence[Any]) -> Placed | Failed:
         pod = queued.pod
         try:
-            decision = self.cycle.schedule(pod)
+            decision = self.cycle.schedule(pod, profile)
         except FitError as failure:
-            return self._no_node(queued, failure, budgets)
-        volumes = self._volume_binding.binding(pod, self.cluster, decision.node) if pod.claims else Binding()
+            return self._no_node(queued, profile, failure, budgets)
+        plugins = profile.settings.plugins
+        volumes, devices = Binding(), Reservation()
+        if pod.claims and plugins.has("reserve", VolumeBinding.name):
+            volumes = self._volume_binding.binding(pod, self.cluster, decision.node)
         for claim, volume in volumes.static:
             self.catalog.reserved[volume.metadata.name] = f"{claim.metadata.namespace}/{claim.metadata.name}"
-        devices = self._dynamic.reservation(pod, self.cluster, decision.node) if pod.device_claims else Reservation()
+        if plugins.has("reserve", DynamicResources.name):
+            devices = self._dynamic[profile.name].reservation(pod, self.cluster, decision.node)
         self.cycle.withdraw(pod.uid)
         self.cluster.assume(pod, decision.node.name)
-        return Placed(queued, decision.node.name, volumes, devices)
+        return Placed(queued, profile, decision.node.name, volumes, devices)
 
-    def _no_node(self, queued: QueuedPod, failure: FitError, budgets: Sequence[Any]) -> Failed:
-        victims, afterwards, deallocate = None, "", None
-        if failure.blocked and failure.blocked_by != DynamicResources.name:
-            afterwards = _NOT_PREPARED
-        elif failure.nodes:
-            words, deallocate = self._dynamic.after_failure(queued.pod, self.cluster)
-            outcome = self._preemption.find(queued.pod, failure, self.cycle.nominations, budgets)
-            victims = outcome.victims
-            afterwards = f"{words}, {outcome.message}" if victims is None else ""
+    def _no_node(self, queued: QueuedPod, profile: Profile, failure: FitError, budgets: Sequence[Any]) -> Failed:
+        victims, remedy = None, Remedy("")
+        words: list[str] = []
+        for name in profile.settings.plugins.points["postFilter"] if failure.nodes else ():
+            if name != DynamicResources.name:
+                outcome = self._preemption.find(queued.pod, profile, failure, self.cycle.nominations, budgets)
+                victims = outcome.victims
+                words.append(outcome.message)
+            elif failure.blocked and failure.blocked_by != name:
+                words.append(_NOT_PREPARED)
+                break  # an error upstream, which ends it
+            else:
+                remedy = self._dynamic[profile.name].after_failure(queued.pod, self.cluster)
+                words.append(remedy.words)
+            if victims is not None:
+                break
         if victims is not None:
             self.cycle.nominate(queued.pod, victims.node)
         # Without a single node no rule was asked; any node helps then.
         blockers = failure.plugins or frozenset({"NodeName"})
         self.queue.failed(queued, blockers, self._monotonic())
-        return Failed(queued, failure.message(afterwards), victims, deallocate)
+        message = failure.message("" if victims is not None else ", ".join(words))
+        return Failed(queued, profile, message, victims, remedy)
 
     def outranked(self, pod: PodInfo, node: str) -> list[PodInfo]:
         """Less important pods that were promised the node too: they give up their claim."""
@@ -198,6 +255,7 @@ class Brain:
     def not_bound(self, placed: Placed) -> None:
         """The binding failed: the room is free again, and the pod will be tried again."""
         pod = placed.queued.pod
+        self.devices.settle_promise(pod.uid)
         self._release(placed)
         if self.cluster.is_assumed(pod.uid):
             self.cluster.forget(pod)
@@ -209,5 +267,5 @@ class Brain:
             self.catalog.reserved.pop(volume.metadata.name, None)
         for claim, _ in placed.devices.allocate:
             self.devices.settle(claim)
-        if placed.devices.allocate:
+        if placed.devices.allocate or placed.devices.extended is not None:
             self.happened(Happening.DEVICES)

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
+from lightkube.models.core_v1 import Pod
 from lightkube.models.resource_v1 import ResourceClaim, ResourceClaimConsumerReference, ResourceClaimStatus
 
+from steersman.asynckit.timeouts import wait_for
 from steersman.client.errors import Conflict, NotFound
 from steersman.client.objects import key_of
 from steersman.client.requests import PatchType
 from steersman.scheduler.devices.catalog import allocation_of, consumers_of, is_reserved_for
+from steersman.scheduler.devices.readiness import awaits_devices, is_overdue, is_ready
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from steersman.client.client import Client
     from steersman.scheduler.devices.catalog import DeviceCatalog
+    from steersman.scheduler.devices.extended import Extended
     from steersman.scheduler.plugins.dynamic_resources import Reservation
     from steersman.scheduler.pod_info import PodInfo
 
@@ -27,21 +34,89 @@ class ClaimChangedError(Exception):
     """A claim is not what it was when its pod was given a node."""
 
 
+class DevicesNotReadyError(Exception):
+    """A pod's devices did not become ready in time."""
+
+
 class ClaimWriter:
     """Every write is told to the catalog, so that it need not wait for the watch."""
 
     def __init__(self, client: Client, catalog: DeviceCatalog) -> None:
         self._client = client
         self._catalog = catalog
+        self._changed = asyncio.Event()
 
-    async def reserve(self, reservation: Reservation, pod: PodInfo) -> None:
-        """Write what the claims get, and that the pod uses them. Raises ApiError, RequestFailed, ClaimChangedError."""
-        for claim, given in reservation.allocate:
-            await self._bind(claim, given, pod)
-        for claim in reservation.reserve:
-            await self._bind(claim, None, pod)
+    def claims_changed(self) -> None:
+        """A claim is another than before: those who wait for devices look again."""
+        self._changed.set()
+        self._changed = asyncio.Event()
 
-    async def _bind(self, claim: Any, given: Any, pod: PodInfo) -> None:
+    async def reserve(self, reservation: Reservation, pod: PodInfo) -> list[Any]:
+        """Write what the claims get, and that the pod uses them; as they are now.
+
+        Raises ApiError, RequestFailed, ClaimChangedError.
+        """
+        written = [await self._bind(claim, given, pod) for claim, given in reservation.allocate]
+        written += [await self._bind(claim, None, pod) for claim in reservation.reserve]
+        if reservation.extended is not None:
+            extended, given = reservation.extended
+            written.append(await self._make(extended, given, pod))
+        return written
+
+    async def _make(self, extended: Extended, given: Any, pod: PodInfo) -> Any:
+        """The pod's claim for extended resources, which there was only in memory so far."""
+        metadata = msgspec.structs.replace(extended.claim.metadata, name=None, uid=None)
+        claim = await self._client.create(msgspec.structs.replace(extended.claim, metadata=metadata))
+        try:
+            bound = await self._bind(claim, given, pod)
+            told = {"requestMappings": extended.mappings, "resourceClaimName": claim.metadata.name}
+            patch = {"metadata": {"uid": pod.uid}, "status": {"extendedResourceClaimStatus": told}}
+            await self._client.patch(
+                Pod,
+                pod.name,
+                patch,
+                patch_type=PatchType.STRATEGIC,
+                namespace=pod.namespace,
+                subresource="status",
+            )
+        except BaseException:
+            await self.delete(claim)
+            raise
+        return bound
+
+    async def delete(self, claim: Any) -> None:
+        """A claim that was made for a pod that is not bound. Raises ApiError, RequestFailed."""
+        try:
+            claim = await self._client.get(ResourceClaim, claim.metadata.name, namespace=claim.metadata.namespace)
+            finalizers = [each for each in claim.metadata.finalizers or () if each != FINALIZER]
+            if len(finalizers) < len(claim.metadata.finalizers or ()):
+                metadata = msgspec.structs.replace(claim.metadata, finalizers=finalizers)
+                await self._client.update(msgspec.structs.replace(claim, metadata=metadata))
+            await self._client.delete_object(claim, uid=claim.metadata.uid)
+        except NotFound:
+            return
+
+    async def until_ready(self, claims: Sequence[Any], *, timeout_seconds: float) -> None:
+        """Wait for devices. Raises ``BindingFailedError``, ``DevicesNotReadyError``, ``ClaimChangedError``."""
+        keys = [key_of(claim) for claim in claims if awaits_devices(claim)]
+        try:
+            await wait_for(self._all_ready(keys, timeout_seconds), timeout_seconds, clock=self._client.clock)
+        except TimeoutError:
+            raise DevicesNotReadyError("device binding timeout") from None
+
+    async def _all_ready(self, keys: Sequence[str], timeout_seconds: float) -> None:
+        while True:
+            changed = self._changed
+            claims = [self._catalog.claims.get(key) for key in keys]
+            if all(claim is not None and is_ready(claim) for claim in claims):
+                return
+            now = self._client.clock.now()
+            for claim in claims:
+                if claim is not None and is_overdue(claim, now=now, timeout_seconds=timeout_seconds):
+                    raise DevicesNotReadyError(f"claim {claim.metadata.name} binding timeout")
+            await changed.wait()
+
+    async def _bind(self, claim: Any, given: Any, pod: PodInfo) -> Any:
         for attempt in range(_TRIES_MAX):
             if attempt:
                 claim = await self._client.get(ResourceClaim, claim.metadata.name, namespace=claim.metadata.namespace)
@@ -49,12 +124,14 @@ class ClaimWriter:
             try:
                 if given is not None:
                     claim = await self._protect(claim)
-                self._catalog.written(await self._client.update_status(self._reserved(claim, given, pod)))
+                written = await self._client.update_status(self._reserved(claim, given, pod))
             except Conflict:
                 if attempt == _TRIES_MAX - 1:
                     raise
             else:
-                return
+                self._catalog.written(written)
+                return written
+        raise AssertionError("the last try returns or raises")
 
     async def _protect(self, claim: Any) -> Any:
         """With the finalizer that keeps it while it has devices."""
@@ -98,10 +175,13 @@ class ClaimWriter:
                 )
             except NotFound:
                 continue
+        made = self._catalog.made.get(pod.uid)
+        if reservation.extended is not None and made is not None:
+            await self.delete(made)
 
     async def deallocate(self, claim: Any) -> None:
         """Give a claim's devices back. Raises ApiError, RequestFailed."""
-        status = msgspec.structs.replace(claim.status, allocation=None, reservedFor=None)
+        status = msgspec.structs.replace(claim.status, allocation=None, reservedFor=None, devices=None)
         try:
             self._catalog.written(await self._client.update_status(msgspec.structs.replace(claim, status=status)))
         except (Conflict, NotFound):

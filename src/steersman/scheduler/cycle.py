@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import random
     from collections.abc import Iterable, Sequence
 
+    from steersman.scheduler.configuration.settings import ProfileSettings
     from steersman.scheduler.framework import LocalPlugin, Plugin
     from steersman.scheduler.node_info import NodeInfo
     from steersman.scheduler.pod_info import PodInfo
@@ -36,16 +37,33 @@ class Decision(NamedTuple):
 
 
 class Profile:
-    """The rules in upstream's order, with the weights of their likings."""
+    """The rules for pods of one scheduler name in their order, with the weights of their likings.
 
-    def __init__(self, local: Sequence[tuple[LocalPlugin, int]], others: Sequence[tuple[Plugin, int]]) -> None:
-        self.verdicts: Final = Verdicts([plugin for plugin, _ in local])
-        self.scoring: Final = [(plugin, weight) for plugin, weight in local if plugin.scores]
-        self.others: Final = tuple(others)
+    Rules that look at the node only come first, wherever they are named: what they say is remembered.
+    """
+
+    def __init__(
+        self,
+        *,
+        filters: Sequence[LocalPlugin],
+        scorers: Sequence[tuple[LocalPlugin, int]],
+        checks: Sequence[Plugin],
+        likings: Sequence[tuple[Plugin, int]],
+        settings: ProfileSettings,
+    ) -> None:
+        self.settings: Final = settings
+        self.name: Final = settings.scheduler_name
+        self.share: Final = settings.percentage_of_nodes_to_score
+        #: Whether pods that name their nodes by affinity are looked at on these only.
+        self.knows_names: Final = settings.plugins.has("preFilter", "NodeAffinity")
+        self.verdicts: Final = Verdicts(filters, [plugin for plugin, _ in scorers])
+        self.scoring: Final = tuple(scorers)
+        self.likings: Final = tuple(likings)
+        self._checks: Final = tuple(checks)
 
     def checks(self, pod: PodInfo, cluster: Snapshot) -> list[Check]:
         """What must be asked of each node besides the local rules. Raises ``Blocked``."""
-        prepared = (plugin.check(pod, cluster) for plugin, _ in self.others)
+        prepared = (plugin.check(pod, cluster) for plugin in self._checks)
         return [check for check in prepared if check is not None]
 
     def reject(self, pod: PodInfo, node: NodeInfo, checks: Iterable[Check]) -> Rejection | None:
@@ -65,33 +83,32 @@ def first_objection(checks: Iterable[Check], node: NodeInfo) -> Rejection | None
 class Cycle:
     """Schedules one pod after another. It goes on with the nodes where the last search ended."""
 
-    def __init__(self, profile: Profile, cluster: Snapshot, *, dice: random.Random, share: int = 0) -> None:
-        """``share``: at most so many hundredths of the nodes need be found; 0: fewer the larger the cluster."""
-        self.profile: Final = profile
+    def __init__(self, cluster: Snapshot, *, dice: random.Random) -> None:
         self._cluster = cluster
         self._dice = dice
-        self._share = share
         self._start = 0
         self.nominations: Final[Nominations] = {}
 
-    def schedule(self, pod: PodInfo) -> Decision:
+    def schedule(self, pod: PodInfo, profile: Profile) -> Decision:
         """The node for a pod. Raises ``FitError``."""
         nodes = self._cluster.nodes
         if not nodes:
             raise FitError(0, {})
         try:
-            checks = self.profile.checks(pod, self._cluster)
-            candidates = self._candidates(pod)
+            checks = profile.checks(pod, self._cluster)
+            candidates = self._candidates(pod) if profile.knows_names else nodes
         except Blocked as blocked:
             raise FitError(len(nodes), {}, blocked.reason, by=blocked.plugin) from None
         rejections: dict[str, Rejection] = {}
-        feasible = self._nominee(pod, checks) or self._search(pod, candidates, checks, rejections)
+        feasible = self._nominee(pod, profile, checks) or self._search(
+            pod, profile, candidates, checks=checks, rejections=rejections
+        )
         if not feasible:
             if candidates is not nodes:
                 named = {node.name for node in candidates}
                 rejections.update((node.name, _NOT_NAMED) for node in nodes if node.name not in named)
             raise FitError(len(nodes), rejections)
-        chosen = feasible[0][0] if len(feasible) == 1 else self._best(pod, feasible)
+        chosen = feasible[0][0] if len(feasible) == 1 else self._best(pod, profile, feasible)
         return Decision(chosen, len(feasible) + len(rejections), len(feasible))
 
     def _candidates(self, pod: PodInfo) -> Sequence[NodeInfo]:
@@ -103,22 +120,29 @@ class Cycle:
         found = (self._cluster.get(name) for name in sorted(pod.named_nodes))
         return [node for node in found if node is not None]
 
-    def _nominee(self, pod: PodInfo, checks: Sequence[Check]) -> list[tuple[NodeInfo, Verdict]]:
+    def _nominee(self, pod: PodInfo, profile: Profile, checks: Sequence[Check]) -> list[tuple[NodeInfo, Verdict]]:
         """The node that preemption has promised, if it will do."""
         node = self._cluster.get(pod.nominated_node) if pod.nominated_node else None
         if node is None:
             return []
-        verdict, rejection = self._judge(pod, node, checks, self.profile.verdicts.of(pod))
+        verdict, rejection = self._judge(pod, profile, node, checks, profile.verdicts.of(pod))
         return [] if rejection is not None else [(node, verdict)]
 
     def _search(
-        self, pod: PodInfo, nodes: Sequence[NodeInfo], checks: Sequence[Check], rejections: dict[str, Rejection]
+        self,
+        pod: PodInfo,
+        profile: Profile,
+        nodes: Sequence[NodeInfo],
+        *,
+        checks: Sequence[Check],
+        rejections: dict[str, Rejection],
     ) -> list[tuple[NodeInfo, Verdict]]:
         """Nodes that will do, as many as are worth comparing; notes why others will not."""
         found: list[tuple[NodeInfo, Verdict]] = []
-        enough = self._enough(len(nodes))
+        # Without a liking the first is as good as any.
+        enough = _enough(len(nodes), profile.share) if profile.scoring or profile.likings else 1
         start = self._start % len(nodes) if nodes else 0
-        table = self.profile.verdicts.of(pod)
+        table = profile.verdicts.of(pod)
         looked_at = 0
         for node in (*nodes[start:], *nodes[:start]) if start else nodes:
             looked_at += 1
@@ -126,7 +150,7 @@ class Cycle:
             if known is not None and known[0] == node.generation and not checks and node.name not in self.nominations:
                 verdict, rejection = known, known[1]
             else:
-                verdict, rejection = self._judge(pod, node, checks, table)
+                verdict, rejection = self._judge(pod, profile, node, checks, table)
             if rejection is not None:
                 rejections[node.name] = rejection
                 continue
@@ -137,15 +161,17 @@ class Cycle:
         return found
 
     def _judge(
-        self, pod: PodInfo, node: NodeInfo, checks: Sequence[Check], table: dict[str, Verdict]
+        self, pod: PodInfo, profile: Profile, node: NodeInfo, checks: Sequence[Check], table: dict[str, Verdict]
     ) -> tuple[Verdict, Rejection | None]:
-        verdict = self.profile.verdicts.judge(pod, node, table)
+        verdict = profile.verdicts.judge(pod, node, table)
         rejection = verdict.rejection or (first_objection(checks, node) if checks else None)
         if rejection is None and node.name in self.nominations:
-            rejection = self._with_nominated(pod, node, checks)
+            rejection = self._with_nominated(pod, profile, node, checks)
         return verdict, rejection
 
-    def _with_nominated(self, pod: PodInfo, node: NodeInfo, checks: Sequence[Check]) -> Rejection | None:
+    def _with_nominated(
+        self, pod: PodInfo, profile: Profile, node: NodeInfo, checks: Sequence[Check]
+    ) -> Rejection | None:
         """Whether it holds too when those have come that the node was promised to, and that are as important."""
         others = [
             other
@@ -158,23 +184,17 @@ class Cycle:
         for other in others:
             trial.add(other)
             checks = [check.moved(other, trial, 1) for check in checks]
-        return self.profile.reject(pod, trial, checks)
+        return profile.reject(pod, trial, checks)
 
-    def _enough(self, nodes: int) -> int:
-        if nodes < _WHOLE_CLUSTER or self._share >= 100:
-            return nodes
-        share = self._share or max(50 - nodes // 125, _SHARE_MIN)
-        return max(nodes * share // 100, _WHOLE_CLUSTER)
-
-    def _best(self, pod: PodInfo, feasible: Sequence[tuple[NodeInfo, Verdict]]) -> NodeInfo:
+    def _best(self, pod: PodInfo, profile: Profile, feasible: Sequence[tuple[NodeInfo, Verdict]]) -> NodeInfo:
         nodes = [node for node, _ in feasible]
         totals = [0] * len(nodes)
         for column, (plugin, weight) in zip(
-            zip(*(verdict.raw for _, verdict in feasible), strict=True), self.profile.scoring, strict=True
+            zip(*(verdict.raw for _, verdict in feasible), strict=True), profile.scoring, strict=True
         ):
             totals = [total + weight * score for total, score in zip(totals, plugin.normalized(column), strict=True)]
-        for other, weight in self.profile.others:
-            scorer = other.scorer(pod, self._cluster) if weight else None
+        for other, weight in profile.likings:
+            scorer = other.scorer(pod, self._cluster)
             if scorer is not None:
                 scores = scorer.normalized([scorer(node) for node in nodes], nodes)
                 totals = [total + weight * score for total, score in zip(totals, scores, strict=True)]
@@ -193,6 +213,14 @@ class Cycle:
         for node, pods in list(self.nominations.items()):
             if pods.pop(uid, None) is not None and not pods:
                 del self.nominations[node]
+
+
+def _enough(nodes: int, share: int) -> int:
+    """How many of so many nodes are worth comparing."""
+    if nodes < _WHOLE_CLUSTER or share >= 100:
+        return nodes
+    share = share or max(50 - nodes // 125, _SHARE_MIN)
+    return max(nodes * share // 100, _WHOLE_CLUSTER)
 
 
 __all__ = ["Cycle", "Decision", "Nominations", "Profile", "first_objection"]

@@ -58,7 +58,7 @@ class Following:
         self._keep(informers.informer(CSIDriver), catalog.csi_drivers, Happening.CAPACITY)
         self._keep(informers.informer(CSIStorageCapacity), catalog.capacities, Happening.CAPACITY)
         self._follow(informers.informer(ResourceClaim), self._claim)
-        for device_kind, put in ((DeviceClass, brain.devices.put_class), (ResourceSlice, brain.devices.put_slice)):
+        for device_kind, put in ((DeviceClass, brain.set_device_class), (ResourceSlice, brain.devices.put_slice)):
             self._follow(informers.informer(device_kind), partial(self._devices, put))
         self._follow(informers.informer(Service), lambda change: _service(change, workloads.set_service))
         for kind in (ReplicationController, ReplicaSet, StatefulSet):

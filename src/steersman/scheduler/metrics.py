@@ -45,19 +45,20 @@ class _Histogram:
 class SchedulerMetrics(Collector):
     """Plain numbers; the text is made when somebody asks."""
 
-    def __init__(self, queue: SchedulingQueue) -> None:
+    def __init__(self, queue: SchedulingQueue, profiles: Iterable[str]) -> None:
         self._queue = queue
-        self._attempts: dict[str, int] = {"scheduled": 0, "unschedulable": 0}
-        self._seconds: dict[str, _Histogram] = {name: _Histogram(_ATTEMPT_BUCKETS) for name in self._attempts}
+        results = [(result, profile) for profile in profiles for result in ("scheduled", "unschedulable")]
+        self._attempts: dict[tuple[str, str], int] = dict.fromkeys(results, 0)
+        self._seconds = {labels: _Histogram(_ATTEMPT_BUCKETS) for labels in results}
         self._placing = _Histogram(_PLACING_BUCKETS)
         self._preemptions = 0
         self._victims = 0
 
     def attempted(self, result: Placed | Failed, seconds: float) -> None:
         """One pod was tried."""
-        name = "scheduled" if isinstance(result, Placed) else "unschedulable"
-        self._attempts[name] += 1
-        self._seconds[name].observe(seconds)
+        labels = ("scheduled" if isinstance(result, Placed) else "unschedulable", result.profile.name)
+        self._attempts[labels] += 1
+        self._seconds[labels].observe(seconds)
         if not isinstance(result, Placed) and result.victims is not None:
             self._preemptions += 1
             self._victims += len(result.victims.pods)
@@ -73,10 +74,10 @@ class SchedulerMetrics(Collector):
         seconds = HistogramMetricFamily(
             "scheduler_scheduling_attempt_duration_seconds", "Length of attempts.", labels=["result", "profile"]
         )
-        for name, count in self._attempts.items():
-            attempts.add_metric([name, "default-scheduler"], count)
-            buckets, total = self._seconds[name].samples()
-            seconds.add_metric([name, "default-scheduler"], buckets, total)
+        for labels, count in self._attempts.items():
+            attempts.add_metric(labels, count)
+            buckets, total = self._seconds[labels].samples()
+            seconds.add_metric(labels, buckets, total)
         yield attempts
         yield seconds
         placing = HistogramMetricFamily(

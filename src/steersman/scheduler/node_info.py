@@ -23,6 +23,7 @@ class NodeInfo:
     __slots__ = (
         "allocatable",
         "claims",
+        "features",
         "generation",
         "host_ports",
         "images",
@@ -50,6 +51,8 @@ class NodeInfo:
         self.zone = ""
         #: Bytes of the images that the node has, by name.
         self.images: Mapping[str, int] = {}
+        #: What it says that it can do (KEP-5328).
+        self.features: frozenset[str] = frozenset()
         self.pods: dict[str, PodInfo] = {}
         self.requested: Amounts = {}
         #: CPU and memory, counting a little for pods that ask for nothing.
@@ -76,6 +79,7 @@ class NodeInfo:
             for image in (status.images if status is not None else None) or ()
             for name in image.names or ()
         }
+        self.features = frozenset((status.declaredFeatures if status is not None else None) or ())
 
     def add(self, pod: PodInfo) -> None:
         """Put a pod on it."""
@@ -110,7 +114,17 @@ class NodeInfo:
     def copy(self) -> NodeInfo:
         """One to try changes on."""
         twin = NodeInfo(self.name)
-        for name in ("node", "labels", "taints", "unschedulable", "allocatable", "pods_max", "zone", "images"):
+        for name in (
+            "node",
+            "labels",
+            "taints",
+            "unschedulable",
+            "allocatable",
+            "pods_max",
+            "zone",
+            "images",
+            "features",
+        ):
             setattr(twin, name, getattr(self, name))
         for name in ("pods", "requested", "used", "host_ports", "with_affinity", "claims"):
             setattr(twin, name, dict(getattr(self, name)))

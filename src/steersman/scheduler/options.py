@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path  # noqa: TC003 — read by msgspec at run time
+from typing import Any, NamedTuple
 
 import msgspec
 
+from steersman.scheduler.configuration.settings import ProfileSettings, Settings
 from steersman.scheduler.pod_info import DEFAULT_SCHEDULER
 
 
 class SchedulerOptions(msgspec.Struct, frozen=True, kw_only=True):
     """All options of ``steersman scheduler``."""
 
+    #: A ``KubeSchedulerConfiguration``; what it says of profiles replaces ``scheduler_name`` and the percentage.
+    config: Path | None = None
     #: How to reach the cluster; None: ``$KUBECONFIG``, the pod's service account, ``~/.kube/config``.
     kubeconfig: Path | None = None
+    #: Requests a second, 0 for no limit, and how many may come at once.
+    kube_api_qps: float = 0.0
+    kube_api_burst: int = 100
     #: The ``spec.schedulerName`` of the pods that it schedules.
     scheduler_name: str = DEFAULT_SCHEDULER
     #: How many hundredths of the nodes are compared for a pod; 0: fewer the larger the cluster.
@@ -30,3 +37,27 @@ class SchedulerOptions(msgspec.Struct, frozen=True, kw_only=True):
     address: str = "127.0.0.1"
     #: 0: nowhere.
     port: int = 10251
+
+
+class Setup(NamedTuple):
+    """What flags and the configuration file come to together."""
+
+    options: SchedulerOptions
+    settings: Settings
+
+
+def set_up(**given: Any) -> Setup:
+    """From the options that were given. What a flag says of election and connection wins over the file, as upstream.
+
+    Raises ``ConfigurationError``.
+    """
+    options = SchedulerOptions(**given)
+    if options.config is None:
+        profile = ProfileSettings(
+            scheduler_name=options.scheduler_name, percentage_of_nodes_to_score=options.percentage_of_nodes_to_score
+        )
+        return Setup(options, Settings(profiles=(profile,)))
+    from steersman.scheduler.configuration.reading import read  # noqa: PLC0415 — most processes read none
+
+    reading = read(options.config)
+    return Setup(SchedulerOptions(**{**reading.options, **given}), reading.settings)

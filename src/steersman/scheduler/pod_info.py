@@ -11,7 +11,7 @@ from steersman.scheduler.amounts import Amounts, requests_of, usage_of
 from steersman.scheduler.matching import any_term, has_labels, label_selector, names_in, node_term
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from steersman.scheduler.matching import NodeTest
     from steersman.scheduler.objects import Pod, PodAffinityTerm, TopologySpreadConstraint
@@ -88,6 +88,7 @@ class PodInfo:
         "name",
         "named_nodes",
         "namespace",
+        "needs",
         "node_name",
         "node_test",
         "nominated_node",
@@ -134,6 +135,8 @@ class PodInfo:
         self.claims: Final = tuple(_claims(pod))
         #: Claims for devices.
         self.device_claims: Final = tuple(_device_claim(pod, each) for each in spec.resourceClaims or ())
+        #: Features that its node must have declared.
+        self.needs: Final = frozenset(_needs(spec))
         self._read_affinity(pod)
         self._read_spread(pod)
         #: Pods that share it fare alike on every node, as far as only the node itself is looked at.
@@ -147,6 +150,7 @@ class PodInfo:
                 spec.affinity.nodeAffinity if spec.affinity is not None else None,
                 spec.tolerations,
                 spec.nodeName,
+                sorted(self.needs),
             ]
         )
 
@@ -172,9 +176,7 @@ class PodInfo:
         self.preferred_anti_affinity = _preferred(far, self.namespace)
 
     def _read_spread(self, pod: Pod) -> None:
-        constraints = pod.spec.topologySpreadConstraints or ()
-        self.spread = tuple(_spread(each) for each in constraints if each.whenUnsatisfiable == "DoNotSchedule")
-        self.spread_softly = tuple(_spread(each) for each in constraints if each.whenUnsatisfiable != "DoNotSchedule")
+        self.spread, self.spread_softly = spread_constraints(pod.spec.topologySpreadConstraints or ())
 
     @property
     def draws(self) -> bool:
@@ -202,6 +204,15 @@ def _host_ports(pod: Pod) -> list[HostPort]:
             if port.hostPort:
                 found.append((port.hostIP or ANY_ADDRESS, port.protocol or "TCP", port.hostPort))  # noqa: PERF401 — two loops deep
     return found
+
+
+def _needs(spec: Any) -> Iterator[str]:
+    """What upstream's ``nodedeclaredfeatures`` infers from a spec."""
+    for container in (*spec.containers, *(spec.initContainers or ())):
+        if any(rule.action == "RestartAllContainers" for rule in container.restartPolicyRules or ()):
+            yield "RestartAllContainersOnContainerExits"
+    if spec.hostNetwork and spec.hostUsers is False:
+        yield "UserNamespacesHostNetworkSupport"
 
 
 def _claims(pod: Pod) -> list[str]:
@@ -260,9 +271,12 @@ def _spread(constraint: TopologySpreadConstraint) -> SpreadConstraint:
     )
 
 
-def by_default(topology_key: str, max_skew: int, selector: LabelSelector) -> SpreadConstraint:
-    """One of the constraints that all pods of a workload have softly."""
-    return SpreadConstraint(topology_key, max_skew, selector, 1, honors_affinity=True, honors_taints=False)
+def spread_constraints(
+    constraints: Iterable[TopologySpreadConstraint],
+) -> tuple[tuple[SpreadConstraint, ...], tuple[SpreadConstraint, ...]]:
+    """Those that must hold, and those that had better."""
+    made = [(each.whenUnsatisfiable == "DoNotSchedule", _spread(each)) for each in constraints]
+    return tuple(each for is_hard, each in made if is_hard), tuple(each for is_hard, each in made if not is_hard)
 
 
-__all__ = ["EVERYTHING", "AffinityTerm", "HostPort", "PodInfo", "SpreadConstraint", "by_default"]
+__all__ = ["EVERYTHING", "AffinityTerm", "HostPort", "PodInfo", "SpreadConstraint", "spread_constraints"]

@@ -10,7 +10,7 @@ from steersman.scheduler.messages import FitError, counted
 
 if TYPE_CHECKING:
     import random
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from steersman.scheduler.cycle import Nominations, Profile
     from steersman.scheduler.framework import Check
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from steersman.scheduler.snapshot import Snapshot
 
 _NAME: Final = "DefaultPreemption"
+#: The condition of a pod that is evicted, and its reason when a scheduler does it (KEP-3329).
+DISRUPTION_TARGET: Final = "DisruptionTarget"
+BY_SCHEDULER: Final = "PreemptionByScheduler"
 _NO_HELP: Final = "Preemption is not helpful for scheduling"
 _NO_VICTIMS: Final = Rejection(_NAME, ("No preemption victims found for incoming pod",), resolvable=False)
-#: At least so many nodes are tried, and at least this share of all.
-_CANDIDATES_MIN: Final = 100
-_CANDIDATES_PERCENT: Final = 10
 #: Added to each priority, so that a node with fewer victims has the smaller sum also where priorities are negative.
 _PRIORITY_OFFSET: Final = 2**31
 
@@ -49,19 +49,21 @@ class Outcome(NamedTuple):
 class Preemption:
     """Tries nodes as they would be without their less important pods."""
 
-    def __init__(self, profile: Profile, cluster: Snapshot, *, dice: random.Random) -> None:
-        self._profile = profile
+    def __init__(self, cluster: Snapshot, *, dice: random.Random) -> None:
         self._cluster = cluster
         self._dice = dice
 
-    def find(self, pod: PodInfo, failure: FitError, nominations: Nominations, budgets: Sequence[Any]) -> Outcome:
+    def find(
+        self, pod: PodInfo, profile: Profile, failure: FitError, nominations: Nominations, budgets: Sequence[Any]
+    ) -> Outcome:
         """Whom to evict for a pod that found no node for these reasons. ``budgets`` are PodDisruptionBudgets."""
         refusal = self._ineligible(pod, failure)
         if refusal:
             return Outcome(None, f"preemption: {refusal}")
         hopeful = [name for name, rejection in failure.rejections.items() if rejection.resolvable]
         statuses: dict[str, str] = {}
-        found = self._candidates(pod, hopeful, nominations, budgets, statuses)
+        search = _Search(pod, profile, nominations, budgets)
+        found = self._candidates(search, hopeful, statuses)
         if found:
             return Outcome(_best(found))
         reasons = [*statuses.values(), *[_NO_HELP] * (failure.nodes - len(hopeful))]
@@ -76,73 +78,81 @@ class Preemption:
         rejection = failure.rejections.get(node.name)
         if rejection is not None and not rejection.resolvable:
             return ""
-        if any(other.is_terminating and other.priority < pod.priority for other in node.pods.values()):
+        if any(other.priority < pod.priority and _is_leaving(other) for other in node.pods.values()):
             return "not eligible due to a terminating pod on the nominated node."
         return ""
 
-    def _candidates(
-        self,
-        pod: PodInfo,
-        names: Sequence[str],
-        nominations: Nominations,
-        budgets: Sequence[Any],
-        statuses: dict[str, str],
-    ) -> list[Victims]:
-        """Nodes that would do, with their victims: enough of them, from any place in the list."""
+    def _candidates(self, search: _Search, names: Sequence[str], statuses: dict[str, str]) -> list[Victims]:
+        """Nodes that would do, with their victims: enough of them, from any place in the list.
+
+        One at least should keep to all budgets: as long as there is none, the search goes on.
+        """
         if not names:
             return []
         try:
-            checks = self._profile.checks(pod, self._cluster)
+            checks = search.profile.checks(search.pod, self._cluster)
         except Blocked:
             return []
-        enough = max(_CANDIDATES_MIN, len(names) * _CANDIDATES_PERCENT // 100)
+        enough = _enough(len(names), search.profile.settings.args[_NAME])
         start = self._dice.randrange(len(names))
         found: list[Victims] = []
+        harmless = 0
         for name in (*names[start:], *names[:start]):
             node = self._cluster.get(name)
             if node is None:
                 continue
-            result = self._victims(pod, node, checks, nominations.get(name, {}), budgets)
+            result = _victims(search, node, checks)
             if isinstance(result, Victims):
                 found.append(result)
-                if len(found) >= enough:
+                harmless += not result.violations
+                if harmless and len(found) >= enough:
                     break
             else:
                 statuses[name] = ", ".join(result.reasons)
         return found
 
-    def _victims(
-        self,
-        pod: PodInfo,
-        node: NodeInfo,
-        checks: Sequence[Check],
-        promised: dict[str, PodInfo],
-        budgets: Sequence[Any],
-    ) -> Victims | Rejection:
-        """As few and as unimportant pods of a node as will do: all lesser ones go, then those that may stay return."""
-        lesser = [other for other in node.pods.values() if other.priority < pod.priority]
-        if not lesser:
-            return _NO_VICTIMS
-        trial = _Trial(self._profile, pod, node, checks)
-        for other in promised.values():
-            if other.priority >= pod.priority and other.uid != pod.uid:
-                trial.move(other, 1)
-        for other in lesser:
-            trial.move(other, -1)
-        rejection = trial.rejection()
-        if rejection is not None:
-            return rejection
-        lesser.sort(key=importance)
-        protected, free = _by_budget(lesser, budgets)
-        violations = 0
-        victims: list[PodInfo] = []
-        for other in (*protected, *free):
-            if not trial.returns(other):
-                victims.append(other)
-                violations += other in protected
-        if not victims:
-            return _NO_VICTIMS
-        return Victims(node.name, tuple(sorted(victims, key=importance)), violations)
+
+class _Search(NamedTuple):
+    """For whom, and what is to be minded."""
+
+    pod: PodInfo
+    profile: Profile
+    nominations: Nominations
+    budgets: Sequence[Any]
+
+
+def _enough(nodes: int, args: Mapping[str, int]) -> int:
+    """How many candidates are worth comparing (``DefaultPreemptionArgs``)."""
+    share = nodes * args["minCandidateNodesPercentage"] // 100
+    return max(args["minCandidateNodesAbsolute"], share)
+
+
+def _victims(search: _Search, node: NodeInfo, checks: Sequence[Check]) -> Victims | Rejection:
+    """As few and as unimportant pods of a node as will do: all lesser ones go, then those that may stay return."""
+    pod = search.pod
+    lesser = [other for other in node.pods.values() if other.priority < pod.priority]
+    if not lesser:
+        return _NO_VICTIMS
+    trial = _Trial(search.profile, pod, node, checks)
+    for other in search.nominations.get(node.name, {}).values():
+        if other.priority >= pod.priority and other.uid != pod.uid:
+            trial.move(other, 1)
+    for other in lesser:
+        trial.move(other, -1)
+    rejection = trial.rejection()
+    if rejection is not None:
+        return rejection
+    lesser.sort(key=importance)
+    protected, free = _by_budget(lesser, search.budgets)
+    violations = 0
+    victims: list[PodInfo] = []
+    for other in (*protected, *free):
+        if not trial.returns(other):
+            victims.append(other)
+            violations += other in protected
+    if not victims:
+        return _NO_VICTIMS
+    return Victims(node.name, tuple(sorted(victims, key=importance)), violations)
 
 
 class _Trial:
@@ -175,6 +185,14 @@ class _Trial:
         self._node.remove(other.uid)
         self._checks = before
         return False
+
+
+def _is_leaving(pod: PodInfo) -> bool:
+    """Whether a pod terminates because a scheduler evicts it; others terminate for their own reasons, and may take long."""
+    status = pod.pod.status if pod.is_terminating else None
+    conditions = (status.conditions if status is not None else None) or ()
+    told = next((each for each in conditions if each.type == DISRUPTION_TARGET), None)
+    return told is not None and (told.status, told.reason) == ("True", BY_SCHEDULER)
 
 
 def importance(pod: PodInfo) -> tuple[int, float]:

@@ -1,10 +1,11 @@
-"""The default profile: upstream's rules, order and weights."""
+"""Profiles made of their settings: which rules there are, in which order, and with which weights."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from steersman.scheduler.cycle import Profile
+from steersman.scheduler.plugins.declared_features import NodeDeclaredFeatures
 from steersman.scheduler.plugins.image_locality import ImageLocality
 from steersman.scheduler.plugins.inter_pod_affinity import InterPodAffinity
 from steersman.scheduler.plugins.node_resources import NodeResourcesBalancedAllocation, NodeResourcesFit
@@ -13,34 +14,58 @@ from steersman.scheduler.plugins.topology_spread import PodTopologySpread
 from steersman.scheduler.plugins.volume_rules import NodeVolumeLimits, VolumeRestrictions, VolumeZone
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from steersman.scheduler.configuration.settings import ProfileSettings
+    from steersman.scheduler.framework import LocalPlugin, Plugin
     from steersman.scheduler.plugins.dynamic_resources import DynamicResources
     from steersman.scheduler.plugins.volume_binding import VolumeBinding
     from steersman.scheduler.volumes import Catalog
     from steersman.scheduler.workloads import Workloads
 
+_FILTER: Final = "filter"
+_SCORE: Final = "score"
 
-def default_profile(
-    catalog: Catalog, workloads: Workloads, volume_binding: VolumeBinding, devices: DynamicResources
+
+def make_profile(
+    settings: ProfileSettings,
+    *,
+    catalog: Catalog,
+    workloads: Workloads,
+    volume_binding: VolumeBinding,
+    devices: DynamicResources,
 ) -> Profile:
-    """Each rule with the weight of its liking; 0: it has none."""
+    """What several profiles share (the catalogs, and the rules that reserve) is handed in."""
+    args, plugins = settings.args, settings.plugins
+    local: Mapping[str, Callable[[], LocalPlugin]] = {
+        "NodeUnschedulable": NodeUnschedulable,
+        "NodeName": NodeName,
+        "TaintToleration": TaintToleration,
+        "NodeAffinity": lambda: NodeAffinity(args["NodeAffinity"]),
+        "NodePorts": NodePorts,
+        "NodeResourcesFit": lambda: NodeResourcesFit(args["NodeResourcesFit"], devices.in_place_of_resources),
+        "NodeResourcesBalancedAllocation": lambda: NodeResourcesBalancedAllocation(
+            args["NodeResourcesBalancedAllocation"]
+        ),
+        "NodeDeclaredFeatures": NodeDeclaredFeatures,
+    }
+    others: Mapping[str, Callable[[], Plugin]] = {
+        "VolumeRestrictions": lambda: VolumeRestrictions(catalog),
+        "NodeVolumeLimits": lambda: NodeVolumeLimits(catalog),
+        "VolumeBinding": lambda: volume_binding,
+        "VolumeZone": lambda: VolumeZone(catalog),
+        "PodTopologySpread": lambda: PodTopologySpread(workloads, args["PodTopologySpread"]),
+        "InterPodAffinity": lambda: InterPodAffinity(args["InterPodAffinity"]),
+        "DynamicResources": lambda: devices,
+        "ImageLocality": ImageLocality,
+    }
+    made_locals = {name: make() for name, make in local.items()}
+    made_others = {name: make() for name, make in others.items()}
+    filters, likings, weights = plugins.points[_FILTER], plugins.points[_SCORE], plugins.weights
     return Profile(
-        local=[
-            (NodeUnschedulable(), 0),
-            (NodeName(), 0),
-            (TaintToleration(), 3),
-            (NodeAffinity(), 2),
-            (NodePorts(), 0),
-            (NodeResourcesFit(), 1),
-            (NodeResourcesBalancedAllocation(), 1),
-        ],
-        others=[
-            (VolumeRestrictions(catalog), 0),
-            (NodeVolumeLimits(catalog), 0),
-            (volume_binding, 0),
-            (VolumeZone(catalog), 0),
-            (PodTopologySpread(workloads), 2),
-            (InterPodAffinity(), 2),
-            (devices, 2),
-            (ImageLocality(), 1),
-        ],
+        filters=[made_locals[name] for name in filters if name in made_locals],
+        scorers=[(made_locals[name], weights[name]) for name in likings if name in made_locals],
+        checks=[made_others[name] for name in filters if name in made_others],
+        likings=[(made_others[name], weights[name]) for name in likings if name in made_others],
+        settings=settings,
     )

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from steersman.scheduler.pod_info import PodInfo
 
-BACKOFF_INITIAL_SECONDS: Final = 1.0
-BACKOFF_MAX_SECONDS: Final = 10.0
 #: ``podMaxInUnschedulablePodsDuration``.
 UNSCHEDULABLE_MAX_SECONDS: Final = 300.0
 
@@ -93,9 +91,17 @@ _IN_FLIGHT: Final = "in flight"
 class SchedulingQueue:
     """Holds each pod that has no node once; as many as there are in the cluster."""
 
-    def __init__(self, *, holds_back: Callable[[PodInfo], object] = lambda _: False) -> None:
-        """``holds_back``: whether a rule has a pod wait like one with gates (``PreEnqueue``)."""
+    def __init__(
+        self,
+        *,
+        holds_back: Callable[[PodInfo], bool],
+        backoff_initial_seconds: float,
+        backoff_max_seconds: float,
+    ) -> None:
+        """``holds_back``: whether a rule says that a pod may not be tried yet (``PreEnqueue``)."""
         self._holds_back = holds_back
+        self._backoff_initial = backoff_initial_seconds
+        self._backoff_max = backoff_max_seconds
         self._pods: dict[str, QueuedPod] = {}
         #: Heaps with what has moved on left in them, told by its state and serial.
         self._active: list[tuple[int, float, int, QueuedPod]] = []
@@ -152,7 +158,7 @@ class SchedulingQueue:
             queued.state = ""
 
     def _activate(self, queued: QueuedPod) -> None:
-        if queued.pod.gates or self._holds_back(queued.pod):
+        if self._holds_back(queued.pod):
             queued.state = _GATED
             return
         queued.state = _ACTIVE
@@ -177,7 +183,7 @@ class SchedulingQueue:
             return  # it has gone meanwhile
         queued.blockers = blockers
         queued.tried = now
-        queued.due = now + min(BACKOFF_INITIAL_SECONDS * 2 ** (queued.attempts - 1), BACKOFF_MAX_SECONDS)
+        queued.due = now + min(self._backoff_initial * 2 ** (queued.attempts - 1), self._backoff_max)
         if blockers:
             queued.state = _WAITING
         else:
@@ -195,7 +201,7 @@ class SchedulingQueue:
     def open_gates(self) -> None:
         """Let those in that nothing holds back any more."""
         for queued in list(self._pods.values()):
-            if queued.state == _GATED and not queued.pod.gates:
+            if queued.state == _GATED:
                 self._activate(queued)
 
     def activate(self, uids: Iterable[str], now: float) -> None:

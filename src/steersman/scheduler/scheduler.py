@@ -6,22 +6,27 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from steersman.apimachinery.durations import parse_duration
 from steersman.asynckit.tasks import Supervisor
 from steersman.client.errors import ClientError
 from steersman.scheduler.brain import Brain, Failed, Placed
-from steersman.scheduler.claims import ClaimChangedError, ClaimWriter
+from steersman.scheduler.claims import ClaimChangedError, ClaimWriter, DevicesNotReadyError
+from steersman.scheduler.configuration.settings import Settings
+from steersman.scheduler.devices.readiness import BindingFailedError, awaits_devices
 from steersman.scheduler.following import Following
 from steersman.scheduler.metrics import SchedulerMetrics
-from steersman.scheduler.pod_info import DEFAULT_SCHEDULER
 from steersman.scheduler.writing import SCHEDULER_ERROR, UNSCHEDULABLE, BindingTimeoutError, Writer
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
 
     from steersman.runtime.context import ControllerContext
+    from steersman.scheduler.plugins.dynamic_resources import Remedy
 
 _log = logging.getLogger(__name__)
 
+#: What can go wrong between a decision and its pod's binding.
+_NOT_BOUND: Final = (ClientError, BindingTimeoutError, ClaimChangedError, DevicesNotReadyError, BindingFailedError)
 #: Requests about pods that are under way at once; the loop waits when there are so many.
 WRITES_MAX: Final = 64
 #: Attempts in one turn of the event loop, so that answers and events are not kept waiting.
@@ -37,19 +42,25 @@ class Scheduler:
 
     name: ClassVar[str] = "scheduler"
 
-    def __init__(
-        self, context: ControllerContext, *, scheduler_name: str = DEFAULT_SCHEDULER, instance: str = "", share: int = 0
-    ) -> None:
-        """``instance``: who reports events, as ``default-scheduler-<host>``. ``share``: ``percentageOfNodesToScore``."""
+    def __init__(self, context: ControllerContext, *, settings: Settings | None = None, host: str = "") -> None:
+        """``host``: who reports events, as ``default-scheduler-<host>``. Raises ``PluginSetError``."""
         self._clock = context.clock
         self.brain: Final = Brain(
+            settings or Settings(),
             dice=context.dice,
             monotonic=context.clock.monotonic,
-            names=frozenset({scheduler_name}),
-            share=share,
+            now=context.clock.now,
         )
-        recorder = context.events.series_recorder(scheduler_name, instance or scheduler_name)
-        self._writer = Writer(context.client, recorder, self.brain.catalog, scheduler=scheduler_name)
+        #: By ``schedulerName``, as each reports its own events.
+        self._writers = {
+            name: Writer(
+                context.client,
+                context.events.series_recorder(name, f"{name}-{host}" if host else name),
+                self.brain.catalog,
+                scheduler=name,
+            )
+            for name in self.brain.profiles
+        }
         self._claims = ClaimWriter(context.client, self.brain.devices)
         self._wanted = asyncio.Event()
         self._following = Following(context.informers, self.brain, wake=self._woken)
@@ -57,7 +68,7 @@ class Scheduler:
         self._free = asyncio.Semaphore(WRITES_MAX)
         self._stopping = False
         self._ready = False
-        self.metrics: Final = SchedulerMetrics(self.brain.queue)
+        self.metrics: Final = SchedulerMetrics(self.brain.queue, self.brain.profiles)
         context.metrics.registry.register(self.metrics)
 
     @property
@@ -93,7 +104,9 @@ class Scheduler:
             await self._writes.close()
 
     def _woken(self) -> None:
-        self._writer.claims_changed()
+        for writer in self._writers.values():
+            writer.claims_changed()
+        self._claims.claims_changed()
         self._wanted.set()
 
     async def _wait(self, latest: float) -> None:
@@ -131,13 +144,13 @@ class Scheduler:
         try:
             if placed.takes_steps:
                 await self._prepare(placed)
-            await self._writer.bind(pod, placed.node)
-        except (ClientError, BindingTimeoutError, ClaimChangedError) as error:
+            await self._writers[placed.profile.name].bind(pod, placed.node)
+        except _NOT_BOUND as error:
             _log.info("pod %s was not bound to %s: %s", pod.key, placed.node, error)
             self.brain.not_bound(placed)
             self._woken()
             await self._release(placed)
-            await self._told(pod, SCHEDULER_ERROR, str(error))
+            await self._told(placed, SCHEDULER_ERROR, str(error))
         except BaseException:
             self.brain.not_bound(placed)
             raise
@@ -147,11 +160,19 @@ class Scheduler:
 
     async def _prepare(self, placed: Placed) -> None:
         """What must be done before the pod is bound (``PreBind``)."""
-        pod = placed.queued.pod
-        await self._writer.nominate(pod, placed.node)
-        if placed.volumes.static or placed.volumes.provision:
-            await self._writer.bind_volumes(placed.volumes, placed.node)
-        await self._claims.reserve(placed.devices, pod)
+        pod, profile = placed.queued.pod, placed.profile
+        writer, plugins = self._writers[profile.name], profile.settings.plugins
+        await writer.nominate(pod, placed.node)
+        volumes = placed.volumes
+        if (volumes.static or volumes.provision) and plugins.has("preBind", "VolumeBinding"):
+            seconds = profile.settings.args["VolumeBinding"]["bindTimeoutSeconds"]
+            await writer.bind_volumes(volumes, placed.node, timeout_seconds=seconds)
+        if plugins.has("preBind", "DynamicResources"):
+            claims = await self._claims.reserve(placed.devices, pod)
+            if any(map(awaits_devices, claims)):
+                writer.devices_awaited(pod, placed.node)
+                seconds = parse_duration(profile.settings.args["DynamicResources"]["bindingTimeout"])
+                await self._claims.until_ready(claims, timeout_seconds=seconds)
 
     async def _release(self, placed: Placed) -> None:
         try:
@@ -163,27 +184,32 @@ class Scheduler:
         pod, victims = failed.queued.pod, failed.victims
         nominated = victims.node if victims is not None else None
         reason = SCHEDULER_ERROR if failed.is_fault else UNSCHEDULABLE
-        await self._told(pod, reason, failed.message, nominated=nominated)
-        if failed.deallocate is not None:
-            await self._deallocate(failed.deallocate)
+        await self._told(failed, reason, failed.message, nominated=nominated)
+        await self._help(failed.remedy)
         if victims is None:
             return
+        writer = self._writers[failed.profile.name]
         try:
-            await self._writer.evict(pod, victims)
+            await writer.evict(pod, victims)
         except ClientError as error:
             _log.warning("could not evict all that are in the way of pod %s: %s", pod.key, error)
             self.brain.cycle.withdraw(pod.uid)
         for other in self.brain.outranked(pod, victims.node):
-            await self._writer.withdraw_nomination(other)
+            await writer.withdraw_nomination(other)
 
-    async def _deallocate(self, claim: Any) -> None:
+    async def _help(self, remedy: Remedy) -> None:
         try:
-            await self._claims.deallocate(claim)
+            if remedy.deallocate is not None:
+                await self._claims.deallocate(remedy.deallocate)
+            if remedy.delete is not None:
+                await self._claims.delete(remedy.delete)
         except ClientError as error:
+            claim = remedy.deallocate or remedy.delete
             _log.warning("could not give back the devices of claim %s: %s", claim.metadata.name, error)
 
-    async def _told(self, pod: Any, reason: str, message: str, *, nominated: str | None = None) -> None:
+    async def _told(self, about: Placed | Failed, reason: str, message: str, *, nominated: str | None = None) -> None:
+        pod = about.queued.pod
         try:
-            await self._writer.report(pod, reason, message, nominated=nominated)
+            await self._writers[about.profile.name].report(pod, reason, message, nominated=nominated)
         except ClientError as error:
             _log.warning("could not report on pod %s: %s", pod.key, error)

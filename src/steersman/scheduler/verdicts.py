@@ -32,10 +32,14 @@ class Verdict(NamedTuple):
 class Verdicts:
     """By signature and node."""
 
-    def __init__(self, plugins: Sequence[LocalPlugin]) -> None:
-        self._filters: Final = tuple(plugin.filter for plugin in plugins)
-        self._raws: Final = tuple(plugin.raw for plugin in plugins if plugin.scores)
+    def __init__(self, filters: Sequence[LocalPlugin], scorers: Sequence[LocalPlugin]) -> None:
+        self._filters: Final = tuple(plugin.filter for plugin in filters)
+        self._raws: Final = tuple(plugin.raw for plugin in scorers)
         self._known: OrderedDict[bytes, dict[str, Verdict]] = OrderedDict()
+
+    def forget(self) -> None:
+        """What the rules look at besides pods and nodes has changed."""
+        self._known.clear()
 
     def of(self, pod: PodInfo) -> dict[str, Verdict]:
         """The table of pods like this one, for ``judge``."""

@@ -13,6 +13,7 @@ from steersman.asynckit.timeouts import wait_for
 from steersman.client.errors import ApiError, NotFound
 from steersman.client.objects import key_of
 from steersman.client.requests import PatchType
+from steersman.scheduler.preemption import BY_SCHEDULER, DISRUPTION_TARGET
 from steersman.scheduler.volumes import BOUND_BY_CONTROLLER, SELECTED_NODE, is_bound
 
 if TYPE_CHECKING:
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-#: ``VolumeBindingArgs.bindTimeoutSeconds``: so long a pod waits for its claims to be bound before another try.
-BIND_TIMEOUT_SECONDS: Final = 600.0
 UNSCHEDULABLE: Final = "Unschedulable"
 SCHEDULER_ERROR: Final = "SchedulerError"
 
@@ -64,7 +63,7 @@ class Writer:
         await self._client.create_subresource(Pod, pod.name, "binding", body, namespace=pod.namespace)
         self._recorder.event(pod.pod, "Normal", "Scheduled", "Binding", f"Successfully assigned {pod.key} to {node}")
 
-    async def bind_volumes(self, binding: Binding, node: str) -> None:
+    async def bind_volumes(self, binding: Binding, node: str, *, timeout_seconds: float) -> None:
         """Have a pod's claims bound, and wait until they are. Raises ApiError, RequestFailed, BindingTimeoutError."""
         for claim, volume in binding.static:
             reference = {
@@ -87,12 +86,12 @@ class Writer:
             await self._client.patch(
                 PersistentVolumeClaim, claim.metadata.name, patch, namespace=claim.metadata.namespace
             )
-        await self._until_bound([*(claim for claim, _ in binding.static), *binding.provision])
+        await self._until_bound([*(claim for claim, _ in binding.static), *binding.provision], timeout_seconds)
 
-    async def _until_bound(self, claims: list[Any]) -> None:
+    async def _until_bound(self, claims: list[Any], timeout_seconds: float) -> None:
         keys = [key_of(claim) for claim in claims]
         try:
-            await wait_for(self._all_bound(keys), BIND_TIMEOUT_SECONDS, clock=self._client.clock)
+            await wait_for(self._all_bound(keys), timeout_seconds, clock=self._client.clock)
         except TimeoutError:
             raise BindingTimeoutError("timed out waiting for the condition") from None
 
@@ -103,6 +102,11 @@ class Writer:
     def _is_bound(self, key: str) -> bool:
         claim = self._catalog.claims.get(key)
         return claim is not None and is_bound(claim)
+
+    def devices_awaited(self, pod: PodInfo, node: str) -> None:
+        """Tell that the pod's devices have to become ready first (KEP-5007)."""
+        message = f"waiting for binding conditions for device on node {node}"
+        self._recorder.event(pod.pod, "Normal", "BindingConditionsPending", "Scheduling", message)
 
     async def nominate(self, pod: PodInfo, node: str) -> None:
         """Tell where the pod will go, before what may take a while (KEP-5278)."""
@@ -169,8 +173,8 @@ def unscheduled(pod: Any, reason: str, message: str, *, now: datetime) -> dict[s
 
 def disruption(pod: Any, message: str, *, now: datetime) -> dict[str, Any]:
     """The condition that tells why a pod is deleted (KEP-3329)."""
-    made = _condition(pod, "DisruptionTarget", "True", "PreemptionByScheduler", message, now=now)
-    return made or {"type": "DisruptionTarget"}
+    made = _condition(pod, DISRUPTION_TARGET, "True", BY_SCHEDULER, message, now=now)
+    return made or {"type": DISRUPTION_TARGET}
 
 
 def _condition(pod: Any, kind: str, status: str, reason: str, message: str, *, now: datetime) -> dict[str, Any] | None:

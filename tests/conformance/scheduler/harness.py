@@ -18,6 +18,7 @@ from tests.conformance.controllers.harness import NAMESPACE, World, cluster, ens
 from steersman.client import Client
 from steersman.runtime.pods import is_finished
 from steersman.scheduler.brain import Brain, Placed
+from steersman.scheduler.configuration.settings import Settings
 from steersman.scheduler.pod_info import PodInfo
 from steersman.scheduler.scheduler import Scheduler
 
@@ -198,9 +199,9 @@ class History:
 
     async def _fresh_eyes(self) -> Brain:
         """A scheduler that sees all for the first time."""
-        eyes = Brain(dice=random.Random(1), monotonic=lambda: 0.0, names=frozenset({"default-scheduler"}))
+        eyes = Brain(Settings(), dice=random.Random(1), monotonic=lambda: 0.0, now=self.world.clock.now)
         for class_ in await self.client.list(DeviceClass):
-            eyes.devices.put_class(class_.metadata.name, class_)
+            eyes.set_device_class(class_.metadata.name, class_)
         for slice_ in await self.client.list(ResourceSlice):
             eyes.devices.put_slice(slice_.metadata.name, slice_)
         for claim in await self.world.all(ResourceClaim):

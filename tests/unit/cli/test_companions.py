@@ -34,6 +34,14 @@ def test_what_makes_no_sense_is_refused(arguments: list[str], fault: str, capsys
     assert fault in capsys.readouterr().err
 
 
+def test_a_configuration_that_makes_no_sense_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "scheduler.yaml"
+    path.write_text("apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nfoo: 1\n")
+    with pytest.raises(SystemExit):
+        companions.run("scheduler", [f"--config={path}"])
+    assert f'--config: {path}: strict decoding error: unknown field "foo"' in capsys.readouterr().err
+
+
 def test_up_hands_on_what_is_for_its_companions() -> None:
     parsed = parser("up", "").parse_args(["--nodes=2", "--controllers=*,-job-controller"])
     assert companion_flags(parsed) == ["--nodes=2", "--controllers=*,-job-controller"]

@@ -17,7 +17,7 @@ from steersman.controlplane.apiserver import APIServer
 from steersman.controlplane.companions import run_all, run_nodes, run_scheduler
 from steersman.controlplane.options import APIServerOptions
 from steersman.nodes.options import NodesOptions
-from steersman.scheduler.options import SchedulerOptions
+from steersman.scheduler.options import set_up
 
 
 async def until(client: Client, what: Any, name: str, holds: Any, namespace: str | None = None) -> Any:
@@ -50,7 +50,7 @@ async def test_a_pod_gets_a_node_and_runs(tmp_path: Path, together: bool) -> Non
     reading, writing = os.pipe()
     kubeconfig = server.kubeconfig
     nodes = NodesOptions(kubeconfig=kubeconfig)
-    scheduler = SchedulerOptions(kubeconfig=kubeconfig, leader_elect=not together, port=0)
+    scheduler = set_up(kubeconfig=kubeconfig, leader_elect=not together, port=0)
     controllers = ManagerOptions(kubeconfig=kubeconfig, port=0, controllers=("serviceaccount-controller",))
     beside = (
         [run_all(controllers, scheduler, nodes, parent_pipe=reading)]

@@ -53,13 +53,13 @@ def world(*objects: Any, nodes: int = 1) -> World:
     """Nodes ``n0``, ``n1`` …, and what there is of devices; a class ``gpu`` of all devices unless another is given."""
     made = World(*(node(f"n{number}") for number in range(nodes)))
     devices = made.brain.devices
-    devices.put_class("gpu", device_class())
+    made.brain.set_device_class("gpu", device_class())
     for each in objects:
         match each:
             case ResourceSlice():
                 devices.put_slice(each.metadata.name, each)
             case DeviceClass():
-                devices.put_class(each.metadata.name, each)
+                made.brain.set_device_class(each.metadata.name, each)
             case _:
                 devices.put_claim(each)
     return made

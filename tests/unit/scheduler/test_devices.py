@@ -298,10 +298,11 @@ def test_a_claim_of_a_template_is_known_by_the_status_of_the_pod() -> None:
     entry = [{"name": "d", "resourceClaimTemplateName": "t"}]
     statuses = [{"name": "d", "resourceClaimName": "p-d-x"}]
     waiting = pod("p", resourceClaims=entry)
-    assert made.brain.queue._holds_back(PodInfo(waiting)) == 'pod "default/p": ResourceClaim not created yet'
+    rule = made.brain._dynamic["default-scheduler"]
+    assert rule.holds_back(PodInfo(waiting)) == 'pod "default/p": ResourceClaim not created yet'
     told = pod("p", resourceClaims=entry, status={"resourceClaimStatuses": statuses})
     made.brain.devices.put_claim(claim("p-d-x"))
-    assert "(pod is not owner)" in str(made.brain.queue._holds_back(PodInfo(told)))
+    assert "(pod is not owner)" in rule.holds_back(PodInfo(told))
     needless = pod("p", resourceClaims=entry, status={"resourceClaimStatuses": [{"name": "d"}]})
     assert made.schedule(needless) == "n0"
 
@@ -339,7 +340,7 @@ def test_an_unused_claim_on_a_node_without_room_is_given_back() -> None:
     assert failed.message.startswith(
         "0/1 nodes are available: 1 resourceclaim not available on the node. deallocation of ResourceClaim completed, "
     )
-    assert failed.deallocate is idle
+    assert failed.remedy.deallocate is idle
     users = [{"name": "u", "resource": "pods", "uid": "u"}]
     busy = claim("c", status={"allocation": allocated, "reservedFor": users})
-    assert world(busy).fail(using("p", "c")).deallocate is None
+    assert world(busy).fail(using("p", "c")).remedy.deallocate is None

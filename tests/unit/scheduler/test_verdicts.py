@@ -63,10 +63,10 @@ def test_what_is_remembered_is_what_is_so(seed: int) -> None:
     world, uids = World(*(_node(dice, number) for number in range(3)), seed=seed), list[str]()
     for _ in range(25):
         _step(world, dice, uids)
-        verdicts = world.brain.profile.verdicts
+        verdicts = world.brain.profiles["default-scheduler"].verdicts
         for number, spec in enumerate(_SPECS):
             asking = PodInfo(pod(f"q{number}", **spec))
-            fresh = Verdicts([])
+            fresh = Verdicts([], [])
             fresh._filters, fresh._raws = verdicts._filters, verdicts._raws  # type: ignore[misc]
             for info in world.brain.cluster.nodes:
                 known = verdicts.judge(asking, info, verdicts.of(asking))
@@ -92,11 +92,11 @@ def test_a_picture_kept_up_to_date_is_the_one_taken_anew(seed: int) -> None:
 
 
 def _feasible(world: World, asking: PodInfo) -> set[str] | str:
-    cycle = Cycle(world.brain.profile, world.brain.cluster, dice=Random(1))
-    checks = world.brain.profile.checks(asking, world.brain.cluster)
-    found = [info.name for info in world.brain.cluster.nodes if not world.brain.profile.reject(asking, info, checks)]
+    cycle, profile = Cycle(world.brain.cluster, dice=Random(1)), world.brain.profiles["default-scheduler"]
+    checks = profile.checks(asking, world.brain.cluster)
+    found = [info.name for info in world.brain.cluster.nodes if not profile.reject(asking, info, checks)]
     try:
-        chosen = cycle.schedule(asking).node.name
+        chosen = cycle.schedule(asking, profile).node.name
     except FitError as error:
         assert not found
         return error.message()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
 
@@ -10,6 +11,7 @@ from lightkube.models.core_v1 import Namespace, Node, PersistentVolume, Persiste
 from lightkube.models.storage_v1 import StorageClass
 
 from steersman.scheduler.brain import Brain, Failed, Placed
+from steersman.scheduler.configuration.settings import Settings
 from steersman.scheduler.pod_info import PodInfo
 
 Tree = dict[str, Any]
@@ -40,12 +42,18 @@ def pod(name: str, *, cpu: str = "", **rest: Any) -> Pod:
     return Pod.from_dict({"metadata": metadata, "spec": {"containers": [container], **rest}, "status": status})
 
 
+def at(seconds: float) -> datetime:
+    return datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)
+
+
 class World:
     """A brain, time in seconds, and what it decides."""
 
-    def __init__(self, *nodes: Node, seed: int = 1) -> None:
+    def __init__(self, *nodes: Node, seed: int = 1, settings: Settings | None = None) -> None:
         self.now = 0.0
-        self.brain = Brain(dice=Random(seed), monotonic=lambda: self.now, names=frozenset({"default-scheduler"}))
+        self.brain = Brain(
+            settings or Settings(), dice=Random(seed), monotonic=lambda: self.now, now=lambda: at(self.now)
+        )
         self.budgets: list[Any] = []
         for each in nodes:
             self.brain.set_node(each)

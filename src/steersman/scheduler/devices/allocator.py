@@ -45,11 +45,6 @@ class Allocator:
         search = _Search(self, self._pools.on(node))
         return search.chosen if search.claim(0) else None
 
-    @property
-    def has_alternatives(self) -> bool:
-        """Whether some nodes may offer what is preferred to what others do."""
-        return any(len(alternatives) > 1 for claim in self._wants for alternatives in claim)
-
     def wants(self, claim: int) -> list[list[Want]]:
         """What a claim asks for."""
         return self._wants[claim]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from steersman.scheduler.devices.capacity import Usage
+from steersman.scheduler.devices.extended import owner_of, promised_uid, resources_of
 from steersman.scheduler.devices.pools import Pools
 from steersman.scheduler.devices.results import held
 
@@ -18,6 +19,10 @@ class DeviceCatalog:
     def __init__(self) -> None:
         self.claims: Final[dict[str, Any]] = {}
         self.classes: Final[dict[str, Any]] = {}
+        #: Extended resources that devices serve as, with their class.
+        self.resources: Final[dict[str, str]] = {}
+        #: Claims that schedulers have made for extended resources, by the UID of their pod.
+        self.made: Final[dict[str, Any]] = {}
         self.usage: Final = Usage()
         self._slices: Final[dict[str, Any]] = {}
         self._pools: Pools | None = None
@@ -40,12 +45,18 @@ class DeviceCatalog:
         else:
             self._slices[key] = slice_
 
-    def put_class(self, key: str, class_: Any) -> None:
-        """A class as it is now; None when it is gone."""
+    def put_class(self, key: str, class_: Any) -> bool:
+        """A class as it is now, None when it is gone; whether other resources are served than before."""
         if class_ is None:
             self.classes.pop(key, None)
         else:
             self.classes[key] = class_
+        served = resources_of(self.classes.values())
+        if served == self.resources:
+            return False
+        self.resources.clear()
+        self.resources.update(served)
+        return True
 
     def put_claim(self, claim: Any) -> bool:
         """A claim as somebody has seen it; whether that is not older than what is known."""
@@ -58,6 +69,11 @@ class DeviceCatalog:
                 return False
         self.claims[key] = claim
         self._count(claim)
+        pod = owner_of(claim)
+        if pod:
+            self.made[pod] = claim
+            if allocation_of(claim) is not None:
+                self.settle_promise(pod)
         return True
 
     def written(self, claim: Any) -> None:
@@ -69,6 +85,9 @@ class DeviceCatalog:
     def remove_claim(self, claim: Any) -> None:
         """A claim is gone."""
         self.claims.pop(f"{claim.metadata.namespace}/{claim.metadata.name}", None)
+        pod = owner_of(claim)
+        if pod and self.made.get(pod, claim).metadata.uid == claim.metadata.uid:
+            self.made.pop(pod, None)
         self._recount(claim.metadata.uid, self._pending.get(claim.metadata.uid))
 
     # Promises
@@ -90,6 +109,12 @@ class DeviceCatalog:
             self._count(known)
         else:
             self._recount(claim.metadata.uid, None)
+
+    def settle_promise(self, pod: str) -> None:
+        """The claim that a scheduler makes for a pod (by its UID) is seen with its devices, or will not be made."""
+        uid = promised_uid(pod)
+        if self._pending.pop(uid, None) is not None:
+            self._recount(uid, None)
 
     def _count(self, claim: Any) -> None:
         given = allocation_of(claim)

@@ -96,6 +96,8 @@ class Pool:
         self.is_incomplete: Final = any(len(current) != each.spec.pool.resourceSliceCount for each in current)
         for each in sorted(current, key=_name):
             self._read(each.spec)
+        #: Some of its devices take their time: others are taken first (KEP-5007).
+        self.is_slow: Final = any(device.said.bindingConditions for device in self.devices)
         names = [device.id.device for device in self.devices]
         #: Why it cannot be used at all.
         self.fault: Final = next((f"duplicate device name {n}" for n in names if names.count(n) > 1), "")
@@ -120,7 +122,8 @@ class Pools:
         grouped: dict[tuple[str, str], list[Any]] = {}
         for each in slices:
             grouped.setdefault((each.spec.driver, each.spec.pool.name), []).append(each)
-        self._pools: Final = [Pool(driver, name, each) for (driver, name), each in sorted(grouped.items())]
+        made = [Pool(driver, name, each) for (driver, name), each in sorted(grouped.items())]
+        self._pools: Final = sorted(made, key=lambda pool: pool.is_slow)
         self._local: Final[dict[str, set[int]]] = {}
         self._anywhere: Final[set[int]] = set()
         for number, pool in enumerate(self._pools):

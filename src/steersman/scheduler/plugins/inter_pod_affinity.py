@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from steersman.scheduler.framework import SCORE_MAX, Check, Plugin, Rejection, Scorer
 
@@ -18,8 +18,6 @@ _NAME: Final = "InterPodAffinity"
 _AFFINITY: Final = Rejection(_NAME, ("node(s) didn't match pod affinity rules",), resolvable=False)
 _ANTI_AFFINITY: Final = Rejection(_NAME, ("node(s) didn't match pod anti-affinity rules",))
 _OTHERS: Final = Rejection(_NAME, ("node(s) didn't satisfy existing pods anti-affinity rules",))
-#: What a required affinity of a pod that runs is worth to a pod it would like near (``hardPodAffinityWeight``).
-_REQUIRED_WEIGHT: Final = 1
 
 #: By topology key and value, how many pods count there.
 Domains = dict[str, dict[str, int]]
@@ -29,6 +27,12 @@ class InterPodAffinity(Plugin):
     """Required terms keep pods away, preferred ones are weighed; those of pods that run count as well."""
 
     name: ClassVar[str] = _NAME
+
+    def __init__(self, args: Mapping[str, Any]) -> None:
+        """``args``: ``InterPodAffinityArgs``."""
+        #: What a required affinity of a pod that runs is worth to a pod it would like near.
+        self._hard_weight: Final[int] = args["hardPodAffinityWeight"]
+        self._only_own: Final[bool] = args["ignorePreferredTermsOfExistingPods"]
 
     def check(self, pod: PodInfo, cluster: Snapshot) -> Check | None:
         if not pod.affinity and not pod.anti_affinity and not cluster.repelling:
@@ -48,14 +52,33 @@ class InterPodAffinity(Plugin):
     def scorer(self, pod: PodInfo, cluster: Snapshot) -> Scorer | None:
         liked: Domains = {}
         wishes = bool(pod.preferred_affinity or pod.preferred_anti_affinity)
+        if self._only_own and not wishes:
+            return None
         nodes = cluster.infos if wishes else cluster.with_affinity
         for node in nodes.values():
             if node.node is None:
                 continue
             others = node.pods if wishes else node.with_affinity
             for other in others.values():
-                _weigh(liked, pod, other, node, cluster)
+                self._weigh(liked, pod, other, node, cluster)
         return _Preferred(liked) if liked else None
+
+    def _weigh(self, liked: Domains, pod: PodInfo, other: PodInfo, node: NodeInfo, cluster: Snapshot) -> None:
+        """What one pod that runs adds to, or takes from, the liking of the domains of its node."""
+        labels_of = cluster.namespace_labels
+
+        def add(terms: Iterable[AffinityTerm], wanted: PodInfo, sign: int, weight: int | None = None) -> None:
+            for term in terms:
+                value = node.labels.get(term.topology_key)
+                if value is not None and term.matches(wanted, labels_of):
+                    values = liked.setdefault(term.topology_key, {})
+                    values[value] = values.get(value, 0) + sign * (term.weight if weight is None else weight)
+
+        add(pod.preferred_affinity, other, 1)
+        add(pod.preferred_anti_affinity, other, -1)
+        add(other.affinity, pod, 1, self._hard_weight)
+        add(other.preferred_affinity, pod, 1)
+        add(other.preferred_anti_affinity, pod, -1)
 
 
 class _Tally:
@@ -161,24 +184,6 @@ class _Required(Check):
         tally.count_near(pod, node, sign)
         tally.count_far(pod, node, sign)
         return _Required(tally)
-
-
-def _weigh(liked: Domains, pod: PodInfo, other: PodInfo, node: NodeInfo, cluster: Snapshot) -> None:
-    """What one pod that runs adds to, or takes from, the liking of the domains of its node."""
-    labels_of = cluster.namespace_labels
-
-    def add(terms: Iterable[AffinityTerm], wanted: PodInfo, sign: int, weight: int | None = None) -> None:
-        for term in terms:
-            value = node.labels.get(term.topology_key)
-            if value is not None and term.matches(wanted, labels_of):
-                values = liked.setdefault(term.topology_key, {})
-                values[value] = values.get(value, 0) + sign * (term.weight if weight is None else weight)
-
-    add(pod.preferred_affinity, other, 1)
-    add(pod.preferred_anti_affinity, other, -1)
-    add(other.affinity, pod, 1, _REQUIRED_WEIGHT)
-    add(other.preferred_affinity, pod, 1)
-    add(other.preferred_anti_affinity, pod, -1)
 
 
 class _Preferred(Scorer):

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+import msgspec
+from lightkube.models.core_v1 import NodeAffinity as Affinity
+
 from steersman.scheduler.framework import LocalPlugin, Rejection, scaled
-from steersman.scheduler.matching import PREFER_NO_SCHEDULE, tolerates, untolerated
+from steersman.scheduler.matching import PREFER_NO_SCHEDULE, any_term, node_term, tolerates, untolerated
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from steersman.scheduler.node_info import NodeInfo
     from steersman.scheduler.pod_info import PodInfo
@@ -76,14 +79,28 @@ class NodeAffinity(LocalPlugin):
 
     name: ClassVar[str] = "NodeAffinity"
     _REJECTION: Final = Rejection(name, ("node(s) didn't match Pod's node affinity/selector",), resolvable=False)
+    _ENFORCED: Final = Rejection(name, ("node(s) didn't match scheduler-enforced node affinity",), resolvable=False)
     scores: ClassVar[bool] = True
 
+    def __init__(self, args: Mapping[str, Any]) -> None:
+        """``args``: ``NodeAffinityArgs``, whose ``addedAffinity`` holds for every pod besides its own."""
+        added = msgspec.convert(args.get("addedAffinity") or {}, Affinity)
+        required = added.requiredDuringSchedulingIgnoredDuringExecution
+        self._added: Final = any_term(required.nodeSelectorTerms) if required is not None else None
+        self._preferred: Final = tuple(
+            (each.weight, node_term(each.preference))
+            for each in added.preferredDuringSchedulingIgnoredDuringExecution or ()
+            if each.weight
+        )
+
     def filter(self, pod: PodInfo, node: NodeInfo) -> Rejection | None:
+        if self._added is not None and not self._added(node):
+            return self._ENFORCED
         test = pod.node_test
         return None if test is None or test(node) else self._REJECTION
 
     def raw(self, pod: PodInfo, node: NodeInfo) -> int:
-        return sum(weight for weight, test in pod.preferred_nodes if test(node))
+        return sum(weight for weight, test in (*self._preferred, *pod.preferred_nodes) if test(node))
 
     def normalized(self, raw: Sequence[int]) -> list[int]:
         return scaled(raw)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from math import log
-from typing import TYPE_CHECKING, ClassVar, Final
+from math import floor, log
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+import msgspec
+from lightkube.models.core_v1 import TopologySpreadConstraint
 
 from steersman.scheduler.framework import SCORE_MAX, Check, Plugin, Rejection, Scorer
 from steersman.scheduler.matching import untolerated
-from steersman.scheduler.pod_info import by_default
+from steersman.scheduler.pod_info import spread_constraints
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,8 +25,11 @@ _TEXT: Final = "node(s) didn't match pod topology spread constraints"
 _SKEWED: Final = Rejection(_NAME, (_TEXT,))
 _UNLABELLED: Final = Rejection(_NAME, (f"{_TEXT} (missing required label)",), resolvable=False)
 HOSTNAME: Final = "kubernetes.io/hostname"
-#: Of pods without constraints of their own: topology key and how uneven the spread may be.
-_DEFAULTS: Final = ((HOSTNAME, 3), ("topology.kubernetes.io/zone", 5))
+#: Of pods without constraints of their own, by default.
+_SYSTEM: Final = (
+    {"topologyKey": HOSTNAME, "maxSkew": 3, "whenUnsatisfiable": "ScheduleAnyway"},
+    {"topologyKey": "topology.kubernetes.io/zone", "maxSkew": 5, "whenUnsatisfiable": "ScheduleAnyway"},
+)
 
 
 class PodTopologySpread(Plugin):
@@ -31,24 +37,32 @@ class PodTopologySpread(Plugin):
 
     name: ClassVar[str] = _NAME
 
-    def __init__(self, workloads: Workloads) -> None:
+    def __init__(self, workloads: Workloads, args: Mapping[str, Any]) -> None:
+        """``args``: ``PodTopologySpreadArgs`` with their defaults."""
         self._workloads = workloads
+        self._by_system: Final = args["defaultingType"] == "System"
+        said = _SYSTEM if self._by_system else args.get("defaultConstraints") or ()
+        self._hard, self._soft = spread_constraints(msgspec.convert(said, list[TopologySpreadConstraint]))
 
     def check(self, pod: PodInfo, cluster: Snapshot) -> Check | None:
-        if not pod.spread:
+        constraints = pod.spread
+        if self._hard and not constraints and not pod.spread_softly:
+            constraints = self._defaults(pod, self._hard)
+        if not constraints:
             return None
-        keys = [constraint.topology_key for constraint in pod.spread]
-        domains = [_domains(constraint, pod, cluster, keys) for constraint in pod.spread]
-        return _Hard(pod, domains)
+        keys = [constraint.topology_key for constraint in constraints]
+        return _Hard(pod, constraints, [_domains(constraint, pod, cluster, keys) for constraint in constraints])
 
     def scorer(self, pod: PodInfo, cluster: Snapshot) -> Scorer | None:
         constraints, strict = pod.spread_softly, True
         if not pod.spread and not constraints:
-            selector = self._workloads.selector_of(pod)
-            if selector is None:
-                return None
-            constraints, strict = tuple(by_default(key, skew, selector) for key, skew in _DEFAULTS), False
+            constraints, strict = self._defaults(pod, self._soft), not self._by_system
         return _Soft(pod, constraints, cluster, strict=strict) if constraints else None
+
+    def _defaults(self, pod: PodInfo, said: Sequence[SpreadConstraint]) -> tuple[SpreadConstraint, ...]:
+        """Of a pod that says nothing itself; none when it belongs to no workload."""
+        selector = self._workloads.selector_of(pod) if said else None
+        return () if selector is None else tuple(each._replace(selector=selector) for each in said)
 
 
 def _is_eligible(node: NodeInfo, pod: PodInfo, constraint: SpreadConstraint) -> bool:
@@ -87,18 +101,23 @@ def _sums(key: str, counts: Mapping[str, int], cluster: Snapshot) -> dict[str, i
 
 
 class _Hard(Check):
-    def __init__(self, pod: PodInfo, domains: Sequence[dict[str, int]]) -> None:
+    def __init__(
+        self, pod: PodInfo, constraints: Sequence[SpreadConstraint], domains: Sequence[dict[str, int]]
+    ) -> None:
         self._pod = pod
+        self._constraints = constraints
         self._domains = domains
         self._least = [
             min(counts.values(), default=0) if len(counts) >= constraint.min_domains else 0
-            for constraint, counts in zip(pod.spread, domains, strict=True)
+            for constraint, counts in zip(constraints, domains, strict=True)
         ]
-        self._own = [int(constraint.selector.matches(pod.labels)) for constraint in pod.spread]
+        self._own = [int(constraint.selector.matches(pod.labels)) for constraint in constraints]
 
     def __call__(self, node: NodeInfo) -> Rejection | None:
         labels = node.labels
-        for constraint, counts, least, own in zip(self._pod.spread, self._domains, self._least, self._own, strict=True):
+        for constraint, counts, least, own in zip(
+            self._constraints, self._domains, self._least, self._own, strict=True
+        ):
             value = labels.get(constraint.topology_key)
             if value is None:
                 return _UNLABELLED
@@ -110,7 +129,7 @@ class _Hard(Check):
         if pod.namespace != self._pod.namespace:
             return self
         domains = []
-        for constraint, counts in zip(self._pod.spread, self._domains, strict=True):
+        for constraint, counts in zip(self._constraints, self._domains, strict=True):
             value = node.labels.get(constraint.topology_key)
             if (
                 value in counts
@@ -119,7 +138,7 @@ class _Hard(Check):
             ):
                 counts = {**counts, value: counts[value] + sign}
             domains.append(counts)
-        return _Hard(self._pod, domains)
+        return _Hard(self._pod, self._constraints, domains)
 
 
 class _Soft(Scorer):
@@ -150,7 +169,7 @@ class _Soft(Scorer):
         for constraint, counts in zip(self._constraints, self._counts, strict=True):
             part = _part(constraint, counts, counted)
             totals = [total + value for total, value in zip(totals, part, strict=True)]
-        raws = [round(total) for total in totals]
+        raws = [floor(total + 0.5) for total in totals]
         highest, lowest = max(raws, default=0), min(raws, default=0)
         top = highest + lowest
         scores = [SCORE_MAX * (top - value) // highest if highest else SCORE_MAX for value in raws]

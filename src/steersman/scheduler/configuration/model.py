@@ -1,0 +1,207 @@
+"""What a ``KubeSchedulerConfiguration`` may hold, and how its text is read: strictly, in Go's words for what does not fit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.apimachinery.codec import DecodeError
+from steersman.apimachinery.gotext import quote
+from steersman.apimachinery.typemodel import Field, ListOf, Scalar, ScalarKind, Struct
+from steersman.apimachinery.yaml_codec import decode_yaml
+from steersman.scheduler.configuration.errors import ConfigurationError
+from steersman.scheduler.configuration.plugin_sets import MULTI_POINT, POINTS
+from steersman.schema.decoding import decode
+from steersman.schema.loader import struct
+
+if TYPE_CHECKING:
+    from steersman.apimachinery.typemodel import Type
+
+Tree = dict[str, Any]
+
+GROUP: Final = "kubescheduler.config.k8s.io"
+API_VERSION: Final = f"{GROUP}/v1"
+KIND: Final = "KubeSchedulerConfiguration"
+
+_TEXT: Final = Scalar(ScalarKind.STRING)
+_YES_NO: Final = Scalar(ScalarKind.BOOLEAN)
+_INT32: Final = Scalar(ScalarKind.INT32)
+_INT64: Final = Scalar(ScalarKind.INT64)
+_DURATION: Final = Scalar(ScalarKind.DURATION)
+_CORE: Final = "io.k8s.api.core.v1"
+
+
+def _struct(name: str, fields: dict[str, Type], *, always: tuple[str, ...] = ()) -> Struct:
+    """``always``: fields that have a value also where none is given."""
+    return Struct(name, {key: Field(key, type_, required=key in always) for key, type_ in fields.items()})
+
+
+def _top(name: str, fields: dict[str, Type]) -> Struct:
+    return _struct(name, {"apiVersion": _TEXT, "kind": _TEXT, **fields})
+
+
+_PLUGIN: Final = ListOf(_struct("Plugin", {"name": _TEXT, "weight": _INT32}, always=("name",)))
+_PLUGIN_SET: Final = _struct("PluginSet", {"enabled": _PLUGIN, "disabled": _PLUGIN})
+_PLUGIN_CONFIG: Final = _struct("PluginConfig", {"name": _TEXT, "args": Scalar(ScalarKind.RAW)}, always=("name",))
+_PROFILE: Final = _struct(
+    "KubeSchedulerProfile",
+    {
+        "schedulerName": _TEXT,
+        "percentageOfNodesToScore": _INT32,
+        "plugins": _struct("Plugins", dict.fromkeys((*POINTS, MULTI_POINT), _PLUGIN_SET)),
+        "pluginConfig": ListOf(_PLUGIN_CONFIG),
+    },
+)
+_ELECTION: Final = _struct(
+    "LeaderElectionConfiguration",
+    {
+        "leaderElect": _YES_NO,
+        **dict.fromkeys(("leaseDuration", "renewDeadline", "retryPeriod"), _DURATION),
+        **dict.fromkeys(("resourceLock", "resourceName", "resourceNamespace"), _TEXT),
+    },
+)
+_CONNECTION: Final = _struct(
+    "ClientConnectionConfiguration",
+    {
+        **dict.fromkeys(("kubeconfig", "acceptContentTypes", "contentType"), _TEXT),
+        "qps": Scalar(ScalarKind.NUMBER),
+        "burst": _INT32,
+    },
+)
+CONFIGURATION: Final = _top(
+    KIND,
+    {
+        "parallelism": _INT32,
+        "leaderElection": _ELECTION,
+        "clientConnection": _CONNECTION,
+        "enableProfiling": _YES_NO,
+        "enableContentionProfiling": _YES_NO,
+        "percentageOfNodesToScore": _INT32,
+        "podInitialBackoffSeconds": _INT64,
+        "podMaxBackoffSeconds": _INT64,
+        "profiles": ListOf(_PROFILE),
+        "extenders": ListOf(Scalar(ScalarKind.ANY)),
+        "delayCacheUntilActive": _YES_NO,
+    },
+)
+_SHAPE: Final = ListOf(
+    _struct(
+        "UtilizationShapePoint", {"utilization": _INT32, "score": _INT32}, always=("utilization", "score")
+    )
+)  # fmt: skip
+_RESOURCES: Final = ListOf(_struct("ResourceSpec", {"name": _TEXT, "weight": _INT64}, always=("name",)))
+_STRATEGY: Final = _struct(
+    "ScoringStrategy",
+    {
+        "type": _TEXT,
+        "resources": _RESOURCES,
+        "requestedToCapacityRatio": _struct("RequestedToCapacityRatioParam", {"shape": _SHAPE}),
+    },
+)
+
+
+def _args(name: str) -> Struct:
+    """What a plugin can be told."""
+    return _top(f"{name}Args", _ARGS[name])
+
+
+_ARGS: Final[dict[str, dict[str, Type]]] = {
+    "DefaultPreemption": dict.fromkeys(("minCandidateNodesPercentage", "minCandidateNodesAbsolute"), _INT32),
+    "DynamicResources": dict.fromkeys(("filterTimeout", "bindingTimeout"), _DURATION),
+    "InterPodAffinity": {"hardPodAffinityWeight": _INT32, "ignorePreferredTermsOfExistingPods": _YES_NO},
+    "NodeAffinity": {"addedAffinity": struct(f"{_CORE}.NodeAffinity")},
+    "NodeResourcesBalancedAllocation": {"resources": _RESOURCES},
+    "NodeResourcesFit": {
+        "ignoredResources": ListOf(_TEXT),
+        "ignoredResourceGroups": ListOf(_TEXT),
+        "scoringStrategy": _STRATEGY,
+    },
+    "PodTopologySpread": {
+        "defaultConstraints": ListOf(struct(f"{_CORE}.TopologySpreadConstraint")),
+        "defaultingType": _TEXT,
+    },
+    "VolumeBinding": {"bindTimeoutSeconds": _INT64, "shape": _SHAPE},
+}
+
+
+def read_configuration(raw: bytes) -> Tree:
+    """The text as a tree, the arguments of plugins checked as well. Raises ``ConfigurationError``."""
+    try:
+        document = decode_yaml(raw)
+    except DecodeError as error:
+        raise ConfigurationError(str(error)) from None
+    tree = document.tree
+    if not isinstance(tree, dict):
+        raise ConfigurationError(f"couldn't decode as {KIND}: it is no object")
+    _require_kind(tree, KIND)
+    _refuse_strictly([document.strict_error()] if document.duplicates else [])
+    found = _decoded(CONFIGURATION, tree)
+    nested: list[str] = []
+    for number, profile in enumerate(found.get("profiles") or ()):
+        for place, config in enumerate(profile.get("pluginConfig") or ()):
+            where = f"decoding .profiles[{number}].pluginConfig[{place}]: "
+            try:
+                config["args"] = _decode_args(config["name"], config.get("args") or {})
+            except _StrictError as error:
+                nested.append(f"{where}{error}")
+            except ConfigurationError as error:
+                raise ConfigurationError(f"{where}{error}") from None
+    _refuse_strictly(nested)
+    return found
+
+
+class _StrictError(ConfigurationError):
+    """There is more than is known."""
+
+
+def _refuse_strictly(complaints: list[str]) -> None:
+    if complaints:
+        raise _StrictError(f"strict decoding error: {', '.join(complaints)}")
+
+
+def _decode_args(name: str, args: Any) -> Tree:
+    if name not in _ARGS:
+        return {}  # nothing that could be told makes a difference
+    kind = f"{name}Args"
+    try:
+        return _decoded(_args(name), _of_kind(args, kind, name))
+    except _StrictError as error:
+        raise _StrictError(f"strict decoding error: decoding args for plugin {name}: {error}") from None
+    except _KindError:
+        raise
+    except ConfigurationError as error:
+        raise ConfigurationError(f"decoding args for plugin {name}: {error}") from None
+
+
+def _of_kind(args: Any, kind: str, plugin: str) -> Tree:
+    """Arguments that are of the plugin's kind, which need not be said."""
+    if not isinstance(args, dict):
+        raise ConfigurationError("json: cannot unmarshal it: it is no object")
+    said = {"apiVersion": API_VERSION, "kind": kind, **args}
+    if said["kind"] != kind and said["kind"] in map("{}Args".format, _ARGS):
+        raise _KindError(f"args for plugin {plugin} were not of type {kind}.{GROUP}, got {said['kind']}.{GROUP}")
+    _require_kind(said, kind)
+    return said
+
+
+class _KindError(ConfigurationError):
+    """Arguments of another plugin."""
+
+
+def _require_kind(tree: Tree, kind: str) -> None:
+    for name in ("kind", "apiVersion"):
+        if not tree.get(name):
+            raise ConfigurationError(f"Object '{name.capitalize() if name == 'kind' else name}' is missing")
+    if (tree["apiVersion"], tree["kind"]) != (API_VERSION, kind):
+        raise ConfigurationError(
+            f"no kind {quote(str(tree['kind']))} is registered for version {quote(str(tree['apiVersion']))}: "
+            f"it must be {kind} of {API_VERSION}"
+        )
+
+
+def _decoded(type_: Struct, tree: Tree) -> Tree:
+    try:
+        found = decode(type_, tree)
+    except DecodeError as error:
+        raise ConfigurationError(str(error)) from None
+    _refuse_strictly([f"unknown field {quote(path)}" for path in found.unknown])
+    return found.tree

@@ -1,0 +1,124 @@
+"""A file with a ``KubeSchedulerConfiguration``, and what it means for the scheduler and its process."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from steersman.scheduler.configuration.errors import ConfigurationError
+from steersman.scheduler.configuration.model import read_configuration
+from steersman.scheduler.configuration.plugin_args import WITH_ARGS, default_args, seconds_of, with_defaults
+from steersman.scheduler.configuration.plugin_sets import PluginSetError, expand
+from steersman.scheduler.configuration.settings import (
+    BACKOFF_INITIAL_SECONDS,
+    BACKOFF_MAX_SECONDS,
+    ProfileSettings,
+    Settings,
+)
+from steersman.scheduler.configuration.validation import check_configuration
+from steersman.scheduler.pod_info import DEFAULT_SCHEDULER
+
+Tree = dict[str, Any]
+
+_PARALLELISM: Final = 16
+_ELECTION: Final = {
+    "leaderElect": True,
+    "leaseDuration": "15s",
+    "renewDeadline": "10s",
+    "retryPeriod": "2s",
+    "resourceLock": "leases",
+    "resourceName": "kube-scheduler",
+    "resourceNamespace": "kube-system",
+}
+#: Upstream asks at most 50 times a second if nothing is said; here nothing but the server's own limits holds it up.
+_CONNECTION: Final = {"kubeconfig": "", "qps": 0, "burst": 100}
+
+
+class Reading(NamedTuple):
+    """What a file says."""
+
+    settings: Settings
+    #: Values of ``SchedulerOptions`` that it gives.
+    options: dict[str, Any]
+
+
+def read(path: Path) -> Reading:
+    """Read a file. Raises ``ConfigurationError``, whose text names it."""
+    try:
+        return understand(path.read_bytes())
+    except OSError as error:
+        raise ConfigurationError(f"{path}: {error.strerror or error}") from None
+    except ConfigurationError as error:
+        raise ConfigurationError(f"{path}: {error}") from None
+
+
+def understand(raw: bytes) -> Reading:
+    """What a text says. Raises ``ConfigurationError``: what cannot be decoded, else all that makes no sense."""
+    tree = _with_defaults(read_configuration(raw))
+    errors = list(dict.fromkeys(map(str, check_configuration(tree))))
+    if errors:
+        raise ConfigurationError(errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]")
+    settings = Settings(
+        profiles=tuple(_profile(profile, tree["percentageOfNodesToScore"]) for profile in tree["profiles"]),
+        pod_initial_backoff_seconds=float(tree["podInitialBackoffSeconds"]),
+        pod_max_backoff_seconds=float(tree["podMaxBackoffSeconds"]),
+    )
+    return Reading(settings, _options(tree["leaderElection"], tree["clientConnection"]))
+
+
+def _with_defaults(tree: Tree) -> Tree:
+    profiles = tree.get("profiles") or [{}]
+    if len(profiles) == 1:
+        profiles = [{"schedulerName": DEFAULT_SCHEDULER, **profiles[0]}]
+    for profile in profiles:
+        for config in profile.get("pluginConfig") or ():
+            if config["name"] in WITH_ARGS:
+                config["args"] = with_defaults(config["name"], config["args"])
+    return {
+        "parallelism": _PARALLELISM,
+        "percentageOfNodesToScore": 0,
+        "podInitialBackoffSeconds": int(BACKOFF_INITIAL_SECONDS),
+        "podMaxBackoffSeconds": int(BACKOFF_MAX_SECONDS),
+        **tree,
+        "leaderElection": _filled(_ELECTION, tree.get("leaderElection")),
+        "clientConnection": _filled(_CONNECTION, tree.get("clientConnection")),
+        "profiles": profiles,
+    }
+
+
+def _filled(defaults: Tree, said: Tree | None) -> Tree:
+    """What is empty or nought has its default, but for what is false."""
+    given = {name: value for name, value in (said or {}).items() if value or value is False}
+    return {**defaults, **given}
+
+
+def _profile(profile: Tree, share: int) -> ProfileSettings:
+    name = profile["schedulerName"]
+    try:
+        plugins = expand(profile.get("plugins"), scheduler_name=name)
+    except PluginSetError as error:
+        raise ConfigurationError(
+            f"initializing profiles: creating profile for scheduler name {name}: {error}"
+        ) from None
+    return ProfileSettings(
+        scheduler_name=name,
+        percentage_of_nodes_to_score=profile.get("percentageOfNodesToScore", share),
+        plugins=plugins,
+        args={**default_args(), **{each["name"]: each["args"] for each in profile.get("pluginConfig") or ()}},
+    )
+
+
+def _options(election: Tree, connection: Tree) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "leader_elect": election["leaderElect"],
+        "leader_elect_lease_duration_seconds": seconds_of(election["leaseDuration"])[0],
+        "leader_elect_renew_deadline_seconds": seconds_of(election["renewDeadline"])[0],
+        "leader_elect_retry_period_seconds": seconds_of(election["retryPeriod"])[0],
+        "leader_elect_resource_name": election["resourceName"],
+        "leader_elect_resource_namespace": election["resourceNamespace"],
+        "kube_api_qps": max(0.0, float(connection["qps"])),
+        "kube_api_burst": connection["burst"],
+    }
+    if connection["kubeconfig"]:
+        found["kubeconfig"] = Path(connection["kubeconfig"]).expanduser()
+    return found

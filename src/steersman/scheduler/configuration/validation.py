@@ -1,0 +1,111 @@
+"""What makes no sense in a configuration, in upstream's words (``ValidateKubeSchedulerConfiguration``)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.apimachinery import field
+from steersman.apimachinery.field import Path
+from steersman.apimachinery.gotext import quote
+from steersman.scheduler.configuration.model import API_VERSION
+from steersman.scheduler.configuration.plugin_args import WITH_ARGS, check_args, seconds_of
+from steersman.scheduler.configuration.plugin_sets import KNOWN, POINTS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from steersman.apimachinery.field import FieldError
+
+Tree = dict[str, Any]
+
+#: Plugins that there were once.
+_GONE: Final = ("AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits")
+_GONE_SINCE: Final = "v1"
+_PERIODS: Final = ("leaseDuration", "renewDeadline", "retryPeriod")
+
+
+def check_configuration(tree: Tree) -> Iterator[FieldError]:
+    """All that is wrong with a configuration that has its defaults."""
+    connection = tree["clientConnection"]
+    if connection["burst"] < 0:
+        yield field.invalid(Path("clientConnection", "burst"), connection["burst"], "must be non-negative")
+    if tree["leaderElection"]["leaderElect"]:
+        yield from _check_election(tree["leaderElection"], Path("leaderElection"))
+    if tree["parallelism"] <= 0:
+        detail = "should be an integer value greater than zero"
+        yield field.invalid(Path("parallelism"), tree["parallelism"], detail)
+    yield from _check_profiles(tree["profiles"], Path("profiles"))
+    yield from _check_share(tree, Path("percentageOfNodesToScore"))
+    first, longest = tree["podInitialBackoffSeconds"], tree["podMaxBackoffSeconds"]
+    if first <= 0:
+        yield field.invalid(Path("podInitialBackoffSeconds"), first, "must be greater than 0")
+    if longest < first:
+        detail = "must be greater than or equal to PodInitialBackoffSeconds"
+        yield field.invalid(Path("podMaxBackoffSeconds"), longest, detail)
+    if tree.get("extenders"):
+        yield field.forbidden(
+            Path("extenders"), "extenders are not supported: nothing is asked but the scheduler's plugins"
+        )
+
+
+def _check_election(election: Tree, path: Path) -> Iterator[FieldError]:
+    seconds: dict[str, float] = {}
+    for name in _PERIODS:
+        seconds[name], fault = seconds_of(election[name])
+        if fault or seconds[name] <= 0:
+            yield field.invalid(path.child(name), election[name], fault or "must be greater than zero")
+    if seconds["leaseDuration"] < seconds["renewDeadline"]:
+        detail = "LeaseDuration must be greater than RenewDeadline"
+        yield field.invalid(path.child("leaseDuration"), election["renewDeadline"], detail)
+    if election["resourceLock"] != "leases":
+        detail = 'resourceLock value must be "leases"'
+        yield field.invalid(path.child("resourceLock"), election["resourceLock"], detail)
+
+
+def _check_share(tree: Tree, path: Path) -> Iterator[FieldError]:
+    share = tree.get("percentageOfNodesToScore")
+    if share is not None and not 0 <= share <= 100:
+        yield field.invalid(path, share, "not in valid range [0-100]")
+
+
+def _check_profiles(profiles: Sequence[Tree], path: Path) -> Iterator[FieldError]:
+    seen: set[str] = set()
+    for number, profile in enumerate(profiles):
+        here, name = path.index(number), profile.get("schedulerName") or ""
+        if not name:
+            yield field.required(here.child("schedulerName"))
+        yield from _check_share(profile, here.child("percentageOfNodesToScore"))
+        yield from _check_plugins(profile.get("plugins") or {}, here.child("plugins"))
+        yield from _check_plugin_configs(profile.get("pluginConfig") or (), here.child("pluginConfig"))
+        if name in seen:
+            yield field.duplicate(here.child("schedulerName"), name)
+        seen.add(name)
+
+
+def _check_plugins(plugins: Tree, path: Path) -> Iterator[FieldError]:
+    for point in POINTS:
+        for number, plugin in enumerate((plugins.get(point) or {}).get("enabled") or ()):
+            if plugin["name"] in _GONE:
+                yield _gone(path.child(point, "enabled").index(number), plugin["name"])
+
+
+def _gone(path: Path, name: str) -> FieldError:
+    since, version = quote(_GONE_SINCE), quote(API_VERSION)
+    return field.invalid(
+        path, name, f"was invalid in version {since} (KubeSchedulerConfiguration is version {version})"
+    )
+
+
+def _check_plugin_configs(configs: Sequence[Tree], path: Path) -> Iterator[FieldError]:
+    seen: set[str] = set()
+    for number, config in enumerate(configs):
+        here, name = path.index(number), config["name"]
+        if name in seen:
+            yield field.duplicate(here, name)
+        seen.add(name)
+        if name in _GONE:
+            yield _gone(here, name)
+        elif name not in KNOWN:
+            yield field.not_supported(here.child("name"), name, sorted(KNOWN))
+        elif name in WITH_ARGS:
+            yield from check_args(name, config["args"], here.child("args"))

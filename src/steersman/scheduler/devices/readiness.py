@@ -1,0 +1,65 @@
+"""Devices that must be made ready before a pod is bound, as their conditions tell (KEP-5007)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from steersman.apimachinery.gotext import quote
+from steersman.scheduler.devices.catalog import allocation_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import datetime
+
+
+class BindingFailedError(Exception):
+    """A driver says that a device will not become ready."""
+
+
+def awaits_devices(claim: Any) -> bool:
+    """Whether one of its devices tells by conditions when it is ready."""
+    return any(result.bindingConditions for result in _results(claim))
+
+
+def is_ready(claim: Any) -> bool:
+    """Whether all its devices are ready; without any it is not. Raises ``BindingFailedError``."""
+    if allocation_of(claim) is None:
+        return False
+    for result in _results(claim):
+        if not result.bindingConditions:
+            continue
+        conditions = _conditions(claim, result)
+        if conditions is None:
+            return False
+        for name in result.bindingFailureConditions or ():
+            told = conditions.get(name)
+            if told is not None and told.status == "True":
+                raise BindingFailedError(
+                    f"claim {claim.metadata.name} binding failed: reason={told.reason}, message={quote(told.message)}"
+                )
+        if any(name not in conditions or conditions[name].status != "True" for name in result.bindingConditions):
+            return False
+    return True
+
+
+def is_overdue(claim: Any, *, now: datetime, timeout_seconds: float) -> bool:
+    """Whether a claim that awaits devices has had them for longer than that."""
+    given = allocation_of(claim)
+    since = given.allocationTimestamp if given is not None else None
+    return since is not None and awaits_devices(claim) and (now - since).total_seconds() > timeout_seconds
+
+
+def _results(claim: Any) -> Iterator[Any]:
+    given = allocation_of(claim)
+    if given is not None and given.devices is not None:
+        yield from given.devices.results or ()
+
+
+def _conditions(claim: Any, result: Any) -> dict[str, Any] | None:
+    """What the driver tells of an allocated device, by type; None when it tells nothing."""
+    for status in claim.status.devices or ():
+        if (status.driver, status.pool, status.device, status.shareID) == (
+            result.driver, result.pool, result.device, result.shareID,
+        ):  # fmt: skip
+            return {each.type: each for each in status.conditions or ()}
+    return None

@@ -1,0 +1,385 @@
+"""``KubeSchedulerConfiguration``: what is read, what it comes to, and what is refused in which words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from tests.unit.scheduler.world import World, near, node, pod, required
+
+from steersman.apimachinery.selectors import parse_label_selector
+from steersman.scheduler.configuration.errors import ConfigurationError
+from steersman.scheduler.configuration.plugin_sets import KNOWN, expand
+from steersman.scheduler.configuration.reading import Reading, understand
+from steersman.scheduler.configuration.settings import Settings
+from steersman.scheduler.options import SchedulerOptions, set_up
+from steersman.scheduler.pod_info import PodInfo
+
+Tree = dict[str, Any]
+HEAD: Tree = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+PROFILE = "initializing profiles: creating profile for scheduler name default-scheduler: "
+
+
+def reading(**said: Any) -> Reading:
+    return understand(yaml.safe_dump({**HEAD, **said}, sort_keys=False).encode())
+
+
+def told(plugin: str, **args: Any) -> Settings:
+    """The settings of a configuration that tells one plugin something."""
+    return reading(profiles=[{"pluginConfig": [{"name": plugin, "args": args}]}]).settings
+
+
+def plugins(**points: Tree) -> Settings:
+    return reading(profiles=[{"plugins": points}]).settings
+
+
+# Reading
+
+
+def test_an_empty_configuration_is_the_default() -> None:
+    assert reading().settings == Settings()
+
+
+def test_what_the_process_needs_goes_into_its_options() -> None:
+    election = {"leaderElect": False, "leaseDuration": "20s", "resourceName": "mine"}
+    connection = {"kubeconfig": "/etc/scheduler.conf", "qps": 7.5, "burst": 9}
+    options = SchedulerOptions(**reading(leaderElection=election, clientConnection=connection).options)
+    assert options == SchedulerOptions(
+        leader_elect=False,
+        leader_elect_lease_duration_seconds=20,
+        leader_elect_resource_name="mine",
+        kubeconfig=Path("/etc/scheduler.conf"),
+        kube_api_qps=7.5,
+        kube_api_burst=9,
+    )
+
+
+def test_flags_of_election_win_over_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "scheduler.yaml"
+    election = {"leaseDuration": "20s", "resourceName": "mine"}
+    path.write_text(yaml.safe_dump({**HEAD, "leaderElection": election, "podInitialBackoffSeconds": 3}))
+    setup = set_up(config=path, leader_elect_resource_name="flag", scheduler_name="ignored")
+    assert setup.options.leader_elect_resource_name == "flag"
+    assert setup.options.leader_elect_lease_duration_seconds == 20
+    assert setup.settings.pod_initial_backoff_seconds == 3
+    assert [each.scheduler_name for each in setup.settings.profiles] == ["default-scheduler"]
+
+
+def test_without_a_file_flags_make_the_profile() -> None:
+    (profile,) = set_up(scheduler_name="mine", percentage_of_nodes_to_score=30).settings.profiles
+    assert (profile.scheduler_name, profile.percentage_of_nodes_to_score) == ("mine", 30)
+
+
+def test_a_file_that_is_missing_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match=r"nowhere\.yaml: No such file or directory"):
+        set_up(config=tmp_path / "nowhere.yaml")
+
+
+# What is refused. Texts of unknown fields, queue sort and profiles are those of a real kube-scheduler.
+WRONG: list[tuple[Tree, str]] = [
+    ({"percentageOfNodeToScore": 100}, 'strict decoding error: unknown field "percentageOfNodeToScore"'),
+    (
+        {"profiles": [{"pluginConfig": [{"name": "NodeResourcesFit", "args": {"scoringStrategy": {"resourcess": []}}}]}]},
+        (
+            "strict decoding error: decoding .profiles[0].pluginConfig[0]: strict decoding error: decoding args for plugin "
+            'NodeResourcesFit: strict decoding error: unknown field "scoringStrategy.resourcess"'
+        ),
+    ),
+    ({"profiles": [{"plugins": {"filters": {}}}]}, 'strict decoding error: unknown field "profiles[0].plugins.filters"'),
+    ({"parallelism": "x"}, "json: cannot unmarshal string into Go struct field KubeSchedulerConfiguration.parallelism of type int32"),
+    ({"parallelism": 0}, "parallelism: Invalid value: 0: should be an integer value greater than zero"),
+    ({"percentageOfNodesToScore": 101}, "percentageOfNodesToScore: Invalid value: 101: not in valid range [0-100]"),
+    ({"podInitialBackoffSeconds": 0}, "podInitialBackoffSeconds: Invalid value: 0: must be greater than 0"),
+    (
+        {"podInitialBackoffSeconds": 11},
+        "podMaxBackoffSeconds: Invalid value: 10: must be greater than or equal to PodInitialBackoffSeconds",
+    ),
+    ({"clientConnection": {"burst": -1}}, "clientConnection.burst: Invalid value: -1: must be non-negative"),
+    ({"leaderElection": {"retryPeriod": "x"}}, 'leaderElection.retryPeriod: Invalid value: "x": time: invalid duration "x"'),
+    ({"leaderElection": {"retryPeriod": "-1s"}}, 'leaderElection.retryPeriod: Invalid value: "-1s": must be greater than zero'),
+    (
+        {"leaderElection": {"leaseDuration": "9s"}},
+        'leaderElection.leaseDuration: Invalid value: "10s": LeaseDuration must be greater than RenewDeadline',
+    ),
+    (
+        {"leaderElection": {"resourceLock": "configmaps"}},
+        'leaderElection.resourceLock: Invalid value: "configmaps": resourceLock value must be "leases"',
+    ),
+    ({"profiles": [{"schedulerName": "a"}, {}]}, "profiles[1].schedulerName: Required value"),
+    ({"profiles": [{"schedulerName": "a"}] * 2}, 'profiles[1].schedulerName: Duplicate value: "a"'),
+    ({"profiles": [{"percentageOfNodesToScore": -1}]}, "profiles[0].percentageOfNodesToScore: Invalid value: -1: not in valid range [0-100]"),
+    (
+        {"extenders": [{"urlPrefix": "http://x"}]},
+        "extenders: Forbidden: extenders are not supported: nothing is asked but the scheduler's plugins",
+    ),
+    (
+        {"profiles": [{"plugins": {"queueSort": {"disabled": [{"name": "*"}]}}}]},
+        f'{PROFILE}only one queue sort plugin required for profile with scheduler name "default-scheduler", but got 0',
+    ),
+    (
+        {"profiles": [{"plugins": {"bind": {"disabled": [{"name": "DefaultBinder"}]}}}]},
+        f'{PROFILE}at least one bind plugin is needed for profile with scheduler name "default-scheduler"',
+    ),
+    ({"profiles": [{"plugins": {"multiPoint": {"enabled": [{"name": "Foo"}]}}}]}, f'{PROFILE}PreFilterPlugin "Foo" does not exist'),
+    ({"profiles": [{"plugins": {"score": {"enabled": [{"name": "Foo"}]}}}]}, f'{PROFILE}ScorePlugin "Foo" does not exist'),
+    (
+        {"profiles": [{"plugins": {"filter": {"enabled": [{"name": "ImageLocality"}]}}}]},
+        f'{PROFILE}plugin "ImageLocality" does not extend FilterPlugin plugin',
+    ),
+    (
+        {"profiles": [{"plugins": {"filter": {"enabled": [{"name": "NodeName"}] * 2}}}]},
+        f'{PROFILE}plugin "NodeName" already registered as "FilterPlugin"',
+    ),
+    (
+        {"profiles": [{"plugins": {"multiPoint": {"disabled": [{"name": "*"}], "enabled": [{"name": "NodeName"}] * 2}}}]},
+        f'{PROFILE}plugin "NodeName" already registered as "FilterPlugin"',
+    ),
+    (
+        {"profiles": [{"plugins": {"filter": {"enabled": [{"name": "EBSLimits"}]}}}]},
+        (
+            'profiles[0].plugins.filter.enabled[0]: Invalid value: "EBSLimits": was invalid in version "v1" '
+            '(KubeSchedulerConfiguration is version "kubescheduler.config.k8s.io/v1")'
+        ),
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("said", "text"), WRONG)
+def test_what_makes_no_sense_is_refused(said: Tree, text: str) -> None:
+    with pytest.raises(ConfigurationError) as refused:
+        reading(**said)
+    assert str(refused.value) == text
+
+
+WRONG_ARGS: list[tuple[str, Tree, str]] = [
+    ("DefaultPreemption", {"minCandidateNodesPercentage": 101}, "minCandidateNodesPercentage: Invalid value: 101: not in valid range [0, 100]"),
+    ("DefaultPreemption", {"minCandidateNodesAbsolute": -1}, "minCandidateNodesAbsolute: Invalid value: -1: not in valid range [0, inf)"),
+    ("InterPodAffinity", {"hardPodAffinityWeight": 101}, "hardPodAffinityWeight: Invalid value: 101: not in valid range [0, 100]"),
+    ("NodeResourcesBalancedAllocation", {"resources": [{"name": "cpu", "weight": 2}]}, "resources[0].weight: Invalid value: 2: must be 1"),
+    ("NodeResourcesBalancedAllocation", {"resources": [{"name": "cpu"}, {"name": "cpu"}]}, 'resources[1].name: Duplicate value: "cpu"'),
+    ("NodeResourcesFit", {"scoringStrategy": {"type": "Best"}}, 'scoringStrategy.type: Unsupported value: "Best": supported values: "LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"'),
+    ("NodeResourcesFit", {"scoringStrategy": {"type": "MostAllocated", "resources": [{"name": "cpu", "weight": 101}]}}, "scoringStrategy.resources[0].weight: Invalid value: 101: resource weight of cpu not in valid range (0, 100]"),
+    ("NodeResourcesFit", {"scoringStrategy": {"type": "RequestedToCapacityRatio"}}, "scoringStrategy.requestedToCapacityRatio: Required value: must be specified when type is RequestedToCapacityRatio"),
+    ("NodeResourcesFit", {"scoringStrategy": {"type": "MostAllocated", "requestedToCapacityRatio": {}}}, "scoringStrategy.requestedToCapacityRatio: Forbidden: must be nil when type is not RequestedToCapacityRatio"),
+    ("NodeResourcesFit", {"ignoredResourceGroups": ["a/b"]}, "ignoredResourceGroups[0]: Invalid value: \"a/b\": resource group name can't contain '/'"),
+    ("PodTopologySpread", {"defaultingType": "X"}, 'defaultingType: Unsupported value: "X": supported values: "System", "List"'),
+    ("PodTopologySpread", {"defaultConstraints": [{"maxSkew": 1, "topologyKey": "z", "whenUnsatisfiable": "DoNotSchedule"}]}, 'defaultingType: Invalid value: "System": when .defaultConstraints are not empty'),
+    ("PodTopologySpread", {"defaultingType": "List", "defaultConstraints": [{"maxSkew": 1, "topologyKey": "z", "whenUnsatisfiable": "Never"}]}, 'defaultConstraints[0].whenUnsatisfiable: Unsupported value: "Never": supported values: "DoNotSchedule", "ScheduleAnyway"'),
+    ("VolumeBinding", {"bindTimeoutSeconds": -1}, "bindTimeoutSeconds: Invalid value: -1: invalid BindTimeoutSeconds, should not be a negative value"),
+    ("VolumeBinding", {"shape": [{"utilization": 0, "score": 0}]}, 'shape: Invalid value: [{"utilization":0,"score":0}]: unexpected field `shape`, remove it or turn on the feature gate StorageCapacityScoring'),
+    ("DynamicResources", {"bindingTimeout": "500ms"}, 'bindingTimeout: Invalid value: "500ms": must be at least 1 second'),
+    ("NodeAffinity", {"addedAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{"matchFields": [{"key": "metadata.name", "operator": "Gt", "values": ["a"]}]}]}}}, 'addedAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchFields[0].operator: Unsupported value: "Gt": supported values: "In", "NotIn"'),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("plugin", "args", "text"), WRONG_ARGS)
+def test_what_makes_no_sense_to_a_plugin_is_refused(plugin: str, args: Tree, text: str) -> None:
+    with pytest.raises(ConfigurationError) as refused:
+        told(plugin, **args)
+    assert str(refused.value) == f"profiles[0].pluginConfig[0].args.{text}"
+
+
+def test_all_that_is_wrong_is_told_at_once() -> None:
+    with pytest.raises(ConfigurationError) as refused:
+        told("DefaultPreemption", minCandidateNodesPercentage=0, minCandidateNodesAbsolute=0)
+    assert str(refused.value) == (
+        "[profiles[0].pluginConfig[0].args.minCandidateNodesPercentage: Invalid value: 0: cannot be zero at the same time as "
+        "minCandidateNodesAbsolute, profiles[0].pluginConfig[0].args.minCandidateNodesAbsolute: Invalid value: 0: "
+        "cannot be zero at the same time as minCandidateNodesPercentage]"
+    )
+
+
+@pytest.mark.parametrize(
+    ("shape", "text"),
+    [
+        ([], "shape: Required value: at least one point must be specified"),
+        ([(0, 0), (0, 1)], "shape[1].utilization: Invalid value: 0: values must be sorted in increasing order"),
+        ([(0, 11)], "shape[0].score: Invalid value: 11: not in valid range [0, 10]"),
+        ([(101, 1)], "shape[0].utilization: Invalid value: 101: not in valid range [0, 100]"),
+    ],
+)
+def test_a_shape_is_a_line(shape: list[tuple[int, int]], text: str) -> None:
+    points = [{"utilization": at, "score": score} for at, score in shape]
+    strategy = {"type": "RequestedToCapacityRatio", "requestedToCapacityRatio": {"shape": points}}
+    with pytest.raises(ConfigurationError) as refused:
+        told("NodeResourcesFit", scoringStrategy=strategy)
+    assert str(refused.value).endswith(f".requestedToCapacityRatio.{text}")
+
+
+@pytest.mark.parametrize(
+    ("raw", "text"),
+    [
+        (b"a: b", "Object 'Kind' is missing"),
+        (b"kind: X", "Object 'apiVersion' is missing"),
+        (b"- a", "couldn't decode as KubeSchedulerConfiguration: it is no object"),
+        (
+            b"apiVersion: kubescheduler.config.k8s.io/v1beta3\nkind: KubeSchedulerConfiguration\n",
+            (
+                'no kind "KubeSchedulerConfiguration" is registered for version "kubescheduler.config.k8s.io/v1beta3": '
+                "it must be KubeSchedulerConfiguration of kubescheduler.config.k8s.io/v1"
+            ),
+        ),
+    ],
+)
+def test_other_kinds_are_refused(raw: bytes, text: str) -> None:
+    with pytest.raises(ConfigurationError) as refused:
+        understand(raw)
+    assert str(refused.value) == text
+
+
+def test_a_key_given_twice_is_refused() -> None:
+    with pytest.raises(
+        ConfigurationError,
+        match=r'^strict decoding error: yaml: unmarshal errors:\n.*key "parallelism" already set in map',
+    ):
+        understand(yaml.safe_dump(HEAD).encode() + b"parallelism: 1\nparallelism: 2\n")
+
+
+def test_arguments_of_another_plugin_are_refused() -> None:
+    with pytest.raises(ConfigurationError) as refused:
+        told("VolumeBinding", apiVersion=HEAD["apiVersion"], kind="NodeAffinityArgs")
+    assert str(refused.value) == (
+        "decoding .profiles[0].pluginConfig[0]: args for plugin VolumeBinding were not of type "
+        "VolumeBindingArgs.kubescheduler.config.k8s.io, got NodeAffinityArgs.kubescheduler.config.k8s.io"
+    )
+
+
+def test_a_plugin_that_is_not_there_can_be_told_nothing() -> None:
+    with pytest.raises(ConfigurationError, match=r'pluginConfig\[0\].name: Unsupported value: "NodeResourceFit"'):
+        told("NodeResourceFit")
+
+
+# Plugins
+
+
+def test_by_default_every_plugin_is_where_it_can_be() -> None:
+    enabled = expand(None)
+    for name, points in KNOWN.items():
+        assert {point for point, names in enabled.points.items() if name in names} == points
+    assert enabled.points["postFilter"] == ("DynamicResources", "DefaultPreemption")
+    assert [enabled.weights[name] for name in ("TaintToleration", "NodeAffinity", "NodeResourcesFit")] == [3, 2, 1]
+
+
+def test_one_point_wins_over_multi_point() -> None:
+    score = {"disabled": [{"name": "TaintToleration"}], "enabled": [{"name": "ImageLocality", "weight": 7}]}
+    multi = {"disabled": [{"name": "NodePorts"}], "enabled": [{"name": "NodeAffinity", "weight": 5}]}
+    enabled = expand({"score": score, "multiPoint": multi})
+    assert "TaintToleration" not in enabled.points["score"]
+    assert "TaintToleration" in enabled.points["filter"]
+    assert "NodePorts" not in enabled.points["filter"]
+    assert enabled.points["score"][0] == "ImageLocality"  # named for this point: first
+    assert (enabled.weights["ImageLocality"], enabled.weights["NodeAffinity"]) == (7, 5)
+    assert enabled.points["filter"].index("NodeAffinity") == 3  # in its old place
+
+
+def test_all_can_be_disabled_at_one_point() -> None:
+    assert expand({"score": {"disabled": [{"name": "*"}]}}).points["score"] == ()
+
+
+def test_profiles_schedule_their_own_pods() -> None:
+    tainted = node("tainted", taints=[{"key": "k", "effect": "NoSchedule"}])
+    bold = {"schedulerName": "bold", "plugins": {"filter": {"disabled": [{"name": "TaintToleration"}]}}}
+    settings = reading(profiles=[{"schedulerName": "default-scheduler"}, bold]).settings
+    world = World(tainted, settings=settings)
+    assert "1 node(s) had untolerated taint(s)" in world.schedule(pod("p"))
+    assert world.schedule(pod("q", schedulerName="bold")) == "tainted"
+    world.add(pod("r", schedulerName="nobody"))
+    assert world.attempt() is None
+
+
+def test_without_likings_the_first_node_that_will_do_is_taken() -> None:
+    world = World(*(node(f"n{n}") for n in range(3)), settings=plugins(score={"disabled": [{"name": "*"}]}))
+    assert [world.schedule(pod(f"p{n}", cpu="1")) for n in range(4)] == ["n0", "n1", "n2", "n0"]
+
+
+def test_without_its_plugin_nobody_is_evicted() -> None:
+    world = World(
+        node("n", cpu="1"), settings=plugins(postFilter={"disabled": [{"name": "DefaultPreemption"}]})
+    )  # fmt: skip
+    world.running("n", pod("low", cpu="1"))
+    failed = world.fail(pod("high", cpu="1", priority=9))
+    assert failed.victims is None
+    assert failed.message == "0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate"
+
+
+def test_without_its_plugin_gates_hold_nobody() -> None:
+    world = World(node("n"), settings=plugins(preEnqueue={"disabled": [{"name": "SchedulingGates"}]}))
+    assert world.schedule(pod("p", schedulingGates=[{"name": "g"}])) == "n"
+
+
+# Arguments
+
+
+def test_resources_can_be_left_to_others() -> None:
+    gpu = {"containers": [{"name": "c", "resources": {"requests": {"example.com/gpu": "1"}}}]}
+    assert "Insufficient example.com/gpu" in World(node("n")).schedule(pod("p", **gpu))
+    for settings in (
+        told("NodeResourcesFit", ignoredResources=["example.com/gpu"]),
+        told("NodeResourcesFit", ignoredResourceGroups=["example.com"]),
+    ):
+        assert World(node("n"), settings=settings).schedule(pod("p", **gpu)) == "n"
+
+
+def test_pods_can_be_packed() -> None:
+    settings = told("NodeResourcesFit", scoringStrategy={"type": "MostAllocated"})
+    world = World(node("a"), node("b"), settings=settings)
+    world.running("b", pod("first", cpu="1"))
+    assert [world.schedule(pod(f"p{n}", cpu="1")) for n in range(2)] == ["b", "b"]
+
+
+def test_an_added_affinity_holds_for_all_pods() -> None:
+    term = {"matchExpressions": [{"key": "pool", "operator": "In", "values": ["mine"]}]}
+    added = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
+    settings = told("NodeAffinity", addedAffinity=added)
+    world = World(node("a"), settings=settings)
+    assert "1 node(s) didn't match scheduler-enforced node affinity" in world.schedule(pod("p"))
+    world.brain.set_node(node("b", labels={"pool": "mine"}))
+    assert world.schedule(pod("q")) == "b"
+
+
+def test_default_constraints_can_be_hard() -> None:
+    constraint = {"maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "DoNotSchedule"}
+    settings = told("PodTopologySpread", defaultingType="List", defaultConstraints=[constraint])
+    world = World(node("a"), node("b", cpu="1"), settings=settings)
+    world.brain.workloads.set_owner("rs", parse_label_selector("app=x"))
+    placed = [world.schedule(pod(f"p{n}", labels={"app": "x"}, owner="rs", cpu="1")) for n in range(4)]
+    assert sorted(placed[:3]) == ["a", "a", "b"]
+    assert "1 node(s) didn't match pod topology spread constraints" in placed[3]
+
+
+@pytest.mark.parametrize(("weight", "expected"), [(100, "a"), (0, "b")])
+def test_what_pods_must_have_near_can_weigh_more(weight: int, expected: str) -> None:
+    world = World(
+        node("a", labels={"zone": "a"}),
+        node("b", labels={"zone": "b"}),
+        settings=told("InterPodAffinity", hardPodAffinityWeight=weight),
+    )
+    wanting = {"affinity": required("podAffinity", near({"app": "x"}, "zone"))}
+    world.running("a", pod("friend", labels={"app": "x"}, cpu="1", **wanting))
+    assert world.schedule(pod("p", labels={"app": "x"}, cpu="1")) == expected
+
+
+def test_likings_of_pods_that_run_can_be_ignored() -> None:
+    liking = {"podAffinityTerm": near({"app": "x"}), "weight": 100}
+    wish = {"podAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [liking]}}
+    for ignored, expected in ((False, "a"), (True, "b")):
+        settings = told("InterPodAffinity", ignorePreferredTermsOfExistingPods=ignored)
+        world = World(node("a"), node("b"), settings=settings)
+        world.running("a", pod("friend", cpu="1", affinity=wish))
+        assert world.schedule(pod("p", labels={"app": "x"}, cpu="1")) == expected
+
+
+def test_backoffs_are_as_configured() -> None:
+    world = World(settings=reading(podInitialBackoffSeconds=4, podMaxBackoffSeconds=6).settings)
+    waiting = pod("p")
+    world.add(waiting)
+    waits = []
+    for _ in range(3):
+        world.attempt()
+        (queued,) = world.brain.queue.waiting()
+        waits.append(queued.due - world.now)
+        world.now = queued.due
+        world.brain.queue.activate([PodInfo(waiting).uid], world.now)
+    assert waits == [4, 6, 6]
