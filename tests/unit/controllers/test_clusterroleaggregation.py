@@ -50,3 +50,11 @@ async def test_rules_follow_the_roles_that_are_selected(cluster):
     await cluster.eventually(*kind, "whole", lambda found: found["rules"] == [rule("get")])
     await cluster.client.delete(tree(*kind), "part")
     await cluster.eventually(*kind, "whole", lambda found: not found["rules"])
+
+
+async def test_what_users_write_into_a_role_goes_also_where_nothing_is_selected(cluster):
+    await cluster.start(build)
+    selectors = {"clusterRoleSelectors": [{"matchLabels": {"a": "1"}}]}
+    kind = ("rbac.authorization.k8s.io/v1", "ClusterRole")
+    await cluster.make(*kind, "whole", aggregationRule=selectors, rules=[rule("get")])
+    await cluster.eventually(*kind, "whole", lambda found: not found["rules"])

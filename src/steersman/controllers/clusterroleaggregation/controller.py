@@ -40,7 +40,8 @@ class ClusterRoleAggregation(Shell):
         rules = aggregated_rules(role, self._roles.lister)
         if is_up_to_date(role, rules):
             return
-        wanted = ClusterRole(metadata=ObjectMeta(name=key), rules=rules or None)
+        # An empty list is told, too: who does not name the field leaves others' rules in it.
+        wanted = ClusterRole(metadata=ObjectMeta(name=key), rules=rules)
         written = await self.client.apply(wanted, field_manager=self.name, force=True)
         self.own_writes.note(key, self._roles, written)
 
