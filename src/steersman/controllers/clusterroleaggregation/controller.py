@@ -12,6 +12,8 @@ from steersman.controllers.base import Shell
 from steersman.controllers.clusterroleaggregation.plan import affected, aggregated_rules, is_up_to_date
 
 if TYPE_CHECKING:
+    from lightkube.models.rbac_v1 import PolicyRule
+
     from steersman.client.changes import Change
     from steersman.controllers.context import ControllerContext
 
@@ -40,10 +42,15 @@ class ClusterRoleAggregation(Shell):
         rules = aggregated_rules(role, self._roles.lister)
         if is_up_to_date(role, rules):
             return
-        # An empty list is told, too: who does not name the field leaves others' rules in it.
-        wanted = ClusterRole(metadata=ObjectMeta(name=key), rules=rules)
-        written = await self.client.apply(wanted, field_manager=self.name, force=True)
+        written = await self._apply(key, rules or None)
+        if not is_up_to_date(written, rules):
+            # Who does not name the field leaves in it what users wrote: it has to be said that there are none.
+            written = await self._apply(key, [])
         self.own_writes.note(key, self._roles, written)
+
+    async def _apply(self, name: str, rules: list[PolicyRule] | None) -> ClusterRole:
+        wanted = ClusterRole(metadata=ObjectMeta(name=name), rules=rules)
+        return await self.client.apply(wanted, field_manager=self.name, force=True)
 
 
 def _aggregating(role: ClusterRole) -> tuple[str, ...]:
