@@ -145,7 +145,8 @@ REGISTRY: Final[tuple[Registration, ...]] = (
        needs=("admissionregistration.k8s.io/v1 validatingadmissionpolicies",)),
     _R("service-cidr-controller", service_account="service-cidrs-controller",
        needs=("networking.k8s.io/v1 servicecidrs",)),
-    _R("selinux-warning-controller", service_account="selinux-warning-controller", on_by_default=False),
+    _R("selinux-warning-controller", "selinuxwarning.controller", service_account="selinux-warning-controller",
+       needs=("storage.k8s.io/v1 csidrivers",), on_by_default=False),
 )  # fmt: skip
 
 

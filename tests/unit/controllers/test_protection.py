@@ -9,7 +9,6 @@ from steersman.controllers.protection.plan import (
     CLASS_FINALIZER,
     VOLUME_FINALIZER,
     Step,
-    claims_named,
     classes_named,
     is_volume_used,
     step,
@@ -65,11 +64,6 @@ def test_what_is_to_be_done_about_a_finalizer(metadata, wanted):
 )
 def test_scheduled_pods_use_their_claims(found, of, wanted):
     assert uses_claim(found, of) is wanted
-
-
-def test_claims_are_named_or_made():
-    assert claims_named(pod()) == ["c"]
-    assert claims_named(pod(volumes_=EPHEMERAL)) == ["p-v"]
 
 
 def test_classes_are_those_that_are_had_or_wanted():

@@ -10,7 +10,8 @@ from steersman.client.changes import Deleted, Updated
 from steersman.client.objects import namespace_of, uid_of
 from steersman.controllers.base import Shell
 from steersman.controllers.protection.finalizing import add, take_off
-from steersman.controllers.protection.plan import CLAIM_FINALIZER, Step, claims_named, step, uses_claim
+from steersman.controllers.protection.plan import CLAIM_FINALIZER, Step, step, uses_claim
+from steersman.runtime.pod_volumes import claim_keys_of
 from steersman.runtime.pods import is_finished
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ class ClaimProtection(Shell):
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context)
         self._claims = self.watch(PersistentVolumeClaim, when=lambda change: not isinstance(change, Deleted))
-        self._pods = self.watch(Pod, keys=_claim_keys, when=_may_release)
+        self._pods = self.watch(Pod, keys=claim_keys_of, when=_may_release)
 
     async def reconcile(self, key: str) -> None:
         """Protect it, or let it go where no pod uses it."""
@@ -58,10 +59,6 @@ def _may_release(change: Change[Pod]) -> bool:
     if not isinstance(change, Updated):
         return False
     return uid_of(change.old) != uid_of(change.new) or is_finished(change.old) != is_finished(change.new)
-
-
-def _claim_keys(pod: Pod) -> list[str]:
-    return [f"{namespace_of(pod)}/{name}" for name in claims_named(pod)]
 
 
 def build(context: ControllerContext) -> ClaimProtection:

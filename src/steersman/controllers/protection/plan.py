@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from steersman.client.objects import name_of, namespace_of
 from steersman.runtime.finalizers import has_finalizer, is_being_deleted
 from steersman.runtime.owners import is_controlled_by
+from steersman.runtime.pod_volumes import claim_of
 from steersman.runtime.pods import is_finished, node_of
 
 if TYPE_CHECKING:
@@ -35,17 +36,6 @@ def step(obj: Any, finalizer: str) -> Step:
     return Step.NOTHING if has_finalizer(obj, finalizer) else Step.ADD
 
 
-def claims_named(pod: Pod) -> list[str]:
-    """Names of claims that a pod's volumes name, or have made for them (``<pod>-<volume>``)."""
-    names: list[str] = []
-    for volume in (pod.spec.volumes if pod.spec else None) or ():
-        if volume.persistentVolumeClaim is not None:
-            names.append(volume.persistentVolumeClaim.claimName)
-        elif volume.ephemeral is not None:
-            names.append(f"{name_of(pod)}-{volume.name}")
-    return names
-
-
 def uses_claim(pod: Pod, claim: PersistentVolumeClaim) -> bool:
     """Only a scheduled pod does: no kubelet starts one whose claim is being deleted.
 
@@ -54,11 +44,9 @@ def uses_claim(pod: Pod, claim: PersistentVolumeClaim) -> bool:
     if not node_of(pod) or namespace_of(pod) != namespace_of(claim):
         return False
     for volume in (pod.spec.volumes if pod.spec else None) or ():
-        named = volume.persistentVolumeClaim
-        if named is not None and named.claimName == name_of(claim):
-            return True
-        own = volume.ephemeral is not None and f"{name_of(pod)}-{volume.name}" == name_of(claim)
-        if own and not is_finished(pod) and is_controlled_by(claim, pod):
+        if claim_of(pod, volume) != name_of(claim):
+            continue
+        if volume.ephemeral is None or (not is_finished(pod) and is_controlled_by(claim, pod)):
             return True
     return False
 

@@ -1,0 +1,167 @@
+"""How a pod would have its volumes labelled, and which pods cannot have one volume together on a Node.
+
+Rules of ``pkg/controller/volume/selinuxwarning``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from steersman.client.objects import split_key
+from steersman.runtime.pod_volumes import claim_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from lightkube.models.core_v1 import PersistentVolume, Pod, SELinuxOptions
+
+RECURSIVE: Final = "Recursive"
+_MOUNT_OPTION: Final = "MountOption"
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """How a pod uses a volume."""
+
+    #: User, role, type and level, whatever is said of them; empty where it is not mounted with a label.
+    label: str
+    policy: str
+    driver: str
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """What a pod has that another pod of the same volume has not. Both pods have one."""
+
+    #: As metrics name it; reasons of events begin with it.
+    what: str
+    #: Keys of pods.
+    pod: str
+    value: str
+    other: str
+    other_value: str
+
+    @property
+    def reason(self) -> str:
+        """Of the event."""
+        return f"{self.what}Conflict"
+
+    @property
+    def message(self) -> str:
+        """Of the event; another namespace is not spoken of."""
+        end = "If both pods land on the same node, only one of them may access the volume."
+        namespace, name = split_key(self.other)
+        if namespace == split_key(self.pod)[0]:
+            return (
+                f'{self.what} "{self.value}" conflicts with pod {name} that uses the same volume as this pod '
+                f'with {self.what} "{self.other_value}". {end}'
+            )
+        return (
+            f'{self.what} "{self.value}" conflicts with another pod that uses the same volume as this pod '
+            f"with a different {self.what}. {end}"
+        )
+
+
+def label_of(options: SELinuxOptions | None) -> str:
+    """What is said, part by part; what the Node would fill in is not known here."""
+    parts = [options.user, options.role, options.type, options.level] if options is not None else []
+    return ":".join(part or "" for part in parts) if any(parts) else ""
+
+
+def differ(label: str, other: str) -> bool:
+    """Whether some part is said by both, and not the same."""
+    pairs = zip(label.split(":", 3), other.split(":", 3), strict=False)
+    return any(one and two and one != two for one, two in pairs)
+
+
+class Mounted(NamedTuple):
+    """A claim that containers of a pod mount."""
+
+    #: The pod's name for it.
+    volume: str
+    #: With which its containers would have it; one that is privileged gets at every file, and labels none.
+    labels: set[str]
+
+
+def mounted(pod: Pod) -> dict[str, Mounted]:
+    """By name of the claim."""
+    spec = pod.spec
+    if spec is None:
+        return {}
+    claims = {volume.name: claim_of(pod, volume) for volume in spec.volumes or ()}
+    of_pod = spec.securityContext.seLinuxOptions if spec.securityContext else None
+    found: dict[str, Mounted] = {}
+    for container in (*(spec.initContainers or ()), *spec.containers, *(spec.ephemeralContainers or ())):
+        own = container.securityContext
+        options = (own.seLinuxOptions if own else None) or of_pod
+        label = "" if own and own.privileged else label_of(options)
+        for mount in container.volumeMounts or ():
+            if claims.get(mount.name):
+                found.setdefault(claims[mount.name], Mounted(mount.name, set())).labels.update({label} - {""})
+    return found
+
+
+def use_of(pod: Pod, label: str, *, driver: str, mounts_labels: bool) -> Use:
+    """``mounts_labels``: whether the driver can mount a volume with a label (``spec.seLinuxMount``)."""
+    context = pod.spec.securityContext if pod.spec else None
+    policy = (context.seLinuxChangePolicy if context else None) or _MOUNT_OPTION
+    if not mounts_labels or not label or policy == RECURSIVE:
+        return Use("", RECURSIVE, driver)
+    return Use(label, policy, driver)
+
+
+def volume_id(volume: PersistentVolume) -> tuple[str, str] | None:
+    """Driver and handle: two PersistentVolumes may be one volume. None where no driver has it."""
+    csi = volume.spec.csi if volume.spec else None
+    return (csi.driver, csi.volumeHandle) if csi is not None else None
+
+
+class Uses:
+    """All uses of all volumes: one entry for each pod that has some."""
+
+    def __init__(self) -> None:
+        self._by_pod: dict[str, Mapping[tuple[str, str], Use]] = {}
+        self._by_volume: dict[tuple[str, str], dict[str, Use]] = {}
+
+    def put(self, pod: str, uses: Mapping[tuple[str, str], Use]) -> list[Conflict]:
+        """The pod uses these and no others; conflicts that are new, each told to both pods."""
+        known = self._by_pod.get(pod, {})
+        self.drop(pod)
+        found: list[Conflict] = []
+        for volume, use in uses.items():
+            others = self._by_volume.setdefault(volume, {})
+            if known.get(volume) != use:
+                for other, theirs in others.items():
+                    found += [*_conflicts(pod, use, other, theirs), *_conflicts(other, theirs, pod, use)]
+            others[pod] = use
+        if uses:
+            self._by_pod[pod] = uses
+        return found
+
+    def drop(self, pod: str) -> None:
+        """It uses none any more."""
+        for volume in self._by_pod.pop(pod, ()):
+            users = self._by_volume[volume]
+            del users[pod]
+            if not users:
+                del self._by_volume[volume]
+
+    def pods_of(self, driver: str) -> list[str]:
+        """Keys of pods with a volume of the driver."""
+        return [pod for pod, uses in self._by_pod.items() if any(use.driver == driver for use in uses.values())]
+
+    def conflicts(self) -> Iterator[Conflict]:
+        """All there are now; each pair of pods twice."""
+        for users in self._by_volume.values():
+            for pod, use in users.items():
+                for other, theirs in users.items():
+                    if other != pod:
+                        yield from _conflicts(pod, use, other, theirs)
+
+
+def _conflicts(pod: str, use: Use, other: str, theirs: Use) -> Iterable[Conflict]:
+    if use.policy != theirs.policy:
+        yield Conflict("SELinuxChangePolicy", pod, use.policy, other, theirs.policy)
+    if differ(use.label, theirs.label):
+        yield Conflict("SELinuxLabel", pod, use.label, other, theirs.label)

@@ -1,0 +1,28 @@
+"""Which PersistentVolumeClaims the volumes of a pod stand for. Typed structs only."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from steersman.client.objects import name_of, namespace_of
+
+if TYPE_CHECKING:
+    from lightkube.models.core_v1 import Pod, Volume
+
+
+def claim_of(pod: Pod, volume: Volume) -> str:
+    """The claim that a volume names, or that is made for it (``<pod>-<volume>``); empty for other volumes."""
+    if volume.persistentVolumeClaim is not None:
+        return str(volume.persistentVolumeClaim.claimName)
+    return f"{name_of(pod)}-{volume.name}" if volume.ephemeral is not None else ""
+
+
+def claims_of(pod: Pod) -> list[str]:
+    """Names of all its claims."""
+    volumes = (pod.spec.volumes if pod.spec else None) or ()
+    return [name for volume in volumes if (name := claim_of(pod, volume))]
+
+
+def claim_keys_of(pod: Pod) -> list[str]:
+    """Keys of all its claims, for an index."""
+    return [f"{namespace_of(pod)}/{name}" for name in claims_of(pod)]
