@@ -18,7 +18,16 @@ from steersman.client import Client, tree
 from steersman.client.errors import ApiError
 from steersman.controlplane.loopback_transport import LoopbackTransport
 from steersman.nodes import pod_status
-from steersman.nodes.node_object import NodeTemplate, TemplateError, beaten_conditions, new_node, read_templates
+from steersman.nodes.node_object import (
+    DIALS_PODS,
+    FAKE,
+    KubeletAddress,
+    NodeTemplate,
+    TemplateError,
+    beaten_conditions,
+    new_node,
+    read_templates,
+)
 from steersman.nodes.node_stages import NodeStages
 from steersman.nodes.options import NodesOptions
 from steersman.nodes.pod_addresses import AddressPool, PodAddresses
@@ -304,7 +313,9 @@ class Cluster:
 
 
 @asynccontextmanager
-async def cluster(stages: str = "default", *, has_pods: bool = True) -> AsyncIterator[Cluster]:
+async def cluster(
+    stages: str = "default", *, has_pods: bool = True, kubelet: KubeletAddress | None = None
+) -> AsyncIterator[Cluster]:
     clock = FakeClock()
     async with InProcessAPIServer(clock=clock) as server:
         client = Client(LoopbackTransport(server.core.client), clock=clock)
@@ -317,7 +328,7 @@ async def cluster(stages: str = "default", *, has_pods: bool = True) -> AsyncIte
         context = ControllerContext(client, dice=Random(1))
         options = NodesOptions(stages=stages)
         keepers = [
-            NodeKeeper(context, {"node-0": NodeTemplate()}, tells_status=not options.node_stages()),
+            NodeKeeper(context, {"node-0": NodeTemplate()}, tells_status=not options.node_stages(), kubelet=kubelet),
             NodeStages(context, options.node_stages()),
             *([PodKeeper(context, options.pod_stages(), workers=2)] if has_pods else []),
         ]
@@ -345,6 +356,22 @@ async def test_a_node_is_registered_beats_and_its_pods_run() -> None:
         assert await world.phase("p") == "Running"
         second = await world.client.get(leases, "node-0", namespace="kube-node-lease")
         assert second["spec"]["renewTime"] > first["spec"]["renewTime"]
+
+
+async def test_nodes_tell_where_their_kubelet_is_and_that_it_dials_their_pods() -> None:
+    kubelet = KubeletAddress("127.0.0.1", 4711)
+    users = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "users", "annotations": {FAKE: "fake"}}}
+    async with cluster(kubelet=kubelet) as world:
+        await world.client.create(users)
+        await world.settle()
+        await world.client.patch(NODES, "node-0", {"metadata": {"annotations": {DIALS_PODS: None}}})
+        await world.settle()
+        for name in ("node-0", "users"):
+            node = await world.client.get(NODES, name)
+            assert kubelet.is_said(node)
+            assert node["metadata"]["annotations"] == {FAKE: "fake", DIALS_PODS: "true"}
+            types = [each["type"] for each in node["status"]["addresses"]]
+            assert sorted(types) == ["Hostname", "InternalIP"]
 
 
 async def test_a_pod_waits_for_its_config_map() -> None:
@@ -440,7 +467,13 @@ async def test_addresses_of_before_a_restart_are_not_given_again() -> None:
             await world.pod(name)
             await world.client.patch(PODS, name, {"status": status}, namespace="default", subresource="status")
         context = ControllerContext(world.client, dice=Random(1))
-        keeper = PodKeeper(context, STAGE_SETS["default"])
+        # The old one is somebody else's, who shares the addresses.
+        keeper = PodKeeper(
+            context,
+            STAGE_SETS["default"],
+            is_others=lambda pod, node: pod["metadata"]["name"] == "old",
+            addresses=PodAddresses(),
+        )
         tasks = Supervisor("restarted")
         context.informers.start()
         tasks.start("keeper", keeper.run())

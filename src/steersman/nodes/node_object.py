@@ -11,7 +11,6 @@ from steersman.apimachinery.timestamps import format_time
 from steersman.version import KUBERNETES_VERSION
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from datetime import datetime
 
     Tree = dict[str, Any]
@@ -20,6 +19,8 @@ if TYPE_CHECKING:
 FAKE: Final = "kwok.x-k8s.io/node"
 #: A node with this annotation set to ``true`` is dead: it does not beat, and nothing happens to its pods.
 STOPPED: Final = "nodes.steersman.dev/stopped"
+#: It tells API servers that the addresses of the node's pods are made up, and that its kubelet dials them (``CONNECT``).
+DIALS_PODS: Final = "nodes.steersman.dev/dials-pods"
 
 #: Type, status of a healthy node, reason and message.
 HEALTHY_CONDITIONS: Final = (
@@ -72,19 +73,26 @@ class KubeletAddress(NamedTuple):
     host: str
     port: int
 
-    def status(self, addresses: Iterable[Tree]) -> Tree:
-        """What a node's status says of it, beside its other addresses."""
-        others = [each for each in addresses if each.get("type") != "Hostname"]
-        return {
-            "addresses": [*others, {"type": "Hostname", "address": self.host}],
-            "daemonEndpoints": {"kubeletEndpoint": {"Port": self.port}},
-        }
+    @property
+    def _as_address(self) -> Tree:
+        return {"type": "Hostname", "address": self.host}
 
-    def is_said(self, status: Tree) -> bool:
-        """Whether a node's status says so already."""
-        told = self.status(status.get("addresses") or ())
+    @property
+    def _as_endpoints(self) -> Tree:
+        return {"kubeletEndpoint": {"Port": self.port}}
+
+    def tell(self, node: Tree) -> None:
+        """Say so in a node, or in a patch of one, which has a status with the addresses that stay."""
+        node.setdefault("metadata", {}).setdefault("annotations", {})[DIALS_PODS] = "true"
+        others = [each for each in node["status"].get("addresses") or () if each.get("type") != "Hostname"]
+        node["status"] |= {"addresses": [*others, self._as_address], "daemonEndpoints": self._as_endpoints}
+
+    def is_said(self, node: Tree) -> bool:
+        """Whether a node says so already."""
+        status = node.get("status") or {}
         named = [each for each in status.get("addresses") or () if each.get("type") == "Hostname"]
-        return bool(named == told["addresses"][-1:] and status.get("daemonEndpoints") == told["daemonEndpoints"])
+        dials = (node["metadata"].get("annotations") or {}).get(DIALS_PODS) == "true"
+        return dials and named == [self._as_address] and status.get("daemonEndpoints") == self._as_endpoints
 
 
 DEFAULT_CAPACITY: Final = {"cpu": "32", "memory": "256Gi", "pods": "110", "ephemeral-storage": "1Ti"}

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from steersman.client.changes import Change
+    from steersman.client.store import Lister
     from steersman.nodes.stages import Stage
     from steersman.runtime.context import ControllerContext
 
@@ -32,11 +33,33 @@ if TYPE_CHECKING:
 PODS: Final = tree("v1", "Pod")
 NODES: Final = tree("v1", "Node")
 
+#: Index of pods by the name of their node.
+BY_NODE: Final = "node"
 #: Pods whose requests are under way at once.
 WORKERS: Final = 32
 #: A pod that waits for a Secret or ConfigMap looks again after so long, should an event have been missed.
 _LOOK_AGAIN_SECONDS: Final = 60.0
 _CONFIG_ERROR: Final = "CreateContainerConfigError"
+
+
+def nodes_of(pod: Tree) -> list[str]:
+    """For the index ``BY_NODE``."""
+    return [pod_status.spec_of(pod).get("nodeName") or ""]
+
+
+def address_of(pod: Tree, node: Tree, addresses: PodAddresses) -> str:
+    """The one that it has, or gets."""
+    cidr = (node.get("spec") or {}).get("podCIDR") or ""
+    return addresses.of(uid_of(pod), cidr, known=pod_status.status_of(pod).get("podIP") or "")
+
+
+def remember_addresses(addresses: PodAddresses, pods: Lister[Tree], nodes: Lister[Tree]) -> None:
+    """Those that pods on simulated nodes have already are not given to others, whoever cares for these pods."""
+    for pod in pods:
+        node = nodes.get(pod_status.spec_of(pod).get("nodeName") or "")
+        is_ours = node is not None and is_kept(node) and not pod_status.spec_of(pod).get("hostNetwork")
+        if node is not None and is_ours and pod_status.status_of(pod).get("podIP"):
+            address_of(pod, node, addresses)
 
 
 class PodKeeper(Controller):
@@ -51,12 +74,16 @@ class PodKeeper(Controller):
         *,
         workers: int = WORKERS,
         is_others: Callable[[Tree, Tree], bool] | None = None,
+        addresses: PodAddresses | None = None,
     ) -> None:
-        """``is_others`` tells of a pod and its node whether somebody else brings the pod through its life."""
+        """``is_others`` tells of a pod and its node whether somebody else brings the pod through its life.
+
+        ``addresses`` are shared with who that is; None: nobody.
+        """
         super().__init__(context, workers=workers)
         self._is_others = is_others
         self._recorder = context.events.recorder("kubelet")
-        self._addresses = PodAddresses()
+        self._addresses = addresses or PodAddresses()
         self._started = self.clock.now()
         #: Pods that wait for an object, by its kind and key.
         self._waiting: dict[tuple[str, str], set[str]] = {}
@@ -64,7 +91,7 @@ class PodKeeper(Controller):
         self._nodes.add_callback(self._node_changed)
         self._pods = self.watch(PODS, when=self._concerns_us)
         self._turning = Turning(self, stages, PODS, self._pods, self._recorder)
-        self._pods.add_index("node", lambda pod: [pod_status.spec_of(pod).get("nodeName") or ""])
+        self._pods.add_index(BY_NODE, nodes_of)
         self._config_maps = self.informer(metadata_only(ConfigMap))
         self._secrets = self.informer(metadata_only(Secret))
         for kind, informer in (("ConfigMap", self._config_maps), ("Secret", self._secrets)):
@@ -94,7 +121,7 @@ class PodKeeper(Controller):
         if isinstance(change, Deleted) or (old is not None and is_stopped(old) == is_stopped(change.new)):
             return
         if self.is_ready:
-            for pod in self._pods.lister.by_index("node", name_of(change.new)):
+            for pod in self._pods.lister.by_index(BY_NODE, name_of(change.new)):
                 self.enqueue(pod)
 
     def _appeared(self, kind: str, change: Change[Any]) -> None:
@@ -106,12 +133,10 @@ class PodKeeper(Controller):
 
     async def start(self) -> None:
         """Addresses that pods have are theirs before any is given; and a pod may have come before its node was known."""
-        for pod in self._pods.lister.list():
-            node = self._node_of(pod)
-            if node is not None:
+        remember_addresses(self._addresses, self._pods.lister, self._nodes.lister)
+        for pod in self._pods.lister:
+            if self._node_of(pod) is not None:
                 self.enqueue(pod)
-                if pod_status.status_of(pod).get("podIP"):
-                    self._address(pod, node)
 
     async def reconcile(self, key: str) -> Result | None:
         """Bring the pod to its next stage when it is time."""
@@ -134,16 +159,9 @@ class PodKeeper(Controller):
         return None
 
     def _surroundings(self, pod: Tree, node: Tree) -> Surroundings:
-        ip = self._address(pod, node)
+        # A pod on its host's network has none of its own.
+        ip = "" if pod_status.spec_of(pod).get("hostNetwork") else address_of(pod, node, self._addresses)
         return Surroundings(self.clock.now(), internal_ip(node), ip, name_of(node), kubelet_port(node), self._started)
-
-    def _address(self, pod: Tree, node: Tree) -> str:
-        """Empty for a pod on its host's network."""
-        if pod_status.spec_of(pod).get("hostNetwork"):
-            return ""
-        known = pod_status.status_of(pod).get("podIP") or ""
-        cidr = (node.get("spec") or {}).get("podCIDR") or ""
-        return self._addresses.of(uid_of(pod), cidr, known=known)
 
     def _is_there(self, kind: str, namespace: str, name: str) -> bool:
         informer = self._secrets if kind == "Secret" else self._config_maps

@@ -104,8 +104,8 @@ class NodeKeeper(Controller):
         is_down = not status.get("allocatable") or known.get("Ready") in (None, "Unknown")
         if is_down and self._tells_status:
             await self._bring_up(node)
-        elif self._kubelet is not None and not self._kubelet.is_said(status):
-            await self._patch(key, self._kubelet.status(status.get("addresses") or ()))
+        elif self._kubelet is not None and not self._kubelet.is_said(node):
+            await self._patch(key, {"addresses": status.get("addresses") or []}, kubelet=self._kubelet)
         if key not in self._beating:
             self._beating[key] = self._beats.start(f"node {key}", self._heartbeat(node).run())
         return None
@@ -116,7 +116,7 @@ class NodeKeeper(Controller):
             return
         node = new_node(template, name, ip=self._ips.take(), now=self.clock.now())
         if self._kubelet is not None:
-            node["status"] |= self._kubelet.status(node["status"]["addresses"])
+            self._kubelet.tell(node)
         if not self._tells_status:
             del node["status"]["conditions"], node["status"]["phase"]
         try:
@@ -128,9 +128,7 @@ class NodeKeeper(Controller):
         name = name_of(node)
         template = self._wanted.get(name) or NodeTemplate()
         status = new_status(template, name, ip=self._ips.take(), now=self.clock.now(), known=node.get("status"))
-        if self._kubelet is not None:
-            status |= self._kubelet.status(status["addresses"])
-        await self._patch(name, status)
+        await self._patch(name, status, kubelet=self._kubelet)
 
     async def _say_all(self) -> None:
         for node in self._nodes.lister.list():
@@ -138,8 +136,10 @@ class NodeKeeper(Controller):
                 known = (node.get("status") or {}).get("conditions") or ()
                 await self._patch(name_of(node), {"conditions": beaten_conditions(known, now=self.clock.now())})
 
-    async def _patch(self, name: str, status: Tree) -> None:
+    async def _patch(self, name: str, status: Tree, *, kubelet: KubeletAddress | None = None) -> None:
         patch = {"status": status}
+        if kubelet is not None:
+            kubelet.tell(patch)
         try:
             written = await self.client.patch(NODES, name, patch, patch_type=PatchType.STRATEGIC, subresource="status")
         except NotFound:

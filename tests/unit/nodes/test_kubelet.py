@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 
 import aiohttp
 import pytest
+from tests.unit.listening import connected_to, listening
 
 from steersman.asynckit.clock import RealClock
 from steersman.nodes.kubelet import channels, spdy
@@ -61,7 +62,11 @@ async def kubelet(host):
     sock.setblocking(False)
     port = sock.getsockname()[1]
     address = f"http://127.0.0.1:{port}"
-    pods = Pods(lambda namespace, name: POD if (namespace, name) == ("ns", "p") else None, lambda: [POD])
+    pods = Pods(
+        lambda namespace, name: POD if (namespace, name) == ("ns", "p") else None,
+        lambda address: POD if address in ("10.0.0.1", "fd00::1") else None,
+        lambda: [POD],
+    )
     server = KubeletServer(sock, None, pods=pods, hosts=[host], clock=RealClock())
     running = asyncio.create_task(server.run())
     try:
@@ -104,15 +109,13 @@ async def test_a_server_is_made_when_somebody_comes():
         running = asyncio.create_task(server.run())
         await asyncio.wait([running], timeout=0)
         assert made == []
-        _, writer = await asyncio.open_connection(*sock.getsockname())
-        async with asyncio.timeout(10):
+        async with connected_to(*sock.getsockname()), asyncio.timeout(10):
             await server._wanted.wait()
             while not made:
                 await asyncio.wait([running], timeout=0.01)
             await made[0].ran.wait()
         server.stop()
         await running
-        writer.close()
 
 
 async def test_a_server_that_nobody_wanted_is_never_made():
@@ -200,11 +203,8 @@ async def echoing():
             writer.write(data)
         writer.close()
 
-    server = await asyncio.start_server(echo, "127.0.0.1", 0)
-    try:
-        yield server.sockets[0].getsockname()[1]
-    finally:
-        server.close()
+    async with listening(echo) as port:
+        yield port
 
 
 async def test_a_port_is_forwarded_in_spdy_frames():
@@ -242,3 +242,56 @@ async def test_a_port_is_forwarded_over_channels():
             await websocket.send_bytes(b"\x00hello")
             assert (await websocket.receive()).data == b"\x00hello"
     assert greetings == [bytes([channel]) + struct.pack("<H", port) for channel in (0, 1)]
+
+
+@asynccontextmanager
+async def asked_to_dial(target):
+    """What the kubelet answers a ``CONNECT`` with, and the connection."""
+    async with kubelet(Host()) as session:
+        url = session._base_url
+        async with connected_to(url.host, url.port) as (reader, writer):
+            # What follows the request at once is the pod's already.
+            writer.write(f"CONNECT {target} HTTP/1.1\r\nhost: h\r\n\r\nhello".encode())
+            yield await reader.readuntil(b"\r\n\r\n"), reader, writer
+
+
+@pytest.mark.parametrize("address", ["10.0.0.1", "[fd00::1]"])
+async def test_a_pods_address_is_dialled_for_others(address):
+    async with echoing() as port, asked_to_dial(f"{address}:{port}") as (head, reader, writer):
+        assert head.startswith(b"HTTP/1.1 200 ")
+        assert b"transfer-encoding" not in head.lower()
+        assert await reader.readexactly(5) == b"hello"
+        large = b"x" * 500_000
+        writer.write(large)
+        assert await reader.readexactly(len(large)) == large
+
+
+async def test_a_pod_that_closes_ends_the_connection():
+    async def bye(reader, writer):
+        assert await reader.read(100) == b"hello"
+        writer.write(b"bye")
+        writer.close()
+
+    async with listening(bye) as port, asked_to_dial(f"10.0.0.1:{port}") as (_, reader, _):
+        assert await reader.read() == b"bye"
+
+
+@pytest.mark.parametrize(
+    ("target", "why"),
+    [
+        ("10.0.0.1:1", b"connect: connection refused: nobody there"),
+        ("10.0.0.2:80", b"connect: no route to host"),
+    ],
+)
+async def test_a_pod_that_cannot_be_dialled_is_told_of(target, why):
+    async with asked_to_dial(target) as (head, reader, _):
+        assert head.startswith(b"HTTP/1.1 502 ")
+        assert await reader.readexactly(len(why)) == why
+
+
+async def test_where_nobody_listens_the_connection_is_refused():
+    async with echoing() as port:
+        pass
+    async with asked_to_dial(f"10.0.0.1:{port}") as (head, reader, _):
+        assert head.startswith(b"HTTP/1.1 502 ")
+        assert await reader.readexactly(27) == b"connect: connection refused"

@@ -103,7 +103,7 @@ async def _ask(port: int) -> bytes:
         await writer.drain()
         return await reader.read(_ANSWER_BYTES_MAX)
     finally:
-        writer.close()
+        writer.transport.abort()  # an orderly end of TLS would wait for the other side's part of it
 
 
 def _verdict(answer: bytes) -> tuple[bool, str]:

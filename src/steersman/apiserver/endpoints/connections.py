@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 #: As upstream's dialer.
 _DIAL_SECONDS: Final = 30.0
 _PIECE_BYTES: Final = 64 * 1024
+#: Of what a proxy says about why it made no connection.
+_REASON_BYTES_MAX: Final = 1024
 #: Bytes that wait for a slow reader; the sender waits when there are more.
 _BUFFER_BYTES: Final = 256 * 1024
 #: A head that is longer is no head.
@@ -151,8 +153,11 @@ class Answer:
         return found[:size_max]
 
     def close(self) -> None:
-        """Be done with the connection. Idempotent."""
-        self.writer.close()
+        """Be done with the connection, whose last bytes nobody waits for. Idempotent.
+
+        An orderly end of TLS would wait for the other side's part of it.
+        """
+        self.writer.transport.abort()
 
 
 class Connections:
@@ -175,18 +180,20 @@ class Connections:
         tls = None
         if location.scheme == "https":
             tls = self.kubelet_tls if as_kubelets_client else self._without_identity()
+        target = msgspec.structs.replace(location, port=str(port)).authority
         try:
-            reader, writer = await wait_for(
-                asyncio.open_connection(location.host, port, ssl=tls, limit=_BUFFER_BYTES),
-                _DIAL_SECONDS,
-                clock=self._clock,
+            dialing = (
+                asyncio.open_connection(location.host, port, ssl=tls, limit=_BUFFER_BYTES)
+                if location.way is None
+                else self._dial_through(location.way, target, tls)
             )
+            reader, writer = await wait_for(dialing, _DIAL_SECONDS, clock=self._clock)
         except TimeoutError:
-            raise DialError(f"dial tcp {location.host}:{port}: i/o timeout") from None
+            raise DialError(f"dial tcp {target}: i/o timeout") from None
         except socket.gaierror:
             raise DialError(f"dial tcp: lookup {location.host}: no such host") from None
         except OSError as error:
-            raise DialError(f"dial tcp {location.host}:{port}: {_reason(error)}") from error
+            raise DialError(f"dial tcp {target}: {_reason(error)}") from error
         answer = Answer(reader, writer, has_body=sent.method != "HEAD")
         try:
             writer.write(sent.head(location.authority) + sent.body)
@@ -199,6 +206,22 @@ class Connections:
             answer.close()
             raise
         return answer
+
+    async def _dial_through(
+        self, way: Location, target: str, tls: ssl.SSLContext | None
+    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """A connection that a proxy makes (RFC 9110, 9.3.6). Raises ``DialError``, ``OSError``."""
+        answer = await self.ask(way, Outgoing(method="CONNECT", target=target), as_kubelets_client=way.is_kubelet)
+        if answer.code != 200:
+            why = (await answer.text(_REASON_BYTES_MAX)).decode(errors="replace")
+            raise DialError(f"dial tcp {target}: {why}")
+        if tls is not None:
+            try:
+                await answer.writer.start_tls(tls)
+            except BaseException:
+                answer.close()
+                raise
+        return answer.reader, answer.writer
 
     def _without_identity(self) -> ssl.SSLContext:
         if self._insecure is None:

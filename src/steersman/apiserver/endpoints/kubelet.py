@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 #: ``--kubelet-preferred-address-types`` of upstream.
 ADDRESS_TYPES: Final = ("Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP")
+#: Annotation of nodes whose pods have made-up addresses: nobody but the kubelet of these nodes gets there (``CONNECT``).
+DIALS_PODS: Final = "nodes.steersman.dev/dials-pods"
 #: Of nodes that do not say.
 KUBELET_PORT: Final = 10250
 _UNREACHABLE: Final = "this control plane does not connect to nodes and pods"
@@ -37,6 +39,8 @@ class Location(msgspec.Struct, frozen=True):
     scheme: str = "https"
     #: It is told who this server is.
     is_kubelet: bool = False
+    #: The proxy that makes the connection; None: there is a direct way.
+    way: Location | None = None
 
     @property
     def authority(self) -> str:
@@ -59,6 +63,14 @@ def node_location(nodes: ServedResource, name: str, path: str = "") -> Location:
     port = ((status.get("daemonEndpoints") or {}).get("kubeletEndpoint") or {}).get("Port") or 0
     host = _preferred(status.get("addresses") or ())
     return Location(host, str(port if port > 0 else KUBELET_PORT), path, is_kubelet=True)
+
+
+def way_to_pods(nodes: ServedResource, name: str) -> Location | None:
+    """The kubelet that dials the pods of a node; None: their addresses can be reached. Raises 500 for one without an address."""
+    entry = nodes.cache.get(nodes.cache.key("", name)) if name else None
+    if entry is None or (entry.tree()["metadata"].get("annotations") or {}).get(DIALS_PODS) != "true":
+        return None
+    return node_location(nodes, name)
 
 
 def _preferred(addresses: Sequence[Tree]) -> str:

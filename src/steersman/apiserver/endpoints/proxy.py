@@ -12,7 +12,7 @@ import msgspec
 from steersman.apimachinery.errors import bad_request, not_found, service_unavailable
 from steersman.apimachinery.gotext import quote
 from steersman.apiserver.endpoints.handing_on import proxy
-from steersman.apiserver.endpoints.kubelet import Location, node_location
+from steersman.apiserver.endpoints.kubelet import Location, node_location, way_to_pods
 from steersman.apiserver.endpoints.pod_streams import find_pod
 from steersman.apiserver.http import Response
 
@@ -72,7 +72,7 @@ def _ends_open(request: Request) -> bool:
     return bool(request.info.parts) and request.path.endswith("/")
 
 
-async def locate_pod(connecting: Connecting, request: Request) -> Location:
+async def locate_pod(nodes: ServedResource, connecting: Connecting, request: Request) -> Location:
     """The pod's first address, and port. Raises 400 when it has none that others could reach, 404."""
     wanted = destination_of(request.info.name, "pod")
     pod = await find_pod(connecting.served, request.info.namespace, wanted.name)
@@ -81,7 +81,12 @@ async def locate_pod(connecting: Connecting, request: Request) -> Location:
     address = addresses[0].get("ip") or ""
     if not _is_global(address):
         raise bad_request("address not allowed")
-    return Location(address, port, scheme=wanted.scheme)
+    await nodes.cache.wait_fresh()
+    return Location(address, port, scheme=wanted.scheme, way=way_to_pods(nodes, _node_of(pod)))
+
+
+def _node_of(pod: Tree) -> str:
+    return (pod.get("spec") or {}).get("nodeName") or ""
 
 
 def _first_port(pod: Tree) -> str:
@@ -114,12 +119,12 @@ async def locate_node(nodes: ServedResource, connecting: Connecting, request: Re
 
 
 async def locate_service(
-    pods: ServedResource, endpoints: ServedResource, connecting: Connecting, request: Request
+    pods: ServedResource, nodes: ServedResource, endpoints: ServedResource, connecting: Connecting, request: Request
 ) -> Location:
     """A ready endpoint of the service's port. Raises 400, 404 when there are no Endpoints, 503 when none is ready."""
     info, services = request.info, connecting.served
     wanted = destination_of(info.name, "service")
-    for served in (services, endpoints, pods):
+    for served in (services, endpoints, pods, nodes):
         await served.cache.wait_fresh()
     port = wanted.port
     if port.isascii() and port.isdigit():
@@ -130,7 +135,8 @@ async def locate_service(
     found = next(_ready(entry.tree(), port, info.namespace, pods), None)
     if found is None:
         raise service_unavailable(f"no endpoints available for service {quote(info.name)}")
-    return Location(found[0], str(found[1]), scheme=wanted.scheme)
+    address, number, pod = found
+    return Location(address, str(number), scheme=wanted.scheme, way=way_to_pods(nodes, _node_of(pod)))
 
 
 def _port_name(services: ServedResource, namespace: str, name: str, number: int) -> str:
@@ -144,19 +150,21 @@ def _port_name(services: ServedResource, namespace: str, name: str, number: int)
     raise service_unavailable(f"no service port {number} found for service {quote(name)}")
 
 
-def _ready(endpoints: Tree, port_name: str, namespace: str, pods: ServedResource) -> Iterator[tuple[str, int]]:
-    """Addresses and ports of ready pods: an address that no pod of the namespace has is not trusted."""
+def _ready(endpoints: Tree, port_name: str, namespace: str, pods: ServedResource) -> Iterator[tuple[str, int, Tree]]:
+    """Addresses and ports of ready pods, and these: an address that no pod of the namespace has is not trusted."""
     for subset in endpoints.get("subsets") or ():
         ports = [port["port"] for port in subset.get("ports") or () if (port.get("name") or "") == port_name]
         for address in subset.get("addresses") or ():
-            if ports and _is_of_a_pod(address, namespace, pods):
-                yield address["ip"], ports[0]
+            pod = _pod_of(address, namespace, pods) if ports else None
+            if pod is not None:
+                yield address["ip"], ports[0], pod
 
 
-def _is_of_a_pod(address: Tree, namespace: str, pods: ServedResource) -> bool:
+def _pod_of(address: Tree, namespace: str, pods: ServedResource) -> Tree | None:
     target = address.get("targetRef") or {}
     if target.get("namespace") != namespace:
-        return False
+        return None
     entry = pods.cache.get(pods.cache.key(namespace, target.get("name") or ""))
-    ips = () if entry is None else (entry.tree().get("status") or {}).get("podIPs") or ()
-    return any(ip.get("ip") == address.get("ip") for ip in ips)
+    pod = {} if entry is None else entry.tree()
+    ips = (pod.get("status") or {}).get("podIPs") or ()
+    return pod if any(ip.get("ip") == address.get("ip") for ip in ips) else None

@@ -67,10 +67,10 @@ def subresources(
         return stream_endpoints(connecting(resource, subresource), kept("nodes"), ways)
 
     def pod_proxies(resource: Resource, _: ServedResource | None) -> Endpoints:
-        return proxy_endpoints(connecting(resource, "proxy"), locate_pod, ways)
+        return proxy_endpoints(connecting(resource, "proxy"), partial(locate_pod, kept("nodes")), ways)
 
     def service_proxies(resource: Resource, _: ServedResource | None) -> Endpoints:
-        locate = partial(locate_service, kept("pods"), kept("endpoints"))
+        locate = partial(locate_service, kept("pods"), kept("nodes"), kept("endpoints"))
         return proxy_endpoints(connecting(resource, "proxy"), locate, ways)
 
     def node_proxies(resource: Resource, _: ServedResource | None) -> Endpoints:

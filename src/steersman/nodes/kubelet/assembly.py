@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from steersman.nodes.kubelet.simulated import SimulatedHost
 from steersman.nodes.node_object import KubeletAddress, is_kept
+from steersman.nodes.pod_status import is_finished
 from steersman.nodes.pods import NODES, PODS
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from steersman.nodes.kubelet.hosting import Host
     from steersman.nodes.kubelet.server import KubeletServer
     from steersman.nodes.options import NodesOptions
+    from steersman.nodes.pod_addresses import PodAddresses
     from steersman.runtime.context import ControllerContext
     from steersman.runtime.manager import Manager
 
@@ -50,6 +52,12 @@ class _Known:
         pod = self._pods.lister.get(name, namespace=namespace)
         return pod if pod is not None and self.node_of(pod) is not None else None
 
+    def at(self, address: str) -> Tree | None:
+        """The first pod of ours that lives at an address. An index of them is made when it is asked for at all."""
+        self._pods.add_index("address", _addresses)
+        found = self._pods.lister.by_index("address", address)
+        return next((pod for pod in found if not is_finished(pod) and self.node_of(pod) is not None), None)
+
     def newest(self, pod: Tree) -> Tree | None:
         """What became of a pod; None when it is gone."""
         metadata = pod["metadata"]
@@ -59,6 +67,10 @@ class _Known:
     def all(self) -> Iterable[Tree]:
         """All pods of ours."""
         return [pod for pod in self._pods.lister if self.node_of(pod) is not None]
+
+
+def _addresses(pod: Tree) -> list[str]:
+    return [each["ip"] for each in (pod.get("status") or {}).get("podIPs") or () if each.get("ip")]
 
 
 class OnDemand:
@@ -117,18 +129,22 @@ def _make_server(
         key=options.kubelet_key_file,
         client_ca=options.kubelet_client_ca_file,
     )
-    return KubeletServer(sock, tls, pods=Pods(known.find, known.all), hosts=hosts, clock=clock)
+    return KubeletServer(sock, tls, pods=Pods(known.find, known.at, known.all), hosts=hosts, clock=clock)
 
 
-def add_kubelet(manager: Manager, context: ControllerContext, options: NodesOptions) -> Kubelet:
-    """Listen, if there is all that it takes, and run what answers. Raises ``OSError``."""
+def add_kubelet(
+    manager: Manager, context: ControllerContext, options: NodesOptions, *, addresses: PodAddresses
+) -> Kubelet:
+    """Listen, if there is all that it takes, and run what answers; ``addresses`` are those of all pods. Raises ``OSError``."""
     known = _Known(context)
     hosts: list[Host] = []
     is_others = None
     if options.process_pods:
         from steersman.nodes.processes.keeper import ProcessPodKeeper  # noqa: PLC0415 — off unless asked for
 
-        keeper = ProcessPodKeeper(context, kubeconfig=options.kubeconfig, directory=options.process_dir)
+        keeper = ProcessPodKeeper(
+            context, addresses=addresses, kubeconfig=options.kubeconfig, directory=options.process_dir
+        )
         manager.add(keeper)
         hosts.append(keeper.host)
         is_others = keeper.concerns

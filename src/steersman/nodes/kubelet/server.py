@@ -6,6 +6,7 @@ Whoever asks must show a client certificate of the CA that is trusted, and be th
 from __future__ import annotations
 
 import asyncio
+import os
 import ssl
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
@@ -18,6 +19,7 @@ from steersman.nodes.kubelet.hosting import Refusal
 from steersman.nodes.kubelet.log_lines import read_options
 from steersman.nodes.kubelet.port_forward import SpdyForwarding, forward_channels
 from steersman.nodes.kubelet.spdy import SpdyError
+from steersman.nodes.kubelet.tunnel import carry
 
 if TYPE_CHECKING:
     import socket
@@ -39,6 +41,8 @@ class Pods(NamedTuple):
     """What the listener knows of pods."""
 
     find: Callable[[str, str], Tree | None]
+    #: The one that has an address; the oldest of several on their host's network.
+    at: Callable[[str], Tree | None]
     all: Callable[[], Iterable[Tree]]
 
 
@@ -93,6 +97,8 @@ class KubeletServer:
             return web.Response(status=refusal.code, text=str(refusal))
 
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
+        if request.method == "CONNECT":
+            return await self._dial(request)
         match request.path.split("/")[1:]:
             case ["healthz"]:
                 return web.Response(text="ok")
@@ -196,6 +202,20 @@ class KubeletServer:
             await forward_channels(socket, ports, connect)
         await socket.close()
         return socket
+
+    async def _dial(self, request: web.BaseRequest) -> web.StreamResponse:
+        """A connection to an address of a pod, which is made up: nobody else gets there. What goes wrong is told as by Go."""
+        address, _, port = request.raw_path.rpartition(":")
+        pod = self._pods.at(address.strip("[]"))
+        if pod is None or not port.isdigit():
+            raise Refusal("connect: no route to host", code=502)
+        try:
+            connection = await self._host(pod).connect(pod, int(port))
+        except Refusal as refusal:
+            raise Refusal(f"connect: connection refused: {refusal}", code=502) from refusal
+        except OSError as error:
+            raise Refusal(f"connect: {os.strerror(error.errno or 0).lower()}", code=502) from error
+        return await carry(request, connection)
 
 
 async def _outcome(work: Any) -> int | Refusal:

@@ -14,9 +14,8 @@ from steersman.client.errors import ApiError, Conflict, NotFound
 from steersman.client.objects import key_of, name_of, namespace_of, split_key, uid_of
 from steersman.client.requests import PatchType
 from steersman.nodes.node_object import internal_ip, is_kept, is_stopped
-from steersman.nodes.pod_addresses import PodAddresses
 from steersman.nodes.pod_status import is_finished, is_terminating, spec_of, status_of
-from steersman.nodes.pods import NODES, PODS
+from steersman.nodes.pods import BY_NODE, NODES, PODS, address_of, nodes_of, remember_addresses
 from steersman.nodes.processes.fields import ConfigError
 from steersman.nodes.processes.files import make_private, remove
 from steersman.nodes.processes.host import ProcessHost
@@ -28,6 +27,7 @@ from steersman.runtime.controller import Controller
 
 if TYPE_CHECKING:
     from steersman.client.changes import Change
+    from steersman.nodes.pod_addresses import PodAddresses
     from steersman.runtime.context import ControllerContext
     from steersman.runtime.result import Result
 
@@ -46,16 +46,24 @@ class ProcessPodKeeper(Controller):
     name: ClassVar[str] = "process-pods"
 
     def __init__(
-        self, context: ControllerContext, *, kubeconfig: Path | None = None, directory: Path | None = None
+        self,
+        context: ControllerContext,
+        *,
+        addresses: PodAddresses,
+        kubeconfig: Path | None = None,
+        directory: Path | None = None,
     ) -> None:
-        """``directory``: where pods' files lie; None: in a temporary folder that goes with this process."""
+        """``addresses`` are shared with simulated pods.
+
+        ``directory``: where pods' files lie; None: in a temporary folder that goes with this process.
+        """
         super().__init__(context, workers=_WORKERS)
         self._recorder = context.events.recorder("kubelet")
         self._api = ApiAddress(find_access(kubeconfig).server)
         self._temporary = directory is None
         self._directory = directory or Path()
         self._guard = Guard()
-        self._addresses = PodAddresses()
+        self._addresses = addresses
         self._running = Supervisor("process pods")
         self._lives: dict[str, PodLife] = {}
         self._resources: dict[str, PodResources] = {}
@@ -65,6 +73,7 @@ class ProcessPodKeeper(Controller):
         self._nodes = self.informer(NODES)
         self._nodes.add_callback(self._node_changed)
         self._pods = self.watch(PODS, when=self._concerns_us)
+        self._pods.add_index(BY_NODE, nodes_of)
         self.every(REFRESH_SECONDS, self._refresh, jitter=0.1, name="volumes of process pods")
 
     def concerns(self, pod: Tree, node: Tree) -> bool:
@@ -89,17 +98,18 @@ class ProcessPodKeeper(Controller):
         if isinstance(change, Deleted) or (old is not None and is_stopped(old) == is_stopped(change.new)):
             return
         if self.is_ready:
-            self._look_at(name_of(change.new))
+            for pod in self._pods.lister.by_index(BY_NODE, name_of(change.new)):
+                self._look_at(pod)
 
-    def _look_at(self, node: str | None = None) -> None:
-        """Look at all pods, or those of one node."""
-        for pod in self._pods.lister:
-            if node is None or spec_of(pod).get("nodeName") == node:
-                self.enqueue(pod)
+    def _look_at(self, pod: Tree) -> None:
+        if self._node_of(pod) is not None:
+            self.enqueue(pod)
 
     async def start(self) -> None:
-        """Pods may have been heard of before their nodes were."""
-        self._look_at()
+        """Pods may have been heard of before their nodes were, and have their addresses already."""
+        remember_addresses(self._addresses, self._pods.lister, self._nodes.lister)
+        for pod in self._pods.lister:
+            self._look_at(pod)
 
     def _gone(self, pod: Tree) -> None:
         """A pod that was deleted under us, or by us: what is left of it goes."""
@@ -162,9 +172,7 @@ class ProcessPodKeeper(Controller):
 
     async def _tell(self, key: str, pod: Tree, node: Tree, life: PodLife) -> None:
         host_ip = internal_ip(node)
-        known = status_of(pod).get("podIP") or ""
-        cidr = spec_of(node).get("podCIDR") or ""
-        ip = host_ip if spec_of(pod).get("hostNetwork") else self._addresses.of(uid_of(pod), cidr, known=known)
+        ip = host_ip if spec_of(pod).get("hostNetwork") else address_of(pod, node, self._addresses)
         status = life.status(pod, host_ip=host_ip, pod_ip=ip)
         if _differs(status, status_of(pod)):
             patch = {"metadata": {"uid": uid_of(pod)}, "status": status}
@@ -211,8 +219,8 @@ class ProcessPodKeeper(Controller):
     async def _refresh(self) -> None:
         for uid, resources in list(self._resources.items()):
             life = self._lives.get(uid)
-            pod = next((each for each in self._pods.lister if uid_of(each) == uid), None)
-            if life is None or life.is_over or pod is None:
+            pod = self._pods.lister.get(name_of(resources.pod), namespace=namespace_of(resources.pod))
+            if life is None or life.is_over or pod is None or uid_of(pod) != uid:
                 continue
             try:
                 await resources.refresh(pod)

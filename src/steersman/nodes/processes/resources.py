@@ -73,7 +73,8 @@ class PodResources:
         self._claims = directory / "claims"
         self.guard = guard
         self._client = client
-        self._pod = pod
+        #: As it was when its files were last written.
+        self.pod = pod
         self._node = node
         self._api = api
         metadata = pod["metadata"]
@@ -86,16 +87,16 @@ class PodResources:
 
     def describe(self, container: str) -> str:
         """It and its pod, for messages."""
-        metadata = self._pod["metadata"]
+        metadata = self.pod["metadata"]
         return f"container={container} pod={metadata['name']}_{self._namespace}({metadata['uid']})"
 
     def event(self, kind: str, reason: str, message: str) -> None:
         """Tell of something that has happened to the pod."""
-        self._recorder.event(self._pod, kind, reason, message)
+        self._recorder.event(self.pod, kind, reason, message)
 
     async def refresh(self, pod: Tree) -> None:
         """Bring files of volumes up to date. Raises ``ConfigError``, ``ApiError``."""
-        self._pod = pod
+        self.pod = pod
         await self._write_volumes(await self._sources())
 
     async def launch(self, container: Tree) -> Launch:
@@ -107,7 +108,7 @@ class PodResources:
             raise ConfigError(str(error)) from error
         root = make_private(self.directory / "containers" / container["name"])
         mounts = self._mount(container, root)
-        given = {**_machine(root), **self._api.variables, "HOSTNAME": self._pod["metadata"]["name"]}
+        given = {**_machine(root), **self._api.variables, "HOSTNAME": self.pod["metadata"]["name"]}
         given |= {ROOT: str(root), MOUNTS: json.dumps(mounts, separators=(",", ":"))}
         if SERVICE_ACCOUNT in mounts:
             given["KUBECONFIG"] = str(_write_kubeconfig(root, mounts[SERVICE_ACCOUNT], self._api.url, self._namespace))
@@ -131,9 +132,9 @@ class PodResources:
 
     async def _sources(self) -> Sources:
         """With all ConfigMaps and Secrets that the pod names, as they are now."""
-        config_maps = {name: await self._config_map(name) for name in _named(self._pod, "configMap")}
-        secrets = {name: await self._secret(name) for name in _named(self._pod, "secret")}
-        return Sources(self._pod, self._node, config_maps.get, secrets.get)
+        config_maps = {name: await self._config_map(name) for name in _named(self.pod, "configMap")}
+        secrets = {name: await self._secret(name) for name in _named(self.pod, "secret")}
+        return Sources(self.pod, self._node, config_maps.get, secrets.get)
 
     async def _config_map(self, name: str) -> Mapping[str, bytes] | None:
         try:
@@ -151,7 +152,7 @@ class PodResources:
         return {key: base64.b64decode(value) for key, value in (found.get("data") or {}).items()}
 
     async def _write_volumes(self, sources: Sources) -> None:
-        for volume in (self._pod.get("spec") or {}).get("volumes") or ():
+        for volume in (self.pod.get("spec") or {}).get("volumes") or ():
             directory = self.directory / "volumes" / volume["name"]
             if volume.get("persistentVolumeClaim"):
                 # What is written outlives the pod, as long as the nodes live.
@@ -165,13 +166,13 @@ class PodResources:
             write_files(directory, volume_files(volume, sources, tokens.__getitem__))
 
     async def _token(self, wanted: TokenWanted) -> str:
-        metadata = self._pod["metadata"]
+        metadata = self.pod["metadata"]
         bound = {"apiVersion": "v1", "kind": "Pod", "name": metadata["name"], "uid": metadata["uid"]}
         spec: Tree = {"expirationSeconds": wanted.expiration_seconds, "boundObjectRef": bound, "audiences": []}
         if wanted.audience:
             spec["audiences"] = [wanted.audience]
         body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": spec}
-        account = (self._pod.get("spec") or {}).get("serviceAccountName") or "default"
+        account = (self.pod.get("spec") or {}).get("serviceAccountName") or "default"
         answer = await self._client.create_subresource(_ACCOUNT, account, "token", body, namespace=self._namespace)
         return str(answer["status"]["token"])
 

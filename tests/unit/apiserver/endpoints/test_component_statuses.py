@@ -85,6 +85,7 @@ class Peer:
     def __init__(self, answer: bytes | Exception) -> None:
         self.answer = answer
         self.asked = b""
+        self.is_over = isinstance(answer, Exception)
 
     async def open(self, host, port, *, ssl):
         assert (host, port, ssl.check_hostname) == ("127.0.0.1", 10259, False)
@@ -101,8 +102,12 @@ class Peer:
     async def read(self, limit):
         return self.answer[:limit]
 
-    def close(self):
-        pass
+    @property
+    def transport(self):
+        return self
+
+    def abort(self):
+        self.is_over = True
 
 
 @pytest.mark.parametrize(
@@ -127,3 +132,4 @@ async def test_what_a_part_answers_is_its_health(monkeypatch, answer, verdict):
     peer = Peer(answer)
     monkeypatch.setattr(asyncio, "open_connection", peer.open)
     assert await probe_loopback(10259) == verdict
+    assert peer.is_over

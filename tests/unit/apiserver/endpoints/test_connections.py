@@ -1,13 +1,16 @@
 """One request over a connection of its own, to somebody who answers well or badly."""
 
 import asyncio
+import ssl
 from contextlib import asynccontextmanager
 
 import pytest
+from tests.unit.listening import connected_to, listening
 
 from steersman.apiserver.endpoints.connections import Connections, DialError, Outgoing, end_to_end
 from steersman.apiserver.endpoints.kubelet import Location
 from steersman.asynckit.clock import RealClock
+from steersman.controlplane.pki import ensure_pki
 
 
 @asynccontextmanager
@@ -19,15 +22,14 @@ async def asked(said: bytes, method: str = "GET", body: bytes = b""):
         writer.write(said)
         writer.close()
 
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    location = Location("127.0.0.1", str(server.sockets[0].getsockname()[1]), scheme="http")
-    sent = Outgoing(method=method, target="/p?q=1", headers=[(b"x-a", b"b")], body=body)
-    try:
+    async with listening(serve) as port:
+        location = Location("127.0.0.1", str(port), scheme="http")
+        sent = Outgoing(method=method, target="/p?q=1", headers=[(b"x-a", b"b")], body=body)
         answer = await Connections(RealClock()).ask(location, sent, as_kubelets_client=False)
-        yield answer, heard[0]
-        answer.close()
-    finally:
-        server.close()
+        try:
+            yield answer, heard[0]
+        finally:
+            answer.close()
 
 
 @pytest.mark.parametrize(
@@ -65,13 +67,59 @@ async def test_what_is_no_answer_is_an_error(said, why):
 
 
 async def test_nobody_listens():
-    server = await asyncio.start_server(lambda *_: None, "127.0.0.1", 0)
-    port = server.sockets[0].getsockname()[1]
-    server.close()
-    await server.wait_closed()
+    async with listening(None) as port:
+        pass
     location = Location("127.0.0.1", str(port), scheme="http")
     with pytest.raises(DialError, match=rf"dial tcp 127.0.0.1:{port}: connect: "):
         await Connections(RealClock()).ask(location, Outgoing(method="GET", target="/"), as_kubelets_client=False)
+
+
+@asynccontextmanager
+async def through_a_proxy(refusal=b"", tls=None):
+    """An address that only a proxy reaches, and what the proxy was asked for."""
+    heard = []
+
+    async def page(reader, writer):
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\npage")
+
+    async def proxy(reader, writer):
+        heard.append(await reader.readuntil(b"\r\n\r\n"))
+        if refusal:
+            writer.write(b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: %d\r\n\r\n%s" % (len(refusal), refusal))
+            return
+        async with connected_to("127.0.0.1", pod) as (pod_reader, pod_writer):
+            writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
+            await asyncio.gather(copy(reader, pod_writer), copy(pod_reader, writer))
+
+    async def copy(source, target):
+        while data := await source.read(1000):
+            target.write(data)
+
+    scheme = "https" if tls else "http"
+    async with listening(page, tls=tls) as pod, listening(proxy, tls=tls) as port:
+        way = Location("127.0.0.1", str(port), scheme=scheme)
+        yield Location("10.1.2.3", "8080", scheme=scheme, way=way), heard
+
+
+@pytest.mark.parametrize("is_encrypted", [False, True])
+async def test_a_proxy_makes_the_connection(is_encrypted, tmp_path):
+    tls = None
+    if is_encrypted:
+        pki = ensure_pki(tmp_path, ["127.0.0.1"], now=RealClock().now())
+        tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        tls.load_cert_chain(pki.server.certificate, pki.server.key)
+    async with through_a_proxy(tls=tls) as (location, heard):
+        connections = Connections(RealClock())
+        answer = await connections.ask(location, Outgoing(method="GET", target="/"), as_kubelets_client=False)
+        assert (answer.code, await answer.text(100)) == (200, b"page")
+    assert heard == [f"CONNECT 10.1.2.3:8080 HTTP/1.1\r\nhost: {location.way.authority}\r\n\r\n".encode()]
+
+
+async def test_what_a_proxy_refuses_with_is_told():
+    async with through_a_proxy(b"connect: connection refused") as (location, _):
+        with pytest.raises(DialError, match=r"^dial tcp 10\.1\.2\.3:8080: connect: connection refused$"):
+            await Connections(RealClock()).ask(location, Outgoing(method="GET", target="/"), as_kubelets_client=False)
 
 
 def test_headers_of_one_connection_stay_there():

@@ -4,7 +4,15 @@ import pytest
 from tests.unit.apiserver.writing import Server
 
 from steersman.apimachinery.errors import StatusError
-from steersman.apiserver.endpoints.kubelet import Location, no_answer, no_proxy, no_stream, node_location
+from steersman.apiserver.endpoints.kubelet import (
+    DIALS_PODS,
+    Location,
+    no_answer,
+    no_proxy,
+    no_stream,
+    node_location,
+    way_to_pods,
+)
 
 NODES = "/api/v1/nodes"
 UNREACHABLE = "this control plane does not connect to nodes and pods"
@@ -51,6 +59,19 @@ async def test_no_node_is_404():
         await nodes.cache.wait_fresh()
         with pytest.raises(StatusError, match='nodes "n" not found'):
             node_location(nodes, "n")
+
+
+@pytest.mark.parametrize(
+    ("value", "way"), [("true", Location("h", "10250", is_kubelet=True)), ("false", None), (None, None)]
+)
+async def test_a_node_may_say_that_its_kubelet_dials_its_pods(value, way):
+    async with Server() as server:
+        metadata = {"name": "a", "annotations": {DIALS_PODS: value}} if value else {"name": "a"}
+        await server.make(NODES, metadata=metadata, status={"addresses": [{"type": "Hostname", "address": "h"}]})
+        nodes = server.registry.get("", "v1", "nodes")
+        await nodes.cache.wait_fresh()
+        assert way_to_pods(nodes, "a") == way
+        assert way_to_pods(nodes, "none") is way_to_pods(nodes, "") is None
 
 
 def test_a_location_reads_as_a_url():

@@ -10,6 +10,7 @@ from steersman.client import Client, tree
 from steersman.controlplane.loopback_transport import LoopbackTransport
 from steersman.nodes.kubelet.log_lines import LogOptions
 from steersman.nodes.node_object import NodeTemplate, new_node
+from steersman.nodes.pod_addresses import PodAddresses
 from steersman.nodes.processes.keeper import ProcessPodKeeper
 from steersman.nodes.processes.selection import PROCESS_POD
 from steersman.runtime.context import ControllerContext
@@ -67,7 +68,7 @@ async def cluster(folder):
         await client.create(core("ConfigMap", "m", data={"color": "blue"}))
         await client.create(new_node(NodeTemplate(), "n", ip="172.16.0.1", now=client.clock.now()))
         context = ControllerContext(client, dice=Random(1))
-        keeper = ProcessPodKeeper(context, kubeconfig=kubeconfig, directory=folder / "pods")
+        keeper = ProcessPodKeeper(context, kubeconfig=kubeconfig, addresses=PodAddresses(), directory=folder / "pods")
         context.informers.start()
         tasks = Supervisor("test")
         running = tasks.start("keeper", keeper.run())

@@ -1,0 +1,52 @@
+"""Servers and clients of a test, whose connections have ended when their block is left: none outlives the test's loop."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+
+Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+
+async def hang_up(writer: asyncio.StreamWriter) -> None:
+    """End a connection at once: an orderly end of TLS would wait for the other side's part of it."""
+    writer.transport.abort()
+    await asyncio.wait([asyncio.ensure_future(writer.wait_closed())])
+
+
+@asynccontextmanager
+async def listening(serve: Serve, *, tls: ssl.SSLContext | None = None) -> AsyncIterator[int]:
+    """``serve`` each connection; gives the port."""
+    connected: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
+
+    async def keep(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.create_task(serve(reader, writer))  # type: ignore[arg-type]  # all are coroutines
+        connected[task] = writer
+        await asyncio.wait([task])
+
+    server = await asyncio.start_server(keep, "127.0.0.1", 0, ssl=tls)
+    try:
+        yield server.sockets[0].getsockname()[1]
+    finally:
+        server.close()
+        for task, writer in connected.items():
+            task.cancel()
+            await asyncio.wait([task])
+            await hang_up(writer)
+    for task in connected:
+        if not task.cancelled() and (error := task.exception()) is not None:
+            raise error
+
+
+@asynccontextmanager
+async def connected_to(
+    host: str, port: int, *, tls: ssl.SSLContext | None = None
+) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+    """A connection of one's own."""
+    reader, writer = await asyncio.open_connection(host, port, ssl=tls)
+    try:
+        yield reader, writer
+    finally:
+        await hang_up(writer)
