@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 import yaml
+from tests.e2e.watching import line_with, until, until_one
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-WAIT_SECONDS = 30
 
 
 class Api:
@@ -42,12 +42,9 @@ class Api:
         return self("PATCH", path, body, "application/merge-patch+json")
 
     def until(self, path, holds):
-        """The first answer for which it holds."""
-        deadline = time.monotonic() + WAIT_SECONDS
-        while not holds(found := self("GET", path)):
-            assert time.monotonic() < deadline, found
-            time.sleep(0.1)
-        return found
+        """The object at a path, or None where there is nothing, as soon as it holds of it."""
+        path = path.format(ns=self.namespace)
+        return until_one(self._cluster, path, lambda found: (found,) if holds(found) else ())[0]
 
 
 @pytest.fixture
@@ -92,10 +89,16 @@ def test_the_greeter_greets_and_corrects_itself(start, api):
     api.until(f"{path}/hello", lambda found: found["data"]["greeting"] == "Hello, world!")
 
 
-def test_the_operator_publishes_updates_reports_and_says_goodbye(start, api):
+def is_served(definition):
+    conditions = (definition or {}).get("status", {}).get("conditions") or ()
+    return any((each["type"], each["status"]) == ("Established", "True") for each in conditions)
+
+
+def test_the_operator_publishes_updates_reports_and_says_goodbye(start, api, cluster):
     start("website_operator.py")
     websites, pages = "/apis/example.com/v1/namespaces/{ns}/websites", "/api/v1/namespaces/{ns}/configmaps"
-    api.until(websites, lambda found: found is not None)
+    definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+    api.until(f"{definitions}/websites.example.com", is_served)
     site = {"apiVersion": "example.com/v1", "kind": "Website", "metadata": {"name": "home"}, "spec": {"title": "Hi"}}
     made = api("POST", websites, site)
     page = api.until(f"{pages}/home", lambda found: found is not None)
@@ -108,19 +111,11 @@ def test_the_operator_publishes_updates_reports_and_says_goodbye(start, api):
     api.until(f"{pages}/home", lambda found: found["data"]["index.html"].startswith("<h1>Hi"))
     api.patch(f"{websites}/home", {"spec": {"title": "Ho"}})
     api.until(f"{pages}/home", lambda found: found["data"]["index.html"].startswith("<h1>Ho"))
-    events = "/api/v1/namespaces/{ns}/events"
-    api.until(events, lambda found: {"Published", "Updated"} <= {event["reason"] for event in found["items"]})
+    events = f"/api/v1/namespaces/{api.namespace}/events"
+    until(cluster, events, lambda found: {"Published", "Updated"} <= {event["reason"] for event in found})
     assert ready["metadata"]["finalizers"] == ["example.com/goodbye"]
     api("DELETE", f"{websites}/home")
     api.until(f"{websites}/home", lambda found: found is None)
-
-
-def line_with(process, text):
-    """Read until a line has it."""
-    for line in process.stdout:
-        if text in line:
-            return line
-    raise AssertionError(f"{text!r} was never said")
 
 
 def test_one_worker_leads_and_the_next_takes_over(start, api):

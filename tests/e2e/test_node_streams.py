@@ -3,7 +3,9 @@
 import json
 import os
 import pty
+import re
 import secrets
+import select
 import shutil
 import socket
 import subprocess
@@ -16,6 +18,7 @@ from pathlib import Path
 import pytest
 import yaml
 from tests.e2e.conftest import Kubectl
+from tests.e2e.watching import Ending, line_with, named, until, until_one
 
 from steersman.testing import ControlPlane
 
@@ -39,17 +42,13 @@ def kubectl(whole, tmp_path):
     made = Kubectl(whole, tmp_path)
     made.run("create", "namespace", namespace)
     made.namespace = namespace
-    until(lambda: "default" in made.run("get", "serviceaccounts", "-o", "name"))
+    until(whole, path(made, "serviceaccounts"), named("default"))
     return made
 
 
-def until(holds):
-    """What is true in the end."""
-    deadline = time.monotonic() + WAIT_SECONDS
-    while not (found := holds()):
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
-    return found
+def path(kubectl, resource):
+    """Of a collection, or an object, of the core group in the namespace."""
+    return f"/api/v1/namespaces/{kubectl.namespace}/{resource}"
 
 
 def pod(name="p", command=(), annotations=PROCESS, container=None, **spec):
@@ -71,6 +70,10 @@ def run(kubectl, made, condition="condition=Ready"):
 
 def ended(kubectl, made):
     run(kubectl, made, condition="jsonpath={.status.containerStatuses[0].state.terminated}")
+
+
+def succeeds(kubectl):
+    kubectl.run("wait", "--for=jsonpath={.status.phase}=Succeeded", "pod/p", f"--timeout={WAIT_SECONDS}s")
 
 
 def free_port():
@@ -122,21 +125,18 @@ def test_logs_of_a_process_are_followed_to_its_end(kubectl):
     stamped = kubectl.run("logs", "p", "--timestamps").splitlines()
     assert [line.split("Z ")[1] for line in stamped] == ["one", "two"]
     assert kubectl.run("logs", "p", "--tail=1") == "two\n"
-    until(lambda: kubectl.get("pod", "p")["status"]["phase"] == "Succeeded")
+    succeeds(kubectl)
+
+
+def backing_off(pod):
+    """What is told of its container, in the pause before it is started again."""
+    (told,) = (pod or {}).get("status", {}).get("containerStatuses") or ({"state": {}},)
+    return told if (told["state"].get("waiting") or {}).get("reason") == "CrashLoopBackOff" else None
 
 
 def test_a_container_that_fails_is_started_again_and_its_last_log_is_kept(kubectl):
     kubectl.run("apply", "-f", "-", stdin=json.dumps(pod(command=["sh", "-c", "echo run; exit 3"])))
-    status = until(
-        lambda: next(
-            (
-                each
-                for each in kubectl.get("pod", "p")["status"].get("containerStatuses", ())
-                if (each["state"].get("waiting") or {}).get("reason") == "CrashLoopBackOff"
-            ),
-            None,
-        )
-    )
+    status = until_one(kubectl.cluster, path(kubectl, "pods/p"), backing_off)
     assert (status["restartCount"], status["lastState"]["terminated"]["exitCode"]) == (1, 3)
     assert kubectl.run("logs", "p", "--previous") == "run\n"
 
@@ -198,6 +198,33 @@ def test_a_port_is_forwarded(kubectl):
     assert '"GET / HTTP/1.1" 200' in kubectl.run("logs", "p")
 
 
+def test_a_pod_and_its_service_are_asked_through_the_api_server(kubectl):
+    port = free_port()
+    probe = {"tcpSocket": {"port": port}, "periodSeconds": 1}
+    made = pod(command=[*SERVER, str(port)], container={"readinessProbe": probe, "ports": [{"containerPort": port}]})
+    made["metadata"]["labels"] = {"app": "p"}
+    run(kubectl, made)
+    kubectl.run("expose", "pod", "p", "--port=80", f"--target-port={port}")
+    for where in (f"pods/p:{port}", "pods/p"):
+        page = kubectl.run("get", "--raw", path(kubectl, f"{where}/proxy/?from=here"))
+        assert "Directory listing" in page
+    until(kubectl.cluster, path(kubectl, "endpoints"), lambda found: any(each.get("subsets") for each in found))
+    assert "Directory listing" in kubectl.run("get", "--raw", path(kubectl, "services/p:80/proxy/"))
+    assert "NotFound" in kubectl.run("get", "--raw", path(kubectl, "pods/p/proxy/no-such-file"), code=1)
+    assert '"GET /?from=here HTTP/1.1" 200' in kubectl.run("logs", "p")
+
+
+def test_where_nobody_listens_a_proxy_says_so(kubectl):
+    run(kubectl, pod("simulated", annotations={}))
+    run(kubectl, pod("process", ["sleep", "60"]))
+    port = free_port()
+    said = kubectl.run("get", "--raw", path(kubectl, f"pods/simulated:{port}/proxy/"), code=1)
+    why = f"connect: connection refused: pod simulated is simulated: nobody listens on port {port}"
+    assert re.search(rf"error trying to reach service: dial tcp 10\.[\d.]+:{port}: {why}", said)
+    said = kubectl.run("get", "--raw", path(kubectl, f"pods/process:{port}/proxy/"), code=1)
+    assert re.search(rf"error trying to reach service: dial tcp 10\.[\d.]+:{port}: connect: connection refused$", said)
+
+
 def test_a_pod_ends_with_sigterm_and_after_its_grace_without(kubectl):
     stubborn = "trap '' TERM; echo ready; while true; do sleep 1; done"
     polite = "trap 'echo bye; exit 0' TERM; echo ready; while true; do sleep 0.1; done"
@@ -221,7 +248,7 @@ def test_init_containers_and_sidecars_run_as_they_should(kubectl):
     made["spec"]["initContainers"] = [{"image": "i", "volumeMounts": mount, **each} for each in (first, side)]
     ended(kubectl, made)
     assert kubectl.run("logs", "p", "-c", "c") == "from the first\n"
-    until(lambda: kubectl.get("pod", "p")["status"]["phase"] == "Succeeded")
+    succeeds(kubectl)
 
 
 def test_an_operator_runs_as_a_process_pod(kubectl):
@@ -260,7 +287,9 @@ def test_an_operator_runs_as_a_process_pod(kubectl):
     kubectl.run("label", "cm", "a", "kopf=yes")
     kubectl.run("wait", "cm/a", "--for=jsonpath={.metadata.annotations.seen}=1", "--timeout=40s")
     kubectl.run("delete", "cm", "a", "--timeout=40s")
-    until(lambda: "goodbye a" in kubectl.run("logs", "deployment/operator"))
+    with kubectl.start("logs", "-f", "deployment/operator") as following:
+        line_with(following, "goodbye a")
+        following.terminate()
 
 
 def test_a_program_of_the_toolkit_runs_as_a_process_pod(kubectl):
@@ -269,7 +298,8 @@ def test_a_program_of_the_toolkit_runs_as_a_process_pod(kubectl):
     kubectl.run("create", "role", "leases", "--verb=*", "--resource=leases.coordination.k8s.io")
     kubectl.run("create", "rolebinding", "leases", "--role=leases", f"--serviceaccount={kubectl.namespace}:default")
     run(kubectl, pod(command=["python", str(example)], container={"args": ["$(HOSTNAME)"]}))
-    lease = until(lambda: json.loads(kubectl.run("get", "leases", "-o", "json"))["items"])[0]
+    leases = f"/apis/coordination.k8s.io/v1/namespaces/{kubectl.namespace}/leases"
+    (lease,) = until(kubectl.cluster, leases, lambda found: found)
     assert lease["spec"]["holderIdentity"] == "p"
 
 
@@ -310,31 +340,32 @@ def test_a_python_client_runs_commands_and_forwards_ports(kubectl):
 
 def test_nothing_is_left_when_the_nodes_are_killed(tmp_path):
     """Neither a container nor what it has started outlives the process that it belongs to."""
-    mark = f"sleep 98{secrets.randbelow(10**6):06}"
+    fifo = tmp_path / "pids"
+    os.mkfifo(fifo)
+    script = f"sleep 1000 & echo $$$$ $! > {fifo}; wait"  # where two dollars stand for one
     with ControlPlane(whole=True, arguments=["--process-pods"]) as cluster:
         kubectl = Kubectl(cluster, tmp_path, "default")
-        until(lambda: "default" in kubectl.run("get", "serviceaccounts", "-o", "name"))
-        run(kubectl, pod(command=["sh", "-c", f"{mark} & wait"]))
-        until(lambda: running(mark))
+        until(cluster, path(kubectl, "serviceaccounts"), named("default"))
+        kubectl.run("apply", "-f", "-", stdin=json.dumps(pod(command=["sh", "-c", script])))
+        first = started(fifo)
+        # Its start must be known to somebody before it can be known to have ended.
+        kubectl.run("wait", "--for=condition=Ready", "pod/p", f"--timeout={WAIT_SECONDS}s")
         os.kill(companions_of(cluster.pid), 9)
-        until(lambda: not running(mark, without="sh -c"))
+        for each in first:
+            each.wait()
         # The nodes come back, and so does the pod.
-        status = "jsonpath={.status.containerStatuses[0].restartCount}"
-        until(lambda: kubectl.run("get", "pod", "p", "-o", status) == "1")
-        until(lambda: running(mark))
-    until(lambda: not running(mark))
+        second = started(fifo)
+        restarts = "--for=jsonpath={.status.containerStatuses[0].restartCount}=1"
+        kubectl.run("wait", restarts, "pod/p", f"--timeout={WAIT_SECONDS}s")
+    for each in second:
+        each.wait()
 
 
-def running(mark, without="\0"):
-    """Command lines of processes that have it."""
-    lines = []
-    for path in Path("/proc").glob("[0-9]*/cmdline"):
-        try:
-            line = path.read_bytes().replace(b"\0", b" ").decode(errors="replace")
-        except OSError:
-            continue
-        lines += [line] * (mark in line and without not in line)
-    return lines
+def started(fifo):
+    """The ends of the processes that tell their numbers there."""
+    with os.fdopen(os.open(fifo, os.O_RDWR | os.O_NONBLOCK), "rb", buffering=0) as told:
+        assert select.select([told], [], [], WAIT_SECONDS)[0]
+        return [Ending(int(pid)) for pid in told.read(100).split()]
 
 
 def companions_of(parent):

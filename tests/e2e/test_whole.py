@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import json
 import shutil
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from tests.e2e.conftest import MANIFESTS, Kubectl
+from tests.e2e.watching import until, until_one
 
 from steersman.testing import ControlPlane
 
 NODES = 5
+ALL_NODES = "/api/v1/nodes"
+#: Of the test of a crash.
+REPLICAS = 1_000
+Tree = dict[str, Any]
+
 #: For what takes as long as the machine is busy; nothing here waits for a fixed time.
 PATIENCE = "--timeout=50s"
 
@@ -29,7 +34,7 @@ def admin(whole: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Kube
     if shutil.which("kubectl") is None:
         pytest.skip("kubectl is not on this machine")
     made = Kubectl(whole, tmp_path_factory.mktemp("home"))
-    until(lambda: len(ready_nodes(made)) == NODES)
+    until(whole, ALL_NODES, all_nodes_are_ready)
     return made
 
 
@@ -42,32 +47,37 @@ def namespaced(admin: Kubectl, request: pytest.FixtureRequest) -> Iterator[Kubec
     admin.run("delete", "namespace", name, PATIENCE)
 
 
-def until(holds: Callable[[], object], *, seconds: float = 60.0) -> None:
-    """Ask again and again until it holds."""
-    end = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < end, "it did not come to be in time"
-        time.sleep(0.2)
+def path(kubectl: Kubectl, resource: str, group_version: str = "") -> str:
+    """Of a collection in the namespace."""
+    prefix = f"/apis/{group_version}" if group_version else "/api/v1"
+    return f"{prefix}/namespaces/{kubectl.namespace}/{resource}"
 
 
-def ready_nodes(kubectl: Kubectl) -> list[str]:
-    items = kubectl.get("nodes")["items"]
-    return [
-        each["metadata"]["name"]
-        for each in items
-        if any(one["type"] == "Ready" and one["status"] == "True" for one in each["status"]["conditions"])
-    ]
-
-
-def pods(kubectl: Kubectl, selector: str = "") -> list[dict[str, Any]]:
-    """Those that nobody has asked to go."""
-    items = kubectl.get("pods", f"--selector={selector}")["items"]
-    return [each for each in items if not each["metadata"].get("deletionTimestamp")]
-
-
-def is_ready(pod: dict[str, Any]) -> bool:
-    conditions = pod.get("status", {}).get("conditions", ())
+def is_ready(obj: Tree) -> bool:
+    """A node or a pod."""
+    conditions = obj.get("status", {}).get("conditions") or ()
     return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
+
+
+def all_nodes_are_ready(nodes: list[Tree]) -> bool:
+    return sum(map(is_ready, nodes)) == NODES
+
+
+def staying(pods: list[Tree]) -> list[Tree]:
+    """Those that nobody has asked to go."""
+    return [each for each in pods if not each["metadata"].get("deletionTimestamp")]
+
+
+def so_many_are_ready(count: int) -> Callable[[list[Tree]], bool]:
+    return lambda pods: sum(map(is_ready, staying(pods))) == count
+
+
+def pods(kubectl: Kubectl, selector: str = "") -> list[Tree]:
+    return staying(kubectl.get("pods", f"--selector={selector}")["items"])
+
+
+def may_be_disrupted(budget: Tree | None) -> bool:
+    return budget is not None and budget.get("status", {}).get("disruptionsAllowed") == 1
 
 
 def rolled_out(kubectl: Kubectl, *objects: str) -> None:
@@ -88,7 +98,7 @@ def test_a_manifest_of_several_tiers_becomes_ready(admin: Kubectl) -> None:
     slices = kubectl.get("endpointslices", "--selector=kubernetes.io/service-name=web")["items"]
     addresses = [address for each in slices for end in each["endpoints"] for address in end["addresses"]]
     assert sorted(addresses) == sorted(each["status"]["podIP"] for each in pods(kubectl, "app=web"))
-    until(lambda: kubectl.get("poddisruptionbudget", "web")["status"].get("disruptionsAllowed") == 1)
+    until_one(admin.cluster, path(kubectl, "poddisruptionbudgets/web", "policy/v1"), may_be_disrupted)
     assert kubectl.get("cronjob", "report")["spec"]["suspend"] is False
     for kind, name in (("ingress", "web"), ("networkpolicy", "database"), ("horizontalpodautoscaler", "cache")):
         assert f"Name:  {name}".split() == kubectl.run("describe", kind, name).splitlines()[0].split()
@@ -96,7 +106,7 @@ def test_a_manifest_of_several_tiers_becomes_ready(admin: Kubectl) -> None:
     kubectl.run("create", "job", "now", "--from=cronjob/report")
     kubectl.run("wait", "--for=condition=complete", "job/now", PATIENCE)
     admin.run("delete", "-f", str(MANIFESTS / "tiers.yaml"), PATIENCE)
-    until(lambda: not admin.get("persistentvolumes")["items"])
+    until(admin.cluster, "/api/v1/persistentvolumes", lambda volumes: not volumes)
 
 
 def test_rollouts(namespaced: Kubectl) -> None:
@@ -118,23 +128,23 @@ def test_rollouts(namespaced: Kubectl) -> None:
     assert (len(after), before & after) == (3, set())
     run("rollout", "pause", "deployment/web")
     run("set", "image", "deployment/web", "web=web:3")
-    until(lambda: is_paused(namespaced))
+    until_one(namespaced.cluster, path(namespaced, "deployments/web", "apps/v1"), is_paused)
     assert {each["spec"]["containers"][0]["image"] for each in pods(namespaced, "app=web")} == {"web:1"}
     run("rollout", "resume", "deployment/web")
     rolled_out(namespaced, "deployment/web")
     assert {each["spec"]["containers"][0]["image"] for each in pods(namespaced, "app=web")} == {"web:3"}
 
     run("expose", "deployment", "web", "--port=80")
-    slices = ("endpointslices", "--selector=kubernetes.io/service-name=web")
-    until(lambda: sum(len(each.get("endpoints") or ()) for each in namespaced.get(*slices)["items"]) == 3)
+    slices = path(namespaced, "endpointslices?labelSelector=kubernetes.io/service-name=web", "discovery.k8s.io/v1")
+    until(namespaced.cluster, slices, lambda found: sum(len(each.get("endpoints") or ()) for each in found) == 3)
     run("autoscale", "deployment", "web", "--min=4", "--max=6", "--cpu-percent=50")
     assert namespaced.get("horizontalpodautoscaler", "web")["spec"]["minReplicas"] == 4
 
 
-def is_paused(kubectl: Kubectl) -> bool:
-    found = kubectl.get("deployment", "web")
-    conditions = found["status"]["conditions"]
-    is_seen = found["status"].get("observedGeneration") == found["metadata"]["generation"]
+def is_paused(deployment: Tree | None) -> bool:
+    assert deployment is not None
+    conditions = deployment["status"]["conditions"]
+    is_seen = deployment["status"].get("observedGeneration") == deployment["metadata"]["generation"]
     return is_seen and any(each.get("reason") == "DeploymentPaused" for each in conditions)
 
 
@@ -142,7 +152,7 @@ def test_a_drained_nodes_pods_move_one_by_one(namespaced: Kubectl, admin: Kubect
     namespaced.run("create", "deployment", "web", "--image=web", "--replicas=10")
     namespaced.run("create", "poddisruptionbudget", "web", "--selector=app=web", "--max-unavailable=1")
     rolled_out(namespaced, "deployment/web")
-    until(lambda: namespaced.get("poddisruptionbudget", "web")["status"].get("disruptionsAllowed") == 1)
+    until_one(admin.cluster, path(namespaced, "poddisruptionbudgets/web", "policy/v1"), may_be_disrupted)
     victim = pods(namespaced)[0]["spec"]["nodeName"]
     admin.run("drain", victim, "--ignore-daemonsets", PATIENCE)
     assert victim not in {each["spec"].get("nodeName") for each in pods(namespaced)}
@@ -166,30 +176,40 @@ def test_a_killed_nodes_pods_move(namespaced: Kubectl, admin: Kubectl) -> None:
     victim = pods(namespaced)[0]["spec"]["nodeName"]
     admin.run("annotate", "node", victim, "nodes.steersman.dev/stopped=true")
     # Nobody hears of the node for as long as nodes may be silent (node-monitor-grace-period, 50 s).
-    until(lambda: victim not in ready_nodes(admin), seconds=100)
-    until(lambda: victim not in {each["spec"].get("nodeName") for each in pods(namespaced)})
-    until(lambda: sum(map(is_ready, pods(namespaced))) == 10)
+    until_one(admin.cluster, f"{ALL_NODES}/{victim}", lambda node: node is not None and not is_ready(node), seconds=100)
+
+    def have_moved(found: list[Tree]) -> bool:
+        stays = any(each["spec"].get("nodeName") == victim for each in staying(found))
+        return not stays and so_many_are_ready(10)(found)
+
+    until(admin.cluster, path(namespaced, "pods"), have_moved)
     admin.run("annotate", "node", victim, "nodes.steersman.dev/stopped-")
-    until(lambda: len(ready_nodes(admin)) == NODES)
+    until(admin.cluster, ALL_NODES, all_nodes_are_ready)
+
+
+def are_all_ready(deployment: Tree | None) -> bool:
+    return deployment is not None and deployment["status"].get("readyReplicas") == REPLICAS
 
 
 def test_it_goes_on_where_it_was_after_a_crash(tmp_path_factory: pytest.TempPathFactory) -> None:
-    with ControlPlane(ephemeral=False, whole=True, nodes=NODES) as plane:
+    with ControlPlane(ephemeral=False, whole=True, nodes=REPLICAS // 100) as plane:
         kubectl = Kubectl(plane, tmp_path_factory.mktemp("home"), "default")
         kubectl.run("create", "deployment", "web", "--image=web", "--replicas=20")
         rolled_out(kubectl, "deployment/web")
-        kubectl.run("scale", "deployment", "web", "--replicas=300")
-        until(lambda: len(pods(kubectl)) > 60)
-        before = {each["metadata"]["uid"]: each["spec"].get("nodeName") for each in pods(kubectl)}
+        kubectl.run("scale", "deployment", "web", f"--replicas={REPLICAS}")
+        # In the middle: nearly all are still to be made, bound and started.
+        before = until(plane, path(kubectl, "pods"), lambda found: found if len(found) > REPLICAS // 10 else None)
         plane.kill()
         plane.start()
-        until(lambda: sum(map(is_ready, pods(kubectl))) == 300)
-        after = {each["metadata"]["uid"]: each["spec"]["nodeName"] for each in pods(kubectl)}
-        assert len(after) == 300
-        assert before.keys() <= after.keys()
-        assert all(after[uid] == node for uid, node in before.items() if node)
-        addresses = [each["status"]["podIP"] for each in pods(kubectl)]
-        assert len(set(addresses)) == 300
+        until_one(plane, path(kubectl, "deployments/web", "apps/v1"), are_all_ready, seconds=150)
+        found = pods(kubectl)
+        after = {each["metadata"]["uid"]: each["spec"]["nodeName"] for each in found}
+        assert before is not None
+        assert len(after) == REPLICAS
+        assert {each["metadata"]["uid"] for each in before} <= after.keys()
+        bound = {each["metadata"]["uid"]: each["spec"]["nodeName"] for each in before if each["spec"].get("nodeName")}
+        assert bound.items() <= after.items()
+        assert len({each["status"]["podIP"] for each in found}) == REPLICAS
         rolled_out(kubectl, "deployment/web")
         kubectl.run("scale", "deployment", "web", "--replicas=0")
-        until(lambda: not kubectl.get("pods")["items"])
+        until(plane, path(kubectl, "pods"), lambda left: not left, seconds=150)
