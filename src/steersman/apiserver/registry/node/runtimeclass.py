@@ -8,6 +8,7 @@ from steersman.apimachinery import field, names
 from steersman.apimachinery.field import Path
 from steersman.apimachinery.metadata_validation import validate_labels
 from steersman.apiserver.registry import columns
+from steersman.apiserver.registry.go_form import go_form
 from steersman.apiserver.registry.podspec.rules import TEMPLATE_RULES
 from steersman.apiserver.registry.podspec.validate_placement import validate_tolerations
 from steersman.apiserver.registry.podspec.validate_resources import validate_requirements
@@ -38,13 +39,8 @@ class RuntimeClassStrategy(Strategy):
         return [*_validate(obj), *check_unchanged(obj.get("handler"), old.get("handler"), Path("handler"))]
 
     def warnings(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> Sequence[str]:
-        scheduling = obj.get("scheduling") or {}
-        warnings: list[str] = []
-        for label in sorted(scheduling.get("nodeSelector") or ()):
-            warnings += label_warning(label, f"scheduling.nodeSelector[{label}]")
-        for position, toleration in enumerate(scheduling.get("tolerations") or ()):
-            warnings += label_warning(toleration.get("key") or "", f"scheduling.tolerations[{position}].key")
-        return warnings
+        labels = sorted((obj.get("scheduling") or {}).get("nodeSelector") or ())
+        return [warning for label in labels for warning in label_warning(label, "scheduling.nodeSelector")]
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         return [columns.name_of(obj), obj.get("handler", ""), columns.age(obj, now)]
@@ -59,8 +55,15 @@ def _validate(obj: Tree) -> Iterator[FieldError]:
         yield from validate_requirements(limits, Path("overhead"), (), TEMPLATE_RULES)
     scheduling, path = obj.get("scheduling") or {}, Path("scheduling")
     yield from validate_labels(scheduling.get("nodeSelector") or {}, path.child("nodeSelector"))
-    tolerations = scheduling.get("tolerations") or []
+    yield from _validate_tolerations(scheduling.get("tolerations") or (), path.child("tolerations"))
+
+
+def _validate_tolerations(tolerations: Sequence[Tree], path: Path) -> Iterator[FieldError]:
+    """No two are alike but for how long they last. Upstream names the field twice in paths below it."""
     yield from validate_tolerations(tolerations, path.child("tolerations"))
+    seen: set[tuple[str, ...]] = set()
     for position, toleration in enumerate(tolerations):
-        if toleration in tolerations[:position]:
-            yield field.duplicate(path.child("tolerations").index(position), toleration)
+        key = tuple(toleration.get(name) or "" for name in ("key", "operator", "value", "effect"))
+        if key in seen:
+            yield field.duplicate(path.index(position), go_form("Toleration", toleration))
+        seen.add(key)
