@@ -11,9 +11,10 @@ from cryptography.exceptions import UnsupportedAlgorithm
 
 from steersman.apimachinery import field, names
 from steersman.apimachinery.gotext import quote
+from steersman.apiserver.registry.validation import check_all
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from steersman.apimachinery.field import FieldError, Path
     from steersman.apiserver.registry.strategy import Tree
@@ -28,6 +29,8 @@ _CERTIFICATE: Final = field.Path("status", "certificate")
 _SECONDS_MIN: Final = 600
 _SIGNER_FORM: Final = "must be a fully qualified domain and path of the form 'example.com/signer-name'"
 _SIGNER_DOMAIN_MAX_BYTES: Final = 253
+#: A domain, and a path of a label and a domain.
+_SIGNER_MAX_BYTES: Final = _SIGNER_DOMAIN_MAX_BYTES + 1 + 253 + 63 + 1
 _LEGACY_SIGNER: Final = "kubernetes.io/legacy-unknown"
 _USAGES: Final = (
     "any",
@@ -154,14 +157,21 @@ def _check_signer(name: str, path: Path) -> Iterator[FieldError]:
         return
     if len(domain.encode()) > _SIGNER_DOMAIN_MAX_BYTES:
         yield field.too_long(path, max_bytes=_SIGNER_DOMAIN_MAX_BYTES)
-    for label in domain.split("."):
-        for fault in names.check_dns1123_label(label):
-            yield field.invalid(path, domain, f"validating label {quote(label)}: {fault}")
+    yield from _check_parts(domain, names.check_dns1123_label, path)
     if "." not in domain:
         yield field.invalid(path, domain, "should be a domain with at least two segments separated by dots")
-    for label in rest.split("."):
-        for fault in names.check_dns1123_subdomain(label):
-            yield field.invalid(path, rest, f"validating label {quote(label)}: {fault}")
+    yield from _check_parts(rest, names.check_dns1123_subdomain, path)
+    if len(name.encode()) > _SIGNER_MAX_BYTES:
+        yield field.too_long(path, max_bytes=_SIGNER_MAX_BYTES)
+
+
+def _check_parts(text: str, check: Callable[[str], names.Faults], path: Path) -> Iterator[FieldError]:
+    """The first bad one of the parts between the dots."""
+    for part in text.split("."):
+        faults = check(part)
+        yield from check_all(path, text, [f"validating label {quote(part)}: {fault}" for fault in faults])
+        if faults:
+            return
 
 
 def _check_conditions(conditions: Sequence[Tree]) -> Iterator[FieldError]:

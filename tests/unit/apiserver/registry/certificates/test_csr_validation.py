@@ -75,6 +75,10 @@ def test_what_is_valid(edits):
             f'{SIGNER}: Invalid value: "local": should be a domain with at least two segments separated by dots',
         ),
         (
+            {SIGNER: f"example.com/{'.'.join(['a' * 50] * 12)}"},
+            f"{SIGNER}: Too long: may not be more than 571 bytes",
+        ),
+        (
             {SIGNER: "kubernetes.io/legacy-unknown"},
             (
                 f'{SIGNER}: Invalid value: "kubernetes.io/legacy-unknown": '
@@ -107,6 +111,14 @@ def test_what_is_valid(edits):
 )
 def test_what_is_refused(edits, fault):
     assert texts(validate_request(edited(VALID, edits))) == [fault]
+
+
+def test_only_the_first_bad_part_of_a_signers_name_is_told():
+    faults = texts(validate_request(edited(VALID, {SIGNER: "A.B/C.D"})))
+    assert [fault.partition(": a lowercase")[0] for fault in faults] == [
+        f'{SIGNER}: Invalid value: "A.B": validating label "A"',
+        f'{SIGNER}: Invalid value: "C.D": validating label "C"',
+    ]
 
 
 def test_usages_are_known_ones():
