@@ -42,6 +42,16 @@ class EndpointSliceStrategy(Strategy):
             if port.get("protocol") is None:
                 port["protocol"] = "TCP"
 
+    def prepare_for_create(self, ctx: RequestContext, obj: Tree) -> None:
+        super().prepare_for_create(ctx, obj)
+        _drop_topology(obj)
+
+    def prepare_for_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
+        """What the write says of topology counts for the generation before it is dropped."""
+        super().prepare_for_update(ctx, obj, old)
+        if obj.get("endpoints") != old.get("endpoints") and _drop_topology(obj):
+            obj["metadata"]["generation"] = (old["metadata"].get("generation") or 0) + 1
+
     def generation_view(self, obj: Tree) -> Any:
         content = {key: value for key, value in obj.items() if key not in ("kind", "apiVersion", "metadata")}
         return content, obj["metadata"].get("labels") or None
@@ -53,7 +63,7 @@ class EndpointSliceStrategy(Strategy):
         return list(validate_endpoint_slice_update(obj, old))
 
     def warnings(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> Sequence[str]:
-        return list(endpoint_slice_warnings(obj))
+        return list(endpoint_slice_warnings(obj, old))
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         addresses = [address for endpoint in obj.get("endpoints") or () for address in endpoint.get("addresses") or ()]
@@ -64,6 +74,15 @@ class EndpointSliceStrategy(Strategy):
             columns.first_and_more(addresses, 3) if addresses else columns.UNSET,
             columns.age(obj, now),
         ]
+
+
+def _drop_topology(obj: Tree) -> bool:
+    """``deprecatedTopology`` cannot be written through v1. Answers whether somebody tried."""
+    endpoints = obj.get("endpoints") or ()
+    if not any("deprecatedTopology" in endpoint for endpoint in endpoints):
+        return False
+    obj["endpoints"] = [{k: v for k, v in endpoint.items() if k != "deprecatedTopology"} for endpoint in endpoints]
+    return True
 
 
 def _ports(ports: Any) -> str:

@@ -26,6 +26,8 @@ _ADDRESSES_MAX: Final = 100
 _TOPOLOGY_MAX: Final = 16
 _HINTS_MAX: Final = 8
 _PORTS_MAX: Final = 20_000
+_MANAGED_BY: Final = "endpointslice.kubernetes.io/managed-by"
+_OWN_MANAGERS: Final = ("endpointslice-controller.k8s.io", "endpointslicemirroring-controller.k8s.io")
 
 
 def validate_endpoint_slice(obj: Tree, old: Tree | None = None) -> Iterator[FieldError]:
@@ -43,10 +45,11 @@ def validate_endpoint_slice_update(obj: Tree, old: Tree) -> Iterator[FieldError]
     yield from check_unchanged(obj.get("addressType"), old.get("addressType"), _ADDRESS_TYPE)
 
 
-def endpoint_slice_warnings(obj: Tree) -> Iterator[str]:
-    """What is read, but nobody should write so any more."""
-    if obj.get("addressType") == "FQDN":
+def endpoint_slice_warnings(obj: Tree, old: Tree | None) -> Iterator[str]:
+    """What is read, but nobody should write so any more. Kubernetes' own controllers write addresses as they should be."""
+    if old is None and obj.get("addressType") == "FQDN":
         yield "spec.addressType: FQDN endpoints are deprecated"
+    if (obj["metadata"].get("labels") or {}).get(_MANAGED_BY) in _OWN_MANAGERS:
         return
     for position, endpoint in enumerate(obj.get("endpoints") or ()):
         for number, address in enumerate(endpoint.get("addresses") or ()):
@@ -126,8 +129,7 @@ def _validate_hints(
         name, where = hint.get("name") or "", path.index(position).child("name")
         if name in seen:
             yield field.duplicate(where, name)
-        else:
-            yield from check_all(where, name, check(name))
+        yield from check_all(where, name, check(name))
         seen.add(name)
 
 

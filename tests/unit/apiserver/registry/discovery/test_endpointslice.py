@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.apiserver.registry.samples import NOW, defaulted, edited, named
+from tests.unit.apiserver.registry.samples import CONTEXT, NOW, defaulted, edited, named
 
 from steersman.apiserver.registry.discovery.endpointslice import EndpointSliceStrategy
 
@@ -25,6 +25,29 @@ def test_content_and_labels_count_for_the_generation(edits):
 @pytest.mark.parametrize("edits", [{"metadata.annotations": {"a": "b"}}, {"metadata.labels": {}}])
 def test_what_else_is_in_the_metadata_does_not_count(edits):
     assert STRATEGY.generation_view(edited(SLICE, edits)) == STRATEGY.generation_view(SLICE)
+
+
+TOPOLOGY = {"endpoints.0.deprecatedTopology": {"kubernetes.io/hostname": "n"}}
+
+
+def test_topology_is_dropped_from_new_slices():
+    new = edited(SLICE, TOPOLOGY)
+    STRATEGY.prepare_for_create(CONTEXT, new)
+    assert new == SLICE
+
+
+def test_topology_that_comes_later_is_dropped_and_counts_once():
+    old = edited(SLICE, {"metadata.generation": 1})
+    new = edited(old, TOPOLOGY)
+    STRATEGY.prepare_for_update(CONTEXT, new, old)
+    assert new == edited(old, {"metadata.generation": 2})
+
+
+def test_topology_that_was_kept_from_before_stays():
+    old = edited(SLICE, TOPOLOGY)
+    new = edited(old, {"metadata.labels": {"a": "b"}})
+    STRATEGY.prepare_for_update(CONTEXT, new, old)
+    assert new["endpoints"] == old["endpoints"]
 
 
 @pytest.mark.parametrize(

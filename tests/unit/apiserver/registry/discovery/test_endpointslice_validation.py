@@ -118,4 +118,23 @@ def test_addresses_with_leading_zeros_may_only_stay():
     ],
 )
 def test_what_is_only_warned_about(edits, warnings):
-    assert list(endpoint_slice_warnings(edited(VALID, edits))) == warnings
+    assert list(endpoint_slice_warnings(edited(VALID, edits), None)) == warnings
+
+
+def test_names_are_old_news_on_update():
+    named_hosts = edited(VALID, FQDN)
+    assert list(endpoint_slice_warnings(named_hosts, named_hosts)) == []
+
+
+@pytest.mark.parametrize("manager", ["endpointslice-controller.k8s.io", "endpointslicemirroring-controller.k8s.io"])
+def test_slices_of_kubernetes_own_controllers_are_not_looked_through(manager):
+    labels = {"endpointslice.kubernetes.io/managed-by": manager}
+    odd = edited(VALID, {"addressType": "IPv6", f"{AT}.addresses": ["FD00::1"], "metadata.labels": labels})
+    assert list(endpoint_slice_warnings(odd, None)) == []
+
+
+def test_a_hint_that_is_given_twice_is_looked_at_twice():
+    faults = texts(validate_endpoint_slice(edited(VALID, {f"{AT}.hints.forZones": [{"name": "a b"}] * 2})))
+    assert [fault.partition(":")[0] for fault in faults] == [
+        f"{PATH}.hints.forZones[{position}].name" for position in (0, 1, 1)
+    ]
