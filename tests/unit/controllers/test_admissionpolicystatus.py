@@ -2,6 +2,8 @@ import msgspec
 import pytest
 from lightkube.models.admissionregistration_v1 import ValidatingAdmissionPolicy
 
+from steersman.apimachinery.errors import is_invalid
+from steersman.client.errors import ApiError
 from steersman.controllers.admissionpolicystatus.controller import build
 from steersman.controllers.admissionpolicystatus.plan import Matched, checked, is_checked, matched, schema_of
 
@@ -96,3 +98,13 @@ async def test_what_cannot_be_known_is_not_told(cluster):
     await cluster.start(build)
     spec = policy_spec(["nobody.example.com"], ["v1"], ["things"], "object.what.ever == 1")
     assert await warnings_of(cluster, spec) == []
+
+
+async def test_what_was_found_in_one_policy_is_not_told_of_the_next_of_its_name(cluster):
+    spec = policy_spec([""], ["v1"], ["pods"], "true")
+    old = msgspec.convert(await cluster.make(*KIND, "p", spec=spec), ValidatingAdmissionPolicy)
+    await cluster.client.delete_object(old)
+    await cluster.make(*KIND, "p", spec=spec)
+    with pytest.raises(ApiError) as raised:
+        await cluster.client.apply(checked(old), field_manager="test", force=True, subresource="status")
+    assert is_invalid(raised.value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from steersman.client.objects import metadata_field, name_of
+from steersman.client.objects import metadata_field, name_of, uid_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,11 +57,14 @@ def schema_of(document: Tree, group: str, version: str, kind: str) -> Tree | Non
 
 
 def checked(policy: ValidatingAdmissionPolicy, warnings: Sequence[Tree] = ()) -> Tree:
-    """To be applied; ``warnings``: about expressions that do not fit the types they are for."""
+    """To be applied to this very policy; ``warnings``: about expressions that do not fit the types they are for.
+
+    Another of its name may have the same generation: it must not be told what was found in this one.
+    """
     checking = {"expressionWarnings": list(warnings)} if warnings else {}
     return {
         "apiVersion": "admissionregistration.k8s.io/v1",
         "kind": "ValidatingAdmissionPolicy",
-        "metadata": {"name": name_of(policy)},
+        "metadata": {"name": name_of(policy), "uid": uid_of(policy)},
         "status": {"observedGeneration": metadata_field(policy, "generation"), "typeChecking": checking},
     }

@@ -1,0 +1,272 @@
+"""The story of certificate signing requests: each is approved, signed or refused as the rules say, and goes in time.
+
+What must be is what "Certificates and Certificate Signing Requests" of Kubernetes' documentation says of the signers, of
+approval, and of how long requests are kept; who may approve whom is what "TLS bootstrapping" says.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from datetime import datetime, timedelta
+from functools import cache
+from typing import Any, NamedTuple
+
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import Encoding
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+from tests.conformance.controllers.harness import World
+
+from steersman.client import tree
+from steersman.client.transport import Request
+from steersman.controlplane.certificates import make_ca
+
+API = "certificates.k8s.io/v1"
+REQUESTS = tree(API, "CertificateSigningRequest")
+BINDINGS = tree("rbac.authorization.k8s.io/v1", "ClusterRoleBinding")
+NAMES = ("r1", "r2", "r3", "r4")
+NODE = "system:node:n1"
+CLIENT = ("digital signature", "key encipherment", "client auth")
+SERVER = ("digital signature", "server auth")
+KUBELET_CLIENT = "kubernetes.io/kube-apiserver-client-kubelet"
+KUBELET_SERVING = "kubernetes.io/kubelet-serving"
+API_CLIENT = "kubernetes.io/kube-apiserver-client"
+#: Rights that come and go: the group that has it → what it may be approved as.
+RIGHTS = {"system:bootstrappers": "nodeclient", "system:nodes": "selfnodeclient"}
+#: What falls due just now may not be dealt with yet.
+JUST_NOW = timedelta(seconds=5)
+
+
+class Asked(NamedTuple):
+    """One kind of request."""
+
+    signer: str
+    common_name: str
+    organization: str
+    dns: str
+    usages: tuple[str, ...]
+    #: Whether the signer's rules allow it.
+    fits: bool
+
+
+KINDS = (
+    Asked(KUBELET_CLIENT, NODE, "system:nodes", "", CLIENT, fits=True),
+    Asked(KUBELET_CLIENT, NODE, "others", "", CLIENT, fits=False),
+    Asked(KUBELET_CLIENT, NODE, "system:nodes", "n1", CLIENT, fits=False),
+    Asked(KUBELET_CLIENT, NODE, "system:nodes", "", SERVER, fits=False),
+    Asked(KUBELET_SERVING, NODE, "system:nodes", "n1", SERVER, fits=True),
+    Asked(KUBELET_SERVING, NODE, "system:nodes", "", SERVER, fits=False),
+    Asked(API_CLIENT, "alice", "people", "", CLIENT, fits=True),
+    Asked(API_CLIENT, "alice", "people", "", SERVER, fits=False),
+    Asked("example.com/other", "alice", "people", "", SERVER, fits=True),
+)
+
+
+class User(NamedTuple):
+    """Who asks."""
+
+    name: str
+    group: str
+
+
+USERS = (User("system:bootstrap:aaaaaa", "system:bootstrappers"), User(NODE, "system:nodes"))
+
+
+class Certificates:
+    """Nodes that join and nodes that renew ask, administrators approve and deny, rights come and go, hours pass."""
+
+    controllers = (
+        "certificatesigningrequest-approving-controller",
+        "certificatesigningrequest-signing-controller",
+        "certificatesigningrequest-cleaner-controller",
+    )
+
+    def __init__(self) -> None:
+        self.options: dict[str, Any] = {}
+        #: What was asked for and by whom, by the request's UID.
+        self._asked: dict[str, tuple[Asked, User]] = {}
+        #: Groups that have their right, and UIDs of requests whose user had it at some time.
+        self._rights: set[str] = set()
+        self._could: set[str] = set()
+        #: First seen certificates, and the latest state of requests that nobody has deleted, by UID.
+        self._certificates: dict[str, str] = {}
+        self._seen: dict[str, dict[str, Any]] = {}
+        self._too_early = ""
+
+    async def prepare(self, world: World) -> None:
+        ca = make_ca("the CA", now=world.clock.now(), life=timedelta(days=3650))
+        self._ca = x509.load_pem_x509_certificate(ca.certificate)
+        for name, pem in (("cert", ca.certificate), ("key", ca.key)):
+            file = world.folder / f"ca.{name}"
+            file.write_bytes(pem)
+            self.options[f"cluster_signing_{name}_file"] = str(file)
+        await self._bind(world, "ask", "system:bootstrappers", "system:node-bootstrapper")
+
+    async def edit(self, world: World) -> None:
+        edits = [self.ask, self.ask, self.ask, self.ask, self.decide, self.decide, self.remove, self.give_right,
+                 self.give_right, self.take_right, self.wait]  # fmt: skip
+        await world.dice.choice(edits)(world)
+
+    async def live(self, world: World) -> None:
+        """Nobody else is there, but what is gone must have been due."""
+        requests = {each["metadata"]["uid"]: each for each in await world.client.list(REQUESTS)}
+        for uid in self._seen.keys() - requests.keys():
+            gone = self._seen[uid]
+            seconds = min(gone["spec"].get("expirationSeconds") or 3600, 3600)
+            if world.clock.now() < _time(gone["metadata"]["creationTimestamp"]) + timedelta(seconds=seconds):
+                self._too_early = f"{gone['metadata']['name']} went too early: {gone}"
+        self._seen = requests
+
+    async def ask(self, world: World) -> None:
+        dice = world.dice
+        asked, user = dice.choice([*KINDS, KINDS[0], KINDS[0], KINDS[0]]), dice.choice(USERS)
+        spec = {"request": _encoded(asked), "signerName": asked.signer, "usages": asked.usages,
+                "expirationSeconds": dice.choice([None, 600, 7200])}  # fmt: skip
+        body = {
+            "apiVersion": API,
+            "kind": "CertificateSigningRequest",
+            "metadata": {"name": dice.choice(NAMES)},
+            "spec": spec,
+        }
+        answer = await world.client.raw(
+            Request(
+                "POST",
+                f"/apis/{API}/certificatesigningrequests",
+                headers={"impersonate-user": user.name, "impersonate-group": user.group},
+                body=json.dumps(body).encode(),
+            )
+        )
+        uid = json.loads(answer.body)["metadata"]["uid"]
+        self._asked[uid] = (asked, user)
+        if user.group in self._rights:
+            self._could.add(uid)
+
+    async def decide(self, world: World) -> None:
+        found = await world.client.list(REQUESTS)
+        if found:
+            csr = world.dice.choice(found)
+            condition = {
+                "type": world.dice.choice(["Approved", "Approved", "Denied"]),
+                "status": "True",
+                "reason": "ByHand",
+            }
+            status = {**csr["status"], "conditions": [*(csr["status"].get("conditions") or ()), condition]}
+            await world.client.update({**csr, "status": status}, subresource="approval")
+
+    async def remove(self, world: World) -> None:
+        found = await world.client.list(REQUESTS)
+        if found:
+            csr = world.dice.choice(found)
+            await world.client.delete_object(csr)
+            self._seen.pop(csr["metadata"]["uid"], None)
+
+    async def give_right(self, world: World) -> None:
+        group = world.dice.choice(sorted(RIGHTS))
+        role = f"system:certificates.k8s.io:certificatesigningrequests:{RIGHTS[group]}"
+        await self._bind(world, group, group, role)
+        self._rights.add(group)
+        self._could |= {uid for uid, (_, user) in self._asked.items() if user.group == group}
+
+    async def take_right(self, world: World) -> None:
+        group = world.dice.choice(sorted(RIGHTS))
+        await world.client.delete(BINDINGS, group)
+        self._rights.discard(group)
+
+    async def _bind(self, world: World, name: str, group: str, role: str) -> None:
+        api_group = "rbac.authorization.k8s.io"
+        body = {"apiVersion": f"{api_group}/v1", "kind": "ClusterRoleBinding", "metadata": {"name": name},
+                "roleRef": {"apiGroup": api_group, "kind": "ClusterRole", "name": role},
+                "subjects": [{"apiGroup": api_group, "kind": "Group", "name": group}]}  # fmt: skip
+        await world.client.create(body)
+
+    async def wait(self, world: World) -> None:
+        await world.clock.jump(world.dice.choice([60, 700, 3700, 86500]))
+        await world.advance(10)
+
+    # What must be
+
+    async def wrong(self, world: World) -> str:
+        if self._too_early:
+            return self._too_early
+        for csr in await world.client.list(REQUESTS):
+            fault = self._wrong_with(csr, world.clock.now())
+            if fault:
+                return f"{csr['metadata']['name']}: {fault}; {self._asked[csr['metadata']['uid']]}, {csr['status']}"
+        return ""
+
+    def _wrong_with(self, csr: dict[str, Any], now: datetime) -> str:
+        uid, status = csr["metadata"]["uid"], csr["status"]
+        asked, user = self._asked[uid]
+        types = [each["type"] for each in status.get("conditions") or ()]
+        if len(types) != len(set(types)):
+            return "a condition is there twice"
+        if any(due < now - JUST_NOW for due in _dues(csr)):
+            return f"it is still there at {now}"
+        is_known = asked == KINDS[0] and (user.group != "system:nodes" or user.name == asked.common_name)
+        if any(each["reason"] == "AutoApproved" for each in status.get("conditions") or ()):
+            if not is_known or uid not in self._could:
+                return "it should not have been approved"
+        elif is_known and not types and user.group in self._rights:
+            return "it is not approved"
+        return self._wrong_signature(csr, asked, types)
+
+    def _wrong_signature(self, csr: dict[str, Any], asked: Asked, types: list[str]) -> str:
+        encoded = csr["status"].get("certificate")
+        is_ours = "Approved" in types and asked.signer.startswith("kubernetes.io/")
+        if bool(encoded) != (is_ours and asked.fits) or ("Failed" in types) != (is_ours and not asked.fits):
+            return "it is signed or refused against the rules"
+        if not encoded:
+            return ""
+        if self._certificates.setdefault(csr["metadata"]["uid"], encoded) != encoded:
+            return "it was signed twice"
+        made = x509.load_pem_x509_certificate(base64.b64decode(encoded))
+        made.verify_directly_issued_by(self._ca)
+        request = x509.load_pem_x509_csr(base64.b64decode(csr["spec"]["request"]))
+        if made.subject != request.subject or made.public_key() != request.public_key():
+            return "the certificate is another's"
+        extended = made.extensions.get_extension_for_class(x509.ExtendedKeyUsage).value
+        usage = ExtendedKeyUsageOID.CLIENT_AUTH if "client auth" in asked.usages else ExtendedKeyUsageOID.SERVER_AUTH
+        if list(extended) != [usage] or _names(made) != ([asked.dns] if asked.dns else []):
+            return "the certificate is for something else"
+        longest = timedelta(seconds=csr["spec"].get("expirationSeconds") or 365 * 86400, minutes=5)
+        life = made.not_valid_after_utc - made.not_valid_before_utc
+        return f"the certificate lives for {life}" if life > longest else ""
+
+
+def _dues(csr: dict[str, Any]) -> list[datetime]:
+    """When it is to go; nothing is said here of what is approved and never signed."""
+    status = csr["status"]
+    conditions, certificate = status.get("conditions") or (), status.get("certificate")
+    done = [each for each in conditions if each["type"] in ("Denied", "Failed") or certificate]
+    dues = [_time(each["lastUpdateTime"]) + timedelta(hours=1) for each in done]
+    if not conditions:
+        dues.append(_time(csr["metadata"]["creationTimestamp"]) + timedelta(hours=24))
+    if certificate:
+        dues.append(x509.load_pem_x509_certificate(base64.b64decode(certificate)).not_valid_after_utc)
+    return dues
+
+
+def _names(certificate: x509.Certificate) -> list[str]:
+    try:
+        found = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName)
+    except x509.ExtensionNotFound:
+        return []
+    return found.value.get_values_for_type(x509.DNSName)
+
+
+@cache
+def _encoded(asked: Asked) -> str:
+    names = [(NameOID.COMMON_NAME, asked.common_name), (NameOID.ORGANIZATION_NAME, asked.organization)]
+    subject = x509.Name([x509.NameAttribute(oid, text) for oid, text in names])
+    builder = x509.CertificateSigningRequestBuilder().subject_name(subject)
+    if asked.dns:
+        alternatives = x509.SubjectAlternativeName([x509.DNSName(asked.dns)])
+        builder = builder.add_extension(alternatives, critical=False)
+    made = builder.sign(ec.generate_private_key(ec.SECP256R1()), SHA256())
+    return base64.b64encode(made.public_bytes(Encoding.PEM)).decode()
+
+
+def _time(text: str) -> datetime:
+    return datetime.fromisoformat(text)
