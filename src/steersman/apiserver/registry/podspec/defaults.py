@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from steersman.apiserver.registry.podspec.disabled import drop_disabled
 from steersman.apiserver.registry.podspec.images import default_pull_policy
 from steersman.apiserver.registry.podspec.resources import (
     default_pod_level_resources,
@@ -54,7 +55,8 @@ def default_pod_template(template: Tree) -> None:
 
 
 def default_pod_spec(spec: Tree) -> None:
-    """Fill in what pods and templates have in common."""
+    """Fill in what pods and templates have in common, once what nothing reads is dropped."""
+    drop_disabled(spec)
     if not spec.get("restartPolicy"):
         spec["restartPolicy"] = "Always"
     if not spec.get("dnsPolicy"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from steersman.apimachinery.gotext import quote
 
@@ -10,12 +10,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from steersman.apiserver.registry.strategy import Tree
-
-_CERTIFICATE_FILES: Final = {
-    "certificateChainPath": "chain",
-    "keyPath": "key",
-    "credentialBundlePath": "credential bundle",
-}
 
 
 def path_warnings(volumes: Sequence[Tree]) -> Iterator[str]:
@@ -52,13 +46,6 @@ def _files(source: Tree) -> Iterable[tuple[str, str]]:
     part = source.get("serviceAccountToken")
     if part is not None:
         return [(part.get("path", ""), "ServiceAccountToken")]
-    part = source.get("clusterTrustBundle")
-    if part is not None:
-        name = part.get("name") if part.get("name") is not None else part.get("signerName", "")
-        return [(part.get("path", ""), f"ClusterTrustBundle {quote(name)}")]
-    part = source.get("podCertificate")
-    if part is not None:
-        return [(part[key], f"PodCertificate {what}") for key, what in _CERTIFICATE_FILES.items() if part.get(key)]
     return ()
 
 

@@ -14,7 +14,7 @@ from steersman.apiserver.registry.podspec.validate_env import (
     check_object_field,
     check_resource_field,
 )
-from steersman.apiserver.registry.validation import check_all, validate_dns_label, validate_label_selector
+from steersman.apiserver.registry.validation import validate_dns_label
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -212,9 +212,6 @@ def _validate_projections(projected: Tree, path: Path, rules: PodRules) -> Itera
                 yield from claim(item["path"], item["path"])
         if (token := part.get("serviceAccountToken")) is not None:
             yield from _validate_token(token, here.child("serviceAccountToken"), path, rules)
-        if (bundle := part.get("clusterTrustBundle")) is not None:
-            yield from _validate_trust_bundle(bundle, here.child("clusterTrustBundle"))
-            yield from claim(bundle.get("path") or "", bundle.get("path") or "")
         if len(part) > 1:
             yield field.forbidden(here, "may not specify more than 1 volume type per source")
 
@@ -233,27 +230,3 @@ def _validate_token(token: Tree, path: Path, volume_path: Path, rules: PodRules)
         yield field.required(volume_path.child("path"))
     elif not rules.allow_any_token_path:
         yield from sources.check_file_path(file, volume_path.child("path"))
-
-
-def _validate_trust_bundle(bundle: Tree, path: Path) -> Iterator[FieldError]:
-    name, signer = bundle.get("name"), bundle.get("signerName")
-    if name is not None and signer is not None:
-        yield field.invalid(path, bundle, "only one of name and signerName may be used")
-    elif name is not None:
-        if not name:
-            yield field.required(path.child("name"), "must be a valid object name")
-        for fault in names.check_dns1123_subdomain(name.replace(":", ".")):
-            yield field.invalid(path.child("name"), name, f"not a valid clustertrustbundlename: {fault}")
-        if bundle.get("labelSelector") is not None:
-            detail = "labelSelector must be unset if name is specified"
-            yield field.invalid(path.child("labelSelector"), bundle["labelSelector"], detail)
-    elif signer is not None:
-        if not signer:
-            yield field.required(path.child("signerName"), "must be a valid signer name")
-        yield from check_all(path.child("signerName"), signer, names.check_qualified_name(signer))
-        yield from validate_label_selector(bundle.get("labelSelector"), path.child("labelSelector"))
-    else:
-        yield field.required(path, "either name or signerName must be specified")
-    if not bundle.get("path"):
-        yield field.required(path.child("path"))
-    yield from sources.check_file_path(bundle.get("path") or "", path.child("path"))

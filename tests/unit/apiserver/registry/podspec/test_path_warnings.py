@@ -53,11 +53,6 @@ def test_other_volumes_of_files_too(source: dict, where: str):
         ({"secret": {"name": "s", "items": items("a")}}, 'Secret "s"'),
         ({"downwardAPI": {"items": items("a")}}, "DownwardAPI"),
         ({"serviceAccountToken": {"path": "a"}}, "ServiceAccountToken"),
-        ({"clusterTrustBundle": {"name": "b", "path": "a"}}, 'ClusterTrustBundle "b"'),
-        ({"clusterTrustBundle": {"signerName": "s", "path": "a"}}, 'ClusterTrustBundle "s"'),
-        ({"podCertificate": {"keyPath": "a"}}, "PodCertificate key"),
-        ({"podCertificate": {"certificateChainPath": "a"}}, "PodCertificate chain"),
-        ({"podCertificate": {"credentialBundlePath": "a"}}, "PodCertificate credential bundle"),
     ],
 )
 def test_sources_of_a_projection_share_a_directory(source: dict, who: str):

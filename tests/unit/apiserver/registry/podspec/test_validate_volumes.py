@@ -121,24 +121,10 @@ def test_no_two_sources_write_the_same_file():
             {"secret": {"name": "s"}, "configMap": {"name": "m"}},
             "v[0].projected.sources[0]: Forbidden: may not specify more than 1 volume type per source",
         ),
-        (
-            {"clusterTrustBundle": {"path": "p"}},
-            "v[0].projected.sources[0].clusterTrustBundle: Required value: either name or signerName must be specified",
-        ),
-        (
-            {"clusterTrustBundle": {"name": "a", "path": ""}},
-            "v[0].projected.sources[0].clusterTrustBundle.path: Required value",
-        ),
     ],
 )
 def test_what_is_wrong_with_a_part_is_told(source: dict, fault: str):
     assert projected(source) == [fault]
-
-
-def test_a_bundle_is_chosen_by_name_or_by_signer():
-    (fault,) = projected({"clusterTrustBundle": {"name": "a", "signerName": "b/c", "path": "p"}})
-    assert fault.startswith("v[0].projected.sources[0].clusterTrustBundle: Invalid value: ")
-    assert fault.endswith(": only one of name and signerName may be used")
 
 
 # -- claims -----------------------------------------------------------------------------------------------------------
