@@ -47,16 +47,17 @@ def default_requests_from_limits(resources: Tree) -> None:
 def default_pod_level_resources(spec: Tree) -> None:
     """Complete the resources of the pod as a whole, once its containers are complete.
 
-    Where containers request something, their sum is requested; else what the pod is limited to. Huge pages cannot be
-    overcommitted, so that there the containers' limits make the pod's.
+    Of a pod with limits: where containers request something, their sum is requested; else what the pod is limited to.
+    Huge pages cannot be overcommitted, so that there the containers' limits make the pod's, if it requests none.
     """
     resources = spec["resources"]
-    if resources.get("limits") or resources.get("requests"):
-        for name, amount in container_totals(spec, "limits").items():
-            if name.startswith(_HUGE_PAGES) and name not in (resources.get("limits") or {}):
-                resources.setdefault("limits", {})[name] = str(amount)
-                resources.setdefault("requests", {}).setdefault(name, str(amount))
     requests = dict(resources.get("requests") or {})
+    if resources.get("limits") or requests:
+        for name, amount in container_totals(spec, "limits").items():
+            if name.startswith(_HUGE_PAGES) and name not in requests and name not in (resources.get("limits") or {}):
+                resources.setdefault("limits", {})[name] = str(amount)
+    if not resources.get("limits"):
+        return
     for name, amount in container_totals(spec, "requests").items():
         if name in QOS_RESOURCES:
             requests.setdefault(name, str(amount))

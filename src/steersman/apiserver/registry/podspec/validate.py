@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 from steersman.apimachinery import field, names
 from steersman.apimachinery.addresses import check_ip
 from steersman.apimachinery.metadata_validation import validate_annotations, validate_labels
-from steersman.apimachinery.quantity import Quantity, parse
 from steersman.apiserver.registry.go_form import go_form
 from steersman.apiserver.registry.podspec.known import unless_known_faultless
 from steersman.apiserver.registry.podspec.profile_annotations import (
@@ -27,12 +26,11 @@ from steersman.apiserver.registry.podspec.validate_placement import (
     validate_spread,
     validate_tolerations,
 )
-from steersman.apiserver.registry.podspec.validate_resources import validate_pod_resources
+from steersman.apiserver.registry.podspec.validate_resources import validate_pod_resources, validate_requirements
 from steersman.apiserver.registry.podspec.validate_security import validate_host_process, validate_pod_security
 from steersman.apiserver.registry.podspec.validate_systems import validate_operating_system
 from steersman.apiserver.registry.podspec.validate_volumes import validate_volumes
 from steersman.apiserver.registry.validation import (
-    IS_NEGATIVE,
     check_all,
     check_supported,
     validate_dns_label,
@@ -131,7 +129,7 @@ def _errors(spec: Tree, path: Path, rules: PodRules) -> Iterator[FieldError]:
     yield from _validate_host_users(spec, path)
     yield from _validate_names(spec, path)
     yield from validate_tolerations(spec.get("tolerations"), path.child("tolerations"))
-    yield from _validate_rest(spec, path)
+    yield from _validate_rest(spec, path, rules)
 
 
 def validate_only_for_pods(spec: Tree, path: Path) -> Iterator[FieldError]:
@@ -256,7 +254,7 @@ def _validate_hostname_override(spec: Tree, path: Path) -> Iterator[FieldError]:
     yield from validate_dns_subdomain(override, path)
 
 
-def _validate_rest(spec: Tree, path: Path) -> Iterator[FieldError]:
+def _validate_rest(spec: Tree, path: Path, rules: PodRules) -> Iterator[FieldError]:
     for position, alias in enumerate(spec.get("hostAliases") or ()):
         here = path.child("hostAliases").index(position)
         ip = alias.get("ip") or ""
@@ -269,7 +267,5 @@ def _validate_rest(spec: Tree, path: Path) -> Iterator[FieldError]:
             yield from validate_dns_subdomain(value, path.child(name))
     if (policy := spec.get("preemptionPolicy")) is not None:
         yield from check_supported(policy, _PREEMPTION_POLICIES, path.child("preemptionPolicy"))
-    for name, amount in sorted((spec.get("overhead") or {}).items()):
-        if parse(amount) < Quantity(0):
-            yield field.invalid(path.child("overhead").key(name), amount, IS_NEGATIVE)
+    yield from validate_requirements({"limits": spec.get("overhead")}, path.child("overhead"), (), rules)
     yield from validate_operating_system(spec, path)

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _ONLY_SIDECARS: Final = "may not be set for init containers without restartPolicy=Always"
 _NOT_EPHEMERAL: Final = "cannot be set for an Ephemeral Container"
+_RESTART_RULES_MAX: Final = 20
+_EXIT_CODES_MAX: Final = 255
 #: All that an ephemeral container may have; what else containers have is for those that serve.
 _EPHEMERAL_FIELDS: Final = frozenset(
     (
@@ -75,7 +77,7 @@ def validate_containers(containers: Sequence[Tree], path: Path, context: Contain
         if (lifecycle := container.get("lifecycle")) is not None:
             yield from validate_lifecycle(lifecycle, here.child("lifecycle"), context.grace_seconds)
         yield from validate_probes(container, here, context.grace_seconds)
-        yield from _validate_restart(container, here, ("Always", "Never", "OnFailure"))
+        yield from _validate_restart(container, here)
     yield from _check_host_ports(containers, path)
 
 
@@ -85,8 +87,8 @@ def validate_init_containers(spec: Tree, path: Path, context: ContainerContext) 
     for position, container in enumerate(spec.get("initContainers") or ()):
         here = path.index(position)
         yield from _validate_common(container, here, context)
-        yield from _validate_restart(container, here, ("Always", "Never", "OnFailure"))
-        yield from _check_name(container, here, seen)
+        yield from _validate_restart(container, here)
+        yield from _check_name(container, here, seen, counts_empty=False)
         yield from _check_host_ports([container], path)
         if is_sidecar(container):
             if (lifecycle := container.get("lifecycle")) is not None:
@@ -128,11 +130,11 @@ def check_image_padding(container: Tree, path: Path) -> Iterator[FieldError]:
         yield field.invalid(path.child("image"), image, "must not have leading or trailing whitespace")
 
 
-def _check_name(container: Tree, path: Path, seen: set[str]) -> Iterator[FieldError]:
+def _check_name(container: Tree, path: Path, seen: set[str], *, counts_empty: bool = True) -> Iterator[FieldError]:
     name = container.get("name") or ""
     if name in seen:
         yield field.duplicate(path.child("name"), name)
-    elif name:
+    if name or counts_empty:
         seen.add(name)
 
 
@@ -219,13 +221,15 @@ def _validate_resize_policy(policies: Sequence[Tree], path: Path, restart_policy
             yield field.invalid(path, restart, "must be 'NotRequired' when `restartPolicy` is 'Never'")
 
 
-def _validate_restart(container: Tree, path: Path, supported: Sequence[str]) -> Iterator[FieldError]:
+def _validate_restart(container: Tree, path: Path) -> Iterator[FieldError]:
     """A restart policy of the container's own, and rules that look at how it ended."""
     policy, rules = container.get("restartPolicy"), container.get("restartPolicyRules") or ()
     if policy is not None:
-        yield from check_supported(policy, supported, path.child("restartPolicy"))
+        yield from check_supported(policy, ("Always", "Never", "OnFailure"), path.child("restartPolicy"))
     elif rules:
         yield field.required(path.child("restartPolicy"), "must specify restartPolicy when restart rules are used")
+    if len(rules) > _RESTART_RULES_MAX:
+        yield field.too_many(path.child("restartPolicyRules"), len(rules), max_items=_RESTART_RULES_MAX)
     for position, rule in enumerate(rules):
         here = path.child("restartPolicyRules").index(position)
         yield from check_supported(rule.get("action"), ("Restart", "RestartAllContainers"), here.child("action"))
@@ -234,5 +238,5 @@ def _validate_restart(container: Tree, path: Path, supported: Sequence[str]) -> 
             yield field.required(here.child("exitCodes"), "must be specified")
             continue
         yield from check_supported(codes.get("operator"), ("In", "NotIn"), here.child("exitCodes", "operator"))
-        if len(codes.get("values") or ()) > 255:
-            yield field.too_many(here.child("exitCodes", "values"), len(codes["values"]), max_items=255)
+        if len(codes.get("values") or ()) > _EXIT_CODES_MAX:
+            yield field.too_many(here.child("exitCodes", "values"), len(codes["values"]), max_items=_EXIT_CODES_MAX)

@@ -35,6 +35,8 @@ ENV_FIELDS: Final = (
 )
 #: Fields that a reference may name at all; which of them depends on where it stands.
 _KNOWN_FIELDS: Final = {*VOLUME_FIELDS, *ENV_FIELDS, "spec.restartPolicy", "spec.schedulerName", "status.phase"}
+#: Older names that are still read.
+_OLD_FIELDS: Final = {"spec.host": "spec.nodeName"}
 _RESOURCES: Final = (
     "limits.cpu",
     "limits.ephemeral-storage",
@@ -151,6 +153,7 @@ def check_object_field(ref: Tree, allowed: Sequence[str], path: Path) -> Iterato
         return
     match = _SUBSCRIPTED.fullmatch(name)
     if match is None:
+        name = _OLD_FIELDS.get(name, name)
         if name not in allowed:
             yield field.not_supported(path.child("fieldPath"), name, sorted(allowed))
     elif match["path"] == "metadata.annotations":
@@ -168,8 +171,7 @@ def _unknown_field(version: str, name: str) -> str:
     if match is not None:
         known = match["path"] in ("metadata.annotations", "metadata.labels")
         return "" if known else f"field label does not support subscript: {name}"
-    # what hosts are called is an older form that is still read
-    return "" if name in _KNOWN_FIELDS or name == "spec.host" else f"field label not supported: {name}"
+    return "" if name in _KNOWN_FIELDS or name in _OLD_FIELDS else f"field label not supported: {name}"
 
 
 def check_resource_field(ref: Tree, path: Path, *, needs_container: bool) -> Iterator[FieldError]:

@@ -130,15 +130,20 @@ def validate_pod_resources(spec: Tree, path: Path, claims: Sequence[str], rules:
     resources = spec.get("resources")
     if resources is None:
         return
+    if (spec.get("os") or {}).get("name") == "windows":
+        yield field.forbidden(path, "may not be set for a windows pod")
+        return
     if resources.get("claims") is not None:
         yield field.forbidden(path.child("claims"), "claims cannot be set for Resources at pod-level")
     yield from validate_requirements(resources, path, claims, rules, check_name=_check_pod_resource_name)
-    requests, limits = resources.get("requests") or {}, resources.get("limits") or {}
-    for name, total in sorted(container_totals(spec, "requests").items()):
-        own = requests.get(name, "0")
-        if total > parse(own):
-            detail = f"must be greater than or equal to aggregate container requests of {total}"
-            yield field.invalid(path.child("requests").key(name), own, detail)
+    limits = resources.get("limits") or {}
+    for kind in ("requests", "limits"):
+        own = resources.get(kind) or {}
+        for name, total in sorted(container_totals(spec, kind).items()):
+            counts = kind == "requests" or resource_names.is_huge_pages(name)  # other limits may be overcommitted
+            if counts and name in own and total > parse(own[name]):
+                detail = f"must be greater than or equal to aggregate container {kind} of {total}"
+                yield field.invalid(path.child(kind).key(name), own[name], detail)
     for position, container in enumerate(spec.get("containers") or ()):
         for name, limit in sorted(((container.get("resources") or {}).get("limits") or {}).items()):
             if name in limits and parse(limit) > parse(limits[name]):

@@ -64,7 +64,7 @@ def validate_pod_security(spec: Tree, path: Path) -> Iterator[FieldError]:
     yield from _validate_windows(context.get("windowsOptions"), path.child("windowsOptions"))
     yield from check_app_armor(context.get("appArmorProfile"), path.child("appArmorProfile"))
     yield from _check_one_of(context, "supplementalGroupsPolicy", path, ("Merge", "Strict"))
-    yield from _check_one_of(context, "seLinuxChangePolicy", path, ("MountOption", "Recursive"))
+    yield from _check_one_of(context, "seLinuxChangePolicy", path, ("Recursive",))  # MountOption: SELinuxMount is off
 
 
 def _validate_sysctls(spec: Tree, context: Tree, path: Path) -> Iterator[FieldError]:

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 MODE_WRONG: Final = "must be a number between 0 and 0777 (octal), both inclusive"
 _PARTITION_WRONG: Final = "must be between 1 and 255, inclusive"
-_PARTITION_WRONG_FULL: Final = "must be between 1 and 255, inclusive"
 _HOST_PATH_TYPES: Final = (
     "",
     "BlockDevice",
@@ -36,9 +35,9 @@ _HOST_PATH_TYPES: Final = (
     "Socket",
 )
 _ISCSI_NAMES: Final = {
-    "iqn": re.compile(r"iqn\.\d{4}-\d{2}\.([a-z0-9-.]+)(:[^,;*&$|\s]+)", re.ASCII),
-    "eui": re.compile(r"eui.[0-9A-Fa-f]{16}", re.ASCII),
-    "naa": re.compile(r"naa.[0-9A-Fa-f]{32}", re.ASCII),
+    "iqn": re.compile(r"iqn\.\d{4}-\d{2}\.([a-zA-Z0-9-.]+)(:[^,;*&$|\s]+)", re.ASCII),
+    "eui": re.compile(r"eui.[a-zA-Z0-9]{16}", re.ASCII),
+    "naa": re.compile(r"naa.[a-zA-Z0-9]{32}", re.ASCII),
 }
 _MANAGED_DISK: Final = (
     "/subscriptions/{sub-id}/resourcegroups/{group-name}/providers/microsoft.compute/disks/{disk-id}",
@@ -160,11 +159,16 @@ def check_nfs(source: Tree, path: Path) -> Iterator[FieldError]:
 
 def check_iscsi(source: Tree, path: Path) -> Iterator[FieldError]:
     yield from _required(source, path, "targetPortal")
+    yield from check_iscsi_rest(source, path, unknown="must be valid format starting with iqn, eui, or naa")
+
+
+def check_iscsi_rest(source: Tree, path: Path, *, unknown: str) -> Iterator[FieldError]:
+    """All but the portal. ``unknown`` is what is told of a name of no known kind."""
     name = source.get("iqn")
     if not name:
         yield field.required(path.child("iqn"))
     else:
-        yield from _check_iscsi_name(name, path.child("iqn"))
+        yield from _check_iscsi_name(name, path.child("iqn"), unknown)
     lun = source.get("lun") or 0
     if not 0 <= lun <= 255:
         yield from check_all(path.child("lun"), lun, names.check_in_range(lun, 0, 255))
@@ -172,13 +176,13 @@ def check_iscsi(source: Tree, path: Path) -> Iterator[FieldError]:
         yield field.required(path.child("secretRef"))
     initiator = source.get("initiatorName")
     if initiator is not None:
-        yield from _check_iscsi_name(initiator, path.child("initiatorname"))
+        yield from _check_iscsi_name(initiator, path.child("initiatorname"), unknown)
 
 
-def _check_iscsi_name(name: str, path: Path) -> Iterator[FieldError]:
+def _check_iscsi_name(name: str, path: Path, unknown: str) -> Iterator[FieldError]:
     pattern = _ISCSI_NAMES.get(name[:3])
     if pattern is None:
-        yield field.invalid(path, name, "must be valid format starting with iqn, eui, or naa")
+        yield field.invalid(path, name, unknown)
     elif not pattern.fullmatch(name):
         yield field.invalid(path, name, "must be valid format")
 

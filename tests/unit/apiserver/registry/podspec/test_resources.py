@@ -103,7 +103,8 @@ def test_few_resources_are_a_pods_as_a_whole(name: str, may: bool):
     [
         ({"limits": {"cpu": "4"}}, {"cpu": "3", "memory": "1Gi"}),
         ({"limits": {"memory": "4Gi"}}, {"cpu": "3", "memory": "1Gi"}),
-        ({"requests": {"cpu": "5"}}, {"cpu": "5", "memory": "1Gi"}),
+        ({"requests": {"cpu": "5"}, "limits": {"cpu": "6"}}, {"cpu": "5", "memory": "1Gi"}),
+        ({"requests": {"cpu": "5"}}, {"cpu": "5"}),
     ],
 )
 def test_a_pod_requests_what_its_containers_do(own: dict, requests: dict):
@@ -116,6 +117,13 @@ def test_a_pod_requests_its_limit_where_its_containers_request_nothing():
     spec = {"containers": [holds()], "resources": {"limits": {"cpu": "4"}}}
     default_pod_level_resources(spec)
     assert spec["resources"] == {"limits": {"cpu": "4"}, "requests": {"cpu": "4"}}
+
+
+def test_a_pod_that_requests_huge_pages_limits_them_itself():
+    pages = {"hugepages-2Mi": "4Mi"}
+    spec = {"containers": [holds(dict(pages), dict(pages))], "resources": {"requests": dict(pages)}}
+    default_pod_level_resources(spec)
+    assert spec["resources"] == {"requests": pages}
 
 
 def test_huge_pages_of_containers_limit_the_pod():

