@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from steersman.apimachinery.quantity import parse
 from steersman.apiserver.admission.interface import Attributes, Operation, Plugin
 from steersman.apiserver.admission.lookups import Lookup
+from steersman.apiserver.registry.podspec.resources import is_sidecar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,6 +57,9 @@ def needed_features(pod: Tree, old: Tree) -> Iterator[str]:
         pairs = zip(spec.get("containers") or (), before.get("containers") or (), strict=False)
         if any(_cpu(container) != _cpu(one) for container, one in pairs):
             yield "GuaranteedQoSPodCPUResize"
+    init_pairs = zip(spec.get("initContainers") or (), before.get("initContainers") or (), strict=False)
+    if any(not is_sidecar(one) and container.get("resources") != one.get("resources") for container, one in init_pairs):
+        yield "InPlacePodVerticalScalingInitContainers"
     if spec.get("resources") != before.get("resources"):
         yield "InPlacePodLevelResourcesVerticalScaling"
 

@@ -70,3 +70,12 @@ def test_resources_of_the_pod_as_a_whole_are_a_feature():
     old = {"spec": {"containers": [], "resources": {"requests": {"cpu": "1"}}}, "status": {}}
     new = {"spec": {"containers": [], "resources": {"requests": {"cpu": "2"}}}, "status": {}}
     assert list(needed_features(new, old)) == ["InPlacePodLevelResourcesVerticalScaling"]
+
+
+@pytest.mark.parametrize(("policy", "needed"), [(None, ["InPlacePodVerticalScalingInitContainers"]), ("Always", [])])
+def test_so_are_those_of_init_containers_that_end(policy, needed):
+    def pod(cpu):
+        init = {"name": "i", "restartPolicy": policy, "resources": {"requests": {"cpu": cpu}}}
+        return {"spec": {"containers": [], "initContainers": [init]}, "status": {}}
+
+    assert list(needed_features(pod("2"), pod("1"))) == needed

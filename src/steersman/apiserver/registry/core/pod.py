@@ -104,6 +104,7 @@ class PodStrategy(Strategy):
         if not status.get("qosClass") and before.get("qosClass"):
             status["qosClass"] = before["qosClass"]
         _keep_observed_generations(status, before)
+        status.pop("nodeAllocatableResourceClaimStatuses", None)  # DRANodeAllocatableResources is off
 
     def grace_period_seconds(self, ctx: RequestContext, obj: Tree, requested_seconds: int | None) -> int:
         spec = _spec(obj)
@@ -184,8 +185,11 @@ def _keep_observed_generations(status: Tree, old: Tree) -> None:
     """A writer that does not know ``observedGeneration`` does not take it away."""
     if not status.get("observedGeneration") and old.get("observedGeneration"):
         status["observedGeneration"] = old["observedGeneration"]
-    before = {c.get("type"): c.get("observedGeneration") for c in old.get("conditions") or ()}
+    before: dict[str, list[int]] = {}  # of a type there may be several
+    for condition in old.get("conditions") or ():
+        before.setdefault(condition.get("type", ""), []).append(condition.get("observedGeneration") or 0)
     for condition in status.get("conditions") or ():
-        generation = before.get(condition.get("type"))
+        generations = before.get(condition.get("type", ""))
+        generation = generations.pop(0) if generations else 0
         if generation and not condition.get("observedGeneration"):
             condition["observedGeneration"] = generation

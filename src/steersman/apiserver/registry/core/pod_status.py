@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 _STATUS: Final = field.Path("status")
 _KNOWN_CONDITIONS: Final = frozenset({"PodScheduled", "Ready", "Initialized", "ContainersReady"})
+_CLAIM_PREFIX: Final = "claim:"
+_HEALTH: Final = ("Healthy", "Unhealthy", "Unknown")
 _NOT_NEGATIVE: Final = "must be a non-negative integer"
 _INT32_MAX: Final = (1 << 31) - 1
 
@@ -41,6 +43,7 @@ def validate_pod_status(pod: Tree, old: Tree) -> list[FieldError]:
     errors += _ips(status.get("podIPs") or (), "podIPs")
     errors += _host_ips(status)
     errors += _users(status, spec)
+    errors += _allocated(status, spec)
     if status.get("observedGeneration", 0) < 0:
         errors.append(field.invalid(_STATUS.child("observedGeneration"), status["observedGeneration"], _NOT_NEGATIVE))
     return errors
@@ -162,6 +165,52 @@ def _users(status: Tree, spec: Tree) -> Iterator[FieldError]:
                 yield from _check_id(linux.get(name, 0), where.child(name))
             for number, group in enumerate(linux.get("supplementalGroups") or ()):
                 yield from _check_id(group, where.child("supplementalGroups").index(number))
+
+
+def _allocated(status: Tree, spec: Tree) -> Iterator[FieldError]:
+    """How healthy the devices are that containers asked for (KEP-4680)."""
+    for kind, parts in (("containerStatuses", "containers"), ("initContainerStatuses", "initContainers")):
+        containers = {container.get("name"): container for container in spec.get(parts) or ()}
+        for position, one in enumerate(status.get(kind) or ()):
+            path = _STATUS.child(kind).index(position).child("allocatedResourcesStatus")
+            for number, allocated in enumerate(one.get("allocatedResourcesStatus") or ()):
+                here = path.index(number)
+                if (container := containers.get(one.get("name"))) is not None:
+                    yield from _asked_for(allocated.get("name") or "", container, here.child("name"))
+                yield from _health(allocated.get("resources") or (), here.child("resources"))
+    for position, one in enumerate(status.get("ephemeralContainerStatuses") or ()):
+        if one.get("allocatedResourcesStatus"):
+            path = _STATUS.child("ephemeralContainerStatuses").index(position).child("allocatedResourcesStatus")
+            yield field.forbidden(path, "must not be specified in container status")
+
+
+def _asked_for(name: str, container: Tree, path: field.Path) -> Iterator[FieldError]:
+    resources = container.get("resources") or {}
+    if name.startswith(_CLAIM_PREFIX):
+        pairs = [(claim.get("name", ""), claim.get("request")) for claim in resources.get("claims") or ()]
+        known = [
+            f"{_CLAIM_PREFIX}{claim}/{request}" if request else f"{_CLAIM_PREFIX}{claim}" for claim, request in pairs
+        ]
+        detail = (
+            "must match one of the container's resource claims in a format 'claim:<claimName>/<request>' or "
+            "'claim:<claimName>' if request is empty"
+        )
+    else:
+        known = list(resources.get("requests") or ())
+        detail = "must match one of the container's resource requests"
+    if name not in known:
+        yield field.invalid(path, name, detail)
+
+
+def _health(resources: Sequence[Tree], path: field.Path) -> Iterator[FieldError]:
+    seen: set[str] = set()
+    for position, resource in enumerate(resources):
+        health, identifier = resource.get("health") or "", resource.get("resourceID") or ""
+        if health not in _HEALTH:
+            yield field.not_supported(path.index(position).child("health"), health, _HEALTH)
+        if identifier in seen:
+            yield field.duplicate(path.index(position).child("resourceID"), identifier)
+        seen.add(identifier)
 
 
 def _check_id(value: int, path: field.Path) -> Iterator[FieldError]:

@@ -20,6 +20,7 @@ _SPEC: Final = field.Path("spec")
 #: Upstream names the object itself ``[]``.
 _WHOLE: Final = field.Path("")
 _EPHEMERAL: Final = _SPEC.child("ephemeralContainers")
+_ONLY_RESIZED: Final = "only cpu and memory resources are mutable"
 _CPU_AND_MEMORY: Final = frozenset({"cpu", "memory"})
 #: Metadata that only writes of the pod itself may change.
 _METADATA: Final = (
@@ -103,6 +104,7 @@ def _resized(containers: list[Tree], before: list[Tree]) -> list[Tree]:
     kept: list[Tree] = []
     for container, old in zip(containers, before, strict=True):
         merged = {**old, "resources": container.get("resources") or {}}
+        merged.pop("resizePolicy", None)
         if container.get("resizePolicy"):
             merged["resizePolicy"] = container["resizePolicy"]
         kept.append(merged)
@@ -110,7 +112,7 @@ def _resized(containers: list[Tree], before: list[Tree]) -> list[Tree]:
 
 
 def validate_resize(pod: Tree, old: Tree) -> list[FieldError]:
-    """Requests and limits of cpu and memory change while the class of service stays."""
+    """Requests and limits of cpu and memory change while the class of service stays (upstream: ``ValidatePodResize``)."""
     if MIRROR in (old["metadata"].get("annotations") or {}):
         return [field.forbidden(_WHOLE, "static pods cannot be resized")]
     spec, before = pod["spec"], old["spec"]
@@ -120,27 +122,30 @@ def validate_resize(pod: Tree, old: Tree) -> list[FieldError]:
     quality = (old.get("status") or {}).get("qosClass") or qos_class(before)
     if quality != qos_class(spec):
         errors.append(field.invalid(_SPEC, quality, "Pod QOS Class may not change as a result of resizing"))
+    if not _node_resizes(old):
+        errors.append(field.forbidden(_SPEC, "Pod running on node without support for resize"))
+    errors += _check_pod_level(spec.get("resources"), before.get("resources"))
     other_order = list(_check_order(spec, before))
     if other_order:
         return errors + other_order
-    pairs = list(zip(spec.get("containers") or (), before.get("containers") or (), strict=True))
     init_pairs = list(zip(spec.get("initContainers") or (), before.get("initContainers") or (), strict=True))
-    errors += _check_pod_level(spec.get("resources"), before.get("resources"))
+    pairs = list(zip(spec.get("containers") or (), before.get("containers") or (), strict=True))
+    for kind, several in (("initContainers", init_pairs), ("containers", pairs)):
+        for position, (container, one) in enumerate(several):
+            path = _SPEC.child(kind).index(position).child("resources")
+            errors += _check_kept(container.get("resources"), one.get("resources"), path)
+    errors += [field.forbidden(_SPEC, _ONLY_RESIZED) for container, one in pairs if not _only_resized(container, one)]
     for position, (container, one) in enumerate(init_pairs):
-        if is_sidecar(one):
-            errors += _check_kept(container, one, _SPEC.child("initContainers").index(position).child("resources"))
-    for position, (container, one) in enumerate(pairs):
-        errors += _check_kept(container, one, _SPEC.child("containers").index(position).child("resources"))
-    if not all(_only_resized(container, one) for container, one in pairs):
-        errors.append(field.forbidden(_SPEC, "only cpu and memory resources are mutable"))
-    for container, one in init_pairs:
-        if is_sidecar(container):
-            if not _only_resized(container, one):
-                detail = "only cpu and memory resources for sidecar containers are mutable"
-                errors.append(field.forbidden(_SPEC, detail))
-        elif container != one:
-            errors.append(field.forbidden(_SPEC, "resources for non-sidecar init containers are immutable"))
+        errors += _check_init(container, one, _SPEC.child("initContainers").index(position))
     return errors
+
+
+def _node_resizes(old: Tree) -> bool:
+    """Kubelets that can resize tell the resources of what runs."""
+    for status in (old.get("status") or {}).get("containerStatuses") or ():
+        if (status.get("state") or {}).get("running") is not None:
+            return status.get("resources") is not None
+    return True
 
 
 def _check_order(spec: Tree, before: Tree) -> Iterator[FieldError]:
@@ -158,37 +163,55 @@ def _check_order(spec: Tree, before: Tree) -> Iterator[FieldError]:
 
 def _check_pod_level(resources: Tree | None, before: Tree | None) -> Iterator[FieldError]:
     """Resources of the pod as a whole."""
-    if resources == before:
+    path = _SPEC.child("resources")
+    if before and resources is None:
+        yield field.forbidden(path, "pod-level resources cannot be removed")
         return
-    now, then = {"resources": resources or {}}, {"resources": before or {}}
-    yield from _check_kept(now, then, _SPEC.child("resources"))
-    if not _only_resized(now, then):
-        yield field.forbidden(_SPEC, "only cpu and memory resources are mutable")
+    yield from _check_kept(resources, before, path, of="pod-level ")
+    if _masked(resources, before) != _masked(before, before):
+        yield field.forbidden(_SPEC, f"{_ONLY_RESIZED} at pod-level")
 
 
-def _check_kept(container: Tree, before: Tree, path: field.Path) -> Iterator[FieldError]:
+def _check_init(container: Tree, before: Tree, path: field.Path) -> Iterator[FieldError]:
+    """An init container that does not go on cannot be started again, which some policies ask for."""
+    if not _only_resized(container, before):
+        yield field.forbidden(path, "only cpu and memory resources for init or sidecar containers are mutable")
+    restarts = any(one.get("restartPolicy") == "RestartContainer" for one in container.get("resizePolicy") or ())
+    if restarts and not is_sidecar(container) and container != before:
+        detail = "non-sidecar init containers with a resize policy of RestartContainer cannot be resized"
+        yield field.forbidden(path, detail)
+
+
+def _check_kept(resources: Tree | None, before: Tree | None, path: field.Path, *, of: str = "") -> Iterator[FieldError]:
     """What is requested and limited stays so, if by another amount."""
     for kind in ("requests", "limits"):
-        if not _amounts(container, kind).keys() >= _amounts(before, kind).keys():
-            yield field.forbidden(path.child(kind), f"resource {kind} cannot be removed")
+        if not _amounts(resources, kind).keys() >= _amounts(before, kind).keys():
+            yield field.forbidden(path.child(kind), f"{of}resource {kind} cannot be removed")
 
 
 def _only_resized(container: Tree, before: Tree) -> bool:
-    """Nothing but cpu and memory differs (what is added to an empty list does not count upstream)."""
+    """Nothing but amounts of cpu and memory differs. Claims count as changed, as upstream."""
+    rest, rest_before = _without_resources(container), _without_resources(before)
+    resources, old = container.get("resources"), before.get("resources")
+    return rest == rest_before and {**_masked(resources, old), "claims": []} == {
+        **_masked(old, old),
+        "claims": (old or {}).get("claims") or [],
+    }
+
+
+def _amounts(resources: Tree | None, kind: str) -> dict[str, Any]:
+    return (resources or {}).get(kind) or {}
+
+
+def _masked(resources: Tree | None, before: Tree | None) -> Tree:
+    """Requests and limits with cpu and memory as they were before."""
+    masked: Tree = {}
     for kind in ("requests", "limits"):
+        amounts = {name: amount for name, amount in _amounts(resources, kind).items() if name not in _CPU_AND_MEMORY}
         old = _amounts(before, kind)
-        if old and _fixed(_amounts(container, kind)) != _fixed(old):
-            return False
-    return _without_resources(container) == _without_resources(before)
-
-
-def _amounts(container: Tree, kind: str) -> dict[str, Any]:
-    return (container.get("resources") or {}).get(kind) or {}
-
-
-def _fixed(amounts: dict[str, Any]) -> dict[str, Any]:
-    return {name: amount for name, amount in amounts.items() if name not in _CPU_AND_MEMORY}
+        masked[kind] = amounts | {name: amount for name, amount in old.items() if name in _CPU_AND_MEMORY}
+    return masked
 
 
 def _without_resources(container: Tree) -> Tree:
-    return {name: value for name, value in container.items() if name not in ("resources", "resizePolicy")}
+    return {name: value for name, value in container.items() if name != "resources" and value not in (None, [], {})}

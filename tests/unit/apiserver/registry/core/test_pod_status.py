@@ -122,3 +122,50 @@ def test_only_linux_tells_whom_containers_run_as():
     assert faults(status, os={"name": "windows"}) == [
         "status.containerStatuses[0].linux: Forbidden: cannot be set for a windows pod"
     ]
+
+
+# -- devices ----------------------------------------------------------------------------------------------------------
+
+
+def devices(name: str, *resources: dict, kind: str = "containerStatuses") -> list[str]:
+    asked = {"requests": {"example.com/x": "1"}, "claims": [{"name": "a"}, {"name": "b", "request": "r"}]}
+    status = {"name": "c", "allocatedResourcesStatus": [{"name": name, "resources": list(resources)}]}
+    return faults({kind: [status]}, containers=[{"name": "c", "image": "i", "resources": asked}])
+
+
+@pytest.mark.parametrize("name", ["example.com/x", "claim:a", "claim:b/r"])
+def test_devices_are_those_asked_for(name: str):
+    assert devices(name, {"resourceID": "1", "health": "Healthy"}, {"resourceID": "2", "health": "Unknown"}) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "detail"),
+    [
+        ("cpu", "must match one of the container's resource requests"),
+        (
+            "claim:b",
+            (
+                "must match one of the container's resource claims in a format 'claim:<claimName>/<request>' or "
+                "'claim:<claimName>' if request is empty"
+            ),
+        ),
+    ],
+)
+def test_of_others_nothing_is_told(name: str, detail: str):
+    where = "status.containerStatuses[0].allocatedResourcesStatus[0].name"
+    assert devices(name) == [f'{where}: Invalid value: "{name}": {detail}']
+
+
+def test_each_is_told_once_and_how_it_is():
+    where = "status.containerStatuses[0].allocatedResourcesStatus[0].resources[1]"
+    assert devices("claim:a", {"resourceID": "1", "health": "Healthy"}, {"resourceID": "1", "health": "Well"}) == [
+        f'{where}.health: Unsupported value: "Well": supported values: "Healthy", "Unhealthy", "Unknown"',
+        f'{where}.resourceID: Duplicate value: "1"',
+    ]
+
+
+def test_ephemeral_containers_have_none():
+    where = "status.ephemeralContainerStatuses[0].allocatedResourcesStatus"
+    assert devices("x", kind="ephemeralContainerStatuses") == [
+        f"{where}: Forbidden: must not be specified in container status"
+    ]

@@ -14,6 +14,7 @@ from steersman.apiserver.registry.core.pod_subresources import (
 
 MIRROR = {"kubernetes.io/config.mirror": "x"}
 EPHEMERAL = {"name": "e", "image": "i"}
+POLICY = [{"resourceName": "cpu", "restartPolicy": "NotRequired"}]
 
 
 def looked_into(*containers: dict, metadata: dict | None = None) -> dict:
@@ -61,6 +62,13 @@ def test_static_pods_are_their_kubelets():
 def sized(requests: dict | None = None, limits: dict | None = None, **spec: object) -> dict:
     resources = {"requests": requests or {}, "limits": limits or {}}
     return pod(**{"containers": [{"name": "c", "image": "i", "resources": resources}], **spec})
+
+
+def with_init(*, requests: dict, policy: str = "") -> dict:
+    container = {"name": "x", "image": "i", "resources": {"requests": requests}}
+    if policy:
+        container["resizePolicy"] = [{"resourceName": "cpu", "restartPolicy": policy}]
+    return sized({"cpu": "1"}, initContainers=[container])
 
 
 def test_only_resources_are_taken_over():
@@ -112,12 +120,64 @@ def test_cpu_and_memory_change(new: tuple, old: tuple):
             "spec.containers: Forbidden: containers may not be added or removed on resize",
         ),
         (
-            sized({"cpu": "1"}, initContainers=[{"name": "x", "image": "i", "resources": {"requests": {"cpu": "2"}}}]),
-            sized({"cpu": "1"}, initContainers=[{"name": "x", "image": "i", "resources": {"requests": {"cpu": "1"}}}]),
-            "spec: Forbidden: resources for non-sidecar init containers are immutable",
+            with_init(requests={"cpu": "1", "ephemeral-storage": "2"}),
+            with_init(requests={"cpu": "1"}),
+            "spec.initContainers[0]: Forbidden: only cpu and memory resources for init or sidecar containers are mutable",
+        ),
+        (
+            with_init(requests={"cpu": "2"}, policy="RestartContainer"),
+            with_init(requests={"cpu": "1"}, policy="RestartContainer"),
+            (
+                "spec.initContainers[0]: Forbidden: non-sidecar init containers with a resize policy of RestartContainer"
+                " cannot be resized"
+            ),
+        ),
+        (
+            with_init(requests={}),
+            with_init(requests={"cpu": "1"}),
+            "spec.initContainers[0].resources.requests: Forbidden: resource requests cannot be removed",
+        ),
+        (
+            sized(containers=[{"name": "c", "image": "i", "resizePolicy": POLICY}]),
+            sized(containers=[{"name": "c", "image": "i"}]),
+            "spec: Forbidden: only cpu and memory resources are mutable",
+        ),
+        (
+            sized({"cpu": "1", "ephemeral-storage": "1"}),
+            sized(),
+            "spec: Forbidden: only cpu and memory resources are mutable",
+        ),
+        (
+            sized({"cpu": "1"}),
+            sized({"cpu": "1"}, resources={"requests": {"cpu": "2"}}),
+            "spec.resources: Forbidden: pod-level resources cannot be removed",
+        ),
+        (
+            sized(resources={"requests": {"cpu": "2"}}),
+            sized(resources={"requests": {"cpu": "2", "memory": "1Gi"}}),
+            "spec.resources.requests: Forbidden: pod-level resource requests cannot be removed",
+        ),
+        (
+            sized(resources={"requests": {"cpu": "2"}, "limits": {"hugepages-2Mi": "2Mi"}}),
+            sized(resources={"requests": {"cpu": "2"}}),
+            "spec: Forbidden: only cpu and memory resources are mutable at pod-level",
         ),
     ],
-    ids=["class of service", "removal", "other resources", "other names", "other numbers", "init containers"],
+    ids=[
+        "class of service",
+        "removal",
+        "other resources",
+        "other names",
+        "other numbers",
+        "other resources of init containers",
+        "init containers that would restart",
+        "removal of init containers",
+        "policies",
+        "other resources where none were",
+        "the pod's own",
+        "some of the pod's own",
+        "other resources of the pod",
+    ],
 )
 def test_what_does_not(new: dict, old: dict, fault: str):
     assert fault in told(validate_resize(new, old))
@@ -126,3 +186,28 @@ def test_what_does_not(new: dict, old: dict, fault: str):
 def test_pods_of_windows_are_not_resized():
     old = pod(os={"name": "windows"})
     assert [error.body for error in validate_resize(old, old)] == ["Forbidden: windows pods cannot be resized"]
+
+
+def test_init_containers_are_resized_too():
+    assert told(validate_resize(with_init(requests={"cpu": "2"}), with_init(requests={"cpu": "1"}))) == []
+
+
+def test_the_pod_as_a_whole_is_resized():
+    new, old = sized(resources={"requests": {"cpu": "2"}}), sized(resources={"requests": {"cpu": "1"}})
+    assert told(validate_resize(new, old)) == []
+
+
+@pytest.mark.parametrize(
+    ("state", "resources", "expected"),
+    [
+        ("running", None, ["spec: Forbidden: Pod running on node without support for resize"]),
+        ("running", {}, []),
+        ("waiting", None, []),
+    ],
+)
+def test_kubelets_that_resize_tell_the_resources_of_what_runs(state: str, resources: dict | None, expected: list[str]):
+    status = {"name": "c", "state": {state: {}}}
+    if resources is not None:
+        status["resources"] = resources
+    old = {**sized({"cpu": "1"}), "status": {"containerStatuses": [status]}}
+    assert told(validate_resize(sized({"cpu": "2"}), old)) == expected
