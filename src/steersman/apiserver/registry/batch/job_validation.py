@@ -68,7 +68,7 @@ def validate_job_update(obj: Tree, old: Tree) -> Iterator[FieldError]:
     yield from validate_job(obj, old)
     yield from _validate_whole_spec(spec, _SPEC)
     yield from _check_completions(spec, before, _SPEC.child("completions"))
-    yield from check_unchanged(spec.get("selector"), before.get("selector"), _SPEC.child("selector"))
+    yield from check_unchanged(shown(spec.get("selector")), shown(before.get("selector")), _SPEC.child("selector"))
     yield from _check_template_update(spec, old, _SPEC)
     for name in ("completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy"):
         yield from _check_same(spec.get(name), before.get(name), _SPEC.child(name), go_type=_GO_TYPES.get(name, ""))
@@ -79,7 +79,7 @@ def validate_job_template(template: Tree, path: Path) -> Iterator[FieldError]:
     spec, where = template.get("spec") or {}, path.child("spec")
     yield from _validate_spec(spec, where)
     if spec.get("selector") is not None:
-        yield field.invalid(where.child("selector"), spec["selector"], "`selector` will be auto-generated")
+        yield field.invalid(where.child("selector"), shown(spec["selector"]), "`selector` will be auto-generated")
     if spec.get("manualSelector"):
         yield field.not_supported(where.child("manualSelector"), True, ("nil", "false"))
 
@@ -100,7 +100,7 @@ def _check_generated_selector(obj: Tree, *, with_prefix: bool) -> Iterator[Field
         if label not in labels:
             yield field.required(where.key(label), f"must be '{value}'")
         elif labels[label] != value:
-            yield field.invalid(where.key(label), labels, f"must be '{value}'")
+            yield field.invalid(where.key(label), dict(sorted(labels.items())), f"must be '{value}'")
     selector = parse_selector(spec["selector"])
     if selector is not None and not selector.matches(expected):
         yield field.invalid(_SPEC.child("selector"), shown(spec["selector"]), "`selector` not auto-generated")

@@ -86,12 +86,5 @@ def _drop_topology(obj: Tree) -> bool:
 
 
 def _ports(ports: Any) -> str:
-    if not ports:
-        return columns.UNSET
-    texts = []
-    for port in ports:
-        if port.get("port") is not None:
-            texts.append(str(port["port"]))
-        else:
-            texts.append(port.get("name") or "*")
-    return columns.first_and_more(texts, 3)
+    texts = [str(port["port"]) if port.get("port") is not None else port.get("name") or "" for port in ports]
+    return columns.first_and_more(texts, 3) or columns.UNSET

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apiserver.registry import columns
 from steersman.apiserver.registry.networking.ingress_validation import (
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from steersman.apimachinery.field import FieldError
     from steersman.apiserver.request import RequestContext
+
+_HOSTS_SHOWN: Final = 3
 
 
 class IngressStrategy(Strategy):
@@ -66,17 +68,17 @@ class IngressStrategy(Strategy):
 
 
 def _hosts(spec: Tree) -> str:
-    """The first three hosts of its rules; ``*`` when no rule names one."""
-    hosts: list[str] = []
-    rules = [rule for rule in spec.get("rules") or () if rule.get("host")]
-    hosts = [rule["host"] for rule in rules[:3]]
-    if not hosts:
+    """The first three hosts of its rules, and how many rules there are more; ``*`` when no rule names one."""
+    rules = spec.get("rules") or ()
+    places = [place for place, rule in enumerate(rules) if rule.get("host")][:_HOSTS_SHOWN]
+    if not places:
         return "*"
-    text = ",".join(hosts)
-    return f"{text} + {len(rules) - 3} more..." if len(rules) > 3 else text
+    text = ",".join(rules[place]["host"] for place in places)
+    is_all = len(places) < _HOSTS_SHOWN or places[-1] == len(rules) - 1
+    return text if is_all else f"{text} + {len(rules) - _HOSTS_SHOWN} more..."
 
 
 def _addresses(obj: Tree) -> str:
     balancer = (obj.get("status") or {}).get("loadBalancer") or {}
-    found = [point.get("ip") or point.get("hostname") or "" for point in balancer.get("ingress") or ()]
-    return ",".join(address for address in found if address)
+    found = {point.get("ip") or point.get("hostname") or "" for point in balancer.get("ingress") or ()}
+    return ",".join(sorted(found - {""}))

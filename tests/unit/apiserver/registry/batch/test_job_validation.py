@@ -113,10 +113,13 @@ def test_a_failure_policy_asks_for_pods_that_are_never_restarted():
 
 
 def test_labels_that_the_server_makes_must_be_its_own():
-    labels = {**VALID["spec"]["template"]["metadata"]["labels"], "job-name": "other"}
-    [fault] = texts(validate_job(edited(VALID, {LABELS: labels})))
-    assert fault.startswith(f"{LABELS}[job-name]: Invalid value: ")
-    assert fault.endswith(": must be 'a'")
+    labels = {"z": "1", **VALID["spec"]["template"]["metadata"]["labels"], "job-name": "other"}
+    assert texts(validate_job(edited(VALID, {LABELS: labels}))) == [
+        (
+            f'{LABELS}[job-name]: Invalid value: {{"app":"a","batch.kubernetes.io/controller-uid":"u",'
+            '"batch.kubernetes.io/job-name":"a","controller-uid":"u","job-name":"other","z":"1"}: must be \'a\''
+        )
+    ]
 
 
 def test_a_selector_that_the_client_brings_is_refused_unless_it_is_manual():
@@ -156,6 +159,15 @@ def test_what_may_change(edits):
 def test_what_may_not_change(edits, path):
     faults = texts(validate_job_update(edited(VALID, edits), VALID))
     assert [f for f in faults if f.startswith(f"{path}: Invalid value: ") and f.endswith(": field is immutable")]
+
+
+def test_a_selector_that_changes_is_shown_in_order():
+    faults = texts(
+        validate_job_update(edited(VALID, {"spec.selector.matchLabels": {"job-name": "a", "app": "a"}}), VALID)
+    )
+    assert faults[-1] == (
+        'spec.selector: Invalid value: {"matchLabels":{"app":"a","job-name":"a"}}: field is immutable'
+    )
 
 
 @pytest.mark.parametrize(
@@ -223,6 +235,10 @@ def test_faults_of_the_spec_are_told_twice_of_an_update():
     ("spec", "fault"),
     [
         ({"selector": {}}, "job.spec.selector: Invalid value: {}: `selector` will be auto-generated"),
+        (
+            {"selector": {"matchLabels": {"b": "2", "a": "1"}}},
+            'job.spec.selector: Invalid value: {"matchLabels":{"a":"1","b":"2"}}: `selector` will be auto-generated',
+        ),
         (
             {"manualSelector": True},
             'job.spec.manualSelector: Unsupported value: true: supported values: "nil", "false"',

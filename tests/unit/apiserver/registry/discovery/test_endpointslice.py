@@ -55,7 +55,8 @@ def test_topology_that_was_kept_from_before_stays():
     [
         ({}, ["a", "IPv4", "80", "10.0.0.1", "60s"]),
         ({"ports": [], "endpoints": []}, ["a", "IPv4", "<unset>", "<unset>", "60s"]),
-        ({"ports": [{"name": "http"}, {"name": ""}]}, ["a", "IPv4", "http,*", "10.0.0.1", "60s"]),
+        ({"ports": [{"name": "http"}, {"name": ""}]}, ["a", "IPv4", "http,", "10.0.0.1", "60s"]),
+        ({"ports": [{"name": ""}]}, ["a", "IPv4", "<unset>", "10.0.0.1", "60s"]),
         (
             {"endpoints": [{"addresses": [f"10.0.0.{n}"]} for n in range(5)]},
             ["a", "IPv4", "80", "10.0.0.0,10.0.0.1,10.0.0.2 + 2 more...", "60s"],

@@ -50,6 +50,18 @@ def test_a_status_write_keeps_the_spec():
             ["a", "nginx", "a.com,b.com", "10.0.0.1,h.com", "80, 443", "60s"],
         ),
         (
+            {"status.loadBalancer.ingress": [{"ip": "10.0.0.2"}, {"ip": "10.0.0.1"}, {"ip": "10.0.0.2"}]},
+            ["a", "<none>", "*", "10.0.0.1,10.0.0.2", "80", "60s"],
+        ),
+        (
+            {"spec.rules": [{}, *({"host": f"{n}.com"} for n in "abc")]},
+            ["a", "<none>", "a.com,b.com,c.com", "", "80", "60s"],
+        ),
+        (
+            {"spec.rules": [*({"host": f"{n}.com"} for n in "abc"), {}]},
+            ["a", "<none>", "a.com,b.com,c.com + 1 more...", "", "80", "60s"],
+        ),
+        (
             {"spec.rules": [{"host": f"{n}.com"} for n in "abcde"]},
             ["a", "<none>", "a.com,b.com,c.com + 2 more...", "", "80", "60s"],
         ),
