@@ -4,6 +4,7 @@ from lightkube.models.core_v1 import Pod
 from lightkube.models.resource_v1 import ResourceClaim, ResourceClaimTemplate
 
 from steersman.client import tree
+from steersman.client.errors import RequestFailed
 from steersman.controllers.resourceclaim.controller import build
 from steersman.controllers.resourceclaim.plan import (
     FINALIZER,
@@ -178,3 +179,47 @@ async def test_a_reservation_is_freed_with_its_pod(cluster, pod_spec):
         return not found["status"].get("allocation") and not found["metadata"].get("finalizers")
 
     await cluster.eventually(*CLAIM, "c", is_free, namespace="default")
+
+
+class Lossy:
+    """A client whose first creation has effect, but whose answer does not arrive."""
+
+    def __init__(self, client):
+        self._client = client
+        self.asked = 0
+
+    def __getattr__(self, name):
+        return getattr(self._client, name)
+
+    async def create(self, obj):
+        self.asked += 1
+        created = await self._client.create(obj)
+        if self.asked == 1:
+            raise RequestFailed("connection reset by peer")
+        return created
+
+
+async def test_a_claim_whose_creation_was_not_answered_is_not_made_twice(cluster, pod_spec):
+    controller = await cluster.start(build)
+    controller.client = client = Lossy(controller.client)
+    await controller._claims.close()  # the cache is late
+    await cluster.make(*TEMPLATE, "t", namespace="default", spec={"spec": DEVICES})
+    await cluster.make("v1", "Pod", "p", namespace="default", spec={**pod_spec, "resourceClaims": [FROM_TEMPLATE]})
+    await cluster.eventually(
+        "v1", "Pod", "p", lambda found: found["status"].get("resourceClaimStatuses"), namespace="default"
+    )
+    assert (client.asked, len(await cluster.client.list(tree(*CLAIM)))) == (1, 1)
+
+
+async def test_claims_go_with_the_end_of_a_pod_whose_status_does_not_know_them(cluster, pod_spec):
+    await cluster.start(build)
+    await cluster.make(*TEMPLATE, "t", namespace="default", spec={"spec": DEVICES})
+    wanted = [FROM_TEMPLATE, {"name": "other", "resourceClaimTemplateName": "missing"}]
+    await cluster.make("v1", "Pod", "p", namespace="default", spec={**pod_spec, "resourceClaims": wanted})
+    await cluster.until(lambda: cluster.client.list(tree(*CLAIM)))
+    await cluster.client.patch(Pod, "p", {"status": {"phase": "Succeeded"}}, namespace="default", subresource="status")
+
+    async def none_is_left():
+        return not await cluster.client.list(tree(*CLAIM))
+
+    await cluster.until(none_is_left)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from lightkube.models.core_v1 import Pod
 from lightkube.models.resource_v1 import ResourceClaim, ResourceClaimTemplate
 
-from steersman.apimachinery.errors import is_conflict, is_not_found
-from steersman.client.changes import Added, Deleted, Updated
+from steersman.apimachinery.errors import is_not_found
+from steersman.client.changes import Added, Deleted
 from steersman.client.errors import ApiError, ClientError
 from steersman.client.events.lru import LruDict
 from steersman.client.objects import key_of, name_of, namespace_of, uid_of
@@ -23,6 +23,7 @@ from steersman.controllers.resourceclaim.plan import (
     is_done,
     is_for_other,
     is_leftover,
+    made_for,
     missing,
     owning_pod,
     reserved,
@@ -43,6 +44,7 @@ _POD: Final = "pod:"
 _CLAIM: Final = "claim:"
 _BY_TEMPLATE: Final = "resource claim template"
 _BY_CLAIM: Final = "resource claim"
+_BY_POD: Final = "resource claim pod"
 _MANAGER: Final = "ResourceClaimController"
 #: UIDs of deleted pods that are remembered, so that they need not be asked for.
 _GONE_MAX: Final = 500
@@ -57,11 +59,15 @@ class ResourceClaims(Shell):
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context, workers=context.options.concurrent_resourceclaim_syncs)
         self._gone: LruDict[str, bool] = LruDict(_GONE_MAX)
+        #: UIDs of pods, and their entries for which a claim was asked that the cache does not show yet. It may be there:
+        #: an answer may be lost, and names are made up.
+        self._asked: set[tuple[str, str]] = set()
         self._pods = self.informer(Pod)
         self._pods.add_index(_BY_TEMPLATE, _templates)
         self._pods.add_index(_BY_CLAIM, _claims)
         self._pods.add_callback(self._pod_changed)
         self._claims = self.informer(ResourceClaim)
+        self._claims.add_index(_BY_POD, _pods)
         self._claims.add_callback(self._claim_changed)
         self._templates = self.informer(ResourceClaimTemplate)
         self._templates.add_callback(self._template_changed)
@@ -70,12 +76,12 @@ class ResourceClaims(Shell):
         pod = change.latest
         if isinstance(change, Deleted):
             self._gone.put(uid_of(pod), True)
-        elif isinstance(change, Updated) and uid_of(change.old) != uid_of(change.new):
-            self._gone.put(uid_of(change.old), True)
+            self._asked -= {(uid_of(pod), entry.name) for entry in entries(pod)}
         if not entries(pod):
             return
         if isinstance(change, Deleted) or is_done(pod):
-            for name in claim_names(pod):
+            own = map(name_of, self._claims.lister.by_index(_BY_POD, key_of(pod)))
+            for name in {*own, *claim_names(pod)}:
                 self.queue.add(f"{_CLAIM}{namespace_of(pod)}/{name}")
         else:
             self.queue.add(_POD + key_of(pod))
@@ -83,6 +89,7 @@ class ResourceClaims(Shell):
     def _claim_changed(self, change: Change[ResourceClaim]) -> None:
         claim = change.latest
         if not isinstance(change, Deleted):
+            self._asked.discard(made_for(claim))
             self.queue.add(_CLAIM + key_of(claim))
         for pod in self._pods.lister.by_index(_BY_CLAIM, key_of(claim)):
             self.queue.add(_POD + key_of(pod))
@@ -127,7 +134,12 @@ class ResourceClaims(Shell):
             await self._reserve(key, pod)
 
     async def _make(self, key: str, pod: Pod, wanted: Missing) -> str:
-        known = already_made(pod, wanted.entry, self._claims.lister.list(namespace=namespace_of(pod)))
+        asked = (uid_of(pod), wanted.entry)
+        if asked in self._asked:
+            claims = await self.client.list_all(ResourceClaim, namespace=namespace_of(pod))
+        else:
+            claims = self._claims.lister.by_index(_BY_POD, key_of(pod))
+        known = already_made(pod, wanted.entry, claims)
         if known is not None:
             return name_of(known)
         template = self._templates.lister.get(wanted.template, namespace=namespace_of(pod))
@@ -136,6 +148,7 @@ class ResourceClaims(Shell):
                 f'resource claim template "{wanted.template}": '
                 f'resourceclaimtemplate.resource.k8s.io "{wanted.template}" not found'
             )
+        self._asked.add(asked)
         created = await self.client.create(from_template(pod, wanted.entry, template))
         self.note_created(key, self._claims, created)
         return name_of(created)
@@ -162,7 +175,7 @@ class ResourceClaims(Shell):
         owner = owning_pod(claim)
         pod = self._pods.lister.get(owner.name, namespace=namespace_of(claim)) if owner is not None else None
         if is_leftover(claim, pod):
-            await self._delete(claim)
+            await self.delete_seen(claim)
 
     async def _is_gone(self, claim: ResourceClaim, consumer: ResourceClaimConsumerReference) -> bool:
         """The scheduler may have reserved it for a pod of which the cache does not know yet."""
@@ -185,13 +198,6 @@ class ResourceClaims(Shell):
             if not is_not_found(error):
                 raise
 
-    async def _delete(self, claim: ResourceClaim) -> None:
-        try:
-            await self.client.delete_object(claim, uid=uid_of(claim))
-        except ApiError as error:
-            if not (is_not_found(error) or is_conflict(error)):
-                raise
-
 
 def _templates(pod: Pod) -> list[str]:
     names = [entry.resourceClaimTemplateName for entry in entries(pod)]
@@ -200,6 +206,11 @@ def _templates(pod: Pod) -> list[str]:
 
 def _claims(pod: Pod) -> list[str]:
     return [f"{namespace_of(pod)}/{name}" for name in claim_names(pod)]
+
+
+def _pods(claim: ResourceClaim) -> list[str]:
+    owner = owning_pod(claim)
+    return [f"{namespace_of(claim)}/{owner.name}"] if owner is not None else []
 
 
 def build(context: ControllerContext) -> ResourceClaims:

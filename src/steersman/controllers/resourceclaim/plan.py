@@ -71,9 +71,15 @@ def missing(pod: Pod, claim_of: Callable[[str], ResourceClaim | None]) -> list[M
 def already_made(pod: Pod, entry: str, claims: Iterable[ResourceClaim]) -> ResourceClaim | None:
     """One that was made before, of which the pod's status does not know yet."""
     for claim in claims:
-        if is_controlled_by(claim, pod) and annotations_of(claim).get(POD_CLAIM) == entry:
+        if made_for(claim) == (uid_of(pod), entry):
             return claim
     return None
+
+
+def made_for(claim: ResourceClaim) -> tuple[str, str]:
+    """UID of the pod that it was made for, and the pod's entry; both empty where it was not."""
+    owner = controller_of(claim)
+    return (owner.uid if owner is not None else "", annotations_of(claim).get(POD_CLAIM, ""))
 
 
 def from_template(pod: Pod, entry: str, template: ResourceClaimTemplate) -> ResourceClaim:
