@@ -1,0 +1,12 @@
+"""Whatever happened to pods and their claims: once it stops, each has what it asks for, and nothing is left over."""
+
+from __future__ import annotations
+
+import pytest
+from tests.conformance.controllers.claims import Claims
+from tests.conformance.controllers.harness import play
+
+
+@pytest.mark.parametrize("seed", range(10))
+async def test_it_becomes_as_the_rules_say(seed):
+    await play(Claims(), seed)
