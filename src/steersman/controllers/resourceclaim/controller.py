@@ -35,6 +35,8 @@ from steersman.runtime.pods import node_of
 from steersman.runtime.resource_claims import claim_names, consumers, entries, is_pod
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from lightkube.models.resource_v1 import ResourceClaimConsumerReference
 
     from steersman.client.changes import Change
@@ -135,10 +137,9 @@ class ResourceClaims(Shell):
 
     async def _make(self, key: str, pod: Pod, wanted: Missing) -> str:
         asked = (uid_of(pod), wanted.entry)
+        claims: Iterable[ResourceClaim] = self._claims.lister.by_index(_BY_POD, key_of(pod))
         if asked in self._asked:
             claims = await self.client.list_all(ResourceClaim, namespace=namespace_of(pod))
-        else:
-            claims = self._claims.lister.by_index(_BY_POD, key_of(pod))
         known = already_made(pod, wanted.entry, claims)
         if known is not None:
             return name_of(known)
