@@ -1,0 +1,12 @@
+"""Whatever happened to Jobs that have ended: once it stops, those whose time is over are gone, and no others."""
+
+from __future__ import annotations
+
+import pytest
+from tests.conformance.controllers.finished import Finished
+from tests.conformance.controllers.harness import play
+
+
+@pytest.mark.parametrize("seed", range(10))
+async def test_it_becomes_as_the_rules_say(seed):
+    await play(Finished(), seed)
