@@ -1,0 +1,194 @@
+"""The story of Endpoints made by hand: slices mirror all that they say, and nothing mirrors what is not there."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+from lightkube.models.core_v1 import Endpoints, EndpointSubset, Service
+from lightkube.models.discovery_v1 import EndpointSlice
+from tests.conformance.controllers.harness import NAMESPACE, World
+
+from steersman.client.objects import annotations_of, labels_of, name_of, uid_of
+from steersman.runtime.owners import controller_of
+
+NAMES = ("a", "b", "c")
+ADDRESSES = ("192.0.2.1", "192.0.2.2", "192.0.2.3", "2001:db8::1", "2001:db8::2")
+PORTS: tuple[dict[str, Any], ...] = (
+    {"port": 80}, {"port": 81, "name": "web"}, {"port": 80, "protocol": "UDP"}, {"port": 82, "appProtocol": "h2c"},
+)  # fmt: skip
+_MANAGED_BY = "endpointslice.kubernetes.io/managed-by"
+_MIRROR = "endpointslicemirroring-controller.k8s.io"
+_SKIP = "endpointslice.kubernetes.io/skip-mirror"
+_LEADER = "control-plane.alpha.kubernetes.io/leader"
+
+
+class Mirrors:
+    """Users change all of Endpoints, mark them, turn Services into others, and touch the mirrors."""
+
+    controllers = ("endpointslice-mirroring-controller", "garbage-collector-controller")
+
+    async def edit(self, world: World) -> None:
+        what = world.dice.choice([self.make_service, self.make_service, self.select, self.remove_service, self.make,
+                                  self.make, self.make, self.change, self.change, self.mark, self.remove, self.replace,
+                                  self.break_mirror, self.break_mirror, self.lose_mirror])  # fmt: skip
+        await what(world)
+
+    async def live(self, world: World) -> None:
+        """Nobody else has to do with them."""
+
+    # Services
+
+    async def make_service(self, world: World) -> None:
+        spec = {"ports": [{"port": 80}], "selector": world.dice.choice([None, None, {"app": "x"}])}
+        body = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": world.dice.choice(NAMES)}, "spec": spec}
+        await world.client.create(body, namespace=NAMESPACE)
+
+    async def select(self, world: World) -> None:
+        service = await world.any(Service)
+        if service is not None:
+            patch = {"spec": {"selector": None if service.spec.selector else {"app": "x"}}}
+            await world.client.patch(Service, name_of(service), patch, namespace=NAMESPACE)
+
+    async def remove_service(self, world: World) -> None:
+        service = await world.any(Service)
+        if service is not None:
+            await world.client.delete_object(service)
+
+    # Endpoints
+
+    def _subsets(self, world: World) -> list[dict[str, Any]]:
+        dice, subsets = world.dice, []
+        for _ in range(dice.choice([0, 1, 1, 2, 3])):
+            chosen = dice.sample(ADDRESSES, dice.choice([1, 2, 4]))
+            at = dice.randrange(len(chosen) + 1)
+            subset = {"addresses": [{"ip": each} for each in chosen[:at]],
+                      "notReadyAddresses": [{"ip": each} for each in chosen[at:]],
+                      "ports": dice.sample(PORTS[1:], 2) if dice.random() < 0.3 else [dice.choice(PORTS)]}  # fmt: skip
+            subsets.append({key: rows for key, rows in subset.items() if rows})
+        return subsets
+
+    async def make(self, world: World) -> None:
+        await self._make(world, world.dice.choice(NAMES))
+
+    async def _make(self, world: World, name: str) -> None:
+        metadata = {"name": name, "labels": {"team": world.dice.choice("xyz")}}
+        body = {"apiVersion": "v1", "kind": "Endpoints", "metadata": metadata, "subsets": self._subsets(world)}
+        await world.client.create(body, namespace=NAMESPACE)
+
+    async def _patch(self, world: World, patch: dict[str, Any]) -> None:
+        found = await world.any(Endpoints)
+        if found is not None:
+            await world.client.patch(Endpoints, name_of(found), patch, namespace=NAMESPACE)
+
+    async def change(self, world: World) -> None:
+        metadata = {"labels": {"team": world.dice.choice(["x", "y", None])},
+                    "annotations": {"note": world.dice.choice(["1", "2", None])}}  # fmt: skip
+        await self._patch(world, {"metadata": metadata, "subsets": self._subsets(world) or None})
+
+    async def mark(self, world: World) -> None:
+        """As what is not to be mirrored, or no longer so."""
+        labels, notes = world.dice.choice(
+            [({_SKIP: "true"}, {}), ({}, {_LEADER: "x"}), ({_SKIP: None}, {_LEADER: None})]
+        )
+        await self._patch(world, {"metadata": {"labels": labels, "annotations": notes}})
+
+    async def remove(self, world: World) -> None:
+        found = await world.any(Endpoints)
+        if found is not None:
+            await world.client.delete_object(found)
+
+    async def replace(self, world: World) -> None:
+        found = await world.any(Endpoints)
+        if found is not None:
+            await world.client.delete_object(found)
+            await self._make(world, name_of(found))
+
+    # Mirrors
+
+    async def break_mirror(self, world: World) -> None:
+        found = await world.any(EndpointSlice)
+        if found is not None:
+            broken: dict[str, Any] = world.dice.choice([
+                {"endpoints": [{"addresses": ["192.0.2.99" if found.addressType == "IPv4" else "2001:db8::99"]}]},
+                {"ports": [{"port": 99}]},
+                {"metadata": {"labels": {_MANAGED_BY: "user"}}},
+                {"metadata": {"labels": {"team": "broken"}, "annotations": {"note": "broken"}}},
+                {"endpoints": []},
+            ])  # fmt: skip
+            await world.client.patch(EndpointSlice, name_of(found), broken, namespace=NAMESPACE)
+
+    async def lose_mirror(self, world: World) -> None:
+        found = await world.any(EndpointSlice)
+        if found is not None:
+            await world.client.delete_object(found)
+
+    # What must be so
+
+    async def wrong(self, world: World) -> str:
+        services = {name_of(each): each for each in await world.all(Service)}
+        endpoints = {name_of(each): each for each in await world.all(Endpoints)}
+        slices = [each for each in await world.all(EndpointSlice) if labels_of(each).get(_MANAGED_BY) == _MIRROR]
+        for name in sorted(
+            {*services, *endpoints, *(labels_of(each)["kubernetes.io/service-name"] for each in slices)}
+        ):
+            mine = [each for each in slices if labels_of(each)["kubernetes.io/service-name"] == name]
+            found, service = endpoints.get(name), services.get(name)
+            if found is None or service is None or service.spec.selector or _is_marked(found):
+                if mine:
+                    return f"{name} is not to be mirrored, and is by {[name_of(each) for each in mine]}"
+                continue
+            fault = _wrong_mirrors(found, mine)
+            if fault:
+                return f"{name}: {fault}"
+        return ""
+
+
+def _is_marked(endpoints: Endpoints) -> bool:
+    return labels_of(endpoints).get(_SKIP) == "true" or _LEADER in annotations_of(endpoints)
+
+
+def _wrong_mirrors(endpoints: Endpoints, slices: list[EndpointSlice]) -> str:
+    told = Counter(
+        (each.addressType, row.addresses[0], bool(row.conditions and row.conditions.ready), port)
+        for each in slices
+        for row in each.endpoints or ()
+        for port in _ports(each)
+    )
+    wanted = Counter(dict.fromkeys(_wanted(endpoints), 1))
+    if told != wanted:
+        return f"told are {sorted(told - wanted)} too much and {sorted(wanted - told)} too little"
+    empty = [name_of(each) for each in slices if not each.endpoints]
+    if empty:
+        return f"{empty} say nothing"
+    for each in slices:
+        labels = {
+            key: text for key, text in labels_of(each).items() if not key.startswith(("endpointslice.", "kubernetes."))
+        }
+        if labels != labels_of(endpoints) or annotations_of(each).get("note") != annotations_of(endpoints).get("note"):
+            return f"{name_of(each)} has labels {labels} and annotations {annotations_of(each)}"
+        owner = controller_of(each)
+        if owner is None or owner.uid != uid_of(endpoints):
+            return f"{name_of(each)} is owned by {owner}"
+    return ""
+
+
+def _wanted(endpoints: Endpoints) -> list[tuple[Any, ...]]:
+    """An address that is ready in one subset and not in another with the same ports is ready, as the server packs it."""
+    ready: dict[tuple[str, Any], bool] = {}
+    for subset in endpoints.subsets or ():
+        for address, is_ready in _rows(subset):
+            for port in _ports(subset):
+                ready[(address, port)] = ready.get((address, port), False) or is_ready
+    return [
+        (f"IPv{6 if ':' in address else 4}", address, is_ready, port) for (address, port), is_ready in ready.items()
+    ]
+
+
+def _rows(subset: EndpointSubset) -> list[tuple[str, bool]]:
+    rows = [(each.ip, True) for each in subset.addresses or ()]
+    return rows + [(each.ip, False) for each in subset.notReadyAddresses or ()]
+
+
+def _ports(of: Any) -> list[tuple[Any, ...]]:
+    return [(each.name or "", each.port, each.protocol or "TCP", each.appProtocol or "") for each in of.ports or ()]

@@ -1,0 +1,12 @@
+"""Whatever happened to Endpoints and their Services: once it stops, slices say what they say."""
+
+from __future__ import annotations
+
+import pytest
+from tests.conformance.controllers.harness import play
+from tests.conformance.controllers.mirrors import Mirrors
+
+
+@pytest.mark.parametrize("seed", range(10))
+async def test_it_becomes_as_the_rules_say(seed):
+    await play(Mirrors(), seed)
