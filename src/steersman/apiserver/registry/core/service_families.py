@@ -227,27 +227,33 @@ def validate_cluster_ips_update(spec: Tree, old: Tree) -> list[FieldError]:
     """The first address and family stay for good; the second may come and, with ``SingleStack``, go."""
     if EXTERNAL_NAME in (spec.get("type"), old.get("type")):
         return []
+    ips, before = cluster_ips(spec), cluster_ips(old)
     errors: list[FieldError] = []
     if not (is_headless(spec) and is_headless(old)):
-        errors += _changes(_CLUSTER_IPS, cluster_ips(spec), cluster_ips(old), spec, "clusterIP")
-    before, after = list(old.get("ipFamilies") or ()), list(spec.get("ipFamilies") or ())
-    if is_headless(spec) and not spec.get("selector"):
+        errors += _changes(_CLUSTER_IPS, ips, before, spec, what="clusterIP", shown=ips, is_unset=not ips)
+    if is_headless(spec) or is_headless(old):
         return errors
-    return errors + _changes(_FAMILIES, after, before, spec, "ipFamily")
+    families, families_before = list(spec.get("ipFamilies") or ()), list(old.get("ipFamilies") or ())
+    # as upstream, which shows the addresses where the number of families changed
+    shown = families if len(families) == len(families_before) else ips
+    return errors + _changes(_FAMILIES, families, families_before, spec, what="ipFamily", shown=shown, is_unset=not ips)
 
 
-def _changes(path: field.Path, after: list[str], before: list[str], spec: Tree, what: str) -> list[FieldError]:
+def _changes(
+    path: field.Path, after: list[str], before: list[str], spec: Tree, *, what: str, shown: list[str], is_unset: bool
+) -> list[FieldError]:
+    first = path.index(0)
     if len(after) == len(before):
         return [
-            field.invalid(path.index(position), after, "may not change once set")
+            field.invalid(first if what == "ipFamily" else path.index(position), shown, "may not change once set")
             for position, value in enumerate(before)
             if value != after[position]
         ]
     errors: list[FieldError] = []
-    if before and not after:
-        errors.append(field.invalid(path.index(0), after, f"primary {what} can not be unset"))
+    if len(after) < len(before) and is_unset:
+        errors.append(field.invalid(first, after, f"primary {what} can not be unset"))
     if before and after and after[0] != before[0]:
-        errors.append(field.invalid(path.index(0), after, "may not change once set"))
+        errors.append(field.invalid(first, shown, "may not change once set"))
     if len(after) == 1 < len(before) and spec.get("ipFamilyPolicy") != SINGLE_STACK:
         detail = f"must be set to 'SingleStack' when releasing the secondary {what}"
         errors.append(field.invalid(_POLICY, spec.get("ipFamilyPolicy"), detail))

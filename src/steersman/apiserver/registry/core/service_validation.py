@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 
 _SPEC: Final = field.Path("spec")
 _PORTS: Final = _SPEC.child("ports")
-_KUBELET_PORT: Final = 10250
 _AFFINITY_SECONDS_MAX: Final = 86400
 _ONLY_LOAD_BALANCER: Final = "may only be used when `type` is 'LoadBalancer'"
 _NOT_EXTERNAL_NAME: Final = "may not be set for ExternalName services"
@@ -55,7 +54,7 @@ def validate_service(obj: Tree, old: Tree | None = None) -> list[FieldError]:
     """Everything that is wrong with a Service. What ``old`` had already is judged by the rules of its time."""
     spec = obj["spec"]
     before = old["spec"] if old is not None else None
-    errors = [*_topology_annotations(obj["metadata"].get("annotations") or {})]
+    errors = [*_topology_annotations(_annotations(obj))]
     if not spec.get("ports") and not is_headless(spec) and spec.get("type") != EXTERNAL_NAME:
         errors.append(field.required(_PORTS))
     errors += _by_type(spec)
@@ -69,7 +68,7 @@ def validate_service(obj: Tree, old: Tree | None = None) -> list[FieldError]:
     )
     errors += _node_ports(spec, is_new=old is None)
     errors += _duplicate_ports(spec)
-    errors += _source_ranges(obj, before)
+    errors += _source_ranges(obj, old)
     errors += _load_balancer_fields(spec)
     errors += _traffic_policies(spec)
     return errors
@@ -83,6 +82,7 @@ def validate_service_update(obj: Tree, old: Tree) -> list[FieldError]:
     if both_balance and spec.get("loadBalancerClass") != before.get("loadBalancerClass"):
         path = _SPEC.child("loadBalancerClass")
         errors.append(field.invalid(path, spec.get("loadBalancerClass"), "may not change once set"))
+    errors += _load_balancer_class(spec)  # as upstream, what is wrong with it twice
     return errors + validate_service(obj, old)
 
 
@@ -116,6 +116,10 @@ def validate_load_balancer_ingress(item: Tree, path: Path) -> Iterator[FieldErro
             yield field.invalid(path.child("hostname"), hostname, "must be a DNS name, not an IP address")
 
 
+def _annotations(obj: Tree) -> Tree:
+    return obj["metadata"].get("annotations") or {}
+
+
 def _topology_annotations(annotations: Tree) -> Iterator[FieldError]:
     hints, mode = annotations.get(_HINTS_ANNOTATION), annotations.get(_TOPOLOGY_ANNOTATION)
     if hints is not None and mode is not None and hints != mode:
@@ -125,11 +129,6 @@ def _topology_annotations(annotations: Tree) -> Iterator[FieldError]:
 
 def _by_type(spec: Tree) -> Iterator[FieldError]:
     kind = spec.get("type")
-    if kind == LOAD_BALANCER:
-        for position, port in enumerate(spec.get("ports") or ()):
-            if port.get("port") == _KUBELET_PORT:
-                detail = f"may not expose port {_KUBELET_PORT} externally since it is used by kubelet"
-                yield field.invalid(_PORTS.index(position), _KUBELET_PORT, detail)
     if kind in (LOAD_BALANCER, NODE_PORT) and is_headless(spec):
         yield field.invalid(
             _SPEC.child("clusterIPs").index(0), spec["clusterIP"], f"may not be set to 'None' for {kind} services"
@@ -236,10 +235,10 @@ def _duplicate_ports(spec: Tree) -> Iterator[FieldError]:
 def _source_ranges(obj: Tree, old: Tree | None) -> Iterator[FieldError]:
     spec = obj["spec"]
     ranges = spec.get("loadBalancerSourceRanges")
-    annotation = (obj["metadata"].get("annotations") or {}).get(_SOURCE_RANGES_ANNOTATION)
+    annotation = _annotations(obj).get(_SOURCE_RANGES_ANNOTATION)
     if ranges:
         path = _SPEC.child("LoadBalancerSourceRanges")
-        before = {text.strip() for text in (old or {}).get("loadBalancerSourceRanges") or ()}
+        before = {text.strip() for text in ((old or {}).get("spec") or {}).get("loadBalancerSourceRanges") or ()}
         if spec.get("type") != LOAD_BALANCER:
             yield field.forbidden(path, _ONLY_LOAD_BALANCER)
         for position, text in enumerate(ranges):
@@ -250,6 +249,8 @@ def _source_ranges(obj: Tree, old: Tree | None) -> Iterator[FieldError]:
         path = field.Path("metadata", "annotations").key(_SOURCE_RANGES_ANNOTATION)
         if spec.get("type") != LOAD_BALANCER:
             yield field.forbidden(path, _ONLY_LOAD_BALANCER)
+        if old is not None and _annotations(old).get(_SOURCE_RANGES_ANNOTATION) == annotation:
+            return
         for text in annotation.split(",") if annotation.strip() else ():
             yield from check_all(path, text.strip(), check_cidr(text.strip()))
 
@@ -262,12 +263,17 @@ def _load_balancer_fields(spec: Tree) -> Iterator[FieldError]:
         yield field.forbidden(path, _ONLY_LOAD_BALANCER)
     if allocates is None and balances:
         yield field.required(path)
-    name = spec.get("loadBalancerClass")
-    if name is not None:
-        if balances:
-            yield from check_all(_SPEC.child("loadBalancerClass"), name, names.check_qualified_name(name))
-        else:
-            yield field.forbidden(_SPEC.child("loadBalancerClass"), _ONLY_LOAD_BALANCER)
+    yield from _load_balancer_class(spec)
+
+
+def _load_balancer_class(spec: Tree) -> Iterator[FieldError]:
+    name, path = spec.get("loadBalancerClass"), _SPEC.child("loadBalancerClass")
+    if name is None:
+        return
+    if spec.get("type") == LOAD_BALANCER:
+        yield from check_all(path, name, names.check_qualified_name(name))
+    else:
+        yield field.forbidden(path, _ONLY_LOAD_BALANCER)
 
 
 def _traffic_policies(spec: Tree) -> Iterator[FieldError]:
@@ -304,36 +310,34 @@ def service_warnings(obj: Tree) -> Sequence[str]:
     """What works but should not be written so any more."""
     if obj["metadata"].get("deletionTimestamp"):
         return ()
-    spec = obj["spec"]
-    warnings: list[str] = []
-    annotations = obj["metadata"].get("annotations") or {}
-    if _HINTS_ANNOTATION in annotations and _TOPOLOGY_ANNOTATION not in annotations:
-        warnings.append(f"annotation {_HINTS_ANNOTATION} is deprecated, please use {_TOPOLOGY_ANNOTATION} instead")
-    warnings += _address_warnings(spec)
-    if is_headless(spec):
+    return list(_warnings(obj, obj["spec"]))
+
+
+def _warnings(obj: Tree, spec: Tree) -> Iterator[str]:
+    headless, external = is_headless(spec), spec.get("externalIPs") or ()
+    is_external_name = spec.get("type") == EXTERNAL_NAME
+    if _HINTS_ANNOTATION in _annotations(obj):
+        yield f"annotation {_HINTS_ANNOTATION} is deprecated, please use {_TOPOLOGY_ANNOTATION} instead"
+    for position, ip in enumerate(() if headless else cluster_ips(spec)):
+        yield from ip_warnings(f"spec.clusterIPs[{position}]", ip)
+    if headless:
         if spec.get("loadBalancerIP"):
-            warnings.append("spec.loadBalancerIP is ignored for headless services")
-        if spec.get("externalIPs"):
-            warnings.append("spec.externalIPs is ignored for headless services")
+            yield "spec.loadBalancerIP is ignored for headless services"
+        if external:
+            yield "spec.externalIPs is ignored for headless services"
         if spec.get("sessionAffinity") != "None":
-            warnings.append("spec.SessionAffinity is ignored for headless services")
-    elif spec.get("externalIPs") and spec.get("type") == EXTERNAL_NAME:
-        warnings.append('spec.externalIPs is ignored when spec.type is "ExternalName"')
-    elif spec.get("externalIPs"):
-        warnings.append("spec.externalIPs is deprecated and may no longer be implemented in some clusters")
-    if spec.get("externalName") and spec.get("type") != EXTERNAL_NAME:
-        warnings.append('spec.externalName is ignored when spec.type is not "ExternalName"')
-    if spec.get("trafficDistribution") == "PreferClose":
-        warnings.append('spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"')
-    return warnings
-
-
-def _address_warnings(spec: Tree) -> Iterator[str]:
-    fields = [(f"spec.clusterIPs[{i}]", ip) for i, ip in enumerate(cluster_ips(spec)) if not is_headless(spec)]
+            yield "spec.SessionAffinity is ignored for headless services"
+    for position, ip in enumerate(external):
+        yield from ip_warnings(f"spec.externalIPs[{position}]", ip)
+    if external and not headless and not is_external_name:
+        yield "spec.externalIPs is deprecated and may no longer be implemented in some clusters"
     if spec.get("loadBalancerIP"):
-        fields.append(("spec.loadBalancerIP", spec["loadBalancerIP"]))
-    fields += [(f"spec.externalIPs[{i}]", ip) for i, ip in enumerate(spec.get("externalIPs") or ())]
-    for name, text in fields:
-        yield from ip_warnings(name, text)
+        yield from ip_warnings("spec.loadBalancerIP", spec["loadBalancerIP"])
     for position, text in enumerate(spec.get("loadBalancerSourceRanges") or ()):
         yield from cidr_warnings(f"spec.loadBalancerSourceRanges[{position}]", text.strip())
+    if external and is_external_name:
+        yield 'spec.externalIPs is ignored when spec.type is "ExternalName"'
+    if spec.get("externalName") and not is_external_name:
+        yield 'spec.externalName is ignored when spec.type is not "ExternalName"'
+    if spec.get("trafficDistribution") == "PreferClose":
+        yield 'spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"'

@@ -224,6 +224,16 @@ def test_the_second_may_come_and_go(new: dict, old: dict):
             'spec.ipFamilies[0]: Invalid value: ["IPv6"]: may not change once set',
         ),
         (
+            {"clusterIPs": ["a", "b"], "ipFamilies": ["IPv4", "IPv4"]},
+            {"clusterIPs": ["a", "b"], "ipFamilies": ["IPv4", "IPv6"]},
+            'spec.ipFamilies[0]: Invalid value: ["IPv4","IPv4"]: may not change once set',
+        ),
+        (
+            {"clusterIPs": ["a"], "ipFamilies": ["IPv6", "IPv4"]},
+            {"clusterIPs": ["a"], "ipFamilies": ["IPv4"]},
+            'spec.ipFamilies[0]: Invalid value: ["a"]: may not change once set',
+        ),
+        (
             {"clusterIPs": ["a"], "ipFamilyPolicy": "PreferDualStack"},
             {"clusterIPs": ["a", "b"]},
             (
@@ -235,3 +245,7 @@ def test_the_second_may_come_and_go(new: dict, old: dict):
 )
 def test_the_first_stays(new: dict, old: dict, fault: str):
     assert change(new, old) == [fault]
+
+
+def test_without_an_address_families_come_and_go():
+    assert change({**HEADLESS, "ipFamilies": ["IPv6"]}, {**HEADLESS, "ipFamilies": ["IPv4"]}) == []

@@ -80,10 +80,6 @@ ONLY_BALANCER = "may only be used when `type` is 'LoadBalancer'"
             "spec.ports[0].nodePort: Forbidden: may not be used when `type` is 'ClusterIP'",
         ),
         (
-            {**BALANCER, "ports": [{**PORT, "port": 10250}]},
-            "spec.ports[0]: Invalid value: 10250: may not expose port 10250 externally since it is used by kubelet",
-        ),
-        (
             {**NODES, **HEADLESS},
             "spec.clusterIPs[0]: Invalid value: \"None\": may not be set to 'None' for NodePort services",
         ),
@@ -173,6 +169,15 @@ def test_ranges_may_stand_in_an_annotation():
     ]
 
 
+def test_what_an_annotation_says_is_looked_at_when_it_changes():
+    name = "service.beta.kubernetes.io/load-balancer-source-ranges"
+    odd, other = (service({name: ranges}, **BALANCER) for ranges in ("10.1.0.0/8", "10.2.0.0/8"))
+    assert told(validate_service_update(odd, odd)) == []
+    assert told(validate_service_update(other, odd)) == [
+        f'metadata.annotations[{name}]: Invalid value: "10.2.0.0/8": must not have bits set beyond the prefix length'
+    ]
+
+
 def test_two_annotations_of_topology_say_the_same():
     hints, mode = "service.kubernetes.io/topology-aware-hints", "service.kubernetes.io/topology-mode"
     assert told(validate_service(service({hints: "Auto", mode: "Off"}))) == [
@@ -191,6 +196,11 @@ def test_a_class_of_load_balancers_stays():
     assert told(validate_service_update(new, old)) == [
         'spec.loadBalancerClass: Invalid value: "example.com/b": may not change once set'
     ]
+
+
+def test_what_is_wrong_with_a_class_is_told_twice_of_a_change():
+    fault = f"spec.loadBalancerClass: Forbidden: {ONLY_BALANCER}"
+    assert told(validate_service_update(service(loadBalancerClass="example.com/b"), service())) == [fault, fault]
 
 
 def test_addresses_stay():
@@ -265,3 +275,20 @@ def test_a_service_that_goes_is_not_warned_about():
     obj = service(externalName="a")
     obj["metadata"]["deletionTimestamp"] = STAMP
     assert list(service_warnings(obj)) == []
+
+
+def test_hints_are_old_whatever_else_is_said():
+    hints, mode = "service.kubernetes.io/topology-aware-hints", "service.kubernetes.io/topology-mode"
+    assert list(service_warnings(service({hints: "Auto", mode: "Auto"}))) == [
+        f"annotation {hints} is deprecated, please use {mode} instead"
+    ]
+
+
+def test_warnings_have_an_order():
+    spec = {"externalIPs": ["FD00::1"], "loadBalancerIP": "FD00::2", "externalName": "a"}
+    assert [text.partition(":")[0] for text in service_warnings(service(**spec))] == [
+        "spec.externalIPs[0]",
+        "spec.externalIPs is deprecated and may no longer be implemented in some clusters",
+        "spec.loadBalancerIP",
+        'spec.externalName is ignored when spec.type is not "ExternalName"',
+    ]
