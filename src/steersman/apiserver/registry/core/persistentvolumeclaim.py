@@ -61,11 +61,11 @@ class PersistentVolumeClaimStrategy(Strategy):
 
     def prepare_for_create(self, ctx: RequestContext, obj: Tree) -> None:
         obj["status"] = {"phase": "Pending"}
-        normalize_data_sources(obj["spec"])
+        settle_data_sources(obj["spec"], None)
 
     def prepare_for_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
         super().prepare_for_update(ctx, obj, old)
-        normalize_data_sources(obj["spec"])
+        settle_data_sources(obj["spec"], old["spec"])
 
     def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
         return validate_claim(obj)
@@ -99,18 +99,27 @@ class PersistentVolumeClaimStrategy(Strategy):
         ]
 
 
-def normalize_data_sources(spec: Tree) -> None:
+def settle_data_sources(spec: Tree, old: Tree | None) -> None:
     """``dataSource`` and ``dataSourceRef`` say the same, unless the reference leads into another namespace.
 
-    What can only be written as a reference stays one: kinds other than snapshots and claims are taken from the older
-    field only through the newer one.
+    A claim that has no source yet cannot get one in another namespace (``CrossNamespaceVolumeDataSource`` is off), and
+    the older field alone names claims and snapshots only: what else clients write there is dropped (KEP-1495).
     """
-    for name in ("dataSource", "dataSourceRef"):
-        given = spec.get(name)
-        if given is not None and not given.get("kind") and not given.get("name") and not given.get("apiGroup"):
-            del spec[name]
+    if old is None or old.get("dataSourceRef") is None:
+        if (spec.get("dataSourceRef") or {}).get("namespace"):
+            del spec["dataSourceRef"]
+        is_new = (old or {}).get("dataSource") is None
+        if is_new and spec.get("dataSourceRef") is None and not _is_claim_or_snapshot(spec.get("dataSource") or {}):
+            spec.pop("dataSource", None)
     source, ref = spec.get("dataSource"), spec.get("dataSourceRef")
     if source is not None and ref is None:
         spec["dataSourceRef"] = dict(source)
     elif ref is not None and source is None and not ref.get("namespace"):
         spec["dataSource"] = {key: value for key, value in ref.items() if key in ("apiGroup", "kind", "name")}
+
+
+def _is_claim_or_snapshot(source: Tree) -> bool:
+    return (source.get("apiGroup") or "", source.get("kind")) in (
+        ("", "PersistentVolumeClaim"),
+        ("snapshot.storage.k8s.io", "VolumeSnapshot"),
+    )

@@ -5,10 +5,11 @@ from __future__ import annotations
 import posixpath
 from typing import TYPE_CHECKING, Any, Final
 
-from steersman.apimachinery import field
+from steersman.apimachinery import field, names
 from steersman.apimachinery.quantity import Quantity, parse
 from steersman.apiserver.registry.go_form import go_diff, go_form
 from steersman.apiserver.registry.podspec import validate_sources as sources
+from steersman.apiserver.registry.podspec.resource_names import is_native
 from steersman.apiserver.registry.podspec.validate_claims import (
     VOLUME_MODES,
     check_access_modes,
@@ -18,6 +19,7 @@ from steersman.apiserver.registry.podspec.validate_claims import (
 from steersman.apiserver.registry.podspec.validate_placement import validate_node_selector
 from steersman.apiserver.registry.validation import (
     FIELD_IS_IMMUTABLE,
+    check_all,
     check_unchanged,
     validate_dns_label,
     validate_dns_subdomain,
@@ -34,6 +36,13 @@ _SPEC: Final = field.Path("spec")
 _POLICIES: Final = ("Delete", "Recycle", "Retain")
 _MORE_THAN_ONE: Final = "may not specify more than 1 volume type"
 _CLASS_ANNOTATION: Final = "volume.beta.kubernetes.io/storage-class"
+_RESIZES: Final = (
+    "ControllerResizeInProgress",
+    "ControllerResizeInfeasible",
+    "NodeResizeInProgress",
+    "NodeResizeInfeasible",
+    "NodeResizePending",
+)
 _CSI_SECRETS: Final = (
     "controllerPublishSecretRef",
     "controllerExpandSecretRef",
@@ -90,6 +99,20 @@ def _check_azure_file(source: Tree, path: Path) -> Iterator[FieldError]:
         yield field.required(path.child("secretNamespace"))
 
 
+def _check_iscsi(source: Tree, path: Path) -> Iterator[FieldError]:
+    if not source.get("targetPortal"):
+        yield field.required(path.child("targetPortal"))
+    yield from sources.check_iscsi_rest(source, path, unknown="must be valid format")
+    yield from sources.check_secret_ref(source, path)
+
+
+def _check_storage_os(source: Tree, path: Path) -> Iterator[FieldError]:
+    yield from sources.check_storage_os(source, path)
+    ref = source.get("secretRef")
+    if ref is not None and not ref.get("namespace"):
+        yield field.required(path.child("secretRef", "namespace"))
+
+
 def _check_local(source: Tree, path: Path) -> Iterator[FieldError]:
     if not source.get("path"):
         yield field.required(path.child("path"))
@@ -107,7 +130,7 @@ _SOURCES: Final[dict[str, Callable[[Tree, Path], Iterator[FieldError]]]] = {
     "rbd": sources.check_rbd,
     "quobyte": sources.check_quobyte,
     "cephfs": sources.check_cephfs,
-    "iscsi": sources.check_iscsi,
+    "iscsi": _check_iscsi,
     "cinder": _check_cinder,
     "fc": sources.check_fc,
     "flexVolume": sources.check_flex_volume,
@@ -118,7 +141,7 @@ _SOURCES: Final[dict[str, Callable[[Tree, Path], Iterator[FieldError]]]] = {
     "azureDisk": sources.check_azure_disk,
     "scaleIO": sources.check_scale_io,
     "local": _check_local,
-    "storageos": sources.check_storage_os,
+    "storageos": _check_storage_os,
     "csi": _check_csi,
 }
 
@@ -138,7 +161,7 @@ def validate_volume(obj: Tree) -> list[FieldError]:
     if policy and policy not in _POLICIES:
         errors.append(field.not_supported(_SPEC.child("persistentVolumeReclaimPolicy"), policy, _POLICIES))
     errors += _node_affinity(spec)
-    errors += _sources(spec)
+    errors += _sources(spec, obj["metadata"].get("name") or "")
     errors += _rest(spec)
     return errors
 
@@ -169,7 +192,7 @@ def _node_affinity(spec: Tree) -> Iterator[FieldError]:
         yield from validate_node_selector(required, path)
 
 
-def _sources(spec: Tree) -> Iterator[FieldError]:
+def _sources(spec: Tree, volume_name: str) -> Iterator[FieldError]:
     given = [name for name in _SOURCES if spec.get(name) is not None]
     if not given:
         yield field.required(_SPEC, "must specify a volume type")
@@ -179,12 +202,20 @@ def _sources(spec: Tree) -> Iterator[FieldError]:
             yield field.forbidden(_SPEC.child("cephFS" if name == "cephfs" else name), _MORE_THAN_ONE)
             continue
         yield from _SOURCES[name](spec[name], _SPEC.child(shown))
+        if name == "iscsi":
+            yield from _iscsi_length(spec[name], volume_name)
         if name == "local" and spec.get("nodeAffinity") is None:
             yield field.required(_SPEC.child("nodeAffinity"), "Local volume requires node affinity")
     host_path = (spec.get("hostPath") or {}).get("path")
     if host_path and posixpath.normpath(host_path).strip("/") == "" and _recycles(spec):
         detail = "may not be 'recycle' for a hostPath mount of '/'"
         yield field.forbidden(_SPEC.child("persistentVolumeReclaimPolicy"), detail)
+
+
+def _iscsi_length(source: Tree, volume_name: str) -> Iterator[FieldError]:
+    portal = source.get("targetPortal") or ""
+    if source.get("initiatorName") is not None and len(f"{volume_name}:{portal}") > sources.ISCSI_LENGTH_MAX:
+        yield field.invalid(_SPEC.child("iscsi", "targetportal"), portal, sources.ISCSI_TOO_LONG)
 
 
 def _recycles(spec: Tree) -> bool:
@@ -280,7 +311,7 @@ def validate_claim_update(obj: Tree, old: Tree) -> list[FieldError]:
         masked.pop("storageClassName", None)
     else:
         if annotations.get(_CLASS_ANNOTATION) != annotated:
-            path = field.Path("metadata", "annotations").key(_CLASS_ANNOTATION)
+            path = field.Path("metadata", "annotations", _CLASS_ANNOTATION)
             errors.append(field.invalid(path, annotations.get(_CLASS_ANNOTATION) or "", FIELD_IS_IMMUTABLE))
         if class_before is None and class_now is not None and annotated in (None, class_now):
             masked.pop("storageClassName", None)
@@ -335,9 +366,28 @@ def _attributes_class(spec: Tree, before: Tree) -> Iterator[FieldError]:
 
 def validate_claim_status(obj: Tree) -> list[FieldError]:
     """Everything that is wrong with a claim's status."""
-    errors: list[FieldError] = []
-    for name, amount in sorted(((obj.get("status") or {}).get("capacity") or {}).items()):
-        if int(parse(amount)) < 0:
-            path = field.Path("status", "capacity").key(name)
-            errors.append(field.invalid(path, int(parse(amount)), "must be a valid resource quantity"))
+    status = obj.get("status") or {}
+    errors = list(_basic_amounts(status.get("capacity") or {}, field.Path("status", "capacity")))
+    path = field.Path("status", "allocatedResourceStatus")  # as upstream spells it
+    for name, state in sorted((status.get("allocatedResourceStatuses") or {}).items()):
+        errors += _claim_resource(name, path)
+        if state not in _RESIZES:
+            errors.append(field.not_supported(path, name, _RESIZES))
+    path = field.Path("status", "allocatedResources")
+    for name, amount in sorted((status.get("allocatedResources") or {}).items()):
+        errors += list(_claim_resource(name, path)) or _basic_amounts({name: amount}, path)
     return errors
+
+
+def _basic_amounts(amounts: Tree, path: Path) -> Iterator[FieldError]:
+    for name, amount in sorted(amounts.items()):
+        if int(parse(amount)) < 0:
+            yield field.invalid(path.key(name), int(parse(amount)), "must be a valid resource quantity")
+
+
+def _claim_resource(name: str, path: Path) -> Iterator[FieldError]:
+    """Of Kubernetes' own resources a claim has one."""
+    faults = names.check_qualified_name(name)
+    yield from check_all(path, name, faults)
+    if not faults and is_native(name) and name != "storage":
+        yield field.not_supported(path, name, ("storage",))

@@ -23,6 +23,12 @@ if TYPE_CHECKING:
     Check = Callable[[Tree, Path], Iterator[FieldError]]
 
 MODE_WRONG: Final = "must be a number between 0 and 0777 (octal), both inclusive"
+#: Of the names of a volume and of its portal, with what stands between them, where the initiator has a name.
+ISCSI_LENGTH_MAX: Final = 64
+ISCSI_TOO_LONG: Final = (
+    "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters "
+    "if iscsi.initiatorName is specified."
+)
 _PARTITION_WRONG: Final = "must be between 1 and 255, inclusive"
 _HOST_PATH_TYPES: Final = (
     "",

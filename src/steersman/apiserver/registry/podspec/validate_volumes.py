@@ -156,12 +156,8 @@ def validate_claim_template(template: Tree, path: Path) -> Iterator[FieldError]:
 
 def _check_iscsi_length(volume: Tree, path: Path) -> Iterator[FieldError]:
     name = volume.get("name") or ""
-    if len(f"{name}:{volume['iscsi'].get('targetPortal') or ''}") > 64:
-        detail = (
-            "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters "
-            "if iscsi.initiatorName is specified."
-        )
-        yield field.invalid(path.child("name"), name, detail)
+    if len(f"{name}:{volume['iscsi'].get('targetPortal') or ''}") > sources.ISCSI_LENGTH_MAX:
+        yield field.invalid(path.child("name"), name, sources.ISCSI_TOO_LONG)
 
 
 def _check_claim_name(volume_name: str, path: Path, rules: PodRules) -> Iterator[FieldError]:

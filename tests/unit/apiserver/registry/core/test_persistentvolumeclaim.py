@@ -9,12 +9,13 @@ from tests.unit.apiserver.kinds import NOW, STAMP, context, copy, defaulted, is_
 
 from steersman.apiserver.registry.core.persistentvolumeclaim import (
     PersistentVolumeClaimStrategy,
-    normalize_data_sources,
+    settle_data_sources,
 )
 
 KIND = PersistentVolumeClaimStrategy()
 SPEC = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}, "volumeMode": "Filesystem"}
 SNAPSHOT = {"apiGroup": "snapshot.storage.k8s.io", "kind": "VolumeSnapshot", "name": "s"}
+ELSE = {"apiGroup": "example.com", "kind": "Disk", "name": "d"}
 
 
 def test_claims_are_of_file_systems_and_pending():
@@ -47,15 +48,30 @@ def test_a_new_claim_is_pending_whatever_its_client_says():
     [
         ({"dataSource": SNAPSHOT}, SNAPSHOT, SNAPSHOT),
         ({"dataSourceRef": SNAPSHOT}, SNAPSHOT, SNAPSHOT),
-        ({"dataSourceRef": {**SNAPSHOT, "namespace": "n"}}, None, {**SNAPSHOT, "namespace": "n"}),
+        ({"dataSourceRef": ELSE}, ELSE, ELSE),
+        ({"dataSource": ELSE}, None, None),
+        ({"dataSource": ELSE, "dataSourceRef": ELSE}, ELSE, ELSE),
+        ({"dataSourceRef": {**SNAPSHOT, "namespace": "n"}}, None, None),
+        ({"dataSource": SNAPSHOT, "dataSourceRef": {**SNAPSHOT, "namespace": "n"}}, SNAPSHOT, SNAPSHOT),
         ({"dataSource": {}}, None, None),
         ({}, None, None),
     ],
 )
 def test_both_names_of_the_source_say_the_same(said: dict, source: dict | None, ref: dict | None):
     spec = copy(said)
-    normalize_data_sources(spec)
+    settle_data_sources(spec, None)
     assert (spec.get("dataSource"), spec.get("dataSourceRef")) == (source, ref)
+
+
+def test_what_a_claim_has_it_keeps():
+    old = {"dataSource": ELSE, "dataSourceRef": ELSE}
+    spec = {"dataSource": copy(ELSE)}
+    settle_data_sources(spec, old)
+    assert spec == old
+    far = {"dataSourceRef": {**SNAPSHOT, "namespace": "n"}}
+    spec = copy(far)
+    settle_data_sources(spec, far)
+    assert spec == far
 
 
 def test_a_source_that_is_none_is_dropped_with_what_came_for_it():

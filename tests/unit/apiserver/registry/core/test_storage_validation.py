@@ -166,6 +166,7 @@ def test_the_rest_may_change(new: dict, old: dict):
 # -- claims -------------------------------------------------------------------------------------------------------------
 
 CLAIM = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}, "volumeMode": "Filesystem"}
+IQN = "iqn.2015-02.example.com:storage"
 BETA = "volume.beta.kubernetes.io/storage-class"
 
 
@@ -234,7 +235,7 @@ def test_a_claim_shrinks_no_further_than_its_volume():
 
 def test_the_annotation_of_the_class_stays():
     faults = told(validate_claim_update(claim(annotations={BETA: "b"}), claim(annotations={BETA: "a"})))
-    assert faults == [f'metadata.annotations[{BETA}]: Invalid value: "b": field is immutable']
+    assert faults == [f'metadata.annotations.{BETA}: Invalid value: "b": field is immutable']
 
 
 @pytest.mark.parametrize(("name", "text"), [(None, "nil"), ("", "an empty string")])
@@ -250,3 +251,77 @@ def test_sizes_of_the_status_are_not_negative():
         "status.capacity[storage]: Invalid value: -1: must be a valid resource quantity"
     ]
     assert told(validate_claim_status(claim(BOUND))) == []
+
+
+# -- statuses of claims -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("status", "faults"),
+    [
+        ({"capacity": {"storage": "1Gi"}}, []),
+        (
+            {"capacity": {"storage": "-1"}},
+            ["status.capacity[storage]: Invalid value: -1: must be a valid resource quantity"],
+        ),
+        (
+            {
+                "allocatedResources": {"storage": "1Gi", "example.com/x": "1"},
+                "allocatedResourceStatuses": {"storage": "NodeResizePending"},
+            },
+            [],
+        ),
+        (
+            {"allocatedResources": {"cpu": "1", "storage": "-1"}},
+            [
+                'status.allocatedResources: Unsupported value: "cpu": supported values: "storage"',
+                "status.allocatedResources[storage]: Invalid value: -1: must be a valid resource quantity",
+            ],
+        ),
+        (
+            {"allocatedResourceStatuses": {"storage": "Growing"}},
+            [
+                (
+                    'status.allocatedResourceStatus: Unsupported value: "storage": supported values: '
+                    '"ControllerResizeInProgress", "ControllerResizeInfeasible", "NodeResizeInProgress", '
+                    '"NodeResizeInfeasible", "NodeResizePending"'
+                )
+            ],
+        ),
+    ],
+)
+def test_sizes_of_a_claim_are_amounts_of_known_resources(status: dict, faults: list[str]):
+    assert told(validate_claim_status({"status": status})) == faults
+
+
+# -- sources of volumes that are not as pods have them ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("source", "faults"),
+    [
+        (
+            {"iscsi": {"targetPortal": "t", "iqn": "disk", "secretRef": {}}},
+            [
+                'spec.iscsi.iqn: Invalid value: "disk": must be valid format',
+                "spec.iscsi.secretRef.name: Required value",
+            ],
+        ),
+        (
+            {"iscsi": {"targetPortal": "t" * 64, "iqn": IQN, "initiatorName": IQN}},
+            [
+                (
+                    f'spec.iscsi.targetportal: Invalid value: "{"t" * 64}": Total length of <volume name>:<iscsi.targetPortal>'
+                    " must be under 64 characters if iscsi.initiatorName is specified."
+                )
+            ],
+        ),
+        (
+            {"storageos": {"volumeName": "v", "secretRef": {"name": "s"}}},
+            ["spec.storageos.secretRef.namespace: Required value"],
+        ),
+    ],
+)
+def test_sources_of_volumes_say_more_than_those_of_pods(source: dict, faults: list[str]):
+    spec = {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"], **source}
+    assert told(validate_volume({"metadata": {"name": "v"}, "spec": spec})) == faults
