@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from steersman.apiserver.registry.address_warnings import cidr_warnings
 from steersman.apiserver.registry.columns import AGE_COLUMN, NAME_COLUMN, NONE, UNKNOWN, age, name_of
-from steersman.apiserver.registry.core.node_validation import validate_node, validate_node_update
+from steersman.apiserver.registry.core.node_validation import node_warnings, validate_node, validate_node_update
 from steersman.apiserver.registry.podspec.resources import round_resource_list
 from steersman.apiserver.registry.strategy import Column, Strategy
 
@@ -76,8 +75,7 @@ class NodeStrategy(Strategy):
         return validate_node_update(obj, old)
 
     def warnings(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> Sequence[str]:
-        cidrs = (obj.get("spec") or {}).get("podCIDRs") or ()
-        return [text for i, cidr in enumerate(cidrs) for text in cidr_warnings(f"spec.podCIDRs[{i}]", cidr)]
+        return list(node_warnings(obj))
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         status = obj.get("status") or {}

@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery import field, names
-from steersman.apimachinery.addresses import check_cidr, check_cidr_loosely, parse_cidr
+from steersman.apimachinery.addresses import check_cidr, parse_cidr
+from steersman.apiserver.registry.address_warnings import cidr_warnings
 from steersman.apiserver.registry.go_form import go_form
 from steersman.apiserver.registry.podspec.validate_placement import TAINT_EFFECTS
 from steersman.apiserver.registry.podspec.validate_resources import check_amount
 from steersman.apiserver.registry.validation import check_all, validate_qualified_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from steersman.apimachinery.field import FieldError
     from steersman.apiserver.registry.strategy import Tree
@@ -38,9 +39,7 @@ def validate_node_update(node: Tree, old: Tree) -> list[FieldError]:
             )
         seen.append(address)
     spec, before = node.get("spec") or {}, old.get("spec") or {}
-    if before.get("podCIDRs") and spec.get("podCIDRs") != before["podCIDRs"]:
-        detail = 'node updates may not change podCIDR except from "" to valid'
-        errors.append(field.forbidden(_CIDRS, detail))
+    errors += _cidr_changes(spec.get("podCIDRs") or [], before.get("podCIDRs") or [])
     if before.get("providerID") and spec.get("providerID") != before["providerID"]:
         detail = 'node updates may not change providerID except from "" to valid'
         errors.append(field.forbidden(_SPEC.child("providerID"), detail))
@@ -48,6 +47,15 @@ def validate_node_update(node: Tree, old: Tree) -> list[FieldError]:
     if (spec.get("externalID") or "") != (before.get("externalID") or ""):
         errors.append(field.forbidden(_SPEC.child("externalID"), "may not be updated"))
     return errors
+
+
+def _cidr_changes(cidrs: Sequence[str], before: Sequence[str]) -> Iterator[FieldError]:
+    """Networks stay once they are set; each that does not is told."""
+    changes = 1
+    if len(cidrs) == len(before):
+        changes = sum(text != other for text, other in zip(cidrs, before, strict=True))
+    for _ in range(changes if before else 0):
+        yield field.forbidden(_CIDRS, 'node updates may not change podCIDR except from "" to valid')
 
 
 def _taints(node: Tree) -> Iterator[FieldError]:
@@ -81,11 +89,26 @@ def _cidrs(node: Tree) -> Iterator[FieldError]:
         yield from check_all(_CIDRS.index(position), text, check_cidr(text))
     if len(cidrs) < 2:
         return
-    if any(check_cidr_loosely(text) for text in cidrs):
-        return
-    versions = [network.version for text in cidrs if (network := parse_cidr(text)) is not None]
-    if len(set(versions)) < 2 or len(cidrs) > 2:
+    networks = [parse_cidr(text) for text in cidrs]
+    if None in networks:
+        position = networks.index(None)
+        wrong = f"invalid CIDR[{position}]: {cidrs[position]} (invalid CIDR address: {cidrs[position]})"
+        detail = f"invalid PodCIDRs. failed to check with dual stack with error:{wrong}"
+        yield field.internal(_CIDRS, detail)
+    if None in networks or len({network.version for network in networks if network}) < 2 or len(cidrs) > 2:
         yield field.invalid(_CIDRS, cidrs, "may specify no more than one CIDR for each IP family")
     for position, text in enumerate(cidrs):
         if text in cidrs[:position]:
             yield field.duplicate(_CIDRS.index(position), text)
+
+
+# -- warnings ---------------------------------------------------------------------------------------------------------
+
+
+def node_warnings(node: Tree) -> Iterator[str]:
+    """What works but should not be written so any more."""
+    spec = node.get("spec") or {}
+    if spec.get("externalID"):
+        yield "spec.externalID: this field is deprecated, and is unused by Kubernetes"
+    for position, text in enumerate(spec.get("podCIDRs") or ()):
+        yield from cidr_warnings(f"spec.podCIDRs[{position}]", text)

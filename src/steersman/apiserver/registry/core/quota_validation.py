@@ -24,7 +24,6 @@ _SPEC: Final = field.Path("spec")
 _POD_SCOPES: Final = ("Terminating", "NotTerminating", "BestEffort", "NotBestEffort")
 _SCOPES: Final = (*_POD_SCOPES, "PriorityClass", "CrossNamespacePodAffinity", "VolumeAttributesClass")
 _EXCLUSIVE: Final = (("BestEffort", "NotBestEffort"), ("Terminating", "NotTerminating"))
-_COMPUTE: Final = frozenset(("cpu", "memory", "ephemeral-storage"))
 #: What a scope that looks at running pods may count.
 _POD_RESOURCES: Final = frozenset(
     ("pods", *(f"{prefix}{name}" for prefix in ("", "requests.", "limits.") for name in ("cpu", "memory")))
@@ -90,14 +89,11 @@ def _amounts(amounts: Tree, path: Path) -> Iterator[FieldError]:
 
 def _fits(scope: str, name: str) -> bool:
     """Whether a scope can be applied to what is counted."""
-    if scope in ("Terminating", "NotTerminating", "NotBestEffort", "PriorityClass"):
-        is_compute = name.rpartition(".")[2] in _COMPUTE or resource_names.is_quota_huge_pages(name)
-        return name in _POD_RESOURCES or (is_compute and "storage" not in name)
-    if scope in ("BestEffort", "CrossNamespacePodAffinity"):
+    if scope == "BestEffort":
         return name == "pods"
     if scope == "VolumeAttributesClass":
         return name in ("persistentvolumeclaims", "requests.storage")
-    return True
+    return scope not in _SCOPES or name in _POD_RESOURCES
 
 
 def _misfits(scope: str, spec: Tree) -> int:
@@ -121,6 +117,18 @@ def _conflicts(found: Sequence[str], shown: Any, path: Path) -> Iterator[FieldEr
             yield field.invalid(path, shown, "conflicting scopes")
 
 
+def _go_selector(selector: Tree) -> Tree:
+    """As upstream's type shows itself, which has no names of its own for JSON."""
+    names_ = {"ScopeName": "scopeName", "Operator": "operator", "Values": "values"}
+    zeros = {"ScopeName": "", "Operator": "", "Values": None}
+    return {
+        "MatchExpressions": [
+            {shown: requirement.get(name) or zeros[shown] for shown, name in names_.items()}
+            for requirement in selector.get("matchExpressions") or ()
+        ]
+    }
+
+
 def _scope_selector(spec: Tree) -> Iterator[FieldError]:
     selector = spec.get("scopeSelector")
     if selector is None:
@@ -133,7 +141,7 @@ def _scope_selector(spec: Tree) -> Iterator[FieldError]:
         if scope not in _SCOPES:
             yield field.invalid(path.child("scopeName"), scope, "unsupported scope")
         for _ in range(_misfits(scope, spec)):
-            yield field.invalid(path, selector, "unsupported scope applied to resource")
+            yield field.invalid(path, _go_selector(selector), "unsupported scope applied to resource")
         if scope in (*_POD_SCOPES, "CrossNamespacePodAffinity") and operator != "Exists":
             yield field.invalid(path.child("operator"), operator, _ONLY_EXISTS)
         if operator in ("In", "NotIn"):

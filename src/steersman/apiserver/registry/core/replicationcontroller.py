@@ -110,8 +110,8 @@ def _validate(obj: Tree) -> Iterator[FieldError]:
     if template is None:
         yield field.required(path)
         return
-    labels = (template.get("metadata") or {}).get("labels") or {}
-    if any(labels.get(key) != value for key, value in (selector or {}).items()):
+    labels = (template.get("metadata") or {}).get("labels")
+    if any((labels or {}).get(key) != value for key, value in (selector or {}).items()):
         yield field.invalid(path.child("metadata", "labels"), labels, "`selector` does not match template `labels`")
     yield from validate_pod_template(template, path)
     pod_spec = template.get("spec") or {}

@@ -26,6 +26,15 @@ class ServiceAccountStrategy(Strategy):
     reset_fields: ClassVar = {}
     columns = (NAME_COLUMN, AGE_COLUMN)
 
+    def prepare_for_create(self, ctx: RequestContext, obj: Tree) -> None:
+        """Of the secrets only the names are kept."""
+        for secret in obj.get("secrets") or ():
+            for name in [name for name in secret if name != "name"]:
+                del secret[name]
+
+    def prepare_for_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
+        self.prepare_for_create(ctx, obj)
+
     def warnings(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> Sequence[str]:
         if _MOUNTABLE not in (obj["metadata"].get("annotations") or {}):
             return ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.unit.apiserver.kinds import told, tree
 
-from steersman.apiserver.registry.core.node_validation import validate_node, validate_node_update
+from steersman.apiserver.registry.core.node_validation import node_warnings, validate_node, validate_node_update
 
 
 def faults(status: dict | None = None, **spec: object) -> list[str]:
@@ -75,6 +75,28 @@ def test_networks_are_of_each_family_one():
     ]
     (fault,) = faults(podCIDRs=["x"])
     assert fault.startswith('spec.podCIDRs[0]: Invalid value: "x": must be a valid CIDR value')
+
+
+def test_networks_that_are_none_are_told_as_such_too():
+    _, second, third = faults(podCIDRs=["x", "10.0.0.0/24"])
+    assert second == (
+        "spec.podCIDRs: Internal error: invalid PodCIDRs. failed to check with dual stack with error:"
+        "invalid CIDR[0]: x (invalid CIDR address: x)"
+    )
+    assert third.endswith("may specify no more than one CIDR for each IP family")
+
+
+def test_each_network_that_changes_is_told():
+    fault = 'spec.podCIDRs: Forbidden: node updates may not change podCIDR except from "" to valid'
+    old = {"podCIDRs": ["10.0.0.0/24", "fd00::/64"]}
+    assert changes({"podCIDRs": ["10.0.1.0/24", "fd01::/64"]}, old) == [fault, fault]
+    assert changes({"podCIDRs": ["10.0.0.0/24"]}, old) == [fault]
+
+
+def test_what_is_old_or_ambiguous_is_told():
+    (first, second) = node_warnings(tree(spec={"externalID": "x", "podCIDRs": ["10.0.0.1/24"]}))
+    assert first == "spec.externalID: this field is deprecated, and is unused by Kubernetes"
+    assert second.startswith('spec.podCIDRs[0]: CIDR value "10.0.0.1/24" is ambiguous in this context')
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,7 @@ def selector(**requirement: object) -> dict:
         {"hard": {"cpu": "1"}, "scopes": ["NotBestEffort"]},
         selector(scopeName="PriorityClass", operator="In", values=["high"]),
         selector(scopeName="Terminating", operator="Exists"),
+        {"hard": {"limits.cpu": "1"}, **selector(scopeName="CrossNamespacePodAffinity", operator="Exists")},
     ],
 )
 def test_usual_quotas_are_let_through(spec: dict):
@@ -59,6 +60,17 @@ def test_usual_quotas_are_let_through(spec: dict):
         (
             {"hard": {"cpu": "1"}, "scopes": ["BestEffort"]},
             'spec.scopes: Invalid value: ["BestEffort"]: unsupported scope applied to resource',
+        ),
+        (
+            {"hard": {"requests.ephemeral-storage": "1"}, "scopes": ["NotBestEffort"]},
+            'spec.scopes: Invalid value: ["NotBestEffort"]: unsupported scope applied to resource',
+        ),
+        (
+            {"hard": {"services": "1"}, **selector(scopeName="Terminating", operator="Exists")},
+            (
+                'spec.scopeSelector.matchExpressions: Invalid value: {"MatchExpressions":[{"ScopeName":"Terminating",'
+                '"Operator":"Exists","Values":null}]}: unsupported scope applied to resource'
+            ),
         ),
         (
             selector(scopeName="Terminating", operator="In", values=["x"]),

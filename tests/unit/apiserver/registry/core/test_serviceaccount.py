@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.unit.apiserver.kinds import NOW, context, tree
+from tests.unit.apiserver.kinds import NOW, context, copy, tree
 
 from steersman.apiserver.registry.core.serviceaccount import ServiceAccountStrategy
 
@@ -28,6 +28,16 @@ def test_who_begins_to_hold_pods_to_listed_secrets_is_warned():
 def test_who_did_so_before_is_not():
     assert list(KIND.warnings(context(), MARKED, MARKED)) == []
     assert list(KIND.warnings(context(), tree(), None)) == []
+
+
+def test_secrets_are_known_by_name_only():
+    secrets = [{"kind": "Secret", "namespace": "n", "name": "s", "uid": "u"}, {"name": "t"}]
+    for obj in (tree(secrets=copy(secrets)), tree()):
+        KIND.prepare_for_create(context(), obj)
+        assert obj.get("secrets", [{"name": "s"}, {"name": "t"}]) == [{"name": "s"}, {"name": "t"}]
+    obj = tree(secrets=copy(secrets))
+    KIND.prepare_for_update(context(), obj, tree())
+    assert obj["secrets"] == [{"name": "s"}, {"name": "t"}]
 
 
 def test_a_delete_answers_with_the_account():
