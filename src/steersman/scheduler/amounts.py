@@ -52,7 +52,8 @@ def amounts(quantities: Mapping[str, str] | None) -> Amounts:
 def requests_of(pod: Pod) -> Amounts:
     """What a pod takes of its node: containers together, or the hungriest step of its start; overhead on top.
 
-    Sidecars (KEP-753) run beside all that starts after them; requests at pod level (KEP-2837) replace the sum.
+    Sidecars (KEP-753) run beside all that starts after them; requests at pod level (KEP-2837) replace the sum. What is
+    being resized (KEP-1287, KEP-5419) counts as the most of what was asked, allotted and is in force.
     """
     return _together(pod, {})
 
@@ -64,14 +65,15 @@ def usage_of(pod: Pod) -> Amounts:
 
 
 def _together(pod: Pod, least: Amounts) -> Amounts:
-    spec = pod.spec
+    spec, status = pod.spec, pod.status
+    hopeless = _is_hopeless(pod)
     running: Amounts = {}
     for container in spec.containers:
-        _add(running, _container(pod, container, least))
+        _add(running, _container(pod, container, least, hopeless=hopeless))
     sidecars: Amounts = {}
     starting: Amounts = {}
     for container in spec.initContainers or ():
-        own = _container(pod, container, least)
+        own = _container(pod, container, least, hopeless=hopeless)
         if container.restartPolicy == "Always":
             _add(sidecars, own)
             _raise_to(starting, sidecars)
@@ -81,21 +83,37 @@ def _together(pod: Pod, least: Amounts) -> Amounts:
             _raise_to(starting, step)
     _add(running, sidecars)
     _raise_to(running, starting)
-    if spec.resources is not None:
-        running.update(amounts(spec.resources.requests))
+    asked = amounts(spec.resources.requests) if spec.resources is not None else {}
+    if asked and status is not None:
+        running.update(_in_force(asked, status.allocatedResources, status.resources, hopeless=hopeless))
+    else:
+        running.update(asked)
     _add(running, amounts(spec.overhead))
     return running
 
 
-def _container(pod: Pod, container: Container, least: Amounts) -> Amounts:
-    """The container's requests; while it is being resized, the most of what was asked, allotted and is in force."""
+def _container(pod: Pod, container: Container, least: Amounts, *, hopeless: bool) -> Amounts:
     found = amounts(container.resources.requests if container.resources is not None else None)
     for status in _statuses(pod):
         if status.name == container.name:
-            _raise_to(found, amounts(status.allocatedResources))
-            if status.resources is not None:
-                _raise_to(found, amounts(status.resources.requests))
+            found = _in_force(found, status.allocatedResources, status.resources, hopeless=hopeless)
     return {**least, **found} if least else found
+
+
+def _in_force(asked: Amounts, allotted: Mapping[str, str] | None, actual: Any, *, hopeless: bool) -> Amounts:
+    """The most of all three; what was asked does not count when the node can never give it."""
+    told = amounts(allotted)
+    if actual is not None:
+        _raise_to(told, amounts(actual.requests))
+    found = told if hopeless and told else dict(asked)
+    _raise_to(found, told)
+    return found
+
+
+def _is_hopeless(pod: Pod) -> bool:
+    """Whether the kubelet says that a resize can never be done."""
+    conditions = (pod.status.conditions if pod.status is not None else None) or ()
+    return any(each.type == "PodResizePending" and each.reason == "Infeasible" for each in conditions)
 
 
 def _statuses(pod: Pod) -> Iterator[Any]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from steersman.scheduler.cycle import Cycle
 from steersman.scheduler.devices.catalog import DeviceCatalog
 from steersman.scheduler.framework import Fault
+from steersman.scheduler.hints import change_of, pod_hint
 from steersman.scheduler.messages import FitError
 from steersman.scheduler.plugins.dynamic_resources import DynamicResources, Remedy, Reservation
 from steersman.scheduler.plugins.volume_binding import VolumeBinding
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
     from steersman.scheduler.configuration.settings import Settings
     from steersman.scheduler.cycle import Profile
+    from steersman.scheduler.hints import Hint
     from steersman.scheduler.objects import Node, Pod
     from steersman.scheduler.pod_info import PodInfo
     from steersman.scheduler.preemption import Victims
@@ -122,7 +124,7 @@ class Brain:
 
     # What has happened
 
-    def happened(self, happening: Happening, helps: Callable[[PodInfo], bool] = lambda _: True) -> None:
+    def happened(self, happening: Happening, helps: Hint = lambda _, __: True) -> None:
         """Something that pods may have waited for."""
         self.queue.happened(happening, self._monotonic(), helps=helps)
 
@@ -130,28 +132,43 @@ class Brain:
         """A node is new, or has changed."""
         name = node.metadata.name
         known = self.cluster.get(name) is not None
-        self.cluster.set_node(node)
+        if not self.cluster.set_node(node):
+            return
         info = self.cluster.get(name)
         assert info is not None
 
-        def helps(pod: PodInfo) -> bool:
+        def helps(_: str, pod: PodInfo) -> bool:
             verdicts = self.profiles[pod.scheduler].verdicts
             rejection = verdicts.judge(pod, info, verdicts.of(pod)).rejection
             return rejection is None or rejection.resolvable
 
         self.happened(Happening.NODE_CHANGED if known else Happening.NODE_ADDED, helps)
 
+    def remove_node(self, name: str) -> None:
+        """A node is gone."""
+        self.cluster.remove_node(name)
+        self.happened(Happening.NODE_GONE)
+
     def pod_placed(self, pod: Pod) -> None:
         """The cluster says that a pod is on a node, or has changed there."""
         uid = pod.metadata.uid
         self.queue.remove(uid)
         self.cycle.withdraw(uid)
-        known = self.cluster.holds(uid)
+        before = self.cluster.pod(uid)
         self.cluster.set_pod(pod)
-        if known and not self.cluster.holds(uid):
-            self.happened(Happening.POD_LEFT)
+        after = self.cluster.pod(uid)
+        if after is None:
+            if before is not None:
+                self._pod_happened(Happening.POD_LEFT, before)
+        elif before is None:
+            self._pod_happened(Happening.POD_ARRIVED, after)
         else:
-            self.happened(Happening.POD_CHANGED if known else Happening.POD_ARRIVED)
+            happening = change_of(before, after)
+            if happening is not None:
+                self._pod_happened(happening, after)
+
+    def _pod_happened(self, happening: Happening, pod: PodInfo) -> None:
+        self.happened(happening, pod_hint(pod, happening, self.cluster.namespace_labels))
 
     def pod_waits(self, pod: PodInfo) -> None:
         """A pod has no node."""
@@ -166,16 +183,17 @@ class Brain:
         self.queue.remove(uid)
         self.cycle.withdraw(uid)
         self.devices.settle_promise(uid)
-        if self.cluster.holds(uid):
+        pod = self.cluster.pod(uid)
+        if pod is not None:
             self.cluster.remove_pod(uid)
-            self.happened(Happening.POD_LEFT)
+            self._pod_happened(Happening.POD_LEFT, pod)
 
     def set_device_class(self, name: str, class_: Any) -> None:
         """A class of devices as it is now; None when it is gone."""
         if self.devices.put_class(name, class_):
             for profile in self.profiles.values():
                 profile.verdicts.forget()
-        self.happened(Happening.DEVICES)
+        self.happened(Happening.DEVICE_CLASS)
 
     # What to do
 
@@ -259,7 +277,7 @@ class Brain:
         self._release(placed)
         if self.cluster.is_assumed(pod.uid):
             self.cluster.forget(pod)
-            self.happened(Happening.POD_LEFT)
+            self._pod_happened(Happening.POD_LEFT, pod)
         self.queue.failed(placed.queued, frozenset(), self._monotonic())
 
     def _release(self, placed: Placed) -> None:

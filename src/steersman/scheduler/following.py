@@ -5,7 +5,6 @@ Everything here runs at once, in the loop's own turn: between two attempts to sc
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from lightkube.models.apps_v1 import ReplicaSet, StatefulSet
@@ -20,7 +19,7 @@ from lightkube.models.core_v1 import (
 )
 from lightkube.models.policy_v1 import PodDisruptionBudget
 from lightkube.models.resource_v1 import DeviceClass, ResourceClaim, ResourceSlice
-from lightkube.models.storage_v1 import CSIDriver, CSINode, CSIStorageCapacity, StorageClass
+from lightkube.models.storage_v1 import CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment
 
 from steersman.apimachinery.selectors import LabelSelector, requirement
 from steersman.client.changes import Deleted
@@ -58,8 +57,9 @@ class Following:
         self._keep(informers.informer(CSIDriver), catalog.csi_drivers, Happening.CAPACITY)
         self._keep(informers.informer(CSIStorageCapacity), catalog.capacities, Happening.CAPACITY)
         self._follow(informers.informer(ResourceClaim), self._claim)
-        for device_kind, put in ((DeviceClass, brain.set_device_class), (ResourceSlice, brain.devices.put_slice)):
-            self._follow(informers.informer(device_kind), partial(self._devices, put))
+        self._keep(informers.informer(VolumeAttachment), catalog.attachments, Happening.DETACHED)
+        self._follow(informers.informer(DeviceClass), self._device_class)
+        self._follow(informers.informer(ResourceSlice), self._slice)
         self._follow(informers.informer(Service), lambda change: _service(change, workloads.set_service))
         for kind in (ReplicationController, ReplicaSet, StatefulSet):
             self._follow(informers.informer(kind), lambda change: _owner(change, workloads.set_owner))
@@ -95,8 +95,12 @@ class Following:
 
         self._follow(informer, tell)
 
-    def _devices(self, put: Callable[[str, Any], None], change: Change[Any]) -> None:
-        put(name_of(change.latest), None if isinstance(change, Deleted) else change.new)
+    def _device_class(self, change: Change[DeviceClass]) -> None:
+        self._brain.set_device_class(name_of(change.latest), None if isinstance(change, Deleted) else change.new)
+        self._wake()
+
+    def _slice(self, change: Change[ResourceSlice]) -> None:
+        self._brain.devices.put_slice(name_of(change.latest), None if isinstance(change, Deleted) else change.new)
         self._happened(Happening.DEVICES)
 
     def _claim(self, change: Change[Any]) -> None:
@@ -112,7 +116,7 @@ class Following:
         if not isinstance(change, Deleted) and allocation_of(claim) is not None:
             given_back = False
 
-        def helps(pod: PodInfo) -> bool:
+        def helps(_: str, pod: PodInfo) -> bool:
             own = pod.namespace == namespace_of(claim) and any(use.claim == name_of(claim) for use in pod.device_claims)
             return own or given_back
 
@@ -135,10 +139,10 @@ class Following:
 
     def _node(self, change: Change[Any]) -> None:
         if isinstance(change, Deleted):
-            self._brain.cluster.remove_node(name_of(change.latest))
+            self._brain.remove_node(name_of(change.latest))
         else:
             self._brain.set_node(change.new)
-            self._wake()
+        self._wake()
 
     def _pod(self, change: Change[Pod]) -> None:
         pod: Any = change.latest

@@ -64,8 +64,9 @@ class NodeInfo:
         self.claims: dict[str, int] = {}
         self.generation = _NEVER
 
-    def set_node(self, node: Node) -> None:
-        """Take over a new state of the node's object."""
+    def set_node(self, node: Node) -> bool:
+        """Take over a new state of the node's object; whether rules can tell it from the last."""
+        before = None if self.node is None else self._facts()
         spec, status = node.spec, node.status
         self.node = node
         self.labels = node.metadata.labels or {}
@@ -80,6 +81,13 @@ class NodeInfo:
             for name in image.names or ()
         }
         self.features = frozenset((status.declaredFeatures if status is not None else None) or ())
+        return before != self._facts()
+
+    def _facts(self) -> tuple[Any, ...]:
+        """What rules look at."""
+        return (
+            self.labels, self.taints, self.unschedulable, self.allocatable, self.pods_max, self.images, self.features
+        )  # fmt: skip
 
     def add(self, pod: PodInfo) -> None:
         """Put a pod on it."""

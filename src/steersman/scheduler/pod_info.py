@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
-from steersman.apimachinery.selectors import EVERYTHING, NOTHING, LabelSelector
+from steersman.apimachinery.selectors import EVERYTHING, NOTHING, LabelSelector, requirement
 from steersman.scheduler.amounts import Amounts, requests_of, usage_of
 from steersman.scheduler.matching import any_term, has_labels, label_selector, names_in, node_term
 
@@ -176,7 +176,7 @@ class PodInfo:
         self.preferred_anti_affinity = _preferred(far, self.namespace)
 
     def _read_spread(self, pod: Pod) -> None:
-        self.spread, self.spread_softly = spread_constraints(pod.spec.topologySpreadConstraints or ())
+        self.spread, self.spread_softly = spread_constraints(pod.spec.topologySpreadConstraints or (), self.labels)
 
     @property
     def draws(self) -> bool:
@@ -260,11 +260,16 @@ def _preferred(affinity: Any, namespace: str) -> tuple[AffinityTerm, ...]:
     return tuple(_term(each.podAffinityTerm, namespace, each.weight) for each in terms or ())
 
 
-def _spread(constraint: TopologySpreadConstraint) -> SpreadConstraint:
+def _spread(constraint: TopologySpreadConstraint, labels: Mapping[str, str]) -> SpreadConstraint:
+    selector = label_selector(constraint.labelSelector)
+    # API servers of 1.34 and later have written them into the selector (KEP-3243).
+    same = [requirement(key, "in", [labels[key]]) for key in constraint.matchLabelKeys or () if key in labels]
+    if same and selector is not NOTHING:
+        selector = LabelSelector(dict.fromkeys([*selector.requirements, *same]))
     return SpreadConstraint(
         constraint.topologyKey,
         constraint.maxSkew,
-        label_selector(constraint.labelSelector),
+        selector,
         constraint.minDomains or 1,
         (constraint.nodeAffinityPolicy or "Honor") == "Honor",
         (constraint.nodeTaintsPolicy or "Ignore") == "Honor",
@@ -272,10 +277,10 @@ def _spread(constraint: TopologySpreadConstraint) -> SpreadConstraint:
 
 
 def spread_constraints(
-    constraints: Iterable[TopologySpreadConstraint],
+    constraints: Iterable[TopologySpreadConstraint], labels: Mapping[str, str]
 ) -> tuple[tuple[SpreadConstraint, ...], tuple[SpreadConstraint, ...]]:
-    """Those that must hold, and those that had better."""
-    made = [(each.whenUnsatisfiable == "DoNotSchedule", _spread(each)) for each in constraints]
+    """Those that must hold, and those that had better, for a pod with these labels."""
+    made = [(each.whenUnsatisfiable == "DoNotSchedule", _spread(each, labels)) for each in constraints]
     return tuple(each for is_hard, each in made if is_hard), tuple(each for is_hard, each in made if not is_hard)
 
 

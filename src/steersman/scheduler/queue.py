@@ -26,8 +26,12 @@ class Happening(Flag):
 
     NODE_ADDED = auto()
     NODE_CHANGED = auto()
+    NODE_GONE = auto()
     POD_ARRIVED = auto()
+    #: Its labels are others, or it terminates.
     POD_CHANGED = auto()
+    #: It takes less of its node.
+    POD_SHRUNK = auto()
     POD_LEFT = auto()
     VOLUME = auto()
     CLAIM = auto()
@@ -35,7 +39,10 @@ class Happening(Flag):
     CSI_NODE = auto()
     CAPACITY = auto()
     NAMESPACE = auto()
+    #: A volume is attached to a node no more.
+    DETACHED = auto()
     DEVICES = auto()
+    DEVICE_CLASS = auto()
 
 
 _NODE: Final = Happening.NODE_ADDED | Happening.NODE_CHANGED
@@ -47,7 +54,8 @@ _HELPS: Final = {
     "TaintToleration": _NODE,
     "NodeAffinity": _NODE,
     "NodePorts": _NODE | Happening.POD_LEFT,
-    "NodeResourcesFit": _NODE | Happening.POD_LEFT | Happening.POD_CHANGED,
+    "NodeResourcesFit": _NODE | Happening.POD_LEFT | Happening.POD_SHRUNK | Happening.DEVICE_CLASS,
+    "NodeDeclaredFeatures": _NODE,
     "VolumeRestrictions": Happening.POD_LEFT | Happening.CLAIM | Happening.NODE_ADDED,
     "VolumeBinding": _NODE
     | Happening.VOLUME
@@ -56,10 +64,15 @@ _HELPS: Final = {
     | Happening.CSI_NODE
     | Happening.CAPACITY,
     "VolumeZone": _NODE | Happening.VOLUME | Happening.CLAIM | Happening.STORAGE_CLASS,
-    "NodeVolumeLimits": Happening.CSI_NODE | Happening.POD_LEFT | Happening.CLAIM | Happening.NODE_ADDED,
-    "PodTopologySpread": _NODE | _PODS,
+    "NodeVolumeLimits": Happening.CSI_NODE
+    | Happening.POD_LEFT
+    | Happening.CLAIM
+    | Happening.DETACHED
+    | Happening.NODE_ADDED,
+    # With a node an emptier domain may have gone.
+    "PodTopologySpread": _NODE | Happening.NODE_GONE | _PODS,
     "InterPodAffinity": _NODE | _PODS | Happening.NAMESPACE,
-    "DynamicResources": _NODE | Happening.DEVICES | Happening.POD_LEFT,
+    "DynamicResources": _NODE | Happening.DEVICES | Happening.DEVICE_CLASS,
 }
 
 
@@ -106,6 +119,8 @@ class SchedulingQueue:
         #: Heaps with what has moved on left in them, told by its state and serial.
         self._active: list[tuple[int, float, int, QueuedPod]] = []
         self._backoff: list[tuple[float, int, QueuedPod]] = []
+        #: Those of them that no error keeps waiting.
+        self._hopeful: list[tuple[float, int, QueuedPod]] = []
         self._serial = itertools.count()
 
     def __len__(self) -> int:
@@ -167,15 +182,27 @@ class SchedulingQueue:
     # Trying
 
     def pop(self, now: float) -> QueuedPod | None:
-        """The most important pod that may be tried now; None when all wait. Settle it with ``remove`` or ``failed``."""
+        """The most important pod that may be tried now; None when all wait. Settle it with ``remove`` or ``failed``.
+
+        When there is nothing better to do, a pod that something may have helped need not wait until its backoff is over
+        (``SchedulerPopFromBackoffQ``, KEP-5142).
+        """
         self.flush(now)
-        while self._active:
+        while self._active or self._hopeful:
+            if not self._active:
+                self._activate_soonest()
+                continue
             rank, _, _, queued = heapq.heappop(self._active)
             if queued.state == _ACTIVE and rank == -queued.pod.priority:
                 queued.state = _IN_FLIGHT
                 queued.attempts += 1
                 return queued
         return None
+
+    def _activate_soonest(self) -> None:
+        due, _, queued = heapq.heappop(self._hopeful)
+        if queued.state == _BACKOFF and queued.due == due:
+            self._activate(queued)
 
     def failed(self, queued: QueuedPod, blockers: frozenset[str], now: float) -> None:
         """The pod found no node because of these rules; without any it was an error, and it is tried again by itself."""
@@ -189,11 +216,13 @@ class SchedulingQueue:
         else:
             self._retry(queued, now)
 
-    def happened(self, happening: Happening, now: float, *, helps: Callable[[PodInfo], bool] = lambda _: True) -> None:
-        """Try those again that this may help: whose blockers care for such a happening, and ``helps`` does not deny."""
+    def happened(
+        self, happening: Happening, now: float, *, helps: Callable[[str, PodInfo], bool] = lambda _, __: True
+    ) -> None:
+        """Try those again that this may help: a blocker cares for such a happening, and ``helps`` does not deny it."""
         for queued in list(self.waiting()):
-            blockers = queued.blockers
-            if any(happening & _HELPS.get(name, happening) for name in blockers) and helps(queued.pod):
+            pod = queued.pod
+            if any(happening & _HELPS.get(name, happening) and helps(name, pod) for name in queued.blockers):
                 self._retry(queued, now)
         if happening & Happening.DEVICES:
             self.open_gates()
@@ -216,14 +245,19 @@ class SchedulingQueue:
             self._activate(queued)
         else:
             queued.state = _BACKOFF
-            heapq.heappush(self._backoff, (queued.due, next(self._serial), queued))
+            entry = (queued.due, next(self._serial), queued)
+            heapq.heappush(self._backoff, entry)
+            if queued.blockers:
+                heapq.heappush(self._hopeful, entry)
 
     def flush(self, now: float) -> None:
         """Bring back those whose backoff is over."""
         while self._backoff and self._backoff[0][0] <= now:
-            _, _, queued = heapq.heappop(self._backoff)
-            if queued.state == _BACKOFF:
+            due, _, queued = heapq.heappop(self._backoff)
+            if queued.state == _BACKOFF and queued.due == due:
                 self._activate(queued)
+        while self._hopeful and self._hopeful[0][0] <= now:
+            heapq.heappop(self._hopeful)
 
     def flush_waiting(self, now: float) -> None:
         """Bring back those that have waited for too long, whatever for."""
@@ -234,7 +268,9 @@ class SchedulingQueue:
     @property
     def next_due(self) -> float | None:
         """When the next backoff is over."""
-        while self._backoff and self._backoff[0][2].state != _BACKOFF:
+        while self._backoff and (
+            self._backoff[0][2].state != _BACKOFF or self._backoff[0][2].due != self._backoff[0][0]
+        ):
             heapq.heappop(self._backoff)
         return self._backoff[0][0] if self._backoff else None
 

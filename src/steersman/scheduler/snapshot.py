@@ -98,20 +98,22 @@ class Snapshot:
         """Empty for one that is not known."""
         return self.namespaces.get(namespace, {})
 
-    def set_node(self, node: Node) -> None:
-        """A node is new, or has changed."""
+    def set_node(self, node: Node) -> bool:
+        """A node is new, or has changed; whether it makes a difference. Most changes are heartbeats."""
         name = node.metadata.name
         info = self._info(name)
         known, zone, labels = info.node is not None, info.zone, info.labels
         self._forget_images(info)
-        info.set_node(node)
+        changed = info.set_node(node)
         for image, size in info.images.items():
             self.images.setdefault(image, {})[name] = size
-        info.generation = next(self._generations)
+        if changed:
+            info.generation = next(self._generations)
         if not known or info.zone != zone:
             self._order = None
         if not known or info.labels != labels:
             self._domains.clear()
+        return changed
 
     def remove_node(self, name: str) -> None:
         """A node is gone; its pods are known until they go too."""
@@ -163,9 +165,10 @@ class Snapshot:
             self.remove_pod(pod.uid)
             pod.node_name = ""
 
-    def holds(self, uid: str) -> bool:
-        """Whether the pod is on a node, or assumed there."""
-        return uid in self._node_of
+    def pod(self, uid: str) -> PodInfo | None:
+        """A pod that is on a node, or assumed there."""
+        name = self._node_of.get(uid)
+        return self.infos[name].pods[uid] if name is not None else None
 
     def is_assumed(self, uid: str) -> bool:
         """Whether the pod is on its way to a node."""

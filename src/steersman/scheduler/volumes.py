@@ -28,6 +28,8 @@ class Catalog:
         self.volumes: Final[dict[str, PersistentVolume]] = {}
         self.classes: Final[dict[str, StorageClass]] = {}
         self.csi_nodes: Final[dict[str, CSINode]] = {}
+        #: What is attached where, whether a pod still uses it or not.
+        self.attachments: Final[dict[str, Any]] = {}
         self.csi_drivers: Final[dict[str, Any]] = {}
         #: What drivers say they could still provide where (KEP-1472).
         self.capacities: Final[dict[str, Any]] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from lightkube.models.storage_v1 import CSIDriver, CSINode, CSIStorageCapacity
+from lightkube.models.storage_v1 import CSIDriver, CSINode, CSIStorageCapacity, VolumeAttachment
 from tests.unit.scheduler.world import (
     World,
     claim,
@@ -363,3 +363,36 @@ def test_volumes_are_made_where_their_driver_has_room() -> None:
     assert reasons(world.schedule(made)) == "2 node(s) did not have enough free storage"
     catalog.capacities["y"] = capacity("y", "b", "2Gi")
     assert world.schedule(pod("q", volumes=mounting("c"))) == "b"
+
+
+def test_what_is_attached_counts_though_no_pod_uses_it() -> None:
+    csi = {"driver": "csi.example.com", "volumeHandle": "h"}
+    world = World(node("n"), node("m"))
+    for name in ("old", "new"):
+        world.brain.catalog.volumes[name] = volume(name, csi={**csi, "volumeHandle": name})
+    world.brain.catalog.claims["default/c"] = claim("c", volumeName="new", storageClassName="slow")
+    for name in "nm":
+        drivers = [{"name": "csi.example.com", "nodeID": name, "allocatable": {"count": 1}}]
+        made = CSINode.from_dict({"metadata": {"name": name}, "spec": {"drivers": drivers}})
+        world.brain.catalog.csi_nodes[name] = made
+    spec = {"attacher": "csi.example.com", "nodeName": "n", "source": {"persistentVolumeName": "old"}}
+    world.brain.catalog.attachments["a"] = VolumeAttachment.from_dict({"metadata": {"name": "a"}, "spec": spec})
+    assert world.schedule(pod("p", volumes=mounting("c"))) == "m"
+    (spec["nodeName"], spec["source"]) = ("m", {"persistentVolumeName": "new"})
+    world.brain.catalog.attachments["b"] = VolumeAttachment.from_dict({"metadata": {"name": "b"}, "spec": spec})
+    assert world.schedule(pod("q", volumes=mounting("c"))) == "m"  # it is attached there already
+
+
+@pytest.mark.parametrize(
+    ("spec", "feature"),
+    [
+        ({"containers": [{"name": "c", "restartPolicyRules": [{"action": "RestartAllContainers"}]}]}, "RestartAllContainersOnContainerExits"),
+        ({"hostNetwork": True, "hostUsers": False}, "UserNamespacesHostNetworkSupport"),
+    ],
+)  # fmt: skip
+def test_pods_go_where_nodes_declare_what_they_need(spec: dict[str, Any], feature: str) -> None:
+    able, unable = node("able"), node("unable")
+    able.status.declaredFeatures = [feature]  # type: ignore[union-attr]
+    told = World(unable).schedule(pod("p", **spec))
+    assert reasons(told) == f"1 node declared features check failed - unsatisfied requirements: {feature}"
+    assert World(unable, able).schedule(pod("p", **spec)) == "able"

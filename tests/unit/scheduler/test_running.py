@@ -245,3 +245,59 @@ async def test_an_idle_claim_of_a_node_that_is_gone_gets_other_devices(running: 
     await running.client.create(slice_("s2", "b", node="other"))
     assert await running.until(lambda: running.node_of("p")) == "other"
     assert [each.device for each in (await _claim(running)).status.allocation.devices.results] == ["b"]
+
+
+async def test_a_pod_gets_a_claim_for_an_extended_resource(running: Running) -> None:
+    await running.node("n")
+    await running.client.create(device_class("gpu", extendedResourceName="example.com/gpu"))
+    await running.client.create(slice_("s", "a", node="n"))
+    asked = {"requests": {"example.com/gpu": "1"}, "limits": {"example.com/gpu": "1"}}
+    await running.pod("p", containers=[{"name": "c", "image": "i", "resources": asked}])
+    assert await running.until(lambda: running.node_of("p")) == "n"
+    (made,) = await running.client.list(ResourceClaim, namespace="default")
+    found: Any = made
+    assert found.metadata.name.startswith("p-extended-resources-")
+    assert found.metadata.annotations == {"resource.kubernetes.io/extended-resource-claim": "true"}
+    assert [each.device for each in found.status.allocation.devices.results] == ["a"]
+    assert [each.name for each in found.status.reservedFor] == ["p"]
+    told: Any = (await running.get("p")).status
+    assert told.extendedResourceClaimStatus.resourceClaimName == found.metadata.name
+    (mapping,) = told.extendedResourceClaimStatus.requestMappings
+    assert (mapping.containerName, mapping.requestName) == ("c", "container-0-request-0")
+
+
+async def test_a_claim_for_an_extended_resource_goes_when_its_pod_is_not_bound(running: Running) -> None:
+    running.transport.refuse["/binding"] = 1
+    await running.node("n")
+    await running.client.create(device_class("gpu", extendedResourceName="example.com/gpu"))
+    await running.client.create(slice_("s", "a", node="n"))
+    asked = {"requests": {"example.com/gpu": "1"}, "limits": {"example.com/gpu": "1"}}
+    await running.pod("p", containers=[{"name": "c", "image": "i", "resources": asked}])
+    await running.until(lambda: running.message("p", "SchedulerError"))
+    assert not await running.client.list(ResourceClaim, namespace="default")
+    assert await running.until(lambda: running.node_of("p")) == "n"
+    assert len(await running.client.list(ResourceClaim, namespace="default")) == 1
+
+
+async def test_a_pod_is_bound_when_its_devices_are_ready(running: Running) -> None:
+    await running.node("n")
+    await running.client.create(device_class())
+    slow = {"name": "a", "bindingConditions": ["Attached"], "bindingFailureConditions": ["Broken"]}
+    await running.client.create(slice_("s", slow, node="n"))
+    made = claim("c")
+    made.metadata.uid = made.metadata.resourceVersion = None  # type: ignore[union-attr]
+    await running.client.create(made)
+    await running.pod("p", resourceClaims=USES)
+
+    async def told() -> list[str | None]:
+        events = await running.client.list(Event, namespace="default")
+        return [event.message for event in events if event.reason == "BindingConditionsPending"]
+
+    assert await running.until(told) == ["waiting for binding conditions for device on node n"]
+    assert await running.node_of("p") is None
+    ready = {"type": "Attached", "status": "True", "reason": "R", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+    device = {"driver": "gpu.example.com", "pool": "s", "device": "a", "conditions": [ready]}
+    await running.client.patch(
+        ResourceClaim, "c", {"status": {"devices": [device]}}, namespace="default", subresource="status"
+    )
+    assert await running.until(lambda: running.node_of("p")) == "n"

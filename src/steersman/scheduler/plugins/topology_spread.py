@@ -42,7 +42,7 @@ class PodTopologySpread(Plugin):
         self._workloads = workloads
         self._by_system: Final = args["defaultingType"] == "System"
         said = _SYSTEM if self._by_system else args.get("defaultConstraints") or ()
-        self._hard, self._soft = spread_constraints(msgspec.convert(said, list[TopologySpreadConstraint]))
+        self._hard, self._soft = spread_constraints(msgspec.convert(said, list[TopologySpreadConstraint]), {})
 
     def check(self, pod: PodInfo, cluster: Snapshot) -> Check | None:
         constraints = pod.spread

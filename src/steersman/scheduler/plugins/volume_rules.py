@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from steersman.scheduler.framework import Check, Plugin, Rejection
+from steersman.scheduler.volumes import class_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -126,6 +127,10 @@ class _Zones(Check):
         return None
 
 
+#: A CSI driver, and its name for a volume.
+Disk = tuple[str, str]
+
+
 class NodeVolumeLimits(Plugin):
     """A CSI driver attaches so many volumes to a node as its ``CSINode`` says."""
 
@@ -137,24 +142,37 @@ class NodeVolumeLimits(Plugin):
 
     def check(self, pod: PodInfo, cluster: Snapshot) -> Check | None:
         new = self.attached(pod) if pod.claims else set()
-        return _Limits(self, new) if new else None
+        return _Limits(self, new, self._attachments()) if new else None
 
-    def attached(self, pod: PodInfo) -> set[tuple[str, str]]:
-        """Drivers and volumes that a pod needs attached. A claim without a volume yet stands for one."""
-        found = set()
+    def attached(self, pod: PodInfo) -> set[Disk]:
+        """What a pod needs attached. A claim without a volume yet stands for one of its class."""
+        found: set[Disk] = set()
         for name in pod.claims:
             key = f"{pod.namespace}/{name}"
             claim = self._catalog.claims.get(key)
             if claim is None:
                 continue
-            volume = self._catalog.volumes.get(claim.spec.volumeName or "")
-            if volume is not None:
-                if volume.spec.csi is not None:
-                    found.add((volume.spec.csi.driver, volume.spec.csi.volumeHandle))
-                continue
-            storage_class = self._catalog.classes.get(claim.spec.storageClassName or "")
-            if storage_class is not None:
-                found.add((storage_class.provisioner, key))
+            disk = self._disk(claim.spec.volumeName or "")
+            if disk is not None:
+                found.add(disk)
+            elif claim.spec.volumeName not in self._catalog.volumes:
+                storage_class = self._catalog.classes.get(class_of(claim))
+                if storage_class is not None:
+                    found.add((storage_class.provisioner, key))
+        return found
+
+    def _disk(self, volume_name: str) -> Disk | None:
+        volume = self._catalog.volumes.get(volume_name)
+        csi = volume.spec.csi if volume is not None else None
+        return (csi.driver, csi.volumeHandle) if csi is not None else None
+
+    def _attachments(self) -> dict[str, set[Disk]]:
+        """What is attached to each node, also where no pod uses it any more."""
+        found: dict[str, set[Disk]] = {}
+        for attachment in self._catalog.attachments.values():
+            disk = self._disk(attachment.spec.source.persistentVolumeName or "")
+            if disk is not None:
+                found.setdefault(attachment.spec.nodeName, set()).add(disk)
         return found
 
     def limits(self, node: NodeInfo) -> dict[str, int]:
@@ -169,15 +187,17 @@ class NodeVolumeLimits(Plugin):
 
 
 class _Limits(Check):
-    def __init__(self, rule: NodeVolumeLimits, new: set[tuple[str, str]]) -> None:
+    def __init__(self, rule: NodeVolumeLimits, new: set[Disk], attachments: dict[str, set[Disk]]) -> None:
         self._rule = rule
         self._new = new
+        self._attachments = attachments
 
     def __call__(self, node: NodeInfo) -> Rejection | None:
         limits = self._rule.limits(node)
         if not limits:
             return None
         attached = {disk for other in node.pods.values() for disk in self._rule.attached(other)}
+        attached |= self._attachments.get(node.name, set())
         for driver in {driver for driver, _ in self._new - attached} & limits.keys():
             wanted = sum(1 for each in attached | self._new if each[0] == driver)
             if wanted > limits[driver]:

@@ -1,0 +1,236 @@
+"""Extended resources that devices serve as (KEP-5004), and devices that are made ready first (KEP-5007)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+from lightkube.models.core_v1 import Pod
+from tests.unit.scheduler.devices import claim, device_class, slice_, using, world
+from tests.unit.scheduler.world import at, node, pod
+
+from steersman.scheduler.brain import Placed
+from steersman.scheduler.devices.extended import claim_for, resources_of
+from steersman.scheduler.devices.readiness import BindingFailedError, is_overdue, is_ready
+from steersman.scheduler.pod_info import PodInfo
+
+Tree = dict[str, Any]
+GPU = "example.com/gpu"
+SERVED = device_class("gpu", extendedResourceName=GPU)
+
+
+def asking(name: str = "p", *, gpus: int = 1, resource: str = GPU, **rest: Any) -> Pod:
+    container = {"name": "c", "resources": {"requests": {resource: str(gpus)}}}
+    return pod(name, containers=[container], **rest)
+
+
+def container(name: str, gpus: int, **rest: Any) -> Tree:
+    return {"name": name, "resources": {"requests": {"cpu": "1", GPU: str(gpus)} if gpus else {}}, **rest}
+
+
+# Which claim
+
+
+@pytest.mark.parametrize(
+    ("starting", "running", "requests", "mappings"),
+    [
+        ([], [container("a", 2)], {"container-0-request-1": 2}, [("a", "container-0-request-1")]),
+        (
+            [],
+            [container("a", 1), container("b", 0), container("c", 3)],
+            {"container-0-request-1": 1, "container-2-request-1": 3},
+            [("a", "container-0-request-1"), ("c", "container-2-request-1")],
+        ),
+        # A step of the start takes what the containers after it will have.
+        (
+            [container("i", 2)],
+            [container("a", 2)],
+            {"container-1-request-1": 2},
+            [("a", "container-1-request-1"), ("i", "container-1-request-1")],
+        ),
+        # And asks for what it needs beyond.
+        (
+            [container("i", 3)],
+            [container("a", 1)],
+            {"container-0-request-1": 2, "container-1-request-1": 1},
+            [("a", "container-1-request-1"), ("i", "container-1-request-1"), ("i", "container-0-request-1")],
+        ),
+        # Steps share the largest of such requests.
+        (
+            [container("i", 2), container("j", 4)],
+            [container("a", 0)],
+            {"container-1-request-1": 4},
+            [("i", "container-1-request-1"), ("j", "container-1-request-1")],
+        ),
+        # A sidecar keeps its own, and what starts before it may use that.
+        (
+            [container("i", 1), container("s", 1, restartPolicy="Always"), container("j", 1)],
+            [container("a", 0)],
+            {"container-1-request-1": 1, "container-2-request-1": 1},
+            [("s", "container-1-request-1"), ("i", "container-1-request-1"), ("j", "container-2-request-1")],
+        ),
+    ],
+)
+def test_requests_are_made_for_containers(
+    starting: list[Tree], running: list[Tree], requests: dict[str, int], mappings: list[tuple[str, str]]
+) -> None:
+    made = claim_for(PodInfo(pod("p", containers=running, initContainers=starting)), [GPU], {GPU: "gpu"})
+    asked = {each.name: each.exactly.count for each in made.claim.spec.devices.requests}
+    assert asked == requests
+    assert list(asked) == sorted(asked)
+    assert [(each["containerName"], each["requestName"]) for each in made.mappings] == mappings
+
+
+def test_of_classes_for_one_resource_the_latest_serves() -> None:
+    old, new, twin = (device_class(name, extendedResourceName=GPU) for name in ("old", "new", "a-twin"))
+    for made, seconds in ((old, 0), (new, 5), (twin, 5)):
+        made.metadata.creationTimestamp = at(seconds)  # type: ignore[union-attr]
+    served = resources_of([old, new, twin])
+    assert served[GPU] == "a-twin"
+    assert served["deviceclass.resource.kubernetes.io/old"] == "old"
+
+
+# Which node
+
+
+def test_a_pod_gets_devices_for_a_resource_that_its_node_has_not() -> None:
+    made = world(slice_("s", "a", "b", node="n0"), SERVED)
+    made.add(asking(gpus=2))
+    placed = made.attempt()
+    assert isinstance(placed, Placed)
+    assert placed.devices.extended is not None
+    extended, given = placed.devices.extended
+    assert extended.claim.metadata.generateName == "p-extended-resources-"
+    assert extended.claim.metadata.ownerReferences[0].uid == placed.queued.pod.uid
+    assert [(each.request, each.device) for each in given.devices.results] == [
+        ("container-0-request-0", "a"), ("container-0-request-0", "b"),
+    ]  # fmt: skip
+    assert list(extended.mappings) == [
+        {"containerName": "c", "resourceName": GPU, "requestName": "container-0-request-0"}
+    ]
+
+
+def test_what_a_device_plugin_counts_is_taken_before_devices() -> None:
+    made = world(slice_("s", "a", node="n0"), SERVED, nodes=0)
+    made.brain.set_node(node("n", allocatable={GPU: "1"}))
+    made.add(asking())
+    placed = made.attempt()
+    assert isinstance(placed, Placed)
+    assert placed.devices.extended is None
+    assert "1 Insufficient example.com/gpu" in made.schedule(asking("q"))
+
+
+def test_devices_that_serve_are_promised_once() -> None:
+    made = world(slice_("s", "a"), SERVED, claim("c"))
+    made.add(asking())
+    placed = made.attempt()
+    assert isinstance(placed, Placed)
+    assert "1 cannot allocate all claims" in made.schedule(using("q", "c"))
+    made.brain.not_bound(placed)
+    made.brain.pod_gone(placed.queued.pod.uid)
+    made.now = 400
+    made.brain.queue.flush_waiting(made.now)
+    assert isinstance(made.attempt(), Placed)
+
+
+def test_a_promise_holds_until_the_claim_is_seen() -> None:
+    made = world(slice_("s", "a"), SERVED)
+    made.add(asking())
+    placed = made.attempt()
+    assert isinstance(placed, Placed)
+    assert placed.devices.extended is not None
+    extended, given = placed.devices.extended
+    made.brain.bound(placed)
+    usage = made.brain.devices.usage.devices
+    assert sum(usage.values()) == 1
+    seen = claim("made", status={"allocation": msgspec.to_builtins(given)})
+    seen.metadata.annotations = extended.claim.metadata.annotations  # type: ignore[union-attr]
+    seen.metadata.ownerReferences = extended.claim.metadata.ownerReferences  # type: ignore[union-attr]
+    made.brain.devices.put_claim(seen)
+    assert sum(usage.values()) == 1
+    made.brain.devices.remove_claim(seen)
+    assert not usage
+
+
+def test_every_class_serves_by_its_own_name() -> None:
+    made = world(slice_("s", "a"))
+    placed = made.schedule(asking(resource="deviceclass.resource.kubernetes.io/gpu"))
+    assert placed == "n0"
+
+
+def test_a_class_that_comes_to_serve_wakes_who_waits() -> None:
+    made = world(slice_("s", "a"))
+    assert "1 Insufficient example.com/gpu" in made.fail(asking()).message
+    made.now = 20
+    made.brain.set_device_class("gpu", SERVED)
+    assert isinstance(made.attempt(), Placed)
+
+
+def test_a_claim_left_over_from_an_earlier_try_goes_first() -> None:
+    waiting = asking()
+    made = world(slice_("s", "a"), SERVED)
+    extended = claim_for(PodInfo(waiting), [GPU], {GPU: "gpu"}).claim
+    extended.metadata.name, extended.metadata.uid = "left-over", "u"
+    made.brain.devices.put_claim(extended)
+    failed = made.fail(waiting)
+    assert "1 cannot schedule extended resource claim. deletion of ResourceClaim completed" in failed.message
+    assert failed.remedy.delete is extended
+
+
+# Readiness
+
+
+def bound(*, conditions: Tree | None = None, since: int = 0, **rest: Any) -> Any:
+    result = {
+        "request": "r",
+        "driver": "gpu.example.com",
+        "pool": "s",
+        "device": "a",
+        "bindingConditions": ["Attached"],
+        "bindingFailureConditions": ["Broken"],
+    }
+    told = [
+        {"type": name, "status": status, "reason": "R", "message": "M", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+        for name, status in (conditions or {}).items()
+    ]
+    devices = (
+        [] if conditions is None else [{**{k: result[k] for k in ("driver", "pool", "device")}, "conditions": told}]
+    )
+    allocation = {"devices": {"results": [result]}, "allocationTimestamp": at(since)}
+    return claim("c", status={"allocation": allocation, "devices": devices, **rest})
+
+
+def test_devices_are_ready_when_all_their_conditions_hold() -> None:
+    assert not is_ready(bound())
+    assert not is_ready(bound(conditions={"Attached": "False"}))
+    assert is_ready(bound(conditions={"Attached": "True"}))
+    with pytest.raises(BindingFailedError, match='claim c binding failed: reason=R, message="M"'):
+        is_ready(bound(conditions={"Attached": "True", "Broken": "True"}))
+
+
+def test_devices_have_so_long_to_become_ready() -> None:
+    assert not is_overdue(bound(), now=at(600), timeout_seconds=600)
+    assert is_overdue(bound(), now=at(601), timeout_seconds=600)
+
+
+@pytest.mark.parametrize(("lost", "now"), [(bound(conditions={"Broken": "True"}), 1), (bound(), 601)])
+def test_a_claim_whose_devices_do_not_become_ready_gets_others(lost: Any, now: int) -> None:
+    made = world(slice_("s", "a"), lost)
+    made.now = now
+    failed = made.fail(using("p", "c"))
+    assert "1 resourceclaim not available on the node. deallocation of ResourceClaim completed" in failed.message
+    assert failed.remedy.deallocate is lost
+
+
+def test_a_claim_whose_devices_are_on_their_way_is_waited_for() -> None:
+    assert world(slice_("s", "a"), bound()).schedule(using("p", "c")) == "n0"
+
+
+def test_devices_that_take_their_time_are_taken_last() -> None:
+    slow = {"name": "slow", "bindingConditions": ["Attached"], "bindingFailureConditions": ["Broken"]}
+    made = world(slice_("a", slow), slice_("b", "quick"), claim("c"))
+    made.add(using("p", "c"))
+    placed = made.attempt()
+    assert isinstance(placed, Placed)
+    assert [each.device for each in placed.devices.allocate[0][1].devices.results] == ["quick"]

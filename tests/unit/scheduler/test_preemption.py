@@ -1,0 +1,156 @@
+"""Whom preemption evicts: the least harm on one node, in upstream's order of what harm is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from lightkube.models.policy_v1 import PodDisruptionBudget
+from tests.unit.scheduler.test_configuration import told
+from tests.unit.scheduler.world import World, node, pod
+
+from steersman.scheduler.brain import Failed
+
+Tree = dict[str, Any]
+
+
+def low(name: str, cpu: str = "1", *, priority: int = 0, started: str = "", **rest: Any) -> Any:
+    status = {"startTime": f"2026-01-01T{started}:00Z"} if started else {}
+    return pod(name, cpu=cpu, priority=priority, status=status, **rest)
+
+
+def budget(allowed: int = 0, **labels: str) -> PodDisruptionBudget:
+    tree = {
+        "metadata": {"name": "b", "namespace": "default"},
+        "spec": {"selector": {"matchLabels": labels}},
+        "status": {"disruptionsAllowed": allowed, "currentHealthy": 1, "desiredHealthy": 1, "expectedPods": 1},
+    }
+    return PodDisruptionBudget.from_dict(tree)
+
+
+def evicted(world: World, cpu: str = "2", **rest: Any) -> tuple[str, list[str]] | str:
+    """Whom a pod of priority 100 has evicted, and where."""
+    failed = world.fail(pod("high", cpu=cpu, priority=100, **rest))
+    return failed.message if failed.victims is None else (failed.victims.node, [p.name for p in failed.victims.pods])
+
+
+def on_nodes(*nodes: list[Any]) -> World:
+    """Nodes ``a``, ``b`` … of two CPUs, with pods."""
+    names = "abcdef"[: len(nodes)]
+    world = World(*(node(name, cpu="2") for name in names))
+    for name, pods in zip(names, nodes, strict=True):
+        for each in pods:
+            world.running(name, each)
+    return world
+
+
+@pytest.mark.parametrize(
+    ("nodes", "chosen"),
+    [
+        # A budget that would be broken counts most, whatever the priorities.
+        ([[low("kept", "2", labels={"app": "db"})], [low("other", "2", priority=50)]], ("b", ["other"])),
+        # The most important victim should be as unimportant as can be.
+        ([[low("one", "2", priority=5)], [low("two", priority=4), low("three", priority=4)]], ("b", ["two", "three"])),
+        # Then the sum of priorities, in which each victim weighs by itself.
+        ([[low("one", priority=4), low("two", priority=3)], [low("three", priority=4), low("four", priority=1)]], ("b", ["three", "four"])),
+        # Then, with the same highest, fewer victims: two of -1 sum up to more than one of 0 would.
+        ([[low("one"), low("two", priority=-1)], [low("three", "2")]], ("b", ["three"])),
+        # Then whoever has run for a shorter time.
+        ([[low("old", "2", started="08:00")], [low("young", "2", started="09:00")]], ("b", ["young"])),
+        # Of the most important victims the one that runs longest counts.
+        (
+            [
+                [low("a1", priority=3, started="08:00"), low("a2", priority=3, started="11:00")],
+                [low("b1", priority=3, started="09:00"), low("b2", priority=3, started="10:00")],
+            ],
+            ("b", ["b1", "b2"]),
+        ),
+    ],
+)  # fmt: skip
+def test_the_node_where_least_is_lost(nodes: list[list[Any]], chosen: tuple[str, list[str]]) -> None:
+    world = on_nodes(*nodes)
+    world.budgets = [budget(app="db")]
+    assert evicted(world) == chosen
+
+
+@pytest.mark.parametrize(
+    ("pods", "victims"),
+    [
+        # As few as will do: those that may stay return, the most important first.
+        ([low("x", priority=1), low("y", priority=2)], ["x"]),
+        # Of equals those that have run longer stay.
+        ([low("old", started="08:00"), low("young", started="09:00")], ["young"]),
+        # Those that a budget protects are asked first.
+        ([low("db", labels={"app": "db"}), low("vip", priority=9)], ["vip"]),
+    ],
+)
+def test_victims_that_may_stay_return(pods: list[Any], victims: list[str]) -> None:
+    world = on_nodes(pods)
+    world.budgets = [budget(app="db")]
+    assert evicted(world, cpu="1") == ("a", victims)
+
+
+def test_a_budget_is_used_up_pod_by_pod() -> None:
+    world = on_nodes(
+        [low("a1", labels={"app": "db"}), low("a2", labels={"app": "db"})], [low("b1", labels={"app": "db"})]
+    )
+    world.running("b", low("b2", labels={"app": "x"}))
+    world.budgets = [budget(1, app="db")]
+    assert evicted(world) == ("b", ["b1", "b2"])
+
+
+def test_equals_are_not_evicted_and_preemption_can_be_declined() -> None:
+    world = on_nodes([low("equal", "2", priority=100)])
+    assert "No preemption victims found for incoming pod" in evicted(world)
+    world = on_nodes([low("low", "2")])
+    assert "preemption: not eligible due to preemptionPolicy=Never." in evicted(world, preemptionPolicy="Never")
+
+
+def test_a_node_that_is_too_small_is_not_cleared() -> None:
+    world = on_nodes([low("low", "2")])
+    assert "1 Preemption is not helpful for scheduling" in evicted(world, cpu="3")
+
+
+@pytest.mark.parametrize(
+    ("reason", "waits"), [("PreemptionByScheduler", True), ("EvictionByEvictionAPI", False), ("", False)]
+)
+def test_only_pods_that_a_scheduler_evicts_are_waited_for(reason: str, *, waits: bool) -> None:
+    conditions = [{"type": "DisruptionTarget", "status": "True", "reason": reason}] if reason else []
+    leaving = pod("leaving", cpu="1", deletionTimestamp="2026-01-01T00:00:00Z", status={"conditions": conditions})
+    world = on_nodes([leaving, low("other")])
+    outcome = evicted(world, status={"nominatedNodeName": "a"})
+    assert ("not eligible due to a terminating pod on the nominated node." in outcome) is waits
+
+
+def test_the_search_goes_on_until_a_candidate_keeps_to_all_budgets() -> None:
+    settings = told("DefaultPreemption", minCandidateNodesAbsolute=1, minCandidateNodesPercentage=0)
+    world = World(*(node(name, cpu="2") for name in "abcdef"), settings=settings)
+    for name in "abcde":
+        world.running(name, low(f"db-{name}", "2", labels={"app": "db"}))
+    world.running("f", low("free", "2", priority=90))
+    world.budgets = [budget(app="db")]
+    assert evicted(world) == ("f", ["free"])
+
+
+def test_few_candidates_are_compared_when_few_are_asked_for() -> None:
+    settings = told("DefaultPreemption", minCandidateNodesAbsolute=1, minCandidateNodesPercentage=0)
+    found = set()
+    for seed in range(8):
+        world = World(*(node(name, cpu="2") for name in "ab"), seed=seed, settings=settings)
+        world.running("a", low("worse", "2", priority=50))
+        world.running("b", low("better", "2"))
+        result = evicted(world)
+        found.add(result[0])
+    assert found == {"a", "b"}
+
+
+def test_a_promised_node_is_kept_from_lesser_pods() -> None:
+    world = on_nodes([low("low", "2")])
+    assert evicted(world) == ("a", ["low"])
+    world.brain.pod_gone(next(iter(world.brain.cluster.infos["a"].pods)))
+    assert "1 Insufficient cpu" in world.fail(pod("middle", cpu="2", priority=50)).message
+    world.now = 60
+    result = world.attempt()
+    assert not isinstance(result, Failed)
+    assert result is not None
+    assert (result.queued.pod.name, result.node) == ("high", "a")

@@ -1,0 +1,289 @@
+"""How well each rule likes a node, with the numbers of upstream's documentation, formulas and tests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.unit.scheduler.test_configuration import told
+from tests.unit.scheduler.world import World, near, node, pod
+
+from steersman.scheduler.configuration.settings import Settings
+from steersman.scheduler.framework import scaled
+from steersman.scheduler.pod_info import PodInfo
+
+Tree = dict[str, Any]
+MI = 1024 * 1024
+
+
+def scores(plugin: str, world: World, made: Any, *, among: str = "") -> dict[str, int]:
+    """By node, from 0 to 100; ``among`` names the nodes that are compared, one letter each."""
+    profile, asking = world.brain.profiles["default-scheduler"], PodInfo(made)
+    nodes = [each for each in world.brain.cluster.nodes if not among or each.name in among]
+    local = next((each for each, _ in profile.scoring if each.name == plugin), None)
+    if local is not None:
+        found = local.normalized([local.raw(asking, each) for each in nodes])
+    else:
+        other = next(each for each, _ in profile.likings if each.name == plugin)
+        scorer = other.scorer(asking, world.brain.cluster)
+        found = [0] * len(nodes) if scorer is None else scorer.normalized([scorer(each) for each in nodes], nodes)
+    return {each.name: score for each, score in zip(nodes, found, strict=True)}
+
+
+def asking(cpu: str = "", memory: str = "", **more: str) -> Any:
+    requests = {name: text for name, text in {"cpu": cpu, "memory": memory, **more}.items() if text}
+    return pod("p", containers=[{"name": "c", "resources": {"requests": requests}}])
+
+
+def filled(settings: Settings | None, *, cpu: str = "", memory: str = "", **room: Any) -> World:
+    """A node ``n`` of 4 CPUs and 10,000 bytes, with a pod that takes so much of it."""
+    world = World(node("n", **{"cpu": "4", "memory": "10000", **room}), settings=settings)
+    if cpu or memory:
+        made = asking(cpu, memory)
+        made.metadata.uid = "first"
+        world.running("n", made)
+    return world
+
+
+def strategy(kind: str, *resources: Tree, shape: list[tuple[int, int]] | None = None) -> Settings:
+    said: Tree = {"type": kind}
+    if resources:
+        said["resources"] = list(resources)
+    if shape is not None:
+        points = [{"utilization": at, "score": score} for at, score in shape]
+        said["requestedToCapacityRatio"] = {"shape": points}
+    return told("NodeResourcesFit", scoringStrategy=said)
+
+
+CPU, MEMORY = {"name": "cpu", "weight": 1}, {"name": "memory", "weight": 1}
+#: Packing, as in the documentation of bin packing: the fuller, the better.
+PACKED = [(0, 0), (100, 10)]
+
+
+@pytest.mark.parametrize(
+    ("settings", "taken", "wanted", "score"),
+    [
+        # cpu (4000 - 3000) * 100 / 4000 = 25, memory (10000 - 5000) * 100 / 10000 = 50: (25 + 50) / 2
+        (strategy("LeastAllocated"), ("", ""), ("3", "5000"), 37),
+        (strategy("LeastAllocated"), ("2", "3000"), ("1", "2000"), 37),
+        # weights: (25 * 3 + 50) / 4
+        (strategy("LeastAllocated", {"name": "cpu", "weight": 3}, MEMORY), ("", ""), ("3", "5000"), 31),
+        # more than there is: nothing
+        (strategy("LeastAllocated", CPU), ("3", ""), ("2", "1"), 0),
+        # cpu 3000 * 100 / 4000 = 75, memory 50
+        (strategy("MostAllocated"), ("", ""), ("3", "5000"), 62),
+        (strategy("MostAllocated", {"name": "cpu", "weight": 2}, MEMORY), ("", ""), ("3", "5000"), 66),
+        # what is over-committed by defaults is full
+        (strategy("MostAllocated", CPU), ("3", ""), ("2", "1"), 100),
+        # the same by points: 75 and 50, and halves are rounded up
+        (strategy("RequestedToCapacityRatio", shape=PACKED), ("", ""), ("3", "5000"), 63),
+        (strategy("RequestedToCapacityRatio", shape=[(0, 10), (100, 0)]), ("", ""), ("3", "5000"), 38),
+        # flat beyond the last point, and where nothing is worth nothing is counted
+        (strategy("RequestedToCapacityRatio", CPU, shape=[(0, 0), (70, 8)]), ("", ""), ("3", ""), 80),
+        (strategy("RequestedToCapacityRatio", shape=[(50, 0), (100, 10)]), ("", ""), ("3", "5000"), 50),
+    ],
+)
+def test_room_is_liked_as_the_strategy_says(
+    settings: Settings, taken: tuple[str, str], wanted: tuple[str, str], score: int
+) -> None:
+    world = filled(settings, cpu=taken[0], memory=taken[1])
+    assert scores("NodeResourcesFit", world, asking(*wanted)) == {"n": score}
+
+
+def test_the_documented_example_of_bin_packing() -> None:
+    """``intel.com/foo`` and memory and CPU, weights 5, 1 and 3, on two nodes (kubernetes.io, "Resource Bin Packing")."""
+    resources = [{"name": "intel.com/foo", "weight": 5}, MEMORY, {"name": "cpu", "weight": 3}]
+    settings = strategy("RequestedToCapacityRatio", *resources, shape=PACKED)
+    foo = {"intel.com/foo": "2"}
+    wanted = asking("2", "256Mi", **foo)
+    first = World(node("n", cpu="8", memory="1Gi", allocatable={"intel.com/foo": "4"}), settings=settings)
+    taken = asking("1", "256Mi", **{"intel.com/foo": "1"})
+    taken.metadata.uid = "first"
+    first.running("n", taken)
+    # foo 3/4 = 75, memory 50, cpu 3/8 = 37: (75 * 5 + 50 + 37 * 3) / 9 = 59.6
+    assert scores("NodeResourcesFit", first, wanted) == {"n": 60}
+    second = World(node("n", cpu="8", memory="1Gi", allocatable={"intel.com/foo": "8"}), settings=settings)
+    taken = asking("6", "512Mi", **{"intel.com/foo": "2"})
+    taken.metadata.uid = "first"
+    second.running("n", taken)
+    # foo 50, memory 75, cpu 100: (50 * 5 + 75 + 100 * 3) / 9 = 69.4
+    assert scores("NodeResourcesFit", second, wanted) == {"n": 69}
+
+
+def test_a_resource_that_a_pod_does_not_ask_for_is_not_looked_at() -> None:
+    settings = strategy("MostAllocated", CPU, {"name": "example.com/gpu", "weight": 1})
+    world = World(node("n", cpu="4", allocatable={"example.com/gpu": "4"}), settings=settings)
+    assert scores("NodeResourcesFit", world, asking("2")) == {"n": 50}
+    assert scores("NodeResourcesFit", world, asking("2", **{"example.com/gpu": "4"})) == {"n": 75}
+
+
+@pytest.mark.parametrize(
+    ("taken", "wanted", "score"),
+    [
+        # No change: 75. From even to uneven 50 at worst, from uneven to even 100 at best.
+        (("", ""), ("2", "5000"), 75),
+        (("", ""), ("4", ""), 50),
+        (("4", ""), ("", "10000"), 100),
+        # before 0.5 and 0.5, after 0.75 and 0.5: 100 and 87
+        (("2", "5000"), ("1", ""), 68),
+        # before 0.5 and 0, after 0.5 and 0.5: 75 and 100
+        (("2", ""), ("", "5000"), 87),
+    ],
+)
+def test_nodes_are_liked_that_become_more_balanced(taken: tuple[str, str], wanted: tuple[str, str], score: int) -> None:
+    """50 + (50 + after - before) / 2, of 100 less the deviation (kubernetes/kubernetes#135573)."""
+    world = filled(None, cpu=taken[0], memory=taken[1])
+    assert scores("NodeResourcesBalancedAllocation", world, asking(*wanted)) == {"n": score}
+
+
+def test_pods_that_ask_for_none_of_the_resources_are_not_balanced() -> None:
+    assert scores("NodeResourcesBalancedAllocation", filled(None), asking()) == {"n": 0}
+    disk = asking(**{"ephemeral-storage": "1"})
+    assert scores("NodeResourcesBalancedAllocation", filled(None), disk) == {"n": 0}
+
+
+def test_three_resources_are_balanced_by_their_deviation() -> None:
+    resources = [{"name": name} for name in ("cpu", "memory", "example.com/gpu")]
+    settings = told("NodeResourcesBalancedAllocation", resources=resources)
+    world = filled(settings, allocatable={"example.com/gpu": "4"})
+    # after: 0.5, 0.5 and 1, deviation 0.2357: 76 of 100
+    wanted = asking("2", "5000", **{"example.com/gpu": "4"})
+    assert scores("NodeResourcesBalancedAllocation", world, wanted) == {"n": 63}
+
+
+@pytest.mark.parametrize(
+    ("raw", "reverse", "expected"),
+    [
+        ([1, 2, 3, 4], False, [25, 50, 75, 100]),
+        ([1, 2, 3, 4], True, [75, 50, 25, 0]),
+        ([1000, 10, 20, 30], False, [100, 1, 2, 3]),
+        ([1000, 10, 20, 30], True, [0, 99, 98, 97]),
+        ([1, 1, 1, 1], False, [100, 100, 100, 100]),
+        ([1, 1, 1, 1], True, [0, 0, 0, 0]),
+        ([0, 0, 0, 0], False, [0, 0, 0, 0]),
+        ([0, 0, 0, 0], True, [100, 100, 100, 100]),
+    ],
+)
+def test_scores_are_shares_of_the_highest(raw: list[int], expected: list[int], *, reverse: bool) -> None:
+    """The table of upstream's ``DefaultNormalizeScore``."""
+    assert scaled(raw, reverse=reverse) == expected
+
+
+def test_taints_to_be_avoided_are_counted() -> None:
+    def avoid(*keys: str) -> list[Tree]:
+        return [{"key": key, "effect": "PreferNoSchedule"} for key in keys]
+
+    world = World(node("a"), node("b", taints=avoid("x")), node("c", taints=avoid("x", "y")))
+    assert scores("TaintToleration", world, pod("p")) == {"a": 100, "b": 50, "c": 0}
+    tolerant = pod("p", tolerations=[{"key": "x", "operator": "Exists"}])
+    assert scores("TaintToleration", world, tolerant) == {"a": 100, "b": 100, "c": 0}
+
+
+def test_preferred_labels_are_weighed() -> None:
+    def prefer(weight: int, key: str) -> Tree:
+        return {"weight": weight, "preference": {"matchExpressions": [{"key": key, "operator": "Exists"}]}}
+
+    wish = {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [prefer(2, "x"), prefer(5, "y")]}}
+    world = World(
+        node("a", labels={"x": ""}), node("b", labels={"y": ""}), node("c", labels={"x": "", "y": ""}), node("d")
+    )  # fmt: skip
+    assert scores("NodeAffinity", world, pod("p", affinity=wish)) == {"a": 28, "b": 71, "c": 100, "d": 0}
+
+
+def image(name: str, megabytes: int) -> Tree:
+    return {"names": [name], "sizeBytes": megabytes * MI}
+
+
+def test_images_count_by_size_and_by_how_many_nodes_have_them() -> None:
+    """The numbers of upstream's ``ImageLocality``: 23 MB a container are nothing, 1000 MB all."""
+    world = World(
+        node("a", images=[image("gcr.io/40:latest", 40), image("gcr.io/300:latest", 300), image("gcr.io/2000:latest", 2000)]),
+        node("b", images=[image("gcr.io/250:latest", 250), image("gcr.io/10:v1", 10)]),
+    )  # fmt: skip
+
+    def of(*images: str) -> Any:
+        return pod("p", containers=[{"name": str(n), "image": f"gcr.io/{each}"} for n, each in enumerate(images)])
+
+    assert scores("ImageLocality", world, of("40", "250")) == {"a": 0, "b": 5}
+    assert scores("ImageLocality", world, of("40", "300")) == {"a": 7, "b": 0}
+    assert scores("ImageLocality", world, of("2000")) == {"a": 100, "b": 0}
+    assert scores("ImageLocality", world, of("10")) == {"a": 0, "b": 0}
+
+
+def test_company_is_weighed_between_the_least_and_the_most_liked() -> None:
+    def liking(weight: int, kind: str) -> Tree:
+        term = {"podAffinityTerm": near({"app": "x"}, "zone"), "weight": weight}
+        return {kind: {"preferredDuringSchedulingIgnoredDuringExecution": [term]}}
+
+    world = World(*(node(name, labels={"zone": zone}) for name, zone in (("a", "1"), ("b", "2"), ("c", "3"))))
+    for where in "aab":
+        world.running(where, pod("friend", labels={"app": "x"}))
+    assert scores("InterPodAffinity", world, pod("p", affinity=liking(5, "podAffinity"))) == {"a": 100, "b": 50, "c": 0}
+    away = pod("p", affinity=liking(5, "podAntiAffinity"))
+    assert scores("InterPodAffinity", world, away) == {"a": 0, "b": 50, "c": 100}
+
+
+HOST = "kubernetes.io/hostname"
+
+
+def softly(*keys: str, skew: int = 1) -> Any:
+    """A pod ``foo`` that is to be spread over these."""
+    selector = {"matchExpressions": [{"key": "foo", "operator": "Exists"}]}
+    common = {"maxSkew": skew, "whenUnsatisfiable": "ScheduleAnyway", "labelSelector": selector}
+    return pod("p", labels={"foo": ""}, topologySpreadConstraints=[{"topologyKey": key, **common} for key in keys])
+
+
+def spread(*counts: int, zones: str = "") -> World:
+    """Nodes ``a``, ``b`` … with so many pods ``foo``; ``zones``: one letter each."""
+    names = "abcdef"[: len(counts)]
+    labels: list[Tree] = [{"zone": zone} for zone in zones] or [{} for _ in names]
+    world = World(*(node(name, labels=own) for name, own in zip(names, labels, strict=True)))
+    for where, count in zip(names, counts, strict=True):
+        for number in range(count):
+            world.running(where, pod(f"{where}{number}", labels={"foo": ""}))
+    return world
+
+
+@pytest.mark.parametrize(
+    ("world", "asked", "among", "expected"),
+    [
+        (spread(1, 1), softly(HOST), "", [100, 100]),
+        (spread(2, 1, 0, 3), softly(HOST), "", [20, 60, 100, 0]),
+        (spread(2, 1, 0, 3), softly(HOST, skew=2), "", [33, 66, 100, 16]),
+        (spread(4, 3, 2, 1), softly(HOST, skew=3), "", [44, 66, 77, 100]),
+        (spread(4, 2, 1, 3), softly(HOST), "abc", [33, 83, 100]),
+        (spread(4, 2, 1, 3, zones="1122"), softly("zone"), "abc", [75, 75, 100]),
+        (spread(2, 1, 2, 4, zones="1122"), softly("zone", HOST), "ac", [100, 63]),
+    ],
+)
+def test_softly_spread_pods_go_where_there_are_fewest(
+    world: World, asked: Any, among: str, expected: list[int]
+) -> None:
+    """Cases of upstream's tests of ``PodTopologySpread``."""
+    assert list(scores("PodTopologySpread", world, asked, among=among).values()) == expected
+
+
+def test_nodes_without_the_label_are_liked_least() -> None:
+    world = spread(4, 2, 1, 3)
+    unlabelled = node("b")
+    unlabelled.metadata.labels = {"n": "b"}  # type: ignore[union-attr]
+    world.brain.set_node(unlabelled)
+    assert scores("PodTopologySpread", world, softly(HOST), among="abc") == {"a": 16, "b": 0, "c": 100}
+
+
+def test_pods_of_a_service_are_spread_by_default_as_by_a_constraint() -> None:
+    world = spread(4, 3, 2, 1)
+    world.brain.workloads.set_service("default", "s", {"foo": ""})
+    found = scores("PodTopologySpread", world, pod("p", labels={"foo": ""}))
+    assert found == {"a": 44, "b": 66, "c": 77, "d": 100}
+
+
+def test_pods_of_a_revision_are_spread_by_themselves() -> None:
+    """``matchLabelKeys`` (KEP-3243), also where the API server has not written them into the selector."""
+    world = World(node("a"), node("b"))
+    for where, revision in (("a", "1"), ("a", "1"), ("b", "2")):
+        world.running(where, pod("old", labels={"foo": "", "revision": revision}))
+    asked = softly(HOST)
+    asked.metadata.labels["revision"] = "2"
+    asked.spec.topologySpreadConstraints[0].matchLabelKeys = ["revision"]
+    assert scores("PodTopologySpread", world, asked) == {"a": 100, "b": 0}
