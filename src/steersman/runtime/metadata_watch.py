@@ -66,6 +66,9 @@ class MetadataWatch:
         self._changed = asyncio.Event()
         self._first = asyncio.Event()
         self._listeners: list[Listener] = []
+        self._synced_listeners: list[Callable[[str], None]] = []
+        #: Who waits for first lists, by group resource.
+        self._awaiting: dict[str, asyncio.Task[None]] = {}
         #: By group resource.
         self._informers: dict[str, Informer[ObjectPart]] = {}
         self._watched: dict[str, ResourceType[Any]] = {}
@@ -89,6 +92,10 @@ class MetadataWatch:
         self._listeners.append(listener)
         for name, informer in self._informers.items():
             self._connect(informer, self._watched[name], listener)
+
+    def listen_synced(self, listener: Callable[[str], None]) -> None:
+        """Tell of each resource that is watched from now on, once what there is of it is in the cache. Must be quick."""
+        self._synced_listeners.append(listener)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -119,6 +126,8 @@ class MetadataWatch:
             if gone or (name in wanted and wanted[name].info.api_version != info.api_version):
                 _log.debug("%s is not served any more", name)
                 del self._informers[name], self._watched[name]
+                if name in self._awaiting:
+                    self._awaiting.pop(name).cancel()
                 await self._factory.discard(informer)
         for name, found in wanted.items():
             if name not in self._informers:
@@ -132,6 +141,14 @@ class MetadataWatch:
         for listener in self._listeners:
             self._connect(informer, found, listener)
         informer.start()
+        if self._synced_listeners and self._supervisor is not None:
+            self._awaiting[name] = self._supervisor.start(f"first list of {name}", self._tell_synced(name, informer))
+
+    async def _tell_synced(self, name: str, informer: Informer[ObjectPart]) -> None:
+        await informer.wait_synced()
+        del self._awaiting[name]
+        for listener in self._synced_listeners:
+            listener(name)
 
     def _connect(self, informer: Informer[ObjectPart], found: ResourceType[Any], listener: Listener) -> None:
         informer.add_callback(lambda change: listener(found, change))

@@ -123,6 +123,24 @@ async def test_an_ended_pod_is_taken_back(cluster, pod_spec):
     )
 
 
+async def test_a_kind_that_is_defined_later_is_counted_from_then_on(cluster):
+    await cluster.start(build)
+    await cluster.make("v1", "ResourceQuota", "q", namespace="default", spec={"hard": {"count/toys.example.com": "3"}})
+    await cluster.eventually(
+        "v1", "ResourceQuota", "q", lambda found: found.get("status", {}).get("hard"), namespace="default"
+    )
+    assert not await used(cluster)
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": {"type": "object"}}}
+    names = {"plural": "toys", "singular": "toy", "kind": "Toy"}
+    spec = {"group": "example.com", "scope": "Namespaced", "names": names, "versions": [version]}
+    await cluster.make("apiextensions.k8s.io/v1", "CustomResourceDefinition", "toys.example.com", spec=spec)
+
+    async def is_counted():
+        return await used(cluster) == {"count/toys.example.com": "0"}
+
+    await cluster.until(is_counted)
+
+
 async def test_devices_are_counted_by_class(cluster):
     await cluster.start(build)
     hard = {"gpu.deviceclass.resource.k8s.io/devices": "9", "count/resourceclaims.resource.k8s.io": "9"}

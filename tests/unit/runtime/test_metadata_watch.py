@@ -50,6 +50,23 @@ async def test_every_resource_is_heard_of_as_definitions_come_and_go(client, clo
         await running
 
 
+async def test_each_resource_is_told_of_once_its_first_list_is_there_even_an_empty_one(client, clock, until):
+    async with InformerFactory(client) as informers:
+        watch = shared(client, informers, clock=clock)
+        informers.start()
+        synced = []
+        watch.listen_synced(lambda name: synced.append((name, watch.informers[name].has_synced)))
+        async with watch.running():
+            await until(lambda: len(synced) == len(watch.informers))
+            assert ("pods", True) in synced
+            made = await client.create(definition())
+            await until(lambda: ("toys.example.com", True) in synced)
+            await client.delete_object(made)
+            await until(lambda: "toys.example.com" not in watch.informers)
+            await client.create(definition())
+            await until(lambda: synced.count(("toys.example.com", True)) == 2)
+
+
 async def test_those_who_share_informers_share_the_watch(client, clock):
     one, other = InformerFactory(client), InformerFactory(client)
     assert shared(client, one, clock=clock) is shared(client, one, clock=clock)

@@ -63,6 +63,7 @@ class ResourceQuotas(Shell):
             informer.add_callback(partial(self._object_changed, name))
         self._metadata = shared(context.client, context.informers, clock=context.clock)
         self._metadata.listen(self._metadata_changed)
+        self._metadata.listen_synced(self._count_anew)
 
     async def run(self) -> None:
         """Work until cancelled."""
@@ -99,7 +100,11 @@ class ResourceQuotas(Shell):
     def _object_changed(self, resource: str, change: Change[Any]) -> None:
         if isinstance(change, Added) and change.is_initial:
             return
-        for quota in self._quotas.lister.list(namespace=namespace_of(change.latest)):
+        self._count_anew(resource, namespace=namespace_of(change.latest))
+
+    def _count_anew(self, resource: str, *, namespace: str = "") -> None:
+        """What could not be counted until now, or has changed."""
+        for quota in self._quotas.lister.list(namespace=namespace):
             if quota.spec is not None and resource in counted_resources(quota.spec.hard or {}):
                 self.queue.add_after(key_of(quota), _SETTLE_SECONDS)
 
