@@ -1,39 +1,81 @@
-"""Custom objects and defaults against their OpenAPI v3 schema, with the texts that kube-openapi's validator gives."""
+"""Custom objects and defaults against their OpenAPI v3 schema, with the texts that kube-openapi's validator gives.
+
+Of the alternatives of ``anyOf`` and ``oneOf`` that one tells what is wrong which most of a value's checks went well for
+(``Result.MatchCount`` upstream); that none fits is a fault without a place of its own.
+"""
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from steersman.apimachinery import field
-from steersman.apimachinery.field import Path
-from steersman.apimachinery.gotext import to_json
+from steersman.apimachinery.field import FieldError, Path
+from steersman.apimachinery.gotext import quote, to_json
+from steersman.schema import openapi_formats
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Iterator, Sequence
 
-    from steersman.apimachinery.field import FieldError
+    from steersman.cel.regex import Regex
 
 Tree = dict[str, Any]
 
+#: As Go shows the path of the whole object.
+NO_PATH: Final = "<nil>"
+
 _ERRORS_MAX: Final = 100
+#: Whole numbers that JSON can tell from their neighbours.
+_EXACT_MAX: Final = 2**53 - 1
+_INT64_END: Final = 2**63
+#: Numbers as Go has them, by the name of their JSON type.
+_GO_FORMATS: Final = {"integer": "int64", "number": "float64"}
 
 
-def validate(schema: Tree, obj: Tree) -> list[FieldError]:
-    """Everything that is wrong with an object, metadata excepted (that is checked as everybody's is)."""
-    content = {k: v for k, v in obj.items() if k not in _ENVELOPE}
-    # An answer must not grow with what a client sends.
-    return list(islice(_properties(schema, content, None, unasked=_ENVELOPE), _ERRORS_MAX))
+class Fault(NamedTuple):
+    """One thing wrong with a value."""
+
+    #: Of the value that was looked at (of a missing field the object that should have it), empty for the whole.
+    place: str
+    #: Its path begins below the value that was given, and is empty for what is told of the whole.
+    error: FieldError
 
 
-def validate_value(schema: Tree, value: Any) -> Iterator[FieldError]:
+class _Result:
+    """What is wrong with a value, each once, and how many of its checks went well."""
+
+    __slots__ = ("faults", "matches")
+
+    def __init__(self) -> None:
+        self.faults: dict[str, Fault] = {}
+        self.matches = 0
+
+    def add(self, path: Path | None, error: FieldError) -> None:
+        # An answer must not grow with what a client sends.
+        if len(self.faults) < _ERRORS_MAX:
+            self.faults.setdefault(str(error), Fault(_text(path), error))
+
+    def merge(self, other: _Result) -> None:
+        for text, fault in islice(other.faults.items(), _ERRORS_MAX - len(self.faults)):
+            self.faults.setdefault(text, fault)
+        self.matches += other.matches
+
+
+def validate(schema: Tree, obj: Any) -> list[Fault]:
+    """Everything that is wrong with an object."""
+    return [*_check(schema, obj, None).faults.values(), *islice(_doubles(schema, obj, None), _ERRORS_MAX)]
+
+
+def validate_value(schema: Tree, value: Any) -> list[FieldError]:
     """Everything that is wrong with a value without a name: paths begin below it, and are empty for the value itself."""
-    yield from _value(schema, value, None)
+    return [fault.error for fault in validate(schema, value)]
 
 
-_ENVELOPE: Final = ("apiVersion", "kind", "metadata")
+def placed(error: FieldError, place: str = "") -> FieldError:
+    """The error with its path below ``place``; what is told of the whole is told of that."""
+    where = ".".join(filter(None, (place, error.field))) or NO_PATH
+    return FieldError(error.type, where, value=error.value, detail=error.detail)
 
 
 def _child(path: Path | None, name: str) -> Path:
@@ -48,46 +90,54 @@ def _text(path: Path | None) -> str:
     return "" if path is None else str(path)
 
 
-def _value(schema: Tree, value: Any, path: Path | None) -> Iterator[FieldError]:
-    if value is None:
-        if not schema.get("nullable") and schema.get("type"):
-            yield _wrong_type(schema, value, path)
-        return
-    if schema.get("x-kubernetes-int-or-string"):
-        if isinstance(value, bool) or not isinstance(value, int | str):
-            detail = f"{_text(path)} in body must be of type integer,string: {_shown(value)}"
-            yield field.type_invalid(_text(path), json_type(value), detail)
-            return
-    elif not _fits(schema.get("type"), value):
-        yield _wrong_type(schema, value, path)
-        return
-    yield from _common(schema, value, path)
-    if isinstance(value, dict):
-        yield from _object(schema, value, path)
-    elif isinstance(value, list):
-        yield from _list(schema, value, path)
-    elif isinstance(value, str):
-        yield from _string(schema, value, path)
-    elif not isinstance(value, bool):
-        yield from _number(schema, value, path)
-
-
-def _wrong_type(schema: Tree, value: Any, path: Path | None) -> FieldError:
-    kind = json_type(value)
-    return field.type_invalid(
-        _text(path), kind, f'{_text(path)} in body must be of type {schema.get("type")}: "{kind}"'
+def _check(schema: Tree, value: Any, path: Path | None) -> _Result:
+    """All that a schema says of a value; a null is asked for its type and among the values that are listed only."""
+    result = _Result()
+    types = (
+        ("integer", "string") if schema.get("x-kubernetes-int-or-string") else tuple(filter(None, [schema.get("type")]))
     )
+    if value is None:
+        if types and not schema.get("nullable"):
+            result.add(path, _wrong_type(types, "null", path))
+        _check_enum(schema, value, path, result)
+        return result
+    format_ = schema.get("format") or ""
+    if not openapi_formats.is_known(format_):
+        format_ = ""
+    if types or format_:
+        _check_type(types, format_, value, path, result)
+    _check_logic(schema, value, path, result)
+    match value:
+        case str():
+            _check_string(schema, value, path, result)
+            if format_ and not openapi_formats.fits(format_, value):
+                detail = f"{_text(path)} in body must be of type {schema['format']}: {quote(value)}"
+                result.add(path, field.type_invalid(_text(path), value, detail))
+        case list():
+            _check_list(schema, value, path, result)
+        case int() | float() if not isinstance(value, bool):
+            _check_number(schema, value, path, result)
+    _check_enum(schema, value, path, result)
+    if isinstance(value, dict):
+        _check_object(schema, value, path, result)
+    result.matches += 1
+    return result
+
+
+def _wrong_type(types: Sequence[str], found: str, path: Path | None) -> FieldError:
+    detail = f"{_text(path)} in body must be of type {','.join(types)}: {quote(found)}"
+    return field.type_invalid(_text(path), found, detail)
 
 
 def json_type(value: Any) -> str:
-    """The name of a value's JSON type, integers told from other numbers."""
+    """The name of a value's JSON type, integers told from other numbers (and from those that Go would have no room for)."""
     match value:
         case None:
             return "null"
         case bool():
             return "boolean"
         case int():
-            return "integer"
+            return "integer" if -_INT64_END <= value < _INT64_END else "number"
         case float():
             return "number"
         case str():
@@ -98,112 +148,185 @@ def json_type(value: Any) -> str:
             return "object"
 
 
-def _fits(type_: str | None, value: Any) -> bool:
+def _check_type(types: Sequence[str], format_: str, value: Any, path: Path | None, result: _Result) -> None:
     kind = json_type(value)
-    if type_ in (None, "", kind):
-        return True
-    whole = kind == "number" and float(value).is_integer()
-    return (type_ == "number" and kind == "integer") or (type_ == "integer" and whole)
+    whole = kind == "number" and "integer" in types and abs(value) <= _EXACT_MAX and float(value).is_integer()
+    fits = kind in types or whole or (kind == "integer" and "number" in types)
+    found = _GO_FORMATS.get(kind, "")
+    if format_ and kind not in ("string", "array") and not fits and found != format_:
+        result.add(path, _wrong_type([format_], found, path))
+    # a format stands for the type of what could have it
+    elif not fits and not (format_ and kind in ("string", "array") and not {"number", "integer"} & set(types)):
+        result.add(path, _wrong_type(types, kind, path))
+    else:
+        result.matches += 1
 
 
-def _shown(value: Any) -> str:
-    return f'"{json_type(value)}"'
-
-
-def _common(schema: Tree, value: Any, path: Path | None) -> Iterator[FieldError]:
+def _check_enum(schema: Tree, value: Any, path: Path | None, result: _Result) -> None:
     enum = schema.get("enum")
-    if enum is not None and not any(type(value) is type(e) and value == e for e in enum):
-        yield field.not_supported(_text(path), value, [e if isinstance(e, str) else to_json(e) for e in enum])
-    for part in schema.get("allOf") or ():
-        yield from _value(part, value, path)
-    any_of = schema.get("anyOf") or ()
-    if any_of and not any(next(_value(p, value, path), None) is None for p in any_of):
-        yield field.invalid(_text(path), "", f'"{_text(path)}" must validate at least one schema (anyOf)')
-    one_of = schema.get("oneOf") or ()
-    if one_of and sum(next(_value(p, value, path), None) is None for p in one_of) != 1:
-        yield field.invalid(_text(path), "", f'"{_text(path)}" must validate one and only one schema (oneOf)')
+    if enum and not any(_is_same(value, known) for known in enum):
+        shown = "" if value is None else value
+        known = [each if isinstance(each, str) else to_json(each) for each in enum]
+        result.add(path, field.not_supported(_text(path), shown, known))
+
+
+def _is_same(value: Any, known: Any) -> bool:
+    """Numbers are the same whatever they are written as; nothing is the same as null."""
+    if value is None or known is None or isinstance(value, bool) is not isinstance(known, bool):
+        return False
+    return bool(value == known)
+
+
+def _check_logic(schema: Tree, value: Any, path: Path | None, result: _Result) -> None:
+    if any_of := schema.get("anyOf"):
+        _check_any(any_of, value, path, result)
+    if one_of := schema.get("oneOf"):
+        _check_one(one_of, value, path, result)
+    if all_of := schema.get("allOf"):
+        parts = [_check(part, value, path) for part in all_of]
+        for part in parts:
+            result.merge(part)
+        if faulty := sum(bool(part.faults) for part in parts):
+            none = ". None validated" if faulty == len(parts) else ""
+            _add_unplaced(f"{quote(_text(path))} must validate all the schemas (allOf){none}", path, result)
     negated = schema.get("not")
-    if negated and next(_value(negated, value, path), None) is None:
-        yield field.invalid(_text(path), "", f'"{_text(path)}" must not validate the schema (not)')
+    if negated is not None and not _check(negated, value, path).faults:
+        _add_unplaced(f"{quote(_text(path))} must not validate the schema (not)", path, result)
+    result.matches += 1
 
 
-def _object(schema: Tree, value: Tree, path: Path | None) -> Iterator[FieldError]:
-    yield from _properties(schema, value, path)
+def _check_any(alternatives: Sequence[Tree], value: Any, path: Path | None, result: _Result) -> None:
+    best: _Result | None = None
+    for alternative in alternatives:
+        found = _check(alternative, value, path)
+        if not found.faults:
+            result.merge(found)
+            return
+        best = found if best is None or found.matches > best.matches else best
+    _add_unplaced(f"{quote(_text(path))} must validate at least one schema (anyOf)", path, result)
+    if best is not None:
+        result.merge(best)
+
+
+def _check_one(alternatives: Sequence[Tree], value: Any, path: Path | None, result: _Result) -> None:
+    found = [_check(alternative, value, path) for alternative in alternatives]
+    fitting = [each for each in found if not each.faults]
+    if len(fitting) == 1:
+        result.merge(fitting[0])
+        return
+    many = f"Found {len(fitting)} valid alternatives" if fitting else "Found none valid"
+    _add_unplaced(f"{quote(_text(path))} must validate one and only one schema (oneOf). {many}", path, result)
+    if not fitting:
+        result.merge(max(found, key=lambda each: each.matches))
+
+
+def _add_unplaced(detail: str, path: Path | None, result: _Result) -> None:
+    result.add(path, field.invalid("", "", detail))
+
+
+def _check_object(schema: Tree, value: Tree, path: Path | None, result: _Result) -> None:
     least, most = schema.get("minProperties"), schema.get("maxProperties")
     if least is not None and len(value) < least:
-        yield field.invalid(_text(path), len(value), f"{_text(path)} in body should have at least {least} properties")
+        detail = f"{_text(path)} in body should have at least {least} properties"
+        result.add(path, field.invalid(_text(path), len(value), detail))
+        return
     if most is not None and len(value) > most:
-        yield field.too_many(_text(path), len(value), max_items=most)
-
-
-def _properties(schema: Tree, value: Tree, path: Path | None, *, unasked: Collection[str] = ()) -> Iterator[FieldError]:
-    properties = schema.get("properties") or {}
+        result.add(path, field.too_many(_text(path), len(value), max_items=most))
+        return
+    for name, below, item in _fields(schema, value):
+        result.merge(_check(below, item, _child(path, name)))
     for name in schema.get("required") or ():
-        if name not in value and name not in unasked:
-            yield field.required(_child(path, name))
-    others = schema.get("additionalProperties")
+        if name not in value:
+            result.add(path, field.required(_child(path, name)))
+
+
+def _fields(schema: Tree, value: Tree) -> Iterator[tuple[str, Tree, Any]]:
+    """The fields of an object that its schema says something of."""
+    properties, others = schema.get("properties") or {}, schema.get("additionalProperties")
     for name, item in value.items():
-        if name in properties:
-            yield from _value(properties[name], item, _child(path, name))
-        elif isinstance(others, dict):
-            yield from _value(others, item, _child(path, name))
+        below = properties.get(name, others)
+        if isinstance(below, dict):
+            yield name, below, item
 
 
-def _list(schema: Tree, value: list[Any], path: Path | None) -> Iterator[FieldError]:
-    least, most = schema.get("minItems"), schema.get("maxItems")
-    if least is not None and len(value) < least:
-        yield field.invalid(_text(path), len(value), f"{_text(path)} in body should have at least {least} items")
-    if most is not None and len(value) > most:
-        yield field.too_many(_text(path), len(value), max_items=most)
+def _check_list(schema: Tree, value: list[Any], path: Path | None, result: _Result) -> None:
     items = schema.get("items")
     if isinstance(items, dict):
-        for index, item in enumerate(value):
-            yield from _value(items, item, _index(path, index))
-    yield from _unique(schema, value, path)
+        for position, item in enumerate(value):
+            result.merge(_check(items, item, _index(path, position)))
+    least, most = schema.get("minItems"), schema.get("maxItems")
+    if least is not None and len(value) < least:
+        detail = f"{_text(path)} in body should have at least {least} items"
+        result.add(path, field.invalid(_text(path), len(value), detail))
+    if most is not None and len(value) > most:
+        result.add(path, field.too_many(_text(path), len(value), max_items=most))
 
 
-def _unique(schema: Tree, value: list[Any], path: Path | None) -> Iterator[FieldError]:
-    """Sets hold nothing twice, maps no key twice (``x-kubernetes-list-type``)."""
-    list_type, keys = schema.get("x-kubernetes-list-type"), schema.get("x-kubernetes-list-map-keys") or ()
-    if list_type not in ("set", "map"):
+def _doubles(schema: Tree, value: Any, path: Path | None) -> Iterator[Fault]:
+    """Sets hold nothing twice, maps no key twice (``x-kubernetes-list-type``); what is there thrice is told once."""
+    if isinstance(value, dict):
+        for name, below, item in _fields(schema, value):
+            yield from _doubles(below, item, _child(path, name))
+    items = schema.get("items")
+    if not isinstance(value, list) or not isinstance(items, dict):
         return
-    seen: set[str] = set()
-    for index, item in enumerate(value):
+    list_type, keys = schema.get("x-kubernetes-list-type"), schema.get("x-kubernetes-list-map-keys") or ()
+    times: dict[str, int] = {}
+    for position, item in enumerate(value if list_type in ("set", "map") else ()):
         known = {key: item.get(key) for key in keys} if list_type == "map" and isinstance(item, dict) else item
         text = to_json(known)
-        if text in seen:
-            yield field.duplicate(_index(path, index), known)
-        seen.add(text)
+        times[text] = times.get(text, 0) + 1
+        if times[text] == 2:
+            where = _index(path, position)
+            yield Fault(str(where), field.duplicate(where, known))
+    for position, item in enumerate(value):
+        yield from _doubles(items, item, _index(path, position))
 
 
-def _string(schema: Tree, value: str, path: Path | None) -> Iterator[FieldError]:
+def _check_string(schema: Tree, value: str, path: Path | None, result: _Result) -> None:
+    """Only the first fault is told."""
     least, most, pattern = schema.get("minLength"), schema.get("maxLength"), schema.get("pattern")
-    if least is not None and len(value) < least:
-        yield field.invalid(_text(path), value, f"{_text(path)} in body should be at least {least} chars long")
     if most is not None and len(value) > most:
-        yield field.too_long(_text(path), max_bytes=most)
-    if pattern:
-        compiled = _pattern(pattern)
-        if compiled is not None and compiled.search(value) is None:
-            yield field.invalid(_text(path), value, f"{_text(path)} in body should match '{pattern}'")
+        result.add(path, field.too_long(_text(path), max_bytes=most))
+    elif least is not None and len(value) < least:
+        detail = f"{_text(path)} in body should be at least {least} chars long"
+        result.add(path, field.invalid(_text(path), value, detail))
+    elif pattern and not _matches(pattern, value):
+        result.add(path, field.invalid(_text(path), value, f"{_text(path)} in body should match '{pattern}'"))
+
+
+def _matches(pattern: str, text: str) -> bool:
+    """A pattern that Python cannot have matches everything rather than nothing, and so does one that could take for ever."""
+    from steersman.cel.values import CostError  # noqa: PLC0415 — loaded with the first pattern
+
+    compiled = _pattern(pattern)
+    try:
+        return compiled is None or compiled.on(text).search(text) is not None
+    except CostError:
+        return True
 
 
 @lru_cache(maxsize=1024)
-def _pattern(pattern: str) -> re.Pattern[str] | None:
-    """RE2 patterns are nearly all Python's too; one that is not matches everything rather than nothing."""
+def _pattern(pattern: str) -> Regex | None:
+    from steersman.cel.regex import RegexError, compile_regex  # noqa: PLC0415 — loaded with the first pattern
+
     try:
-        return re.compile(pattern)
-    except re.error:
+        return compile_regex(pattern)
+    except RegexError:
         return None
 
 
-def _number(schema: Tree, value: float, path: Path | None) -> Iterator[FieldError]:
+def _check_number(schema: Tree, value: float, path: Path | None, result: _Result) -> None:
     least, most, step = schema.get("minimum"), schema.get("maximum"), schema.get("multipleOf")
+    if step and value % step:
+        detail = f"{_text(path)} in body should be a multiple of {to_json(step)}"
+        result.add(path, field.invalid(_text(path), value, detail))
     if least is not None and (value < least or (schema.get("exclusiveMinimum") and value == least)):
         word = "greater than" if schema.get("exclusiveMinimum") else "greater than or equal to"
-        yield field.invalid(_text(path), value, f"{_text(path)} in body should be {word} {to_json(least)}")
+        detail = f"{_text(path)} in body should be {word} {to_json(least)}"
+        result.add(path, field.invalid(_text(path), value, detail))
     if most is not None and (value > most or (schema.get("exclusiveMaximum") and value == most)):
         word = "less than" if schema.get("exclusiveMaximum") else "less than or equal to"
-        yield field.invalid(_text(path), value, f"{_text(path)} in body should be {word} {to_json(most)}")
-    if step and value % step:
-        yield field.invalid(_text(path), value, f"{_text(path)} in body should be a multiple of {to_json(step)}")
+        detail = f"{_text(path)} in body should be {word} {to_json(most)}"
+        result.add(path, field.invalid(_text(path), value, detail))
+    result.matches += 1

@@ -10,29 +10,26 @@ from steersman.schema import openapi_values
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from steersman.apimachinery.field import FieldError
+    from steersman.schema.openapi_values import Fault
 
     Tree = dict[str, Any]
 
 _LIST_TYPE = "x-kubernetes-list-type"
 
 
-def new_faults(schema: Tree, faults: Sequence[FieldError], obj: Tree, old: Tree) -> Sequence[FieldError]:
-    """The faults of ``obj`` that an update of ``old`` brings in."""
+def new_faults(schema: Tree, faults: Sequence[Fault], obj: Any, old: Any) -> Sequence[Fault]:
+    """The faults of ``obj``, a value by its schema, that an update of ``old`` brings in."""
     if not faults:
         return faults
     unchanged = set(_unchanged(schema, obj, old, ""))
-    left = [fault for fault in faults if not _lies_in(_place_of(fault), unchanged)]
-    if any(fault.type is ErrorType.DUPLICATE for fault in left):
-        before = openapi_values.validate(schema, old)
-        if any(fault.type is ErrorType.DUPLICATE for fault in before):
-            left = [fault for fault in left if fault.type is not ErrorType.DUPLICATE]
+    left = [fault for fault in faults if not _lies_in(fault.place, unchanged)]
+    if any(map(_is_double, left)) and any(map(_is_double, openapi_values.validate(schema, old))):
+        left = [fault for fault in left if not _is_double(fault)]
     return left
 
 
-def _place_of(fault: FieldError) -> str:
-    """The value that was found wrong: of a missing field the object that should have it."""
-    return fault.field.rpartition(".")[0] if fault.type is ErrorType.REQUIRED else fault.field
+def _is_double(fault: Fault) -> bool:
+    return fault.error.type is ErrorType.DUPLICATE
 
 
 def _lies_in(place: str, unchanged: set[str]) -> bool:

@@ -12,6 +12,7 @@ from steersman.apimachinery import field
 from steersman.apimachinery.field import ErrorType, FieldError, Path
 from steersman.apiserver.registry.apiextensions.cel_rules import has_rules
 from steersman.apiserver.registry.apiextensions.field_paths import follow
+from steersman.schema.openapi_values import NO_PATH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,8 +29,6 @@ _BUDGET: Final = 10_000_000
 _MESSAGE_MAX_BYTES: Final = 5 * 1024
 _RULES: Final = "x-kubernetes-validations"
 _EMBEDDED: Final = "x-kubernetes-embedded-resource"
-#: As Go shows the path of the whole object.
-_NO_PATH: Final = "<nil>"
 _OUT_OF_BUDGET: Final = "validation failed due to running out of cost budget, no further validation rules will be run"
 _COST_FAULT: Final = "operation cancelled: actual cost limit exceeded"
 #: Faults that leave rules nothing sound to look at.
@@ -57,7 +56,7 @@ class ObjectRules:
         if not self._exist:
             return list(faults)
         if any(fault.type in _BLOCKING for fault in faults):
-            return [*faults, field.invalid(_NO_PATH, None, _NOT_CHECKED)]
+            return [*faults, field.invalid(NO_PATH, None, _NOT_CHECKED)]
         if self._root is None:
             self._root = _Node(self._schema, is_resource=True)
         run = _Run(warn)
@@ -195,7 +194,7 @@ class _Run:
         self, placed: _Placed, variables: Mapping[str, Any], path: Path | None, type_: str
     ) -> FieldError | None:
         rule = placed.rule
-        where: Path | str = path if path is not None else _NO_PATH
+        where: Path | str = path if path is not None else NO_PATH
         if self._budget <= 0 or rule.program is None:
             raise _OutOfBudgetError(field.invalid(where, type_, _OUT_OF_BUDGET))
         found = rule.program.evaluate(variables)

@@ -4,22 +4,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from steersman.apimachinery import names
+from steersman.apimachinery.field import ErrorType
+from steersman.apimachinery.gotext import quote
 from steersman.apimachinery.trees import copy_tree
 from steersman.apiserver.crd import jsonpath, structure
+from steersman.apiserver.crd.embedded import validate_embedded
 from steersman.apiserver.crd.ratcheting import new_faults
 from steersman.apiserver.crd.rules import ObjectRules
+from steersman.apiserver.crd.scaling import validate_scale_spec, validate_scale_status
 from steersman.apiserver.registry import columns
 from steersman.apiserver.registry.strategy import Column, ScalePaths, Strategy, Tree
 from steersman.schema import openapi_values
+from steersman.schema.openapi_values import placed
 from steersman.schema.pruning import prune
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from steersman.apimachinery.field import FieldError
     from steersman.apiserver.crd.definition import CustomVersion
     from steersman.apiserver.request import RequestContext
+    from steersman.schema.openapi_values import Fault
 
 _AGE: Tree = {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}
 
@@ -32,6 +39,7 @@ class CustomResourceStrategy(Strategy):
 
     has_generation = True
     allow_unconditional_update = False
+    finalizers_need_domains = False
     reset_fields = {"": (("status",),), "status": (("metadata",), ("spec",))}
 
     def __init__(
@@ -73,18 +81,36 @@ class CustomResourceStrategy(Strategy):
     def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
         return self._validate(ctx, obj, old)
 
-    def validate_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
-        return self._validate(ctx, obj, old)
-
     def _validate(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> Sequence[FieldError]:
         """By the version that the request is made in: what ``obj`` and ``old`` say is what it shows of them."""
         version = self._version
         obj = {**obj, "apiVersion": version.resource.api_version}
-        faults: Sequence[FieldError] = openapi_values.validate(version.schema, obj)
+        faults: Sequence[Fault] = openapi_values.validate(version.schema, obj)
         if old is not None:
             old = structure.shown(version, self._stored, copy_tree(old))
             faults = new_faults(version.schema, faults, obj, old)
-        return self._rules.validate(obj, old, faults=faults, warn=ctx.warn)
+        errors = [
+            *(placed(fault.error) for fault in faults if fault.error.type is not ErrorType.DUPLICATE),
+            *validate_scale_spec(version.scale, obj),
+            *validate_scale_status(version.scale, obj),
+            *validate_embedded(version.schema, obj),
+            *(fault.error for fault in faults if fault.error.type is ErrorType.DUPLICATE),
+        ]
+        return self._rules.validate(obj, old, faults=errors, warn=ctx.warn)
+
+    def validate_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
+        """Messages name fields of the status as if it were the whole."""
+        version = self._version
+        obj = {**obj, "apiVersion": version.resource.api_version}
+        old = structure.shown(version, self._stored, copy_tree(old))
+        schema = (version.schema.get("properties") or {}).get("status")
+        errors: list[FieldError] = []
+        if schema is not None and "status" in obj:
+            found = openapi_values.validate(schema, obj["status"])
+            new = new_faults(schema, found, obj["status"], old.get("status"))
+            errors += [placed(fault.error, "status") for fault in new]
+        errors += validate_scale_status(version.scale, obj)
+        return self._rules.validate(obj, old, faults=errors, warn=ctx.warn)
 
     def canonicalize(self, obj: Tree) -> None:
         """What the stored version does not specify is not kept."""
@@ -92,6 +118,12 @@ class CustomResourceStrategy(Strategy):
             kept = prune(self._stored.struct, obj).tree
             obj.clear()
             obj.update(kept)
+
+    def warnings(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> Sequence[str]:
+        """New finalizers should have a domain."""
+        before = old["metadata"].get("finalizers") or () if old is not None else ()
+        added = sorted(set(obj["metadata"].get("finalizers") or ()).difference(before))
+        return [text for name in added for text in _finalizer_warnings(name)]
 
     def generation_view(self, obj: Tree) -> Any:
         left_out = ("apiVersion", "kind", "metadata", "status") if self._version.has_status else _ENVELOPE
@@ -102,6 +134,18 @@ class CustomResourceStrategy(Strategy):
         return [columns.name_of(obj), *(_cell(column, obj, now) for column in shown)]
 
 
+def _finalizer_warnings(name: str) -> Iterator[str]:
+    where = f"metadata.finalizers: {quote(name)}"
+    for fault in names.check_qualified_name(name):
+        yield f"{where}: {fault}"
+    if "/" not in name and name not in _STANDARD_FINALIZERS:
+        yield (
+            f"{where}: prefer a domain-qualified finalizer name including a path (/) to avoid accidental conflicts with "
+            "other finalizer writers"
+        )
+
+
+_STANDARD_FINALIZERS = ("orphan", "foregroundDeletion")
 #: What of the metadata a write of the status does say: who owns its fields, and what it is based on.
 _WRITTEN = ("managedFields", "resourceVersion")
 _COLUMN_TEXT = "Custom resource definition column (in JSONPath format): "

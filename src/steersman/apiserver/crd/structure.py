@@ -1,7 +1,7 @@
 """Custom objects by their structural schema: nulls, defaults and pruning, in upstream's order.
 
-On a write: nulls of fields that may not be null are dropped where the schema has a default, then what the schema does not
-know is pruned, then defaults are filled in. On a read defaults of the stored version are (a schema may have got new ones),
+On a write what the schema does not know is pruned, nulls of fields that may not be null are dropped, then defaults are filled
+in. On a read defaults of the stored version are (a schema may have got new ones),
 and what the version read in does not know is pruned.
 """
 
@@ -10,6 +10,8 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Any
 
+from steersman.apiserver.crd.embedded import type_embedded
+from steersman.schema import decoding, loader
 from steersman.schema.pruning import prune
 
 if TYPE_CHECKING:
@@ -20,9 +22,13 @@ Tree = dict[str, Any]
 
 
 def decode(struct: Struct, schema: Tree, tree: Tree) -> tuple[Tree, list[str]]:
-    """An object as it is to be kept, and the paths of the fields that nobody specified."""
+    """An object as it is to be kept, and the paths of the fields that nobody specified. Raises DecodeError."""
+    metadata = decoding.decode(loader.struct(loader.OBJECT_META), tree.get("metadata") or {}).tree
     pruned = prune(struct, tree)
     drop_nulls(schema, pruned.tree)
+    if "metadata" in tree:
+        pruned.tree["metadata"] = metadata
+    type_embedded(schema, pruned.tree)
     return pruned.tree, pruned.unknown
 
 
@@ -39,7 +45,7 @@ def fill_defaults(schema: Tree, value: Any) -> None:
     """Fill in what the schema has defaults for, below objects that are there (or that default to something)."""
     if isinstance(value, dict):
         for name, below in (schema.get("properties") or {}).items():
-            if name not in value and "default" in below:
+            if name not in value and below.get("default") is not None:
                 value[name] = copy.deepcopy(below["default"])
             if name in value:
                 fill_defaults(below, value[name])
@@ -54,28 +60,33 @@ def fill_defaults(schema: Tree, value: Any) -> None:
 
 
 def drop_nulls(schema: Tree, value: Any) -> None:
-    """Drop nulls of fields with a default that may not be null: the default takes their place."""
+    """Drop nulls of fields that may not be null; a default takes the place of such a one in a list or map of any keys."""
     if isinstance(value, dict):
-        for name, below in (schema.get("properties") or {}).items():
-            if name not in value:
+        properties, others = schema.get("properties") or {}, schema.get("additionalProperties")
+        for name, item in list(value.items()):
+            below = properties.get(name, others)
+            if not isinstance(below, dict):
                 continue
-            if value[name] is None and "default" in below and not below.get("nullable"):
-                del value[name]
+            if item is not None or below.get("nullable"):
+                drop_nulls(below, item)
+            elif name not in properties and below.get("default") is not None:
+                value[name] = copy.deepcopy(below["default"])
             else:
-                drop_nulls(below, value[name])
-        others = schema.get("additionalProperties")
-        if isinstance(others, dict):
-            for item in value.values():
-                drop_nulls(others, item)
+                del value[name]
     elif isinstance(value, list) and isinstance(schema.get("items"), dict):
-        for item in value:
-            drop_nulls(schema["items"], item)
+        items = schema["items"]
+        for position, item in enumerate(value):
+            if item is None and not items.get("nullable") and items.get("default") is not None:
+                value[position] = copy.deepcopy(items["default"])
+            drop_nulls(items, item)
 
 
 def has_defaults(schema: Any) -> bool:
     """Whether there is anything to fill in."""
     if not isinstance(schema, dict):
         return False
-    if any("default" in below or has_defaults(below) for below in (schema.get("properties") or {}).values()):
+    if any(
+        below.get("default") is not None or has_defaults(below) for below in (schema.get("properties") or {}).values()
+    ):
         return True
     return has_defaults(schema.get("items")) or has_defaults(schema.get("additionalProperties"))

@@ -17,7 +17,8 @@ from steersman.apimachinery.envelope import (
     unreadable_json,
     unrecognized,
 )
-from steersman.apimachinery.errors import bad_request
+from steersman.apimachinery.errors import bad_request, invalid
+from steersman.apimachinery.field import invalid as invalid_value
 from steersman.apimachinery.gotext import quote
 from steersman.apimachinery.typemodel import ListOf, Struct
 from steersman.apiserver.endpoints.media import JSON, PROTOBUF, YAML
@@ -128,6 +129,8 @@ class ObjectDecoder:
 
     def _convert(self, tree: Any, raw: bytes, media_type: str, meta: TypeMeta) -> tuple[Tree, list[str]]:
         if meta.kind != self.kind or meta.api_version != self._api_version:
+            if self._is_custom:
+                self._check_custom(tree, raw, meta)
             self._check_kind(meta)
         if self._decode is None:
             whole: Tree = {"metadata": {}, **(tree or {})}
@@ -171,6 +174,21 @@ class ObjectDecoder:
         if said.kind == self.kind and said.api_version in self._kin:
             raise bad_request(why)
         raise cannot_be_handled(said, self.kind, why)
+
+    def _check_custom(self, tree: Any, raw: bytes, meta: TypeMeta) -> None:
+        """Custom objects have to say what they are. Raises 400, and 422 for another kind."""
+        if not meta.kind:
+            why = f"Object 'Kind' is missing in '{raw.decode(errors='replace')}'"
+            raise cannot_be_handled(self._said(meta), self.kind, why)
+        if meta.api_version != self._api_version:
+            raise bad_request(
+                f"the API version in the data ({meta.api_version})"
+                f" does not match the expected API version ({self._api_version})"
+            )
+        metadata = tree.get("metadata")
+        name = metadata.get("name") if isinstance(metadata, dict) else ""
+        wrong = invalid_value("kind", meta.kind, f"must be {self.kind}")
+        raise invalid(f"{meta.kind}.{self._group}", name if isinstance(name, str) else "", [wrong])
 
     def _said(self, meta: TypeMeta) -> TypeMeta:
         return TypeMeta(meta.api_version or self._api_version, meta.kind or self.kind)

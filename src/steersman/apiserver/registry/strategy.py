@@ -94,6 +94,8 @@ class Strategy:
     #: a change (``ValidateObjectMetaUpdate``) and those of the object (``ValidateObjectMeta``). Each repetition shows
     #: as one more cause.
     metadata_checks_on_update: ClassVar[tuple[int, int]] = (1, 0)
+    #: Finalizers but the standard ones need a domain (not where upstream leaves out what core kinds add to the rules).
+    finalizers_need_domains: ClassVar[bool] = True
     #: Whether a change is right depends on who makes it (roles and bindings).
     judges_writers: ClassVar[bool] = False
     #: Who wrote what is told in ``metadata.managedFields`` (upstream cannot tell it of signing requests).

@@ -131,7 +131,15 @@ def _suffix(subresource: str) -> str:
 class UpdateRules:
     """What a strategy does when its object is written through one subresource (or none)."""
 
-    __slots__ = ("counts", "is_main", "prepare", "repeats_meta", "repeats_meta_update", "validate")
+    __slots__ = (
+        "counts",
+        "finalizers_need_domains",
+        "is_main",
+        "prepare",
+        "repeats_meta",
+        "repeats_meta_update",
+        "validate",
+    )
 
     def __init__(self, strategy: Strategy, subresource: str) -> None:
         #: Of the object itself; a Scale is written like that, too.
@@ -145,6 +153,7 @@ class UpdateRules:
         )
         repeats = strategy.metadata_checks_on_update if self.is_main else (1, 0)
         self.repeats_meta_update, self.repeats_meta = repeats
+        self.finalizers_need_domains: Final = strategy.finalizers_need_domains
 
 
 def before_create(strategy: Strategy, ctx: RequestContext, tree: Tree, *, group_kind: str, namespaced: bool) -> None:
@@ -155,7 +164,7 @@ def before_create(strategy: Strategy, ctx: RequestContext, tree: Tree, *, group_
         metadata["generation"] = 1
     errors = [
         *validate_object_meta(_ruled(metadata), namespaced=namespaced, name_rule=strategy.name_errors),
-        *_finalizer_errors(metadata),
+        *_finalizer_errors(metadata, need_domains=strategy.finalizers_need_domains),
         *strategy.validate(ctx, tree),
     ]
     if errors:
@@ -217,7 +226,8 @@ def _update_errors(
         own = validate_object_meta(_ruled(metadata), namespaced=namespaced, name_rule=name_is_path_segment)
         change = validate_object_meta_update(_ruled(metadata), old_metadata)
         errors += own * (1 + rules.repeats_meta) + change * (1 + rules.repeats_meta_update)
-        errors += _finalizer_errors(metadata) * (rules.repeats_meta + rules.repeats_meta_update)
+        domains = _finalizer_errors(metadata, need_domains=rules.finalizers_need_domains)
+        errors += domains * (rules.repeats_meta + rules.repeats_meta_update)
     if rules.validate is not None:
         errors += rules.validate(ctx, tree, old)
     return errors
@@ -235,9 +245,9 @@ def _ruled(metadata: Tree) -> Tree:
     return {name: value for name, value in metadata.items() if name != "managedFields"}
 
 
-def _finalizer_errors(metadata: Tree) -> list[FieldError]:
+def _finalizer_errors(metadata: Tree, *, need_domains: bool) -> list[FieldError]:
     finalizers = metadata.get("finalizers")
-    return validate_standard_finalizers(finalizers) if finalizers else []
+    return validate_standard_finalizers(finalizers) if finalizers and need_domains else []
 
 
 def _set_or_drop(metadata: Tree, name: str, value: Any) -> None:

@@ -14,7 +14,7 @@ def schema(**properties):
 
 def found(shape, spec, old):
     obj, before = {"spec": spec}, {"spec": old}
-    return [fault.field for fault in new_faults(shape, openapi_values.validate(shape, obj), obj, before)]
+    return [fault.error.field for fault in new_faults(shape, openapi_values.validate(shape, obj), obj, before)]
 
 
 def items(list_type=None, **item):

@@ -69,6 +69,20 @@ def test_selectable_fields_are_field_labels():
     assert labels["spec.color"](shirt()) == ""
 
 
+def test_new_finalizers_without_a_domain_warn():
+    held = shirt()
+    held["metadata"]["finalizers"] = ["orphan", "example.com/hold", "hold", "x y"]
+    texts = strategy().warnings(CONTEXT, held, shirt())
+    advice = (
+        "prefer a domain-qualified finalizer name including a path (/) to avoid accidental conflicts with other finalizer "
+        "writers"
+    )
+    assert texts[0] == f'metadata.finalizers: "hold": {advice}'
+    assert texts[1].startswith('metadata.finalizers: "x y": name part must consist of')
+    assert texts[2] == f'metadata.finalizers: "x y": {advice}'
+    assert strategy().warnings(CONTEXT, held, held) == []
+
+
 def two_versions() -> tuple[CustomResourceStrategy, CustomResourceStrategy]:
     """The stored version, which knows sizes only, and one that bounds them and knows colours."""
     names = {"plural": "shirts", "kind": "Shirt"}
@@ -107,3 +121,24 @@ def test_what_an_update_leaves_alone_may_stay_wrong_in_the_version_it_is_made_in
     _, v2 = two_versions()
     old = shirt(apiVersion="example.com/v1", kind="Shirt", spec={"size": 7})
     assert v2.validate_update(CONTEXT, {**old, "metadata": {"name": "a", "labels": {"l": "m"}}}, old) == []
+
+
+def test_a_status_is_validated_by_itself():
+    status = {"type": "object", "properties": {"n": {"type": "integer"}}}
+    schema = {"openAPIV3Schema": {"type": "object", "properties": {"status": status}, "required": ["spec"]}}
+    own = strategy(schema=schema, subresources={"status": {}})
+    (error,) = own.validate_status_update(CONTEXT, shirt(status={"n": "x"}), shirt(status={"n": 1}))
+    assert str(error) == 'status.n: Invalid value: "string": n in body must be of type integer: "string"'
+    assert own.validate_status_update(CONTEXT, shirt(status={"n": "x"}), shirt(status={"n": "x"})) == []
+
+
+def test_what_is_told_of_the_whole_has_no_place():
+    own = strategy(schema={"openAPIV3Schema": {"type": "object", "not": {"required": ["spec"]}}})
+    (error,) = own.validate(CONTEXT, shirt(spec=1))
+    assert error.cause()["field"] == "<nil>"
+
+
+def test_the_schema_may_say_more_of_names():
+    name = {"type": "object", "properties": {"name": {"type": "string", "pattern": "^b"}}}
+    own = strategy(schema={"openAPIV3Schema": {"type": "object", "properties": {"metadata": name}}})
+    assert [error.field for error in own.validate(CONTEXT, shirt())] == ["metadata.name"]

@@ -1,5 +1,8 @@
 """Defaults, nulls and pruning by schema."""
 
+import pytest
+
+from steersman.apimachinery.codec import DecodeError
 from steersman.apiserver.crd import structure
 from steersman.apiserver.crd.definition import served_versions
 from steersman.schema.openapi_types import from_openapi
@@ -45,11 +48,11 @@ def test_defaulting_twice_changes_nothing():
     assert filled(structure.decode(from_openapi(SCHEMA, "Shirt"), SCHEMA, once)[0]) == once
 
 
-def test_a_null_gives_way_to_a_default_unless_it_may_be_null():
+def test_a_null_goes_unless_it_may_be_null():
     tree, _ = structure.decode(
         from_openapi(SCHEMA, "Shirt"), SCHEMA, {"spec": {"size": None, "note": None, "plain": None}}
     )
-    assert tree == {"spec": {"note": None, "plain": None}}
+    assert tree == {"spec": {"note": None}}
 
 
 def test_unknown_fields_are_dropped_and_told():
@@ -88,3 +91,20 @@ def test_another_version_shows_the_defaults_of_the_stored_one_and_only_what_it_s
         "metadata": {"name": "a"},
         "spec": {"size": 1},
     }
+
+
+def test_metadata_is_held_as_its_type_holds_it():
+    struct = from_openapi(SCHEMA, "Shirt")
+    tree, unknown = structure.decode(struct, SCHEMA, {"metadata": {"name": "a", "labels": {}, "made": "up"}})
+    assert (tree, unknown) == ({"metadata": {"name": "a"}}, ["metadata.made"])
+    with pytest.raises(DecodeError, match="cannot unmarshal number into Go struct field"):
+        structure.decode(struct, SCHEMA, {"metadata": {"name": 5}})
+
+
+def test_defaults_take_the_place_of_nulls_in_lists_and_maps():
+    numbers = {"type": "integer", "default": 7}
+    schema = {"type": "array", "items": numbers}
+    listed = {"type": "object", "properties": {"l": schema, "m": {"type": "object", "additionalProperties": numbers}}}
+    tree = {"l": [None, 1], "m": {"a": None}}
+    structure.drop_nulls(listed, tree)
+    assert tree == {"l": [7, 1], "m": {"a": 7}}

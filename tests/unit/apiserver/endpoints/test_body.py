@@ -106,6 +106,31 @@ def test_without_a_type_anything_goes():
     assert decoder.decode_tree({"x": 1})[0] == {"x": 1, "kind": "Thing", "apiVersion": "example.com/v1", "metadata": {}}
 
 
+@pytest.mark.parametrize(
+    ("raw", "code", "text"),
+    [
+        (b'{"apiVersion":"example.com/v1"}', 400, "Object 'Kind' is missing in '{\"apiVersion\":\"example.com/v1\"}'"),
+        (
+            b'{"kind":"Thing"}',
+            400,
+            "the API version in the data () does not match the expected API version (example.com/v1)",
+        ),
+        (
+            b'{"kind":"Thing","apiVersion":"example.com/v2"}',
+            400,
+            "the API version in the data (example.com/v2) does not match the expected API version (example.com/v1)",
+        ),
+        (b'{"kind":"Other","apiVersion":"example.com/v1"}', 422, 'kind: Invalid value: "Other": must be Thing'),
+    ],
+)
+def test_custom_objects_have_to_say_what_they_are(raw, code, text):
+    decoder = ObjectDecoder("Thing", "example.com/v1", None, is_custom=True)
+    with pytest.raises(StatusError) as caught:
+        _read(raw, decoder)
+    assert caught.value.code == code
+    assert caught.value.message.endswith(text)
+
+
 def test_a_tree_of_another_kind_is_no_outcome_of_a_patch():
     with pytest.raises(DecodeError, match="no kind"):
         _decoder().decode_tree({"kind": "Nothing"})

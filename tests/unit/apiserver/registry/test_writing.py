@@ -3,7 +3,9 @@ from __future__ import annotations
 import pytest
 
 from steersman.apimachinery.errors import StatusError
+from steersman.apiserver.registry.strategy import Strategy
 from steersman.apiserver.registry.writing import (
+    before_create,
     drop_double_owners,
     fit_name,
     fit_namespace,
@@ -11,6 +13,7 @@ from steersman.apiserver.registry.writing import (
     time_text,
     wipe_system_fields,
 )
+from steersman.apiserver.request import RequestContext, UserInfo
 from steersman.asynckit.clock import FakeClock
 
 
@@ -64,3 +67,18 @@ def test_the_warning_after_admission_does_not_ask_for_a_fix():
             " references in 1.20+, and may reject such requests as early as 1.24; duplicate UID(s) observed: u"
         )
     ]
+
+
+@pytest.mark.parametrize(("need_domains", "count"), [(True, 1), (False, 0)])
+def test_finalizers_need_a_domain_where_the_kind_asks_for_it(need_domains, count):
+    class Kind(Strategy):
+        finalizers_need_domains = need_domains
+
+    tree = {"metadata": {"name": "a", "namespace": "n", "finalizers": ["hold"]}}
+    ctx = RequestContext(UserInfo("a"), FakeClock().now(), namespace="n")
+    if count:
+        with pytest.raises(StatusError) as caught:
+            before_create(Kind(), ctx, tree, group_kind="Thing", namespaced=True)
+        assert len(caught.value.status["details"]["causes"]) == count
+    else:
+        before_create(Kind(), ctx, tree, group_kind="Thing", namespaced=True)

@@ -37,6 +37,7 @@ class PolicyStrategy(Strategy):
 
     has_generation = True
     allow_unconditional_update = False
+    finalizers_need_domains = False
     metadata_checks_on_update = (0, 1)
     reset_fields = {"": (("status",),), "status": (("metadata",), ("spec",))}
     #: Where its rules lie, which the Table counts.
@@ -64,6 +65,7 @@ class PolicyBindingStrategy(Strategy):
 
     has_generation = True
     allow_unconditional_update = False
+    finalizers_need_domains = False
     metadata_checks_on_update = (0, 1)
     columns = (
         columns.NAME_COLUMN,

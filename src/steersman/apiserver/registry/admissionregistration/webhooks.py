@@ -35,6 +35,7 @@ class WebhookConfigurationStrategy(Strategy):
 
     has_generation = True
     allow_unconditional_update = False
+    finalizers_need_domains = False
     metadata_checks_on_update = (0, 1)
     columns = (
         columns.NAME_COLUMN,

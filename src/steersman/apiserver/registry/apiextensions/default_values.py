@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery import field
-from steersman.apimachinery.field import FieldError
-from steersman.schema.openapi_values import validate_value
+from steersman.schema.openapi_values import placed, validate_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from steersman.apimachinery.field import Path
+    from steersman.apimachinery.field import FieldError, Path
     from steersman.apiserver.registry.strategy import Tree
 
 _EMBEDDED: Final = "x-kubernetes-embedded-resource"
@@ -26,8 +25,7 @@ def validate_defaults(schema: Tree, path: Path, *, is_resource: bool = True) -> 
         if not _is_pruned(schema, default):
             yield field.invalid(where, default, "must not have unknown fields")
         for error in validate_value(schema, default):
-            below = f".{error.field}" if error.field else ""
-            yield FieldError(error.type, f"{where}{below}", value=error.value, detail=error.detail)
+            yield placed(error, str(where))
     if schema.get("items") is not None:
         items = schema["items"]
         yield from validate_defaults(items, path.child("items"), is_resource=bool(items.get(_EMBEDDED)))

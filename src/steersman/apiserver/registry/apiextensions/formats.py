@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
+
+from steersman.schema.openapi_formats import is_known
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from steersman.apiserver.registry.strategy import Tree
-
-#: Dashes do not count.
-_KNOWN: Final = frozenset(
-    (
-        *("bsonobjectid", "uri", "email", "hostname", "ipv4", "ipv6", "cidr", "mac"),
-        *("uuid", "uuid3", "uuid4", "uuid5", "isbn", "isbn10", "isbn13", "creditcard", "ssn", "hexcolor", "rgbcolor"),
-        *("byte", "password", "date", "duration", "datetime", "k8sshortname", "k8slongname"),
-    )
-)
 
 
 def unrecognized_formats(definition: Tree) -> Iterator[str]:
@@ -32,7 +25,7 @@ def _unrecognized(schema: Any) -> Iterator[str]:
     if not isinstance(schema, dict):
         return
     name = schema.get("format")
-    if name and schema.get("type") == "string" and name.replace("-", "") not in _KNOWN:
+    if name and schema.get("type") == "string" and not is_known(name):
         yield name
     for key in ("items", "allOf", "anyOf", "oneOf", "not", "additionalProperties", "additionalItems"):
         yield from _unrecognized(schema.get(key))

@@ -31,6 +31,7 @@ class APIServiceStrategy(Strategy):
     """Local ones name no service."""
 
     group_resource = "apiservices.apiregistration.k8s.io"
+    finalizers_need_domains = False
     allow_unconditional_update = False
     metadata_checks_on_update = (1, 1)
     reset_fields = {"": (("status",),), "status": (("metadata",), ("spec",))}

@@ -22,6 +22,7 @@ class LeaseStrategy(Strategy):
     group_resource = "leases.coordination.k8s.io"
     allow_create_on_update = True
     allow_unconditional_update = False
+    finalizers_need_domains = False
     columns = (
         columns.NAME_COLUMN,
         Column("Holder", field="coordination.v1.LeaseSpec.holderIdentity"),

@@ -25,6 +25,7 @@ class LeaseCandidateStrategy(Strategy):
     group_resource = "leasecandidates.coordination.k8s.io"
     allow_create_on_update = True
     allow_unconditional_update = False
+    finalizers_need_domains = False
     columns = (
         columns.NAME_COLUMN,
         Column("LeaseName", field="coordination.v1alpha2.LeaseCandidateSpec.leaseName"),

@@ -23,6 +23,7 @@ class PodDisruptionBudgetStrategy(Strategy):
     group_resource = "poddisruptionbudgets.policy"
     has_generation = True
     allow_unconditional_update = False
+    finalizers_need_domains = False
     metadata_checks_on_update = (0, 0)
     columns = (
         columns.NAME_COLUMN,

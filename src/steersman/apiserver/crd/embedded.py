@@ -1,0 +1,77 @@
+"""Objects within custom objects (``x-kubernetes-embedded-resource``): they say what they are, and have metadata like others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.apimachinery import field, names
+from steersman.apimachinery.codec import DecodeError
+from steersman.apimachinery.field import Path
+from steersman.apimachinery.metadata_validation import validate_object_meta
+from steersman.schema.decoding import decode
+from steersman.schema.loader import OBJECT_META, struct
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from steersman.apimachinery.field import FieldError
+
+Tree = dict[str, Any]
+
+_EMBEDDED: Final = "x-kubernetes-embedded-resource"
+#: Where an embedded object without a name is checked as if it had one.
+_SOME_NAME: Final = "fakename"
+
+
+def type_embedded(schema: Tree, value: Any) -> None:
+    """Hold what all objects have as the Go type would hold it. Raises DecodeError for values of the wrong type."""
+    for place, found in _embedded(schema, value, None):
+        for name in ("apiVersion", "kind"):
+            if name in found and not isinstance(found[name], str):
+                raise DecodeError(str(field.invalid(place.child(name), found[name], "must be a string")))
+        if "metadata" not in found:
+            continue
+        try:
+            found["metadata"] = decode(struct(OBJECT_META), found["metadata"] or {}).tree
+        except DecodeError as error:
+            raise DecodeError(str(field.invalid(place.child("metadata"), found["metadata"], str(error)))) from None
+
+
+def validate_embedded(schema: Tree, value: Any) -> Iterator[FieldError]:
+    """Everything that is wrong with what all objects have."""
+    for place, found in _embedded(schema, value, None):
+        api_version, kind = found.get("apiVersion", ""), found.get("kind", "")
+        for name, text in (("apiVersion", api_version), ("kind", kind)):
+            if name not in found:
+                yield field.required(place.child(name), "must not be empty")
+            elif not text:
+                yield field.invalid(place.child(name), text, "must not be empty")
+        if api_version.count("/") > 1:
+            detail = f"unexpected GroupVersion string: {api_version}"
+            yield field.invalid(place.child("apiVersion"), api_version, detail)
+        if kind and (faults := names.check_dns1035_label(kind.lower())):
+            detail = f"may have mixed case, but should otherwise match: {','.join(faults)}"
+            yield field.invalid(place.child("kind"), kind, detail)
+        if "metadata" in found:
+            metadata = {"name": _SOME_NAME, **found["metadata"]}
+            yield from validate_object_meta(
+                metadata,
+                namespaced=bool(metadata.get("namespace")),
+                name_rule=names.name_is_path_segment,
+                path=place.child("metadata"),
+            )
+
+
+def _embedded(schema: Tree, value: Any, path: Path | None) -> Iterator[tuple[Path, Tree]]:
+    """The embedded objects in a value, with their places."""
+    if isinstance(value, dict):
+        if schema.get(_EMBEDDED) and path is not None:
+            yield path, value
+        properties, others = schema.get("properties") or {}, schema.get("additionalProperties")
+        for name, item in value.items():
+            below = properties.get(name, others)
+            if isinstance(below, dict):
+                yield from _embedded(below, item, path.child(name) if path is not None else Path(name))
+    elif isinstance(value, list) and isinstance(schema.get("items"), dict) and path is not None:
+        for position, item in enumerate(value):
+            yield from _embedded(schema["items"], item, path.index(position))

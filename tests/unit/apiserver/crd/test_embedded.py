@@ -1,0 +1,84 @@
+"""Objects within custom objects."""
+
+import pytest
+
+from steersman.apimachinery.codec import DecodeError
+from steersman.apiserver.crd.embedded import type_embedded, validate_embedded
+
+EMBEDDED = {
+    "type": "object",
+    "x-kubernetes-embedded-resource": True,
+    "x-kubernetes-preserve-unknown-fields": True,
+}
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "one": EMBEDDED,
+        "many": {"type": "array", "items": EMBEDDED},
+        "named": {"type": "object", "additionalProperties": EMBEDDED},
+    },
+}
+RIGHT = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "namespace": "b"}, "spec": {}}
+
+
+def faults(obj: dict) -> list[str]:
+    return [error.field for error in validate_embedded(SCHEMA, obj)]
+
+
+def test_they_are_found_wherever_they_are():
+    assert faults({"one": RIGHT, "many": [RIGHT], "named": {"x": RIGHT}}) == []
+    assert faults({"one": {}, "many": [RIGHT, {"kind": "Pod"}], "named": {"x": {"apiVersion": "v1"}}}) == [
+        "one.apiVersion",
+        "one.kind",
+        "many[1].apiVersion",
+        "named.x.kind",
+    ]
+
+
+def test_they_say_what_they_are():
+    errors = validate_embedded(SCHEMA, {"one": {"apiVersion": "a/b/c", "kind": "Po d"}})
+    assert [str(error).partition(" (e.g.")[0] for error in errors] == [
+        'one.apiVersion: Invalid value: "a/b/c": unexpected GroupVersion string: a/b/c',
+        (
+            'one.kind: Invalid value: "Po d": may have mixed case, but should otherwise match: a DNS-1035 label must '
+            "consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an "
+            "alphanumeric character"
+        ),
+    ]
+    errors = validate_embedded(SCHEMA, {"one": {"apiVersion": "", "kind": ""}})
+    assert [error.detail for error in errors] == ["must not be empty"] * 2
+
+
+def test_their_metadata_is_checked_but_need_not_name_them():
+    assert faults({"one": {"apiVersion": "v1", "kind": "Pod", "metadata": {}}}) == []
+    metadata = {"name": "a/b", "labels": {"a b": "c"}}
+    assert faults({"one": {"apiVersion": "v1", "kind": "Pod", "metadata": metadata}}) == [
+        "one.metadata.name",
+        "one.metadata.labels",
+    ]
+
+
+def test_their_metadata_is_held_as_its_type_holds_it():
+    obj = {"one": {"metadata": {"name": "a", "labels": {}, "annotations": None, "made": "up"}}}
+    type_embedded(SCHEMA, obj)
+    assert obj == {"one": {"metadata": {"name": "a"}}}
+
+
+@pytest.mark.parametrize(
+    ("one", "why"),
+    [
+        ({"apiVersion": 1}, "one.apiVersion: Invalid value: 1: must be a string"),
+        ({"kind": []}, "one.kind: Invalid value: []: must be a string"),
+        (
+            {"metadata": {"name": 5}},
+            (
+                'one.metadata: Invalid value: {"name":5}: json: cannot unmarshal number into Go struct field ObjectMeta.name '
+                "of type string"
+            ),
+        ),
+    ],
+)
+def test_wrong_types_are_refused(one, why):
+    with pytest.raises(DecodeError) as caught:
+        type_embedded(SCHEMA, {"one": one})
+    assert str(caught.value) == why
