@@ -22,7 +22,7 @@ from steersman.controllers.revision_control import RevisionControl
 from steersman.runtime.dependents import candidates, controlled_by, index_dependents
 from steersman.runtime.finalizers import is_being_deleted
 from steersman.runtime.owners import controller_of, controller_reference
-from steersman.runtime.pods import is_ready
+from steersman.runtime.pod_events import PodEvents
 from steersman.runtime.references import ReferenceManager
 from steersman.runtime.result import Result
 from steersman.runtime.revisions import superfluous
@@ -54,10 +54,13 @@ class DaemonSetController(Shell):
             self, DaemonSet, hash_label=rules.REVISION_HASH, hashed=rules.revision_hash
         )
         self.control: Final = PodControl(self, self.pods)
+        self.pod_events: Final[PodEvents[DaemonSet]] = PodEvents(
+            self, self.sets, self.control.expectations, kind="DaemonSet", selector_of=_selector
+        )
         self.failed: Final = FailedPods()
         index_dependents(self.pods)
         self.sets.add_callback(self._set_changed)
-        self.pods.add_callback(self._pod_changed)
+        self.pods.add_callback(self.pod_events.changed)
         self.nodes.add_callback(self._node_changed)
         self.revisions.informer.add_callback(self._revision_changed)
 
@@ -70,70 +73,11 @@ class DaemonSetController(Shell):
 
     def _revision_changed(self, change: Change[ControllerRevision]) -> None:
         """Somebody who deletes or changes a revision is not to keep it so."""
-        ds = self._owner_of(change.latest)
+        ds = self.pod_events.owner_of(change.latest)
         if ds is not None:
             self.enqueue(ds)
         elif controller_of(change.latest) is None:
-            self._orphan_changed(change.latest)
-
-    def _pod_changed(self, change: Change[Pod]) -> None:
-        match change:
-            case Added(new=pod) if not is_being_deleted(pod):
-                self._pod_added(pod)
-            case Added(new=pod) | Deleted(old=pod):
-                self._pod_gone(pod)
-            case Updated(old=old, new=pod):
-                self._pod_updated(old, pod)
-
-    def _pod_added(self, pod: Pod) -> None:
-        if controller_of(pod) is None:
-            self._orphan_changed(pod)
-            return
-        ds = self._owner_of(pod)
-        if ds is not None:
-            self.control.expectations.creation_observed(key_of(ds))
-            self.enqueue(ds)
-
-    def _pod_gone(self, pod: Pod) -> None:
-        ds = self._owner_of(pod)
-        if ds is not None:
-            self.control.expectations.deletion_observed(key_of(ds), uid_of(pod))
-            self.enqueue(ds)
-
-    def _pod_updated(self, old: Pod, pod: Pod) -> None:
-        if uid_of(old) != uid_of(pod):
-            self._pod_gone(old)
-            self._pod_changed(Added(pod))
-            return
-        if is_being_deleted(pod):
-            self._pod_gone(pod)
-            return
-        owner, former = controller_of(pod), controller_of(old)
-        if former is not None and former != owner and (lost := self._owner_of(old)) is not None:
-            self.enqueue(lost)
-        if owner is None:
-            if former is not None or labels_of(old) != labels_of(pod):
-                self._orphan_changed(pod)
-            return
-        ds = self._owner_of(pod)
-        if ds is None:
-            return
-        self.enqueue(ds)
-        least = rules.spec_of(ds).minReadySeconds
-        if least and not is_ready(old) and is_ready(pod):
-            self.enqueue_after(ds, least + 1)  # a second more, as a node's clock may be behind
-
-    def _orphan_changed(self, obj: Pod | ControllerRevision) -> None:
-        for ds in self.sets.lister.list(namespace=namespace_of(obj)):
-            if _selector(ds).matches(labels_of(obj)):
-                self.enqueue(ds)
-
-    def _owner_of(self, obj: Pod | ControllerRevision) -> DaemonSet | None:
-        owner = controller_of(obj)
-        if owner is None or owner.kind != "DaemonSet":
-            return None
-        ds = self.sets.lister.get(owner.name, namespace=namespace_of(obj))
-        return ds if ds is not None and uid_of(ds) == owner.uid else None
+            self.pod_events.enqueue_adopters(change.latest)
 
     def _node_changed(self, change: Change[Node]) -> None:
         """Only those DaemonSets are looked at to which the node means something else now."""

@@ -12,7 +12,7 @@ from lightkube.models.core_v1 import Pod
 from steersman.apimachinery.errors import is_invalid, is_not_found
 from steersman.apimachinery.selectors import from_label_selector
 from steersman.client import PatchType
-from steersman.client.changes import Added, Deleted, Updated
+from steersman.client.changes import Deleted, Updated
 from steersman.client.objects import key_of, labels_of, name_of, namespace_of, uid_of
 from steersman.controllers.base import Shell
 from steersman.controllers.job import facts, plan
@@ -24,6 +24,7 @@ from steersman.controllers.pod_control import LOOK_AGAIN_SECONDS, PodControl
 from steersman.runtime.dependents import candidates, controlled_by, index_dependents
 from steersman.runtime.finalizers import has_finalizer, is_being_deleted, with_finalizer
 from steersman.runtime.owners import controller_of, controller_reference, is_controlled_by
+from steersman.runtime.pod_events import PodEvents
 from steersman.runtime.pods import is_ready
 from steersman.runtime.references import ReferenceManager
 from steersman.runtime.result import Result
@@ -63,7 +64,16 @@ class JobController(Shell):
         #: By key when it was last looked at, on the monotonic clock.
         self._looked: Final[dict[str, float]] = {}
         self.jobs.add_callback(self._job_changed)
-        self.pods.add_callback(self._pod_changed)
+        self.pod_events: Final[PodEvents[Job]] = PodEvents(
+            self,
+            self.jobs,
+            self.control.expectations,
+            kind="Job",
+            selector_of=_selector,
+            enqueue=self._pod_matters,
+            unowned=self._release_if_tracked,
+        )
+        self.pods.add_callback(self.pod_events.changed)
 
     # What changed
 
@@ -84,70 +94,10 @@ class JobController(Shell):
         since = self.clock.monotonic() - self._looked.get(key_of(job), -BATCH_SECONDS)
         self.enqueue_after(job, max(0.0, BATCH_SECONDS - since))
 
-    def _pod_changed(self, change: Change[Pod]) -> None:
-        match change:
-            case Added(new=pod) if not is_being_deleted(pod):
-                self._pod_added(pod)
-            case Added(new=pod):
-                self._pod_gone(pod)
-            case Deleted(old=pod):
-                self._pod_gone(pod)
-            case Updated(old=old, new=pod):
-                self._pod_updated(old, pod)
-
-    def _pod_added(self, pod: Pod) -> None:
-        job = self._owner_of(pod)
-        if job is not None:
-            self.control.expectations.creation_observed(key_of(job))
-            self._pod_matters(job, pod)
-        elif controller_of(pod) is None:
-            self._orphan_changed(pod)
-        else:
-            self._release_if_tracked(pod)
-
-    def _pod_gone(self, pod: Pod) -> None:
-        job = self._owner_of(pod)
-        if job is not None:
-            self.control.expectations.deletion_observed(key_of(job), uid_of(pod))
-            self._pod_matters(job, pod)
-        else:
-            self._release_if_tracked(pod)
-
-    def _pod_updated(self, old: Pod, pod: Pod) -> None:
-        if uid_of(old) != uid_of(pod):
-            self._pod_gone(old)
-            self._pod_changed(Added(pod))
-            return
-        former = self._owner_of(old)
-        job = self._owner_of(pod)
-        if former is not None and (job is None or uid_of(job) != uid_of(former)):
-            self.enqueue(former)
-        if is_being_deleted(pod):
-            self._pod_gone(pod)
-        elif job is not None:
-            self._pod_matters(job, pod)
-        elif controller_of(pod) is not None:
-            self._release_if_tracked(pod)
-        elif former is not None or labels_of(old) != labels_of(pod):
-            self._orphan_changed(pod)
-
     def _pod_matters(self, job: Job, pod: Pod) -> None:
         if facts.is_finished(job):
             self._release_if_tracked(pod)
         self._enqueue_soon(job)
-
-    def _orphan_changed(self, pod: Pod) -> None:
-        for job in self.jobs.lister.list(namespace=namespace_of(pod)):
-            if _selector(job).matches(labels_of(pod)):
-                self.enqueue(job)
-        self._release_if_tracked(pod)
-
-    def _owner_of(self, pod: Pod) -> Job | None:
-        owner = controller_of(pod)
-        if owner is None or owner.kind != "Job":
-            return None
-        job = self.jobs.lister.get(owner.name, namespace=namespace_of(pod))
-        return job if job is not None and uid_of(job) == owner.uid else None
 
     # Pods that nobody counts any more
 
@@ -167,7 +117,7 @@ class JobController(Shell):
         owner = controller_of(pod)
         if owner is not None and owner.kind != "Job":
             return
-        job = self._owner_of(pod)
+        job = self.pod_events.owner_of(pod)
         if job is not None and (not facts.is_finished(job) or facts.is_managed_by_another(job)):
             return
         await self._untrack(pod)

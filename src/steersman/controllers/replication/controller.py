@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from lightkube.models.core_v1 import Pod
 
 from steersman.apimachinery.errors import is_not_found
-from steersman.client.changes import Added, Deleted, Updated
+from steersman.client.changes import Deleted, Updated
 from steersman.client.client import resource_type
 from steersman.client.objects import (
     key_of,
@@ -23,9 +23,9 @@ from steersman.controllers.replication import plan
 from steersman.runtime.dependents import candidates, index_dependents
 from steersman.runtime.finalizers import is_being_deleted
 from steersman.runtime.owners import controller_of, controller_reference
+from steersman.runtime.pod_events import PodEvents
 from steersman.runtime.pods import (
     is_active,
-    is_ready,
     is_terminating,
     pod_from_template,
     seconds_to_available,
@@ -66,7 +66,10 @@ class ReplicationShell(Shell):
         self.expectations: Final = self.pod_control.expectations
         index_dependents(self.pods)
         self.objects.add_callback(self._object_changed)
-        self.pods.add_callback(self._pod_changed)
+        events: PodEvents[Any] = PodEvents(
+            self, self.objects, self.expectations, kind=self._kind, selector_of=self.selector_of
+        )
+        self.pods.add_callback(events.changed)
 
     # What a kind says
 
@@ -96,70 +99,6 @@ class ReplicationShell(Shell):
         if isinstance(change, Deleted) or (isinstance(change, Updated) and uid_of(change.old) != uid_of(change.new)):
             self.pod_control.forget(key_of(change.old))
         self.enqueue_change(change)
-
-    def _pod_changed(self, change: Change[Pod]) -> None:
-        match change:
-            case Added(new=pod) if not is_being_deleted(pod):
-                self._pod_added(pod)
-            case Added(new=pod) | Deleted(old=pod):
-                self._pod_gone(pod)
-            case Updated(old=old, new=pod):
-                self._pod_updated(old, pod)
-
-    def _pod_added(self, pod: Pod) -> None:
-        if controller_of(pod) is None:
-            self._orphan_changed(pod)
-            return
-        obj = self._owner_of(pod)
-        if obj is not None:
-            self.expectations.creation_observed(key_of(obj))
-            self.enqueue(obj)
-
-    def _pod_gone(self, pod: Pod) -> None:
-        """Marked for deletion counts as gone: it may stay for its grace period."""
-        obj = self._owner_of(pod)
-        if obj is not None:
-            self.expectations.deletion_observed(key_of(obj), uid_of(pod))
-            self.enqueue(obj)
-
-    def _pod_updated(self, old: Pod, pod: Pod) -> None:
-        relabelled = labels_of(old) != labels_of(pod)
-        if uid_of(old) != uid_of(pod):  # the deletion of the first was missed
-            self._pod_gone(old)
-            self._pod_changed(Added(pod))
-            return
-        if is_being_deleted(pod):
-            self._pod_gone(pod)
-            if relabelled:
-                self._pod_gone(old)
-            return
-        owner, former = controller_of(pod), controller_of(old)
-        if former is not None and former != owner and (obj := self._owner_of(old)) is not None:
-            self.enqueue(obj)
-        if owner is None:
-            if relabelled or former is not None:
-                self._orphan_changed(pod)
-            return
-        obj = self._owner_of(pod)
-        if obj is None:
-            return
-        self.enqueue(obj)
-        if obj.spec.minReadySeconds and not is_ready(old) and is_ready(pod):
-            # One second more, as a node's clock may be behind.
-            self.enqueue_after(obj, obj.spec.minReadySeconds + 1)
-
-    def _orphan_changed(self, pod: Pod) -> None:
-        for obj in self.objects.lister.list(namespace=namespace_of(pod)):
-            if self.selector_of(obj).matches(labels_of(pod)):
-                self.enqueue(obj)
-
-    def _owner_of(self, pod: Pod) -> Any:
-        """The object that controls the Pod, when it is one of ours and still there."""
-        owner = controller_of(pod)
-        if owner is None or owner.kind != self._kind:
-            return None
-        obj = self.objects.lister.get(owner.name, namespace=namespace_of(pod))
-        return obj if obj is not None and uid_of(obj) == owner.uid else None
 
     # What to do
 
