@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from lightkube.models.core_v1 import Pod
+
 from steersman.apimachinery.errors import is_not_found
+from steersman.client import PatchType
 from steersman.client.errors import ApiError
-from steersman.client.objects import resource_version_of, uid_of
+from steersman.client.objects import name_of, namespace_of, resource_version_of, uid_of
 from steersman.client.workqueue import ItemExponentialBackoff, LongestOf, OverallBucket
 from steersman.runtime.controller import Controller
 
@@ -68,6 +71,17 @@ class Shell(Controller):
         except ApiError as error:
             if not is_not_found(error):
                 raise
+
+    async def patch_pod_status(self, pod: Pod, patch: dict[str, Any]) -> Pod:
+        """Change parts of a pod's status; ``patch`` is a strategic one, so that other conditions stay."""
+        return await self.client.patch(
+            Pod,
+            name_of(pod),
+            patch,
+            patch_type=PatchType.STRATEGIC,
+            namespace=namespace_of(pod),
+            subresource="status",
+        )
 
     def beside(self) -> dict[str, Coroutine[Any, Any, object]]:
         """For subclasses: work that runs as long as the controller does, by name."""

@@ -12,7 +12,7 @@ from prometheus_client import Counter, Histogram
 
 from steersman.apimachinery.errors import is_not_found
 from steersman.apimachinery.timestamps import format_time
-from steersman.client import PatchType, custom
+from steersman.client import custom
 from steersman.client.changes import Deleted, Updated
 from steersman.client.errors import ApiError
 from steersman.client.objects import name_of, namespace_of, uid_of
@@ -149,18 +149,15 @@ class DeviceTaintEviction(Shell):
 
     async def _evict(self, pod: Pod, found: plan.Eviction) -> None:
         """It is read anew, so that nothing is told of one that goes already."""
-        name, namespace = name_of(pod), namespace_of(pod)
         try:
-            latest = await self.client.get(Pod, name, namespace=namespace)
+            latest = await self.client.get(Pod, name_of(pod), namespace=namespace_of(pod))
             if uid_of(latest) != uid_of(pod) or is_being_deleted(latest):
                 return
             self.events.event(latest, "Normal", _EVENT, "Marking for deletion")
             now = format_time(self.clock.now())
             patch = disruption_patch(latest, reason=plan.REASON, message=plan.MESSAGE, now=now)
             if patch is not None:
-                await self.client.patch(
-                    Pod, name, patch, patch_type=PatchType.STRATEGIC, namespace=namespace, subresource="status"
-                )
+                await self.patch_pod_status(latest, patch)
             await self.client.delete_object(latest, uid=uid_of(latest))
         except ApiError as error:
             if is_not_found(error):

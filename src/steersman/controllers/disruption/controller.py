@@ -11,10 +11,9 @@ from lightkube.models.policy_v1 import PodDisruptionBudget
 
 from steersman.apimachinery.errors import is_conflict, is_not_found
 from steersman.apimachinery.timestamps import format_time
-from steersman.client import PatchType
 from steersman.client.changes import Deleted, Updated
 from steersman.client.errors import ApiError, ClientError
-from steersman.client.objects import key_of, labels_of, name_of, namespace_of, uid_of
+from steersman.client.objects import key_of, labels_of, namespace_of, uid_of
 from steersman.controllers.base import Shell
 from steersman.controllers.disruption.plan import (
     Scale,
@@ -185,14 +184,7 @@ class Disruption(Shell):
         if wait > 0:
             return Result(requeue_after_seconds=wait)
         try:
-            written = await self.client.patch(
-                Pod,
-                name_of(pod),
-                stale_patch(pod, now=format_time(self.clock.now())),
-                patch_type=PatchType.STRATEGIC,
-                namespace=namespace_of(pod),
-                subresource="status",
-            )
+            written = await self.patch_pod_status(pod, stale_patch(pod, now=format_time(self.clock.now())))
         except ApiError as error:
             if is_not_found(error) or is_conflict(error):
                 return None

@@ -9,10 +9,9 @@ from lightkube.models.core_v1 import Node, Pod
 
 from steersman.apimachinery.errors import is_not_found
 from steersman.apimachinery.timestamps import format_time
-from steersman.client import PatchType
 from steersman.client.changes import Deleted, Updated
 from steersman.client.errors import ApiError
-from steersman.client.objects import key_of, name_of, namespace_of, uid_of
+from steersman.client.objects import key_of, name_of, uid_of
 from steersman.controllers.base import Shell
 from steersman.controllers.nodelifecycle.health import LEASE_NAMESPACE, Grace, Health
 from steersman.controllers.nodelifecycle.plan import (
@@ -247,14 +246,7 @@ class NodeLifecycle(Shell):
         for pod in unready_pods(pods):
             patch = unready_patch(pod, now=format_time(self.clock.now()))
             try:
-                await self.client.patch(
-                    Pod,
-                    name_of(pod),
-                    patch,
-                    patch_type=PatchType.STRATEGIC,
-                    namespace=namespace_of(pod),
-                    subresource="status",
-                )
+                await self.patch_pod_status(pod, patch)
             except ApiError as error:
                 if is_not_found(error):
                     continue

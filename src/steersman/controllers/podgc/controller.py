@@ -8,10 +8,9 @@ from lightkube.models.core_v1 import Node, Pod
 
 from steersman.apimachinery.errors import is_not_found
 from steersman.apimachinery.timestamps import format_time
-from steersman.client import PatchType
 from steersman.client.changes import Deleted
 from steersman.client.errors import ApiError
-from steersman.client.objects import key_of, name_of, namespace_of, uid_of
+from steersman.client.objects import key_of, name_of, uid_of
 from steersman.controllers.base import Shell
 from steersman.controllers.podgc.plan import (
     NODE_GONE,
@@ -116,12 +115,9 @@ class PodGarbageCollector(Shell):
     async def _end(self, pod: Pod, *, disruption: tuple[str, str] | None = None) -> None:
         """Mark it as failed, so that its controller knows, and delete it without grace."""
         patch = failed_patch(pod, now=format_time(self.clock.now()), disruption=disruption)
-        name, namespace = name_of(pod), namespace_of(pod)
         try:
             if patch is not None:
-                await self.client.patch(
-                    Pod, name, patch, patch_type=PatchType.STRATEGIC, namespace=namespace, subresource="status"
-                )
+                await self.patch_pod_status(pod, patch)
             await self.client.delete_object(pod, uid=uid_of(pod), grace_period_seconds=0)
         except ApiError as error:
             if not is_not_found(

@@ -9,10 +9,9 @@ from lightkube.models.core_v1 import Node, Pod
 
 from steersman.apimachinery.errors import is_not_found
 from steersman.apimachinery.timestamps import format_time
-from steersman.client import PatchType
 from steersman.client.changes import Deleted, Updated
 from steersman.client.errors import ApiError
-from steersman.client.objects import key_of, name_of, namespace_of, split_key, uid_of
+from steersman.client.objects import key_of, name_of, split_key, uid_of
 from steersman.controllers.base import Shell
 from steersman.controllers.tainteviction.plan import MESSAGE, REASON, Stay, decide, evicting_taints, tolerations_of
 from steersman.runtime.disruption import disruption_patch
@@ -113,14 +112,7 @@ class TaintEviction(Shell):
         patch = disruption_patch(pod, reason=REASON, message=MESSAGE, now=format_time(self.clock.now()))
         try:
             if patch is not None:
-                await self.client.patch(
-                    Pod,
-                    name_of(pod),
-                    patch,
-                    patch_type=PatchType.STRATEGIC,
-                    namespace=namespace_of(pod),
-                    subresource="status",
-                )
+                await self.patch_pod_status(pod, patch)
             await self.client.delete_object(pod, uid=uid_of(pod))
         except ApiError as error:
             if not is_not_found(error):
