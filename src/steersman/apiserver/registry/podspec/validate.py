@@ -249,6 +249,8 @@ def _validate_hostname_override(spec: Tree, path: Path) -> Iterator[FieldError]:
         return
     if spec.get("hostNetwork"):
         yield field.forbidden(path, "may not be specified when hostNetwork is true")
+    if spec.get("setHostnameAsFQDN"):
+        yield field.forbidden(path, "may not be specified when setHostnameAsFQDN is true")
     if len(override) > _HOSTNAME_LENGTH_MAX:
         yield field.too_long(path, max_bytes=_HOSTNAME_LENGTH_MAX)
     yield from validate_dns_subdomain(override, path)

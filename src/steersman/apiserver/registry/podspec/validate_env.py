@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery import field, names
 from steersman.apiserver.registry.podspec.validate_sources import check_file_path
-from steersman.apiserver.registry.validation import check_all, validate_dns_subdomain, validate_qualified_name
+from steersman.apiserver.registry.validation import (
+    check_all,
+    validate_dns_label,
+    validate_dns_subdomain,
+    validate_qualified_name,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -105,10 +110,12 @@ def _validate_file_key(ref: Tree, path: Path, volumes: dict[str, Tree]) -> Itera
         yield from check_all(path.child("key"), key, names.check_relaxed_env_var_name(key))
     if not volume:
         yield field.required(path.child("volumeName"))
-    elif volume not in volumes:
-        yield field.not_found(path.child("volumeName"), volume)
-    elif volumes[volume].get("emptyDir") is None:
-        yield field.invalid(path.child("volumeName"), volume, "volume must be of type emptyDir")
+    else:
+        yield from validate_dns_label(volume, path.child("volumeName"))
+        if volume not in volumes:
+            yield field.not_found(path.child("volumeName"), volume)
+        elif volumes[volume].get("emptyDir") is None:
+            yield field.invalid(path.child("volumeName"), volume, "volume must be of type emptyDir")
     if not file:
         yield field.required(path.child("path"))
     else:

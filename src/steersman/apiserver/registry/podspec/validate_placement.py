@@ -130,7 +130,11 @@ def _validate_pod_term(term: Tree, path: Path, rules: PodRules) -> Iterator[Fiel
 
 
 def _validate_label_keys(term: Tree, path: Path) -> Iterator[FieldError]:
-    """Keys whose values come from the pod: they need a selector, which must not speak of them itself."""
+    """Keys whose values come from the pod: they need a selector, which must not speak of them itself.
+
+    The selector of a Pod holds what they mean already, so that only a second mention is one too many; in templates one
+    mention of the client's own passes.
+    """
     selector = term.get("labelSelector")
     same, other = term.get("matchLabelKeys") or (), term.get("mismatchLabelKeys") or ()
     for name, keys in (("matchLabelKeys", same), ("mismatchLabelKeys", other)):
@@ -210,7 +214,7 @@ def validate_spread(constraints: Sequence[Tree] | None, path: Path, rules: PodRu
             policy = constraint.get(name)
             if policy is not None and policy not in ("Honor", "Ignore"):
                 yield field.not_supported(here.child(name), policy, ("Honor", "Ignore"))
-        yield from _validate_spread_keys(constraint, here.child("matchLabelKeys"), is_pod=rules.is_pod)
+        yield from _validate_label_keys(constraint, here)
         if not rules.allow_invalid_spread_selectors:
             yield from validate_label_selector(constraint.get("labelSelector"), here.child("labelSelector"))
 
@@ -223,22 +227,6 @@ def _check_min_domains(count: int | None, action: str, path: Path) -> Iterator[F
     if action != "DoNotSchedule":
         detail = f"can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}"
         yield field.invalid(path, count, detail)
-
-
-def _validate_spread_keys(constraint: Tree, path: Path, *, is_pod: bool) -> Iterator[FieldError]:
-    """Of a Pod the selector holds what the keys mean already: there only a second mention is one too many."""
-    keys = constraint.get("matchLabelKeys")
-    if not keys:
-        return
-    selector = constraint.get("labelSelector")
-    if selector is None:
-        yield field.forbidden(path, "must not be specified when labelSelector is not set")
-    mentions = [*((selector or {}).get("matchLabels") or ())]
-    mentions += [r.get("key") or "" for r in (selector or {}).get("matchExpressions") or ()]
-    for position, key in enumerate(keys):
-        yield from validate_qualified_name(key, path.index(position))
-        if mentions.count(key) > (1 if is_pod else 0):
-            yield field.invalid(path.index(position), key, "exists in both matchLabelKeys and labelSelector")
 
 
 def validate_gates(spec: Tree, path: Path) -> Iterator[FieldError]:

@@ -47,6 +47,10 @@ def test_a_usual_one_is_let_through():
             'spec.template.metadata.labels: Invalid value: {"x":"y"}: `selector` does not match template `labels`',
         ),
         (
+            {"template": {**template(), "metadata": {}}},
+            "spec.template.metadata.labels: Invalid value: null: `selector` does not match template `labels`",
+        ),
+        (
             {"template": template(restartPolicy="Never")},
             'spec.template.spec.restartPolicy: Unsupported value: "Never": supported values: "Always"',
         ),

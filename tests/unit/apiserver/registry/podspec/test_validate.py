@@ -76,6 +76,10 @@ def test_a_usual_pod_is_let_through():
             {"hostnameOverride": "a", "hostNetwork": True},
             "spec.hostnameOverride: Forbidden: may not be specified when hostNetwork is true",
         ),
+        (
+            {"hostnameOverride": "a", "setHostnameAsFQDN": True},
+            "spec.hostnameOverride: Forbidden: may not be specified when setHostnameAsFQDN is true",
+        ),
         ({"hostnameOverride": "a" * 65}, "spec.hostnameOverride: Too long: may not be more than 64 bytes"),
         ({"resourceClaims": [{"resourceClaimName": "x"}]}, "spec.resourceClaims[0].name: Required value"),
         (

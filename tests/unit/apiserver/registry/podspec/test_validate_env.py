@@ -94,6 +94,12 @@ def test_files_lie_in_an_empty_directory_of_the_pod(part: dict, fault: str):
     assert faults({"fileKeyRef": {"volumeName": "empty", "path": "p", "key": "K", **part}}) == [fault]
 
 
+def test_what_no_volume_can_be_called_is_told_with_its_absence():
+    label, absent = faults({"fileKeyRef": {"volumeName": "a/b", "path": "p", "key": "K"}})
+    assert label.startswith('env[0].valueFrom.fileKeyRef.volumeName: Invalid value: "a/b": a lowercase RFC 1123 label')
+    assert absent == 'env[0].valueFrom.fileKeyRef.volumeName: Not found: "a/b"'
+
+
 def test_keys_are_those_of_config_maps():
     assert faults({"secretKeyRef": {"name": "s"}}) == ["env[0].valueFrom.secretKeyRef.key: Required value"]
     (fault,) = faults({"secretKeyRef": {"name": "s", "key": "a/b"}})
