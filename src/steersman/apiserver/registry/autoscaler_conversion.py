@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from steersman.apimachinery import quantity
 from steersman.apimachinery.codec import DecodeError
+from steersman.apimachinery.gotext import to_json
 from steersman.schema.decoding import decode
 from steersman.schema.loader import struct
 
@@ -37,10 +39,11 @@ def v1_to_v2(tree: Tree) -> Tree:
     """The object as v2 has it; ``tree`` is changed."""
     spec = dict(tree.get("spec") or {})
     status = dict(tree.get("status") or {})
-    kept = _take_annotations(tree["metadata"])
+    kept = take_annotations(tree["metadata"])
     target = spec.pop("targetCPUUtilizationPercentage", None)
-    metrics = [] if target is None else [_cpu_metric(target)]
-    metrics += _readable("MetricSpec", map(_metric_to_v2, _objects(kept.get(METRICS))))
+    metrics = _readable("MetricSpec", map(_metric_to_v2, _objects(kept.get(METRICS))))
+    # the metric that v1 has a field for comes after the others
+    metrics += [] if target is None else [_cpu_metric(target)]
     spec["metrics"] = metrics or [_cpu_metric(DEFAULT_CPU_UTILIZATION)]
     behavior = _readable("HorizontalPodAutoscalerBehavior", [_lower_keys(_parse(kept.get(BEHAVIOR)))])
     if behavior and behavior[0]:
@@ -61,7 +64,7 @@ def v2_to_v1(tree: Tree) -> Tree:
     spec = dict(tree.get("spec") or {})
     status = dict(tree.get("status") or {})
     metadata = tree["metadata"]
-    _take_annotations(metadata)
+    take_annotations(metadata)
     metrics = spec.pop("metrics", None) or []
     statuses = status.pop("currentMetrics", None) or []
     conditions = status.pop("conditions", None) or []
@@ -79,13 +82,13 @@ def v2_to_v1(tree: Tree) -> Tree:
         CURRENT_METRICS: [_metric_status_to_v1(metric) for metric in statuses],
         CONDITIONS: [_only(condition, _CONDITION_FIELDS) for condition in conditions],
     }
-    annotations = {name: msgspec.json.encode(value).decode() for name, value in kept.items() if value}
+    annotations = {name: to_json(value) for name, value in kept.items() if value}
     if annotations:
         metadata["annotations"] = {**metadata.get("annotations", {}), **annotations}
     return {**tree, "spec": spec, "status": status}
 
 
-def _take_annotations(metadata: Tree) -> dict[str, str]:
+def take_annotations(metadata: Tree) -> dict[str, str]:
     """The annotations that carry v2 fields; ``metadata`` keeps the others."""
     annotations: dict[str, str] = metadata.get("annotations") or {}
     taken: dict[str, str] = {name: annotations[name] for name in _ANNOTATIONS if name in annotations}
@@ -175,6 +178,14 @@ def _part(source: Tree, name: str) -> Tree:
     return part if isinstance(part, dict) else {}
 
 
+def _selector(metric: Tree) -> Tree | None:
+    """The selector of a metric, its labels in the order of Go's maps."""
+    selector: Tree | None = metric.get("selector")
+    if selector and selector.get("matchLabels"):
+        return {**selector, "matchLabels": dict(sorted(selector["matchLabels"].items()))}
+    return selector
+
+
 def _metric_of(source: Tree, *, selector: str = "selector") -> Tree:
     metric = {"name": source.get("metricName", ""), "selector": source.get(selector)}
     return {key: value for key, value in metric.items() if value is not None}
@@ -190,19 +201,28 @@ def _object_to_v1(source: Tree) -> Tree:
         "target": source.get("describedObject"),
         "metricName": metric.get("name", ""),
         "targetValue": target.get("value") or "0",
-        "selector": metric.get("selector"),
+        "selector": _selector(metric),
         "averageValue": target.get("averageValue"),
     }
 
 
 def _object_to_v2(source: Tree) -> Tree:
-    average = source.get("averageValue")
+    value, average = source.get("targetValue") or "0", source.get("averageValue")
     kind = "Value" if average is None else "AverageValue"
+    # v1 always has a value, so that of an average says nothing while it is zero
+    said = value if average is None or not _is_zero(value) else None
     return {
         "describedObject": source.get("target"),
         "metric": _metric_of(source),
-        "target": _present(type=kind, value=source.get("targetValue"), averageValue=average),
+        "target": _present(type=kind, value=said, averageValue=average),
     }
+
+
+def _is_zero(value: Any) -> bool:
+    try:
+        return not quantity.parse(str(value))
+    except ValueError:
+        return False
 
 
 def _pods_to_v1(source: Tree) -> Tree:
@@ -210,7 +230,7 @@ def _pods_to_v1(source: Tree) -> Tree:
     return {
         "metricName": metric.get("name", ""),
         "targetAverageValue": target.get("averageValue") or "0",
-        "selector": metric.get("selector"),
+        "selector": _selector(metric),
     }
 
 
@@ -240,7 +260,7 @@ def _external_to_v1(source: Tree) -> Tree:
     metric, target = _part(source, "metric"), _part(source, "target")
     return {
         "metricName": metric.get("name", ""),
-        "metricSelector": metric.get("selector"),
+        "metricSelector": _selector(metric),
         "targetValue": target.get("value"),
         "targetAverageValue": target.get("averageValue"),
     }
@@ -261,7 +281,7 @@ def _object_status_to_v1(source: Tree) -> Tree:
         "target": source.get("describedObject"),
         "metricName": metric.get("name", ""),
         "currentValue": current.get("value") or "0",
-        "selector": metric.get("selector"),
+        "selector": _selector(metric),
         "averageValue": current.get("averageValue"),
     }
 
@@ -276,7 +296,7 @@ def _pods_status_to_v1(source: Tree) -> Tree:
     return {
         "metricName": metric.get("name", ""),
         "currentAverageValue": current.get("averageValue") or "0",
-        "selector": metric.get("selector"),
+        "selector": _selector(metric),
     }
 
 
@@ -305,7 +325,7 @@ def _external_status_to_v1(source: Tree) -> Tree:
     metric, current = _part(source, "metric"), _part(source, "current")
     return {
         "metricName": metric.get("name", ""),
-        "metricSelector": metric.get("selector"),
+        "metricSelector": _selector(metric),
         "currentValue": current.get("value") or "0",
         "currentAverageValue": current.get("averageValue"),
     }

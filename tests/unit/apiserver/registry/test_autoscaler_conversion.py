@@ -109,8 +109,48 @@ def test_other_metrics_ride_in_an_annotation_and_come_back(metric, flat):
     v1 = v2_to_v1(_v2([_cpu(50), metric]))
     assert _annotation(v1, METRICS) == [flat]
     v2 = v1_to_v2(v1)
-    assert v2["spec"]["metrics"] == [_cpu(50), metric]
+    assert v2["spec"]["metrics"] == [metric, _cpu(50)]
     assert v2["metadata"]["annotations"] == {"keep": "me"}
+
+
+def _object_metric(**target: str) -> dict[str, Any]:
+    return {
+        "type": "Object",
+        "object": {"describedObject": {"kind": "S", "name": "s"}, "target": target, "metric": {"name": "m"}},
+    }
+
+
+def test_the_zero_that_v1_must_say_for_an_average_is_none():
+    metric = _object_metric(type="AverageValue", averageValue="7")
+    v1 = v2_to_v1(_v2([metric]))
+    assert _annotation(v1, METRICS)[0]["object"]["targetValue"] == "0"
+    assert v1_to_v2(v1)["spec"]["metrics"] == [metric]
+
+
+@pytest.mark.parametrize(
+    ("said", "target"),
+    [
+        ({"averageValue": "7", "targetValue": "3"}, {"type": "AverageValue", "averageValue": "7", "value": "3"}),
+        ({"averageValue": "7", "targetValue": "x"}, None),
+        ({"targetValue": "0"}, {"type": "Value", "value": "0"}),
+        ({}, {"type": "Value", "value": "0"}),
+    ],
+)
+def test_other_values_of_an_object_stay_as_they_are(said, target):
+    source = {"target": {"kind": "S", "name": "s"}, "metricName": "m", **said}
+    annotations = {METRICS: json.dumps([{"type": "Object", "object": source}])}
+    metrics = v1_to_v2({"metadata": {"annotations": annotations}, "spec": {}})["spec"]["metrics"]
+    assert metrics == [_cpu(80) if target is None else _object_metric(**target)]
+
+
+def test_annotations_are_written_as_go_writes_them():
+    selector = {"matchLabels": {"b": "1", "a": "2"}}
+    target = {"type": "AverageValue", "averageValue": "5"}
+    metric = {"type": "Pods", "pods": {"metric": {"name": "a<b", "selector": selector}, "target": target}}
+    assert v2_to_v1(_v2([metric]))["metadata"]["annotations"][METRICS] == (
+        '[{"type":"Pods","pods":{"metricName":"a\\u003cb","targetAverageValue":"5",'
+        '"selector":{"matchLabels":{"a":"2","b":"1"}}}}]'
+    )
 
 
 def test_behavior_rides_in_gos_spelling():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apiserver.registry import columns
+from steersman.apiserver.registry.autoscaler_conversion import METRICS, take_annotations
 from steersman.apiserver.registry.autoscaling.hpa_validation import validate_autoscaler, validate_autoscaler_status
 from steersman.apiserver.registry.strategy import Column, Strategy, Tree
 
@@ -46,9 +47,11 @@ class HorizontalPodAutoscalerStrategy(Strategy):
             spec["minReplicas"] = 1
         if version == "v1":
             annotations = obj.get("metadata", {}).get("annotations") or {}
-            if spec.get("targetCPUUtilizationPercentage") is None and _METRICS_ANNOTATION not in annotations:
+            if spec.get("targetCPUUtilizationPercentage") is None and METRICS not in annotations:
                 spec["targetCPUUtilizationPercentage"] = 80
             return
+        # v2 has fields for all that v1 says in annotations, which are nobody's here
+        take_annotations(obj.get("metadata") or {})
         if not spec.get("metrics"):
             target = {"type": "Utilization", "averageUtilization": 80}
             spec["metrics"] = [{"type": "Resource", "resource": {"name": "cpu", "target": target}}]
@@ -77,9 +80,6 @@ class HorizontalPodAutoscalerStrategy(Strategy):
             status.get("currentReplicas", 0),
             columns.age(obj, now),
         ]
-
-
-_METRICS_ANNOTATION: Final = "autoscaling.alpha.kubernetes.io/metrics"
 
 
 def _default_behavior(behavior: Tree) -> None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _SPEC: Final = field.Path("spec")
 _CONTROLLER_MAX_BYTES: Final = 250
 _SCOPES: Final = ("Cluster", "Namespace")
+_IS_DEFAULT: Final = "ingressclass.kubernetes.io/is-default-class"
 
 
 class IngressClassStrategy(Strategy):
@@ -52,8 +53,11 @@ class IngressClassStrategy(Strategy):
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         spec = obj.get("spec") or {}
+        name = columns.name_of(obj)
+        if (obj["metadata"].get("annotations") or {}).get(_IS_DEFAULT) == "true":
+            name += " (default)"
         return [
-            columns.name_of(obj),
+            name,
             spec.get("controller", ""),
             _parameters(spec.get("parameters")),
             columns.age(obj, now),
@@ -65,7 +69,7 @@ def _parameters(parameters: Tree | None) -> str:
         return columns.NONE
     kind = parameters.get("kind", "")
     group = parameters.get("apiGroup")
-    return f"{kind}.{group}/{parameters.get('name', '')}" if group else f"{kind}/{parameters.get('name', '')}"
+    return f"{kind}/{parameters.get('name', '')}" if group is None else f"{kind}.{group}/{parameters.get('name', '')}"
 
 
 def _validate(spec: Tree) -> Iterator[FieldError]:

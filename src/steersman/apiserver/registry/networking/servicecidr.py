@@ -29,13 +29,7 @@ class ServiceCIDRStrategy(Strategy):
 
     group_resource = "servicecidrs.networking.k8s.io"
     columns = (columns.NAME_COLUMN, Column("CIDRs", field="networking.v1.ServiceCIDRSpec.cidrs"), columns.AGE_COLUMN)
-    reset_fields = {}
-
-    def prepare_for_create(self, ctx: RequestContext, obj: Tree) -> None:
-        """Upstream leaves the status to whoever writes, and tells it as theirs."""
-
-    def prepare_for_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
-        """As ``prepare_for_create``."""
+    reset_fields = {"": (("status",),), "status": (("metadata",), ("spec",))}
 
     def prepare_for_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
         super().prepare_for_status_update(ctx, obj, old)

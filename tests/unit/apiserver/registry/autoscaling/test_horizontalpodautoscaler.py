@@ -56,6 +56,15 @@ def test_an_empty_list_of_policies_is_no_pace_left_out():
     ]
 
 
+def test_what_the_old_version_says_in_annotations_is_nobodys_in_the_new():
+    annotations = {"autoscaling.alpha.kubernetes.io/metrics": "[]", "autoscaling.alpha.kubernetes.io/behavior": "x"}
+    spec = {"scaleTargetRef": TARGET, "maxReplicas": 5}
+    new = defaulted(STRATEGY, edited(named(spec=spec), {"metadata.annotations": {"k": "v", **annotations}}), "v2")
+    assert new["metadata"]["annotations"] == {"k": "v"}
+    old = defaulted(STRATEGY, edited(named(spec=spec), {"metadata.annotations": dict(annotations)}), "v1")
+    assert old["metadata"]["annotations"] == annotations
+
+
 def test_the_old_version_tells_the_share_of_the_cpu_by_itself():
     spec = scaler("v1")["spec"]
     assert (spec["targetCPUUtilizationPercentage"], spec.get("metrics")) == (80, None)

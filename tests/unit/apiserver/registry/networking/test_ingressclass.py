@@ -78,3 +78,9 @@ def test_the_controller_never_changes():
 )
 def test_the_row_shows_controller_and_parameters(edits, shown):
     assert STRATEGY.cells(edited(CLASS, edits), NOW) == ["a", "example.com/ingress", shown, "60s"]
+
+
+@pytest.mark.parametrize(("value", "name"), [("true", "a (default)"), ("True", "a"), ("false", "a")])
+def test_the_row_says_which_class_is_the_default(value, name):
+    default = edited(CLASS, {"metadata.annotations": {"ingressclass.kubernetes.io/is-default-class": value}})
+    assert STRATEGY.cells(default, NOW)[0] == name
