@@ -175,9 +175,9 @@ class Registry:
         return list(self._served.values())
 
     def close(self) -> None:
-        """End all watches and stop following the store."""
-        for kept in self._kept.values():
-            kept.cache.close()
+        """End all watches and stop following the store, of what was added, too."""
+        for served in self._served.values():
+            served.cache.close()
 
     def _serve(self, resource: Resource) -> ServedResource:
         kept = self._kept.get(resource.key_prefix)

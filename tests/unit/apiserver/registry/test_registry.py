@@ -71,6 +71,17 @@ async def test_resources_come_and_go_and_who_listens_is_told():
         assert told == [key, key, key]
 
 
+async def test_what_was_added_ends_with_the_registry():
+    async with Server() as server:
+        kept = server.registry.keep(WIDGETS, Strategy())
+        server.registry.add(
+            ServedResource(WIDGETS, storage=kept.objects, cache=kept.cache, strategy=kept.strategy, struct=None)
+        )
+        await kept.cache.ready()
+        server.registry.close()
+        assert kept.cache.closed
+
+
 async def test_strategies_that_need_something_are_made_by_whoever_has_it():
     class Special(Strategy):
         group_resource = "configmaps"
