@@ -39,9 +39,12 @@ def _escape(char: str) -> str:
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-def to_json(value: Any) -> str:
-    """Compact JSON with ``<``, ``>`` and ``&`` escaped, as ``json.Marshal`` writes it. Keys keep the tree's order."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+def to_json(value: Any, *, sort_keys: bool = False) -> str:
+    """Compact JSON with ``<``, ``>`` and ``&`` escaped, as ``json.Marshal`` writes it.
+
+    Keys keep the tree's order, as those of structs; a map's are sorted.
+    """
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str, sort_keys=sort_keys)
     return (
         text.replace("<", "\\u003c")
         .replace(">", "\\u003e")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from steersman.apimachinery.gotext import quote
 from steersman.apiserver.crd.definition import condition_is
+from steersman.apiserver.registry.apiextensions.approval import Approval, approval_of, is_protected
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,12 +29,16 @@ def plan_status(definition: Tree, others: Iterable[Tree], *, now: str) -> Tree |
         else:
             message = "the initial names have been accepted"
             _set(conditions, "Established", "True", "InitialNamesAccepted", message, now=now)
+    if is_protected(definition):
+        approval, why = approval_of(definition)
+        approved = "True" if approval is Approval.APPROVED else "False"
+        _set(conditions, "KubernetesAPIApprovalPolicyConformant", approved, approval.value, why, now=now)
     wanted = status | {"acceptedNames": accepted, "conditions": conditions}
     return None if wanted == definition.get("status") else wanted
 
 
 def _accept(definition: Tree, others: Iterable[Tree]) -> tuple[Tree, tuple[str, str] | None]:
-    """The names to serve under, and reason and message of the first conflict."""
+    """The names to serve under, and reason and message of the last conflict. What was accepted once stays accepted."""
     wanted = definition["spec"]["names"]
     accepted: Tree = {**((definition.get("status") or {}).get("acceptedNames") or {"plural": "", "kind": ""})}
     resources: set[str] = set()
@@ -42,20 +48,23 @@ def _accept(definition: Tree, others: Iterable[Tree]) -> tuple[Tree, tuple[str, 
         resources |= {names.get("plural", ""), names.get("singular", ""), *(names.get("shortNames") or ())}
         kinds |= {names.get("kind", ""), names.get("listKind", "")}
     conflict: tuple[str, str] | None = None
-    for field, taken in (("plural", resources), ("singular", resources), ("kind", kinds), ("listKind", kinds)):
-        name = wanted.get(field, "")
-        if name and name in taken:
-            conflict = conflict or (f"{field[0].upper()}{field[1:]}Conflict", f'"{name}" is already in use')
-        elif name:
-            accepted[field] = name
-    short_names = wanted.get("shortNames") or []
-    clashing = [name for name in short_names if name in resources]
-    if clashing:
-        conflict = conflict or ("ShortNamesConflict", f'"{clashing[0]}" is already in use')
-    else:
-        _put(accepted, "shortNames", short_names)
+    fields = ("plural", "singular", "shortNames", "kind", "listKind")
+    for field, taken in zip(fields, (resources, resources, resources, kinds, kinds), strict=True):
+        asked, known = (_names(where.get(field)) for where in (wanted, accepted))
+        clashing = [f"{quote(name)} is already in use" for name in asked if name in taken and name not in known]
+        if clashing:
+            message = clashing[0] if len(clashing) == 1 else f"[{', '.join(clashing)}]"
+            conflict = f"{field[0].upper()}{field[1:]}Conflict", message
+        elif field == "shortNames":
+            _put(accepted, field, asked)
+        elif asked:
+            accepted[field] = asked[0]
     _put(accepted, "categories", wanted.get("categories") or [])
     return accepted, conflict
+
+
+def _names(value: str | list[str] | None) -> list[str]:
+    return [value] if value and isinstance(value, str) else list(value or ())
 
 
 def _put(names: Tree, field: str, values: list[str]) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery import names
 from steersman.apimachinery.field import ErrorType
-from steersman.apimachinery.gotext import quote
+from steersman.apimachinery.gotext import quote, to_json
 from steersman.apimachinery.trees import copy_tree
 from steersman.apiserver.crd import jsonpath, structure
 from steersman.apiserver.crd.embedded import validate_embedded
@@ -150,6 +150,7 @@ _STANDARD_FINALIZERS = ("orphan", "foregroundDeletion")
 _WRITTEN = ("managedFields", "resourceVersion")
 _COLUMN_TEXT = "Custom resource definition column (in JSONPath format): "
 _ENVELOPE = ("apiVersion", "kind", "metadata")
+_NO_TIME = "<invalid>"
 
 
 def _columns(version: CustomVersion) -> tuple[Column, ...]:
@@ -164,24 +165,35 @@ def _column(said: Tree) -> Column:
 
 
 def _cell(column: Tree, obj: Tree, now: datetime) -> Any:
-    """The value at the column's path: nothing for none, texts joined for several, an age for a date."""
+    """The first value at the column's path, if it is of the column's type: an age for a date, anything for a text."""
     try:
-        found = [value for value in jsonpath.find(column["jsonPath"], obj) if value is not None]
+        found = jsonpath.find(column["jsonPath"], obj)
     except jsonpath.JSONPathError:
         return None
-    if not found:
-        return None
-    if column.get("type") == "date":
-        return columns.since(found[0], now) if isinstance(found[0], str) else columns.UNKNOWN
-    if column.get("type") in ("integer", "number", "boolean") and len(found) == 1:
-        return found[0]
-    return ",".join(_text(value) for value in found)
+    value = found[0] if found else None
+    match column.get("type"), value:
+        case "string", _ if value is not None:
+            return _text(value)
+        case "date", str():
+            return _age(value, now)
+        case "boolean", bool():
+            return value
+        case ("integer", int() | float()) if not isinstance(value, bool):
+            return int(value)
+        case ("number", int() | float()) if not isinstance(value, bool):
+            return value
+    return None
+
+
+def _age(text: str, now: datetime) -> str:
+    try:
+        return columns.since(text, now)
+    except (TypeError, ValueError):
+        return _NO_TIME
 
 
 def _text(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value)
+    return value if isinstance(value, str) else to_json(value, sort_keys=True)
 
 
 def labels_of(versions: Iterable[CustomVersion]) -> Mapping[str, Callable[[Tree], str]]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from steersman.apimachinery.errors import conflict, invalid, not_found
+from steersman.apimachinery.errors import conflict, internal_error, invalid, not_found
 from steersman.apimachinery.field import invalid as invalid_value
+from steersman.apimachinery.gotext import quote
 from steersman.apimachinery.managedfields.scale import SCALE_VERSION, entries_for_parent, entries_for_scale
 from steersman.apimachinery.metadata_validation import validate_object_meta
 from steersman.apimachinery.names import name_is_dns_subdomain
@@ -78,6 +79,12 @@ class ScaleTarget(Target):
             "status": status,
         }
 
+    def check_scaled(self, entry: Entry) -> None:
+        """A custom object may have no replicas. Raises the 500 that upstream answers then."""
+        paths = self._paths.spec_replicas
+        if self.served.is_custom and _value_at(self.served.tree(entry), paths) is None:
+            raise internal_error(f"the spec replicas field {quote('.' + '.'.join(paths))} does not exist")
+
     def shown(self, old: Tree) -> Tree:
         scale = self.scale_of(old)
         owners = entries_for_scale(old["metadata"].get("managedFields"), self._replicas_paths)
@@ -97,11 +104,12 @@ class ScaleTarget(Target):
         await self.update_steps.mutate(super().attributes(ctx, tree, self.scale_of(old), options, name))
         metadata = tree["metadata"]
         replicas = (tree.get("spec") or {}).get("replicas") or 0
-        errors = validate_object_meta(metadata, namespaced=True, name_rule=name_is_dns_subdomain)
-        if replicas < 0:
-            errors.append(invalid_value("spec.replicas", replicas, "must be greater than or equal to 0"))
-        if errors:
-            raise invalid("Scale.autoscaling", metadata.get("name") or "", errors)
+        if not self.served.is_custom:  # of custom objects their own validation tells
+            errors = validate_object_meta(metadata, namespaced=True, name_rule=name_is_dns_subdomain)
+            if replicas < 0:
+                errors.append(invalid_value("spec.replicas", replicas, "must be greater than or equal to 0"))
+            if errors:
+                raise invalid("Scale.autoscaling", metadata.get("name") or "", errors)
         uid, found = metadata.get("uid"), old["metadata"]["uid"]
         if uid and uid != found:
             why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {found}"
@@ -111,7 +119,9 @@ class ScaleTarget(Target):
     def _scaled(self, old: Tree, scale_metadata: Tree, replicas: int) -> Tree:
         """The object with the replicas, version and owners of its Scale."""
         metadata = {**old["metadata"]}
-        metadata["resourceVersion"] = scale_metadata.get("resourceVersion", "")
+        based_on = scale_metadata.get("resourceVersion", "")
+        if based_on or not self.served.is_custom:  # of custom objects nobody need say what a Scale is based on
+            metadata["resourceVersion"] = based_on
         owners = entries_for_parent(
             metadata.pop("managedFields", None),
             scale_metadata.get("managedFields"),
@@ -144,6 +154,7 @@ async def get_scale(target: ScaleTarget, request: Request) -> Response:
     entry = cache.get(cache.key(info.namespace, info.name))
     if entry is None:
         raise not_found(target.group_resource, info.name)
+    target.check_scaled(entry)
     return await target.render(request, entry, form=form)
 
 

@@ -52,7 +52,7 @@ def test_nothing_is_planned_twice():
 
 def test_a_taken_kind_is_not_accepted():
     first = accepted(definition())
-    second = accepted(definition("blouses", "Shirt", singular="blouse"), [first])
+    second = accepted(definition("blouses", "Shirt", singular="blouse", listKind="BlouseList"), [first])
     assert not is_established(second)
     assert second["status"]["conditions"][0]["reason"] == "KindConflict"
 
@@ -61,3 +61,31 @@ def test_new_short_names_of_an_established_definition_are_accepted():
     tree = accepted(definition())
     tree["spec"]["names"]["shortNames"] = ["sh"]
     assert accepted(tree)["status"]["acceptedNames"]["shortNames"] == ["sh"]
+
+
+def test_of_several_conflicts_the_last_is_told():
+    first = accepted(definition(shortNames=["sh", "st"]))
+    second = accepted(definition("blouses", "Shirt", shortNames=["sh", "st", "bl"]), [first])
+    assert [c["reason"] for c in second["status"]["conditions"]] == ["ListKindConflict", "NotAccepted"]
+    third = accepted(definition("blouses", "Blouse", shortNames=["sh", "st", "bl"]), [first])
+    condition = third["status"]["conditions"][0]
+    assert (condition["reason"], condition["message"]) == (
+        "ShortNamesConflict",
+        '["sh" is already in use, "st" is already in use]',
+    )
+    assert third["status"]["acceptedNames"]["kind"] == "Blouse"
+
+
+def test_groups_of_the_community_tell_who_approved():
+    tree = definition()
+    tree["spec"]["group"] = "example.k8s.io"
+    tree["metadata"]["annotations"] = {"api-approved.kubernetes.io": "https://example.com/1"}
+    condition = accepted(tree)["status"]["conditions"][2]
+    assert (condition["type"], condition["status"], condition["reason"], condition["message"]) == (
+        "KubernetesAPIApprovalPolicyConformant",
+        "True",
+        "ApprovedAnnotation",
+        "approved in https://example.com/1",
+    )
+    tree["metadata"]["annotations"] = {"api-approved.kubernetes.io": "unapproved"}
+    assert accepted(tree)["status"]["conditions"][2]["status"] == "False"

@@ -105,6 +105,27 @@ async def test_versions_have_columns_and_selectable_fields_of_their_own(server):
     assert (await server.request("GET", f"{SHIRTS}?fieldSelector=spec.size%3D3")).code == 400
 
 
+async def test_a_scale_of_a_custom_object_needs_replicas_and_no_version(server):
+    scale = {"specReplicasPath": ".spec.size", "statusReplicasPath": ".status.size"}
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    patch = [
+        {"op": "add", "path": "/spec/versions/0/subresources", "value": {"scale": scale}},
+        {"op": "replace", "path": "/spec/versions/0/schema/openAPIV3Schema", "value": schema},
+    ]
+    headers = {"content-type": "application/json-patch+json"}
+    path = f"{DEFINITIONS}/shirts.example.com"
+    await server.request("PATCH", path, body=msgspec.json.encode(patch), headers=headers)
+    await server.request("POST", SHIRTS, body=shirt())
+    answer = await until(server, f"{SHIRTS}/a/scale", 500)
+    assert answer.json()["message"] == 'Internal error occurred: the spec replicas field ".spec.size" does not exist'
+    wanted = {"kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": {"name": "a"}, "spec": {"replicas": 3}}
+    answer = await server.request("PUT", f"{SHIRTS}/a/scale", body=msgspec.json.encode(wanted))
+    assert (answer.code, answer.json()["spec"]) == (200, {"replicas": 3})
+    wanted["spec"] = {"replicas": -1}
+    answer = await server.request("PUT", f"{SHIRTS}/a/scale", body=msgspec.json.encode(wanted))
+    assert answer.json()["details"]["causes"][0]["field"] == ".spec.size"
+
+
 async def test_a_change_of_short_names_does_not_end_watches_of_objects(server):
     await server.request("POST", SHIRTS, body=shirt(spec={"size": 3}))
     assert (await server.request("GET", f"{SHIRTS}/a")).json()["spec"] == {"size": 3}

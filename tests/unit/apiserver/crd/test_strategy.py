@@ -2,6 +2,8 @@
 
 from datetime import UTC, datetime
 
+import pytest
+
 from steersman.apiserver.crd.definition import served_versions
 from steersman.apiserver.crd.strategy import CustomResourceStrategy, labels_of
 from steersman.apiserver.request import RequestContext, UserInfo
@@ -35,8 +37,30 @@ def test_columns_show_what_lies_at_their_paths():
             {"name": "Tags", "type": "string", "jsonPath": ".spec.tags[*]"},
         ]
     )
-    assert own.cells(shirt(spec={"size": 3, "tags": ["x", "y"]}), NOW) == ["a", 3, "x,y"]
+    assert own.cells(shirt(spec={"size": 3, "tags": ["x", "y"]}), NOW) == ["a", 3, "x"]
     assert own.cells(shirt(), NOW) == ["a", None, None]
+
+
+@pytest.mark.parametrize(
+    ("type_", "value", "cell"),
+    [
+        ("string", {"b": 1, "a": [True]}, '{"a":[true],"b":1}'),
+        ("string", 1.5, "1.5"),
+        ("string", None, None),
+        ("integer", 2.7, 2),
+        ("integer", "2", None),
+        ("integer", True, None),
+        ("number", 2.5, 2.5),
+        ("boolean", False, False),
+        ("boolean", "true", None),
+        ("date", "2026-01-01T00:00:00Z", "60s"),
+        ("date", "yesterday", "<invalid>"),
+        ("date", 5, None),
+    ],
+)
+def test_cells_are_of_their_columns_type(type_, value, cell):
+    own = strategy(additionalPrinterColumns=[{"name": "C", "type": type_, "jsonPath": ".spec"}])
+    assert own.cells(shirt(spec=value), NOW) == ["a", cell]
 
 
 def test_columns_without_a_text_tell_their_paths():

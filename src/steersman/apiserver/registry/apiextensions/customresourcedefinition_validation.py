@@ -7,10 +7,16 @@ share (or the only one has) are told of ``spec.validation``, and so on.
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
-from urllib.parse import urlsplit
 
 from steersman.apimachinery import field, names
 from steersman.apimachinery.field import Path
+from steersman.apiserver.registry.apiextensions.approval import (
+    ANNOTATION,
+    Approval,
+    annotation_of,
+    approval_of,
+    is_protected,
+)
 from steersman.apiserver.registry.apiextensions.conversion import validate_ca_bundle, validate_conversion
 from steersman.apiserver.registry.apiextensions.version_parts import (
     has_status,
@@ -34,8 +40,6 @@ _STORED: Final = Path("status", "storedVersions")
 _SCOPES: Final = ("Cluster", "Namespaced")
 _PARTS: Final = ("schema", "subresources", "additionalPrinterColumns", "selectableFields")
 _WARNING_MAX: Final = 256
-_APPROVED: Final = "api-approved.kubernetes.io"
-_BYPASS: Final = "unapproved"
 
 
 class _Form(NamedTuple):
@@ -230,39 +234,16 @@ def _validate_stored_versions(obj: Tree) -> Iterator[FieldError]:
 
 def _validate_approval(obj: Tree, old: Tree | None) -> Iterator[FieldError]:
     """The community's own groups need somebody's approval; what was so before may stay so."""
-    group = obj["spec"].get("group") or ""
-    if not f".{group}".endswith((".k8s.io", ".kubernetes.io")):
+    if not is_protected(obj):
         return
-    approval = _approval(obj)
-    state = _approval_state(approval)
-    if old is not None and _approval_state(_approval(old)) == state:
+    approval, why = approval_of(obj)
+    if old is not None and approval_of(old)[0] is approval:
         return
-    path, what = Path("metadata", "annotations").key(_APPROVED), "protected groups must have approval annotation"
-    if state == "missing":
-        detail = f'{what} "{_APPROVED}", see https://github.com/kubernetes/enhancements/pull/1111'
-        yield field.required(path, detail)
-    elif state == "invalid":
-        detail = (
-            f'{what} "{_APPROVED}" with either a URL or a reason starting with "{_BYPASS}", see '
-            "https://github.com/kubernetes/enhancements/pull/1111"
-        )
-        yield field.invalid(path, approval, detail)
-
-
-def _approval(obj: Tree) -> str:
-    return (obj["metadata"].get("annotations") or {}).get(_APPROVED) or ""
-
-
-def _approval_state(approval: str) -> str:
-    if not approval:
-        return "missing"
-    if approval.startswith(_BYPASS):
-        return "bypassed"
-    try:
-        url = urlsplit(approval)
-    except ValueError:
-        return "invalid"
-    return "approved" if url.scheme and url.netloc else "invalid"
+    path = Path("metadata", "annotations").key(ANNOTATION)
+    if approval is Approval.MISSING:
+        yield field.required(path, why)
+    elif approval is Approval.INVALID:
+        yield field.invalid(path, annotation_of(obj), why)
 
 
 def _validate_preserving(spec: Tree, before: Tree | None) -> Iterator[FieldError]:
