@@ -154,7 +154,7 @@ class Brain:
         uid = pod.metadata.uid
         self.queue.remove(uid)
         self.cycle.withdraw(uid)
-        before = self.cluster.pod(uid)
+        before = None if self.cluster.is_assumed(uid) else self.cluster.pod(uid)
         self.cluster.set_pod(pod)
         after = self.cluster.pod(uid)
         if after is None:

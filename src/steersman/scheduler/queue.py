@@ -116,6 +116,8 @@ class SchedulingQueue:
         self._backoff_initial = backoff_initial_seconds
         self._backoff_max = backoff_max_seconds
         self._pods: dict[str, QueuedPod] = {}
+        #: Those of them that found no node and wait for something to happen.
+        self._waiting: dict[str, QueuedPod] = {}
         #: Heaps with what has moved on left in them, told by its state and serial.
         self._active: list[tuple[int, float, int, QueuedPod]] = []
         self._backoff: list[tuple[float, int, QueuedPod]] = []
@@ -139,7 +141,7 @@ class SchedulingQueue:
 
     def waiting(self) -> Iterator[QueuedPod]:
         """Those that found no node and wait for something to happen."""
-        return (queued for queued in self._pods.values() if queued.state == _WAITING)
+        return iter(self._waiting.values())
 
     # Coming and going
 
@@ -171,6 +173,7 @@ class SchedulingQueue:
         queued = self._pods.pop(uid, None)
         if queued is not None:
             queued.state = ""
+            self._waiting.pop(uid, None)
 
     def _activate(self, queued: QueuedPod) -> None:
         if self._holds_back(queued.pod):
@@ -213,6 +216,7 @@ class SchedulingQueue:
         queued.due = now + min(self._backoff_initial * 2 ** (queued.attempts - 1), self._backoff_max)
         if blockers:
             queued.state = _WAITING
+            self._waiting[queued.pod.uid] = queued
         else:
             self._retry(queued, now)
 
@@ -241,6 +245,7 @@ class SchedulingQueue:
                 self._retry(queued, now)
 
     def _retry(self, queued: QueuedPod, now: float) -> None:
+        self._waiting.pop(queued.pod.uid, None)
         if queued.due <= now:
             self._activate(queued)
         else:

@@ -122,6 +122,18 @@ def test_a_pod_that_wants_company_waits_for_it(labels: Tree, *, expected: bool) 
     assert woken(world) is expected
 
 
+def test_company_that_was_only_assumed_is_told_of_when_it_is_there() -> None:
+    world = World(node("n"))
+    waits(world, pod("p", affinity=required("podAffinity", near({"app": "x"}))))
+    world.add(pod("new", labels={"app": "x"}))
+    placed = world.attempt()
+    assert isinstance(placed, Placed)
+    assert world.attempt() is None
+    world.running("n", placed.queued.pod.pod)
+    world.brain.bound(placed)
+    assert woken(world)
+
+
 @pytest.mark.parametrize(("name", "expected"), [("x", True), ("y", False)])
 def test_a_pod_that_wants_to_be_alone_waits_until_the_other_goes(name: str, *, expected: bool) -> None:
     world = World(node("n"))

@@ -14,7 +14,7 @@ from tests.unit.scheduler.devices import claim, device_class, slice_
 
 from steersman.asynckit.clock import FakeClock
 from steersman.client import Client
-from steersman.client.transport import Answer, Request
+from steersman.client.transport import Answer, Request, TransportError
 from steersman.controlplane.loopback_transport import LoopbackTransport
 from steersman.runtime.context import ControllerContext
 from steersman.scheduler.scheduler import Scheduler
@@ -32,6 +32,8 @@ class Refusing(LoopbackTransport):
     def __init__(self, loopback: Any) -> None:
         super().__init__(loopback)
         self.refuse: dict[str, int] = {}
+        #: Answers to requests that are carried out are lost, so many by the end of the path.
+        self.lose: dict[str, int] = {}
         self.asked: list[str] = []
 
     async def request(self, request: Request) -> Answer:
@@ -41,7 +43,12 @@ class Refusing(LoopbackTransport):
             if left and request.path.endswith(end):
                 self.refuse[end] -= 1
                 return Answer(409, {"content-type": "application/json"}, REFUSED)
-        return await super().request(request)
+        answer = await super().request(request)
+        for end, left in self.lose.items():
+            if left and request.path.endswith(end):
+                self.lose[end] -= 1
+                raise TransportError("connection lost")
+        return answer
 
 
 class Running:
@@ -151,6 +158,19 @@ async def test_a_refused_binding_is_told_and_tried_again_after_its_backoff(runni
     bindings = [each for each in running.transport.asked if each.endswith("/binding")]
     assert len(bindings) == 3
     assert running.clock.monotonic() >= 3  # one second, then two
+
+
+async def test_a_binding_whose_answer_is_lost_keeps_its_room(running: Running) -> None:
+    running.transport.lose["/binding"] = 1
+    running.transport.lose["/pods/p"] = 2
+    await running.node("n", cpu="1")
+    await running.pod("p")
+    await running.pod("q")
+    assert await running.until(lambda: running.node_of("p")) == "n"
+    assert await running.until(lambda: running.message("q"))
+    await running.clock.advance(20)
+    assert await running.message("p", "SchedulerError") is None
+    assert await running.node_of("q") is None
 
 
 async def test_more_important_pods_make_room(running: Running) -> None:
