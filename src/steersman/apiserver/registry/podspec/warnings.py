@@ -48,6 +48,7 @@ OLD_VOLUMES: Final = {
     "cephfs": "deprecated in v1.28, non-functional in v1.31+",
     "rbd": "deprecated in v1.28, non-functional in v1.31+",
 }
+_OLD_SECCOMP: Final = 'non-functional in v1.27+; use the "seccompProfile" field instead'
 _NULL_SELECTOR: Final = "a null labelSelector results in matching no pod"
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
@@ -68,26 +69,17 @@ def pod_warnings(pod: Tree) -> Iterator[str]:
 
 def template_warnings(template: Tree, path: Path) -> Iterator[str]:
     """Of a template that is new or has changed."""
-    annotations = path.child("metadata", "annotations")
-    yield from _warnings(template, path.child("spec"), annotations)
-    given = (template.get("metadata") or {}).get("annotations") or {}
-    spec = template.get("spec") or {}
-    if not given or (spec.get("securityContext") or {}).get("appArmorProfile") is not None:
-        return
-    for container, _ in _containers(spec, path):
-        name = APP_ARMOR + container.get("name", "")
-        if name in given and (container.get("securityContext") or {}).get("appArmorProfile") is None:
-            yield app_armor_warning(str(annotations.key(name)))
+    yield from _warnings(template, path.child("spec"), path.child("metadata", "annotations"), is_template=True)
 
 
-def _warnings(pod: Tree, path: Path, annotations: Path) -> Iterable[str]:
+def _warnings(pod: Tree, path: Path, annotations: Path, *, is_template: bool = False) -> Iterable[str]:
     spec = pod.get("spec") or {}
     given = (pod.get("metadata") or {}).get("annotations") or {}
-    found = _all_warnings(spec, given, path, annotations)
+    found = _all_warnings(spec, given, path, annotations, is_template=is_template)
     return found if given else said_before(spec, str(path), found)
 
 
-def _all_warnings(spec: Tree, given: Tree, path: Path, annotations: Path) -> Iterator[str]:
+def _all_warnings(spec: Tree, given: Tree, path: Path, annotations: Path, *, is_template: bool) -> Iterator[str]:
     yield from _placement(spec, path)
     for name, text in _OLD_ANNOTATIONS.items():
         if name in given:
@@ -96,9 +88,11 @@ def _all_warnings(spec: Tree, given: Tree, path: Path, annotations: Path) -> Ite
     yield from _names_and_addresses(spec, path)
     for name in _IN_WHOLE_BYTES:
         yield from fraction_warnings(spec.get("overhead") or {}, name, path.child("overhead"))
-    if given:
-        yield from _seccomp(spec, given, annotations)
+    if SECCOMP_POD in given and (spec.get("securityContext") or {}).get("seccompProfile") is None:
+        yield f"{annotations.key(SECCOMP_POD)}: {_OLD_SECCOMP}"
     for container, where in _containers(spec, path):
+        if given:
+            yield from _profiles(container, spec, given, annotations, is_template=is_template)
         yield from _container(container, where)
     yield from _ports(spec, path)
     yield from _port_names(spec, path)
@@ -222,14 +216,15 @@ def _names_and_addresses(spec: Tree, path: Path) -> Iterator[str]:
 # -- containers -------------------------------------------------------------------------------------------------------
 
 
-def _seccomp(spec: Tree, annotations: Mapping[str, str], path: Path) -> Iterator[str]:
-    text = 'non-functional in v1.27+; use the "seccompProfile" field instead'
-    if SECCOMP_POD in annotations and (spec.get("securityContext") or {}).get("seccompProfile") is None:
-        yield f"{path.key(SECCOMP_POD)}: {text}"
-    for container, _ in _containers(spec, path):
-        name = SECCOMP_CONTAINER + container.get("name", "")
-        if name in annotations and (container.get("securityContext") or {}).get("seccompProfile") is None:
-            yield f"{path.key(name)}: {text}"
+def _profiles(container: Tree, spec: Tree, given: Tree, path: Path, *, is_template: bool) -> Iterator[str]:
+    """Annotations that choose a container's profiles where no field does; what of AppArmor a Pod says is taken over."""
+    own, pods = container.get("securityContext") or {}, spec.get("securityContext") or {}
+    name = SECCOMP_CONTAINER + container.get("name", "")
+    if name in given and own.get("seccompProfile") is None:
+        yield f"{path.key(name)}: {_OLD_SECCOMP}"
+    name = APP_ARMOR + container.get("name", "")
+    if is_template and name in given and own.get("appArmorProfile") is None and pods.get("appArmorProfile") is None:
+        yield app_armor_warning(str(path.key(name)))
 
 
 def _container(container: Tree, path: Path) -> Iterator[str]:

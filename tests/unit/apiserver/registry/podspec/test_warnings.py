@@ -161,6 +161,26 @@ def test_app_armor_annotations_of_templates_are_told():
     ]
 
 
+def test_what_is_said_of_a_container_stands_together():
+    seccomp, armor = (
+        "container.seccomp.security.alpha.kubernetes.io/",
+        "container.apparmor.security.beta.kubernetes.io/",
+    )
+    annotations = {prefix + name: "" for prefix in (seccomp, armor) for name in "cd"}
+    containers = [{"name": name, "image": "i", "resources": {"limits": {"memory": "1m"}}} for name in "cd"]
+    obj = {**template(containers=containers), "metadata": {"annotations": annotations}}
+    told = [warning.split(": ")[0] for warning in template_warnings(obj, Path("t"))]
+    assert told == [
+        where
+        for position, name in enumerate("cd")
+        for where in (
+            f"t.metadata.annotations[{seccomp}{name}]",
+            f"t.metadata.annotations[{armor}{name}]",
+            f"t.spec.containers[{position}].resources.limits[memory]",
+        )
+    ]
+
+
 def test_claims_are_of_whole_bytes():
     spec = {"resources": {"requests": {"storage": "1.5"}}}
     assert list(claim_spec_warnings(spec, Path("spec"))) == [
