@@ -128,14 +128,14 @@ class Informer(Generic[T]):
         """Wait for ``has_synced``. Raises ``TimeoutError``."""
         await wait_for(self._synced.wait(), timeout_seconds, clock=self._clock)
 
-    async def has_seen(self, written: T | str, *, timeout_seconds: float | None = None) -> None:
-        """Wait until the cache is at least as new as ``written``: an object as a write answered it, or a version.
+    async def has_seen(self, written: T | str, *, key: str = "", timeout_seconds: float | None = None) -> None:
+        """Wait until the cache is at least as new as ``written``: an object as a write answered it, or its version.
 
-        After it a reconcile reads its own last write. A version alone, or an object that the selection leaves out, is
-        seen with the next change or bookmark, which may take a minute. Raises ``TimeoutError``.
+        After it a reconcile reads its own last write. A version without the object's ``key``, or an object that the
+        selection leaves out, is seen with the next change or bookmark, which may take a minute. Raises ``TimeoutError``.
         """
         if isinstance(written, str):
-            version, key = written, ""
+            version = written
         else:
             version, key = resource_version_of(written), key_of(written)
         await self._until(lambda: self._is_seen(version, key), timeout_seconds)
@@ -212,8 +212,10 @@ class Informer(Generic[T]):
 
     def kept(self, obj: T) -> T:
         """What is kept of an object that came."""
+        if self._transform is not None:
+            obj = self._transform(obj)
         self._sharing.share(obj)
-        return self._transform(obj) if self._transform else obj
+        return obj
 
     async def replace(self, objects: list[T]) -> None:
         """A whole list came."""

@@ -31,13 +31,18 @@ class InformerFactory:
         client: Client,
         *,
         dice: random.Random | None = None,
+        transform: Callable[[Any], Any] | None = None,
         resync_seconds: float | None = None,
         options: ReflectorOptions | None = None,
         detect_mutations: bool = False,
     ) -> None:
-        """``resync_seconds`` is for informers that are not given their own, the rest for all (see ``Informer``)."""
+        """``transform`` and ``resync_seconds`` are for informers that are not given their own, the rest for all.
+
+        See ``Informer``.
+        """
         self._client: Final = client
         self._dice = dice
+        self._transform = transform
         self._resync_seconds = resync_seconds
         self._options = options
         self._detect_mutations = detect_mutations
@@ -58,6 +63,7 @@ class InformerFactory:
         Raises ValueError when there is one that keeps something else of its objects (``transform``).
         """
         resource = resource_type(what)
+        transform = transform or self._transform
         labels, fields = selector_text(label_selector) or "", selector_text(field_selector) or ""
         known = self._informers.get((resource, namespace or "", labels, fields))
         if known is not None:

@@ -52,9 +52,9 @@ class Sharing:
 
 
 def drop_managed_fields(obj: Any) -> Any:
-    """A transform for informers whose users do not ask who owns a field."""
+    """A transform for informers whose users do not ask who owns a field; of objects of any form, parts of some among them."""
     if isinstance(obj, dict):
         obj.get("metadata", {}).pop("managedFields", None)
-    elif getattr(obj, "metadata", None) is not None:
+    elif getattr(getattr(obj, "metadata", None), "managedFields", None) is not None:
         obj.metadata.managedFields = None
     return obj

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from steersman.asynckit.clock import RealClock
 from steersman.asynckit.ratelimit import TokenBucket
+from steersman.client import drop_managed_fields
 from steersman.client.connecting import connect
 from steersman.client.errors import ClientError
 from steersman.client.leaderelection import LeaderElector, LeaseLock, Timing
@@ -59,6 +60,7 @@ async def run_scheduler(setup: Setup, *, parent_pipe: int | None = None) -> int:
             elector=_elector(options, client) if options.leader_elect else None,
             health_host=options.address,
             health_port=options.port or None,
+            transform=drop_managed_fields,
         )
         _add_scheduler(manager, manager.context, setup)
         return manager
@@ -72,7 +74,7 @@ async def run_nodes(options: NodesOptions, *, parent_pipe: int | None = None) ->
     async def make(stack: AsyncExitStack) -> Manager:
         client = await stack.enter_async_context(_connect(options.kubeconfig, KUBELET))
         await wait_for_server(client)
-        manager = Manager(client)
+        manager = Manager(client, transform=drop_managed_fields)
         _add_nodes(manager, manager.context, options)
         return manager
 
@@ -97,7 +99,12 @@ async def run_all(
         stack.push_async_callback(identities.close)
         root = identities.root()
         served = await wait_for_server(root)
-        manager = Manager(root, health_host=controllers.address, health_port=controllers.port or None)
+        manager = Manager(
+            root,
+            health_host=controllers.address,
+            health_port=controllers.port or None,
+            transform=drop_managed_fields,
+        )
         shared = manager.context
         limit = _limit(scheduler.options)
         client = await stack.enter_async_context(_connect(controllers.kubeconfig, SCHEDULER, limit=limit))
@@ -106,7 +113,7 @@ async def run_all(
         _add_scheduler(manager, context, scheduler)
         manager.add(_Identity(SCHEDULER, context))
         client = await stack.enter_async_context(_connect(controllers.kubeconfig, KUBELET))
-        context = ControllerContext(client, dice=shared.dice, metrics=shared.metrics)
+        context = ControllerContext(client, dice=shared.dice, metrics=shared.metrics, transform=drop_managed_fields)
         _add_nodes(manager, context, nodes)
         manager.add(_Identity(KUBELET, context, informers=context.informers))
         if begun_seconds is not None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from random import Random
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from steersman.client.events import EventBroadcaster
 from steersman.client.informer_factory import InformerFactory
 from steersman.runtime.metrics import RuntimeMetrics
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from steersman.asynckit.clock import Clock
     from steersman.client import Client
     from steersman.client.reflector import ReflectorOptions
@@ -27,20 +29,23 @@ class ControllerContext:
         *,
         dice: Random | None = None,
         metrics: RuntimeMetrics | None = None,
+        transform: Callable[[Any], Any] | None = None,
         resync_seconds: float | None = None,
         reflector: ReflectorOptions | None = None,
         informers: InformerFactory | None = None,
     ) -> None:
-        """``resync_seconds``: informers tell of every object again so often; none by default.
+        """``transform`` makes of objects what informers keep of them, say ``drop_managed_fields``.
 
-        ``informers``: those of another context, to share them; the two options before are theirs then.
+        ``resync_seconds``: informers tell of every object again so often; none by default.
+
+        ``informers``: those of another context, to share them; the three options before are theirs then.
         """
         self.client: Final = client
         #: The client's: what waits and stamps must agree on the time.
         self.clock: Final[Clock] = client.clock
         self.dice: Final = dice or Random()  # noqa: S311 — jitter and names, no secrets
         self.informers: Final = informers or InformerFactory(
-            client, dice=self.dice, resync_seconds=resync_seconds, options=reflector
+            client, dice=self.dice, transform=transform, resync_seconds=resync_seconds, options=reflector
         )
         self.events: Final = EventBroadcaster(client, clock=self.clock, dice=self.dice)
         self.metrics: Final = metrics or RuntimeMetrics()

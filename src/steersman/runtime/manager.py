@@ -78,12 +78,18 @@ class Manager:
         warm_standby: bool = False,
         health_host: str = "127.0.0.1",
         health_port: int | None = None,
+        transform: Callable[[Any], Any] | None = None,
         resync_seconds: float | None = None,
         reflector: ReflectorOptions | None = None,
         shutdown_grace_seconds: float = SHUTDOWN_GRACE_SECONDS,
     ) -> None:
         self.context: Final = ControllerContext(
-            client, dice=dice, metrics=metrics, resync_seconds=resync_seconds, reflector=reflector
+            client,
+            dice=dice,
+            metrics=metrics,
+            transform=transform,
+            resync_seconds=resync_seconds,
+            reflector=reflector,
         )
         self.healthz: Final = Health("healthz")
         self.livez: Final = Health("livez")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from steersman.client.objects import compare_versions, resource_version_of
+from steersman.client.objects import compare_versions, key_of, resource_version_of
 
 if TYPE_CHECKING:
     import logging
@@ -15,13 +15,21 @@ if TYPE_CHECKING:
 SEEN_TIMEOUT_SECONDS: Final = 10.0
 
 
+class _Write(NamedTuple):
+    """Not the object: most keys are left alone from some time on, and what is noted for them then stays."""
+
+    version: str
+    #: Of the object; empty where only the version is known.
+    key: str
+
+
 class OwnWrites:
     """What was written for each key and not seen since. Of an informer the newest write is kept."""
 
     def __init__(self, log: logging.Logger, *, timeout_seconds: float = SEEN_TIMEOUT_SECONDS) -> None:
         self._log = log
         self._timeout = timeout_seconds
-        self._written: dict[str, dict[Informer[Any], Any]] = {}
+        self._written: dict[str, dict[Informer[Any], _Write]] = {}
 
     def note(self, key: str, informer: Informer[Any], written: Any) -> None:
         """While ``key`` was reconciled, ``written`` came back from a write to what ``informer`` watches.
@@ -29,23 +37,23 @@ class OwnWrites:
         The next reconcile of ``key`` begins when the informer's cache has seen it. Of several, the newest is waited for:
         a cache that has seen that has seen the others, in whatever order they are noted.
         """
+        write = (
+            _Write(written, "") if isinstance(written, str) else _Write(resource_version_of(written), key_of(written))
+        )
         noted = self._written.setdefault(key, {})
-        order = compare_versions(_version_of(written), _version_of(noted.get(informer)))
+        known = noted.get(informer)
+        order = None if known is None else compare_versions(write.version, known.version)
         if order is None or order > 0:
-            noted[informer] = written
+            noted[informer] = write
 
     async def await_seen(self, key: str) -> None:
         """Wait until all that was noted for ``key`` is in the caches; at most the timeout for each informer."""
-        for informer, written in self._written.pop(key, {}).items():
+        for informer, write in self._written.pop(key, {}).items():
             try:
-                await informer.has_seen(written, timeout_seconds=self._timeout)
+                await informer.has_seen(write.version, key=write.key, timeout_seconds=self._timeout)
             except TimeoutError:
                 self._log.warning("the cache of %s is behind the last write for %s, going on", informer.name, key)
 
     def forget(self, key: str) -> None:
         """The object of ``key`` is gone."""
         self._written.pop(key, None)
-
-
-def _version_of(written: Any) -> str:
-    return written if isinstance(written, str) else resource_version_of(written)

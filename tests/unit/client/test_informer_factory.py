@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 from lightkube.models.core_v1 import ConfigMap, Pod
+from lightkube.models.meta_v1 import ObjectMeta
 from tests.unit.client.scripted import ScriptedTransport, Stream, config_map, listing
 
 from steersman.asynckit.clock import FakeClock
@@ -16,9 +17,9 @@ from steersman.client.sharing import drop_managed_fields
 LIST = ReflectorOptions(streaming_list=False)
 
 
-def factory_over(*script):
+def factory_over(*script, **options):
     transport = ScriptedTransport(*script)
-    return InformerFactory(Client(transport, clock=FakeClock()), options=LIST), transport
+    return InformerFactory(Client(transport, clock=FakeClock()), options=LIST, **options), transport
 
 
 def test_the_same_is_shared():
@@ -47,6 +48,15 @@ def test_two_who_want_other_things_of_one_cannot_share():
     assert informers.informer(Pod, transform=drop_managed_fields) is first
     with pytest.raises(ValueError, match="the informer of pods is there already, with another transform"):
         informers.informer(Pod)
+
+
+def test_all_may_keep_the_same_part_of_objects():
+    informers, _ = factory_over(transform=drop_managed_fields)
+    assert informers.informer(Pod) is informers.informer(Pod, transform=drop_managed_fields)
+    assert (
+        informers.informer(Pod).kept(Pod(metadata=ObjectMeta(name="a", managedFields=[]))).metadata.managedFields
+        is None
+    )
 
 
 async def test_start_starts_what_is_new_and_close_stops_all():

@@ -6,6 +6,7 @@ from lightkube.models.meta_v1 import ManagedFieldsEntry, ObjectMeta
 
 from steersman.client import sharing
 from steersman.client.sharing import Sharing, drop_managed_fields
+from steersman.runtime.object_part import MetadataPart, ObjectPart
 
 
 def pod():
@@ -52,3 +53,5 @@ def test_field_ownership_may_be_dropped():
     assert "managedFields" not in drop_managed_fields(tree())["metadata"]
     assert drop_managed_fields(Pod()) == Pod()
     assert drop_managed_fields({}) == {}
+    part = ObjectPart(metadata=MetadataPart(name="a"))
+    assert drop_managed_fields(part) is part

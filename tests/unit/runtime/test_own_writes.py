@@ -1,5 +1,7 @@
 import asyncio
+import gc
 import logging
+import weakref
 
 import pytest
 
@@ -16,8 +18,8 @@ class ScriptedInformer:
     def __init__(self, clock):
         self.clock, self.asked, self.event = clock, [], asyncio.Event()
 
-    async def has_seen(self, written, *, timeout_seconds):
-        self.asked.append(written)
+    async def has_seen(self, written, *, key, timeout_seconds):
+        self.asked.append((written, key))
         await wait_for(self.event.wait(), timeout_seconds, clock=self.clock)
 
 
@@ -40,16 +42,16 @@ async def test_a_key_waits_until_its_last_write_is_seen(clock, writes):
     assert not waiting.done()
     informer.event.set()
     await waiting
-    assert informer.asked == ["2"]
+    assert informer.asked == [("2", "")]
 
 
 async def test_of_several_writes_the_newest_is_waited_for(clock, writes):
     informer = ScriptedInformer(clock)
     informer.event.set()
     for version in ("9", "11", "10"):
-        writes.note("a", informer, {"metadata": {"resourceVersion": version}})
+        writes.note("a", informer, {"metadata": {"namespace": "n", "name": "b", "resourceVersion": version}})
     await writes.await_seen("a")
-    assert informer.asked == [{"metadata": {"resourceVersion": "11"}}]
+    assert informer.asked == [("11", "n/b")]
 
 
 async def test_versions_that_cannot_be_compared_replace_each_other(clock, writes):
@@ -58,7 +60,7 @@ async def test_versions_that_cannot_be_compared_replace_each_other(clock, writes
     writes.note("a", informer, "x")
     writes.note("a", informer, "y")
     await writes.await_seen("a")
-    assert informer.asked == ["y"]
+    assert informer.asked == [("y", "")]
 
 
 async def test_another_key_does_not_wait(clock, writes):
@@ -79,3 +81,16 @@ async def test_what_is_gone_is_not_waited_for(clock, writes):
     writes.note("a", ScriptedInformer(clock), "1")
     writes.forget("a")
     await writes.await_seen("a")
+
+
+class Written(dict):
+    """An object whose end can be seen."""
+
+
+async def test_what_is_noted_does_not_keep_the_object(clock, writes):
+    written = Written(metadata={"name": "p", "resourceVersion": "1"})
+    gone = weakref.ref(written)
+    writes.note("p", ScriptedInformer(clock), written)
+    del written
+    gc.collect()
+    assert gone() is None

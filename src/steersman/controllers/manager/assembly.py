@@ -11,6 +11,7 @@ from prometheus_client import Gauge
 from steersman.asynckit.backoff import Backoff, BackoffPolicy
 from steersman.asynckit.tasks import Supervisor
 from steersman.asynckit.timeouts import Timeout
+from steersman.client import drop_managed_fields
 from steersman.client.errors import ClientError
 from steersman.client.leaderelection import LeaderElector, LeaseLock, Timing
 from steersman.controllers.context import ControllerContext
@@ -153,6 +154,7 @@ async def assemble(
         elector=_elector(options, root, identity=identity, dice=dice) if options.leader_elect else None,
         health_host=options.address,
         health_port=options.port or None,
+        transform=drop_managed_fields,
         resync_seconds=options.min_resync_period_seconds * (1 + dice.random()) or None,
         shutdown_grace_seconds=options.controller_shutdown_timeout_seconds,
     )
