@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from steersman.apiserver.registry.wakeups import Wakeups
 from steersman.asynckit.clock import FakeClock
 
@@ -46,15 +48,25 @@ async def test_those_concerned_are_woken_and_no_others():
     assert [each.woken for each in sleepers] == [1, 1, 1, 0, 0]
 
 
-async def test_what_follows_closely_waits_for_the_next_round():
+@pytest.mark.parametrize(("takes_seconds", "pause_seconds"), [(0.0001, 0.0008), (0.001, 0.004), (0.01, 0.015)])
+async def test_what_follows_closely_waits_for_the_next_round(takes_seconds, pause_seconds):
     room = Room()
-    sleeper = room.sleeper()
+    sleeper = room.sleeper(takes_seconds=takes_seconds)
     await room.change("ns/a")
     await room.change("ns/b")
     await room.change("ns/c")
+    await room.clock.advance(pause_seconds * 0.9)
     assert sleeper.woken == 1
-    await room.clock.advance(0.004)
+    await room.clock.advance(pause_seconds * 0.2)
     assert sleeper.woken == 2
+
+
+async def test_a_round_that_cost_nothing_is_not_waited_for():
+    room = Room()
+    sleeper = room.sleeper()
+    for times in (1, 2, 3):
+        await room.change("ns/a")
+        assert sleeper.woken == times
 
 
 async def test_after_a_quiet_time_the_first_is_told_at_once():
@@ -99,8 +111,6 @@ async def test_changes_during_a_round_are_not_lost():
 
     room.wakeups.add(PREFIX + "ns/a", Writer())
     await room.change("ns/a")
-    assert sleeper.woken == 1
-    await room.clock.advance(0.004)
     assert sleeper.woken == 2
 
 
