@@ -26,7 +26,6 @@ class CustomResourceDefinitionStrategy(Strategy):
     allow_unconditional_update = False
     finalizers_need_domains = False
     delete_finalizers = ("customresourcecleanup.apiextensions.k8s.io",)
-    reset_fields = {"": (("status",),), "status": (("metadata",), ("spec",))}
 
     def default(self, obj: Tree, version: str) -> None:
         spec = obj.setdefault("spec", {})

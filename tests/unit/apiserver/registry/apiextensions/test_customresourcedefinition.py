@@ -59,6 +59,11 @@ def test_a_status_write_keeps_the_spec():
     assert (new["spec"], new["status"]) == (old["spec"], {"storedVersions": ["v1"]})
 
 
+def test_who_writes_metadata_with_the_status_is_told_as_its_writer():
+    """Upstream keeps what is written there, and since 1.36 tells so (kubernetes#137689)."""
+    assert STRATEGY.reset_fields["status"] == (("spec",),)
+
+
 def test_its_objects_are_removed_before_it_goes():
     assert STRATEGY.delete_finalizers == ("customresourcecleanup.apiextensions.k8s.io",)
 
