@@ -54,3 +54,13 @@ async def test_a_foreign_claim_is_told_at_the_pod(cluster, pod_spec):
     await cluster.make(*CLAIM, "p-v", namespace="default", spec=CLAIM_SPEC)
     await cluster.make("v1", "Pod", "p", namespace="default", spec={**pod_spec, "volumes": VOLUMES})
     await cluster.until(lambda: cluster.events("FailedBinding"))
+
+
+async def test_a_pod_gets_its_claim_as_soon_as_nothing_stands_in_its_way(cluster, pod_spec):
+    await cluster.start(build)
+    foreign = await cluster.make(*CLAIM, "p-v", namespace="default", spec=CLAIM_SPEC)
+    await cluster.make("v1", "Pod", "p", namespace="default", spec={**pod_spec, "volumes": VOLUMES})
+    await cluster.clock.advance(60)  # by now the controller tries seldom
+    await cluster.client.patch(tree(*CLAIM), "p-v", {"metadata": {"finalizers": None}}, namespace="default")
+    await cluster.client.delete_object(foreign)
+    await cluster.eventually(*CLAIM, "p-v", bool, namespace="default", within_seconds=1)

@@ -46,7 +46,8 @@ def test_volumes_of_no_driver_are_worth_a_warning(source, wanted):
     assert event_type(msgspec.convert({"spec": source}, PersistentVolume)) == wanted
 
 
-async def test_it_tells_who_will_see_to_it(cluster):
+@pytest.mark.parametrize("volume_comes_last", [False, True])
+async def test_it_tells_who_will_see_to_it(cluster, volume_comes_last):
     await cluster.start(build)
     await cluster.make("storage.k8s.io/v1", "StorageClass", "s", **CLASS)
     spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}, "storageClassName": "s"}
@@ -54,9 +55,14 @@ async def test_it_tells_who_will_see_to_it(cluster):
     volume = {"accessModes": ["ReadWriteOnce"], "capacity": {"storage": "1Gi"}, "storageClassName": "s",
               "csi": {"driver": "d.example.com", "volumeHandle": "h"},
               "claimRef": {"namespace": "default", "name": "c", "uid": made["metadata"]["uid"]}}  # fmt: skip
-    await cluster.make("v1", "PersistentVolume", "v", spec=volume)
+    if not volume_comes_last:
+        await cluster.make("v1", "PersistentVolume", "v", spec=volume)
     bound = await cluster.client.update_status({**made, "status": {"phase": "Bound", "capacity": {"storage": "1Gi"}}})
     bound["spec"]["resources"] = {"requests": {"storage": "2Gi"}}
     await cluster.client.update(bound)
+    await cluster.clock.advance(1)
+    if volume_comes_last:
+        assert await cluster.events("ExternalExpanding") == []
+        await cluster.make("v1", "PersistentVolume", "v", spec=volume)
     events = await cluster.until(lambda: cluster.events("ExternalExpanding"))
     assert (events[0]["source"]["component"], events[0]["type"]) == ("volume_expand", "Normal")

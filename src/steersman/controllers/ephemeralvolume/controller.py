@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from lightkube.models.core_v1 import PersistentVolumeClaim, Pod
 
 from steersman.apimachinery.errors import is_already_exists
 from steersman.client.changes import Added, Deleted
 from steersman.client.errors import ApiError, ClientError
-from steersman.client.objects import namespace_of
+from steersman.client.objects import key_of, namespace_of
 from steersman.controllers.base import Shell
 from steersman.controllers.ephemeralvolume.plan import ForeignClaim, is_missing, wanted_claims
-from steersman.runtime.owners import controller_of
 
 if TYPE_CHECKING:
     from steersman.controllers.context import ControllerContext
+
+
+_BY_CLAIM: Final = "ephemeral volume claim"
 
 
 class EphemeralVolumes(Shell):
@@ -27,9 +29,14 @@ class EphemeralVolumes(Shell):
     def __init__(self, context: ControllerContext) -> None:
         super().__init__(context, workers=context.options.concurrent_ephemeralvolume_syncs)
         self._pods = self.watch(Pod, when=lambda change: isinstance(change, Added) and bool(wanted_claims(change.new)))
+        self._pods.add_index(_BY_CLAIM, _claim_keys)
         self._claims = self.watch(
-            PersistentVolumeClaim, keys=_owner_keys, when=lambda change: isinstance(change, Deleted)
+            PersistentVolumeClaim, keys=self._pods_of, when=lambda change: isinstance(change, Deleted)
         )
+
+    def _pods_of(self, claim: PersistentVolumeClaim) -> list[str]:
+        """Those that want a claim of its name: it was theirs, or stood in their way."""
+        return [key_of(pod) for pod in self._pods.lister.by_index(_BY_CLAIM, key_of(claim))]
 
     async def reconcile(self, key: str) -> None:
         """Create what is missing; the first that cannot be had ends it."""
@@ -49,9 +56,8 @@ class EphemeralVolumes(Shell):
                 raise ClientError(f"pod {key}, {text}") from error
 
 
-def _owner_keys(claim: PersistentVolumeClaim) -> list[str]:
-    owner = controller_of(claim)
-    return [f"{namespace_of(claim)}/{owner.name}"] if owner is not None and owner.kind == "Pod" else []
+def _claim_keys(pod: Pod) -> list[str]:
+    return [key_of(claim) for claim in wanted_claims(pod).values()]
 
 
 def build(context: ControllerContext) -> EphemeralVolumes:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from lightkube.models.core_v1 import PersistentVolume, PersistentVolumeClaim
 
 from steersman.client.changes import Added, Updated
+from steersman.client.errors import ClientError
 from steersman.controllers.base import Shell
 from steersman.controllers.volumeexpander.plan import (
     MESSAGE,
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
     from steersman.controllers.context import ControllerContext
 
 
+class NotBound(ClientError):  # noqa: N818 — says what is so
+    """The cache may be late: the next look tells."""
+
+
 class VolumeExpander(Shell):
     """Keys are those of claims."""
 
@@ -34,12 +39,15 @@ class VolumeExpander(Shell):
         self._volumes = self.informer(PersistentVolume)
 
     async def reconcile(self, key: str) -> None:
-        """Tell who will see to it."""
+        """Tell who will see to it. Raises NotBound as long as the volume is not known to be the claim's."""
         claim = self._claims.lister.by_key(key)
         name = volume_to_expand(claim) if claim is not None else ""
-        volume = self._volumes.lister.get(name) if name else None
-        if claim is not None and volume is not None and is_bound_to(volume, claim):
-            self.events.event(claim, event_type(volume), REASON, MESSAGE)
+        if claim is None or not name:
+            return
+        volume = self._volumes.lister.get(name)
+        if volume is None or not is_bound_to(volume, claim):
+            raise NotBound(f"persistent volume {name} is not bound to {key}")
+        self.events.event(claim, event_type(volume), REASON, MESSAGE)
 
 
 def _is_news(change: Change[PersistentVolumeClaim]) -> bool:
