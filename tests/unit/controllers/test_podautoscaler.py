@@ -409,3 +409,15 @@ async def test_a_target_in_need_grows(cluster, pod_spec):
     (event,) = await cluster.events("SuccessfulRescale")
     assert event["message"] == "New size: 4; reason: cpu resource utilization (percentage of request) above target"
     assert await cluster.client.list(tree("v1", "Pod"), namespace="default")
+
+
+async def test_an_autoscaler_that_has_gone_elsewhere_is_no_rival_any_more(cluster, pod_spec):
+    await cluster.start(build)
+    await cluster.make("v1", "Pod", "a", namespace="default", metadata={"labels": {"app": "a"}}, spec=pod_spec)
+    await make_target(cluster, replicas=3)
+    spec = (await cluster.find(*HPA, namespace="default"))["spec"]
+    await cluster.make(*HPA[:2], "rival", namespace="default", spec=spec)
+    await cluster.eventually(*HPA, says("ScalingActive", "AmbiguousSelector"), namespace="default")
+    elsewhere = {"spec": {"scaleTargetRef": {**spec["scaleTargetRef"], "name": "gone"}}}
+    await cluster.client.patch(tree(*HPA[:2]), "rival", elsewhere, namespace="default")
+    await cluster.eventually(*HPA, says("ScalingActive", "FailedGetResourceMetric"), namespace="default")

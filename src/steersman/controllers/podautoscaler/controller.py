@@ -91,7 +91,7 @@ class PodAutoscaler(Shell):
         super().__init__(context, workers=context.options.concurrent_horizontal_pod_autoscaler_syncs)
         self._api = MetricsAPI(self.client)
         self._histories: dict[str, History] = {}
-        #: Whose pods each autoscaler scales, to find two that scale the same.
+        #: Whose pods each autoscaler measures, as it was looked at last, to find two that scale the same.
         self._selectors: dict[str, LabelSelector] = {}
         self._autoscalers = self.watch(HorizontalPodAutoscaler, when=_is_news)
         self._pods = self.informer(Pod)
@@ -120,6 +120,7 @@ class PodAutoscaler(Shell):
             scaled.spec_replicas,
             Limits(1 if spec.minReplicas is None else spec.minReplicas, spec.maxReplicas),
         )
+        self._selectors.pop(case.key, None)  # noted anew below, before anything is awaited
         history = self._histories.setdefault(case.key, History())
         history.begin(current, now=self.clock.monotonic())
         state.current, state.metrics = current, None
@@ -140,6 +141,7 @@ class PodAutoscaler(Shell):
             resource = await self.client.discover(reference.apiVersion or "v1", reference.kind)
             scale = await self.client.get_subresource(resource, reference.name, "scale", namespace=case.namespace)
         except (LookupError, ClientError) as error:
+            self._selectors.pop(case.key, None)
             group = (reference.apiVersion or "").rpartition("/")[0]
             unknown = f'no matches for kind "{reference.kind}" in group "{group}"'
             text = unknown if isinstance(error, LookupError) else str(error)
