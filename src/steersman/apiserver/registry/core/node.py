@@ -90,7 +90,7 @@ class NodeStrategy(Strategy):
             _first_address(addresses, "InternalIP"),
             _first_address(addresses, "ExternalIP"),
             info.get("osImage") or UNKNOWN,
-            info.get("kernelVersion") or UNKNOWN,
+            _kernel(info),
             info.get("containerRuntimeVersion") or UNKNOWN,
         ]
 
@@ -102,6 +102,12 @@ def sync_first(tree: Tree, *, one: str, many: str) -> None:
         tree[many] = [single]
     elif several:
         tree[one] = several[0]
+
+
+def _kernel(info: Tree) -> str:
+    """The version and, since 1.36, for which processor it is."""
+    version, architecture = info.get("kernelVersion") or UNKNOWN, info.get("architecture")
+    return f"{version} ({architecture})" if architecture and version != UNKNOWN else version
 
 
 def _status_text(obj: Tree) -> str:

@@ -102,6 +102,7 @@ def test_the_rest_of_a_row():
     assert [column.name for column in KIND.columns[:5]] == ["Name", "Status", "Roles", "Age", "Version"]
     assert KIND.cells(obj, NOW)[3:] == ["60s", "v1", "10.0.0.1", "<none>", "os", "k", "c"]
     assert KIND.cells(node(), NOW)[7:] == ["<unknown>"] * 3
+    assert KIND.cells(node(status={"nodeInfo": {**info, "architecture": "arm64"}}), NOW)[8] == "k (arm64)"
 
 
 def test_nodes_can_be_selected_by_whether_pods_go_there():
