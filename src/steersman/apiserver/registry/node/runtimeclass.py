@@ -9,10 +9,10 @@ from steersman.apimachinery.field import Path
 from steersman.apimachinery.metadata_validation import validate_labels
 from steersman.apiserver.registry import columns
 from steersman.apiserver.registry.go_form import go_form
+from steersman.apiserver.registry.old_labels import label_warning
 from steersman.apiserver.registry.podspec.rules import TEMPLATE_RULES
 from steersman.apiserver.registry.podspec.validate_placement import validate_tolerations
 from steersman.apiserver.registry.podspec.validate_resources import validate_requirements
-from steersman.apiserver.registry.storage.labels import label_warning
 from steersman.apiserver.registry.strategy import Column, Strategy, Tree
 from steersman.apiserver.registry.validation import check_all, check_unchanged
 

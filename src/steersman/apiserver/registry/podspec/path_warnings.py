@@ -27,11 +27,16 @@ def path_warnings(volumes: Sequence[Tree]) -> Iterator[str]:
             yield from _overlaps(files, f"volume {name} (DownwardAPI)")
         projected = volume.get("projected")
         if projected is not None:
-            sources = projected.get("sources") or ()
-            for one in sources:
-                if not any(value is not None for value in one.values()):
-                    yield f"volume {name} (Projected) has no sources provided"
-            yield from _overlaps([file for one in sources for file in _files(one)], f"volume {name} (Projected)")
+            yield from _projected(projected.get("sources") or (), f"volume {name} (Projected)")
+
+
+def _projected(sources: Iterable[Tree], where: str) -> Iterator[str]:
+    """The sources of a projected volume share one directory."""
+    seen: list[tuple[str, str]] = []
+    for source in sources:
+        if not any(value is not None for value in source.values()):
+            yield f"{where} has no sources provided"
+        yield from _overlaps(_files(source), where, seen)
 
 
 def _files(source: Tree) -> Iterable[tuple[str, str]]:
@@ -49,8 +54,11 @@ def _files(source: Tree) -> Iterable[tuple[str, str]]:
     return ()
 
 
-def _overlaps(files: Iterable[tuple[str, str]], where: str) -> Iterator[str]:
-    seen: list[tuple[str, str]] = []
+def _overlaps(
+    files: Iterable[tuple[str, str]], where: str, before: list[tuple[str, str]] | None = None
+) -> Iterator[str]:
+    """Files against those ``before``, which they join."""
+    seen = [] if before is None else before
     for path, source in files:
         file = (path.rstrip("/"), source)
         for other in seen:

@@ -43,7 +43,7 @@ def take_over_app_armor(pod: Tree) -> Iterator[str]:
             context = container.get("securityContext") or {}
             if name not in annotations or context.get("appArmorProfile") is not None:
                 continue
-            profile = _profile(annotations[name])
+            profile = profile_of(annotations[name])
             if profile is not None and profile == pod_wide:
                 continue
             if profile is not None:
@@ -56,7 +56,7 @@ def app_armor_warning(where: str) -> str:
     return f'{where}: deprecated since v1.30; use the "appArmorProfile" field instead'
 
 
-def _profile(text: str) -> Tree | None:
+def profile_of(text: str) -> Tree | None:
     """The field for an annotation; None when it has no sense."""
     if text.startswith(_LOCAL):
         profile = {"type": "Localhost", "localhostProfile": text.removeprefix(_LOCAL)}
@@ -82,7 +82,7 @@ def validate_profile_annotations(annotations: Mapping[str, str], spec: Tree, pat
             container, text = name.removeprefix(APP_ARMOR), annotations[name]
             if container not in known:
                 yield field.invalid(path.key(name), container, "container not found")
-            if text and not text.startswith(_LOCAL) and _profile(text) is None:
+            if text and not text.startswith(_LOCAL) and profile_of(text) is None:
                 yield field.invalid(path.key(name), text, f'invalid AppArmor profile name: "{text}"')
 
 

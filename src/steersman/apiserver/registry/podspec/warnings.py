@@ -9,6 +9,7 @@ from steersman.apimachinery.field import Path
 from steersman.apimachinery.gotext import quote
 from steersman.apimachinery.quantity import parse
 from steersman.apiserver.registry.address_warnings import ip_warnings
+from steersman.apiserver.registry.old_labels import key_warning, label_warning
 from steersman.apiserver.registry.podspec.known import said_before
 from steersman.apiserver.registry.podspec.path_warnings import path_warnings
 from steersman.apiserver.registry.podspec.profile_annotations import (
@@ -16,6 +17,7 @@ from steersman.apiserver.registry.podspec.profile_annotations import (
     SECCOMP_CONTAINER,
     SECCOMP_POD,
     app_armor_warning,
+    profile_of,
 )
 from steersman.apiserver.registry.podspec.resources import is_sidecar
 
@@ -28,13 +30,6 @@ _OLD_ANNOTATIONS: Final = {
     "scheduler.alpha.kubernetes.io/critical-pod": 'non-functional in v1.16+; use the "priorityClassName" field instead',
     "security.alpha.kubernetes.io/sysctls": 'non-functional in v1.11+; use the "sysctls" field instead',
     "security.alpha.kubernetes.io/unsafe-sysctls": 'non-functional in v1.11+; use the "sysctls" field instead',
-}
-_OLD_LABELS: Final = {
-    "beta.kubernetes.io/arch": 'deprecated since v1.14; use "kubernetes.io/arch" instead',
-    "beta.kubernetes.io/os": 'deprecated since v1.14; use "kubernetes.io/os" instead',
-    "failure-domain.beta.kubernetes.io/region": 'deprecated since v1.17; use "topology.kubernetes.io/region" instead',
-    "failure-domain.beta.kubernetes.io/zone": 'deprecated since v1.17; use "topology.kubernetes.io/zone" instead',
-    "beta.kubernetes.io/instance-type": 'deprecated since v1.17; use "node.kubernetes.io/instance-type" instead',
 }
 #: Kinds of volumes that nothing mounts any more.
 OLD_VOLUMES: Final = {
@@ -85,7 +80,7 @@ def _all_warnings(spec: Tree, given: Tree, path: Path, annotations: Path, *, is_
         if name in given:
             yield f"{annotations.key(name)}: {text}"
     yield from _volumes(spec.get("volumes") or (), path.child("volumes"))
-    yield from _names_and_addresses(spec, path)
+    yield from _repeated_names(spec, path)
     for name in _IN_WHOLE_BYTES:
         yield from fraction_warnings(spec.get("overhead") or {}, name, path.child("overhead"))
     if SECCOMP_POD in given and (spec.get("securityContext") or {}).get("seccompProfile") is None:
@@ -100,6 +95,7 @@ def _all_warnings(spec: Tree, given: Tree, path: Path, annotations: Path, *, is_
         where = path.child("terminationGracePeriodSeconds")
         yield f"{where}: must be >= 0; negative values are invalid and will be treated as 1"
     yield from _selectors(spec.get("affinity") or {}, path.child("affinity"))
+    yield from _old_addresses(spec, path)
 
 
 def _containers(spec: Tree, path: Path) -> Iterator[tuple[Tree, Path]]:
@@ -114,8 +110,7 @@ def _containers(spec: Tree, path: Path) -> Iterator[tuple[Tree, Path]]:
 
 def _placement(spec: Tree, path: Path) -> Iterator[str]:
     for label in sorted(spec.get("nodeSelector") or ()):
-        if label in _OLD_LABELS:
-            yield f"{path.child('nodeSelector').key(label)}: {_OLD_LABELS[label]}"
+        yield from label_warning(label, path.child("nodeSelector").key(label))
     nodes = (spec.get("affinity") or {}).get("nodeAffinity") or {}
     if nodes:
         here = path.child("affinity", "nodeAffinity")
@@ -127,9 +122,7 @@ def _placement(spec: Tree, path: Path) -> Iterator[str]:
             yield from node_term_warnings(weighted.get("preference") or {}, where, check_values=True)
     for position, constraint in enumerate(spec.get("topologySpreadConstraints") or ()):
         here = path.child("topologySpreadConstraints").index(position)
-        key = constraint.get("topologyKey")
-        if key in _OLD_LABELS:
-            yield f"{here.child('topologyKey')}: {key} is {_OLD_LABELS[key]}"
+        yield from key_warning(constraint.get("topologyKey") or "", here.child("topologyKey"))
         if constraint.get("labelSelector") is None:
             yield f"{here.child('labelSelector')}: {_NULL_SELECTOR}"
 
@@ -138,12 +131,10 @@ def node_term_warnings(term: Tree, path: Path, *, check_values: bool = False) ->
     """Old labels in a ``NodeSelectorTerm``, and values that no label has."""
     for position, requirement in enumerate(term.get("matchExpressions") or ()):
         here = path.child("matchExpressions").index(position)
-        key = requirement.get("key")
-        if key in _OLD_LABELS:
-            yield f"{here.child('key')}: {key} is {_OLD_LABELS[key]}"
+        yield from key_warning(requirement.get("key") or "", here.child("key"))
         for number, value in enumerate(requirement.get("values") or () if check_values else ()):
             for fault in names.check_label_value(value):
-                yield f"{here.child('values').index(number)}: {quote(value)} is invalid, {fault}"
+                yield f"{here.child('values').index(number)}: {value} is invalid, {fault}"
 
 
 def _selectors(affinity: Tree, path: Path) -> Iterator[str]:
@@ -189,7 +180,7 @@ def fraction_warnings(amounts: Mapping[str, str], name: str, path: Path) -> Iter
         yield f'{path.key(name)}: fractional byte value "{amount}" is invalid, must be an integer'
 
 
-def _names_and_addresses(spec: Tree, path: Path) -> Iterator[str]:
+def _repeated_names(spec: Tree, path: Path) -> Iterator[str]:
     seen: set[str] = set()
     for position, alias in enumerate(spec.get("hostAliases") or ()):
         ip = alias.get("ip") or ""
@@ -206,6 +197,10 @@ def _names_and_addresses(spec: Tree, path: Path) -> Iterator[str]:
     for position, secret in enumerate(secrets):
         if not secret.get("name"):
             yield f'{path.child("imagePullSecrets").index(position).child("name")}: invalid empty name ""'
+
+
+def _old_addresses(spec: Tree, path: Path) -> Iterator[str]:
+    """Addresses in forms that few can read."""
     servers = (spec.get("dnsConfig") or {}).get("nameservers") or ()
     for position, server in enumerate(servers):
         yield from ip_warnings(str(path.child("dnsConfig", "nameservers").index(position)), server)
@@ -223,8 +218,10 @@ def _profiles(container: Tree, spec: Tree, given: Tree, path: Path, *, is_templa
     if name in given and own.get("seccompProfile") is None:
         yield f"{path.key(name)}: {_OLD_SECCOMP}"
     name = APP_ARMOR + container.get("name", "")
-    if is_template and name in given and own.get("appArmorProfile") is None and pods.get("appArmorProfile") is None:
-        yield app_armor_warning(str(path.key(name)))
+    if is_template and name in given and own.get("appArmorProfile") is None:
+        profile = pods.get("appArmorProfile")
+        if profile is None or profile != profile_of(given[name]):
+            yield app_armor_warning(str(path.key(name)))
 
 
 def _container(container: Tree, path: Path) -> Iterator[str]:

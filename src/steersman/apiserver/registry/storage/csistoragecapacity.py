@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from steersman.apimachinery import field, names
 from steersman.apimachinery.field import Path
 from steersman.apimachinery.quantity import Quantity, parse
-from steersman.apiserver.registry.storage.labels import selector_warnings
+from steersman.apiserver.registry.old_labels import selector_warnings
 from steersman.apiserver.registry.strategy import Strategy, Tree
 from steersman.apiserver.registry.validation import (
     IS_NEGATIVE,

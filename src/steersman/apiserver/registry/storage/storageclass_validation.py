@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery import field
 from steersman.apimachinery.field import Path
+from steersman.apiserver.registry.old_labels import label_warning
 from steersman.apiserver.registry.storage.classes import check_parameters, check_provisioner
-from steersman.apiserver.registry.storage.labels import label_warning
 from steersman.apiserver.registry.validation import check_unchanged, validate_qualified_name
 
 if TYPE_CHECKING:

@@ -71,3 +71,10 @@ def test_a_projection_of_nothing_is_told():
 def test_files_that_nobody_knows_yet_are_not_told():
     sources = [{"secret": {"name": "a"}}, {"secret": {"name": "a"}}]
     assert list(path_warnings(volume(projected={"sources": sources}))) == []
+
+
+def test_sources_are_told_of_in_their_order():
+    sources = [{"secret": {"name": "s", "items": items("a")}}, {"secret": {"name": "s", "items": items("a")}}, {}]
+    first, second = path_warnings(volume(projected={"sources": sources}))
+    assert "overlapping paths" in first
+    assert second == 'volume "v" (Projected) has no sources provided'

@@ -161,6 +161,26 @@ def test_app_armor_annotations_of_templates_are_told():
     ]
 
 
+@pytest.mark.parametrize(("kind", "count"), [("Unconfined", 0), ("RuntimeDefault", 1)])
+def test_an_annotation_that_says_what_the_template_says_itself_is_fine(kind: str, count: int):
+    name = "container.apparmor.security.beta.kubernetes.io/c"
+    obj = template(securityContext={"appArmorProfile": {"type": kind}})
+    obj["metadata"] = {"annotations": {name: "unconfined"}}
+    assert len(list(template_warnings(obj, Path("template")))) == count
+
+
+def test_addresses_in_old_forms_come_last():
+    *_, last = of_pod(hostAliases=[{"ip": "1.2.3.04"}], terminationGracePeriodSeconds=-1)
+    assert last.startswith("spec.hostAliases[0].ip: ")
+
+
+def test_preferred_nodes_have_labels_that_there_can_be():
+    term = {"matchExpressions": [{"key": "a", "operator": "In", "values": ["b c"]}]}
+    preferred = {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "preference": term}]}
+    (warning,) = of_pod(affinity={"nodeAffinity": preferred})
+    assert ".preference.matchExpressions[0].values[0]: b c is invalid, a valid label must be" in warning
+
+
 def test_what_is_said_of_a_container_stands_together():
     seccomp, armor = (
         "container.seccomp.security.alpha.kubernetes.io/",

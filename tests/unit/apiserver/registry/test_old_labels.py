@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from steersman.apiserver.registry.storage.labels import label_warning, selector_warnings
+from steersman.apiserver.registry.old_labels import key_warning, label_warning, selector_warnings
 
 
 @pytest.mark.parametrize(
@@ -18,11 +18,19 @@ from steersman.apiserver.registry.storage.labels import label_warning, selector_
             "beta.kubernetes.io/instance-type",
             ['here: deprecated since v1.17; use "node.kubernetes.io/instance-type" instead'],
         ),
+        ("node-role.kubernetes.io/master", ['here: use "node-role.kubernetes.io/control-plane" instead']),
         ("kubernetes.io/arch", []),
     ],
 )
-def test_labels_that_were_renamed_warn(label, warnings):
+def test_old_labels_warn(label, warnings):
     assert list(label_warning(label, "here")) == warnings
+
+
+def test_a_place_that_does_not_name_the_label_has_it_named():
+    assert list(key_warning("app.kubernetes.io/created-by", "here")) == [
+        "here: app.kubernetes.io/created-by is deprecated since v1.9"
+    ]
+    assert list(key_warning("app.kubernetes.io/name", "here")) == []
 
 
 def test_selectors_warn_of_expressions_and_labels_in_order():
