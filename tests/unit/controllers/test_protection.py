@@ -2,14 +2,17 @@ import msgspec
 import pytest
 from lightkube.models.core_v1 import PersistentVolume, PersistentVolumeClaim, Pod
 
+from steersman.apiserver.registry.podspec import defaults as pod_defaults
 from steersman.client import tree
-from steersman.controllers.protection import attributes_classes, claims, volumes
+from steersman.controllers.protection import attributes_classes, claims, pod_groups, volumes
 from steersman.controllers.protection.plan import (
     CLAIM_FINALIZER,
     CLASS_FINALIZER,
+    GROUP_FINALIZER,
     VOLUME_FINALIZER,
     Step,
     classes_named,
+    groups_used,
     is_volume_used,
     step,
     uses_claim,
@@ -18,6 +21,7 @@ from steersman.controllers.protection.plan import (
 CLAIM = ("v1", "PersistentVolumeClaim")
 VOLUME = ("v1", "PersistentVolume")
 CLASS = ("storage.k8s.io/v1", "VolumeAttributesClass")
+GROUP = ("scheduling.k8s.io/v1alpha2", "PodGroup")
 CLAIM_SPEC = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}, "storageClassName": ""}
 VOLUME_SPEC = {"accessModes": ["ReadWriteOnce"], "capacity": {"storage": "1Gi"}, "hostPath": {"path": "/tmp/x"}}
 
@@ -121,3 +125,54 @@ async def test_a_class_stays_while_a_claim_names_it(cluster):
     await cluster.client.delete_object(wanting)
     await cluster.client.patch(tree(*CLAIM), "c", {"metadata": {"finalizers": None}}, namespace="default")
     await cluster.eventually(*CLASS, "a", lambda found: found is None)
+
+
+@pytest.mark.parametrize(
+    ("spec", "phase", "groups"),
+    [
+        ({}, "Running", []),
+        ({"schedulingGroup": {}}, "Running", []),
+        ({"schedulingGroup": {"podGroupName": "g"}}, "Running", ["n/g"]),
+        ({"schedulingGroup": {"podGroupName": "g"}}, "Succeeded", []),
+    ],
+)
+def test_pods_that_may_run_use_their_group(spec, phase, groups):
+    body = {"metadata": {"namespace": "n"}, "spec": {"containers": [], **spec}, "status": {"phase": phase}}
+    assert groups_used(msgspec.convert(body, Pod)) == groups
+
+
+@pytest.fixture
+def groups_are_kept(monkeypatch):
+    """Of pods; the server drops what they say of their group, as upstream's without its feature gate."""
+    monkeypatch.setattr(pod_defaults, "drop_disabled", lambda spec: None)
+
+
+@pytest.mark.usefixtures("groups_are_kept")
+async def test_a_group_stays_until_its_last_pod_has_ended(cluster, pod_spec):
+    await cluster.define(pod_groups.GROUPS)
+    await cluster.start(pod_groups.build)
+    for name in ("g", "unused"):
+        metadata = {"finalizers": [GROUP_FINALIZER]}
+        made = await cluster.make(*GROUP, name, namespace="default", metadata=metadata, spec={})
+        if name == "g":
+            spec = {**pod_spec, "schedulingGroup": {"podGroupName": "g"}}
+            await cluster.make("v1", "Pod", "p", namespace="default", spec=spec)
+            await cluster.clock.advance(1)
+        await cluster.client.delete_object(made)
+
+    async def left():
+        return [group.metadata.name for group in await cluster.client.list(pod_groups.GROUPS)]
+
+    async def one_is_left():
+        return await left() == ["g"]
+
+    await cluster.until(one_is_left)
+    await cluster.clock.advance(5)
+    assert await left() == ["g"]
+    running = await cluster.find("v1", "Pod", "p", namespace="default")
+    await cluster.client.update_status({**running, "status": {**running["status"], "phase": "Succeeded"}})
+
+    async def none_is_left():
+        return not await left()
+
+    await cluster.until(none_is_left)

@@ -1,4 +1,4 @@
-"""Finalizers that keep claims, volumes and classes of volume attributes as long as they are used.
+"""Finalizers that keep claims, volumes, classes of volume attributes and groups of pods as long as they are used.
 
-Three controllers over one set of rules: ``claims``, ``volumes``, ``attributes_classes``.
+Four controllers over one set of rules: ``claims``, ``volumes``, ``attributes_classes``, ``pod_groups``.
 """

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 CLAIM_FINALIZER: Final = "kubernetes.io/pvc-protection"
 VOLUME_FINALIZER: Final = "kubernetes.io/pv-protection"
 CLASS_FINALIZER: Final = "kubernetes.io/vac-protection"
+GROUP_FINALIZER: Final = "scheduling.k8s.io/podgroup-protection"
 
 
 class Step(Enum):
@@ -54,6 +55,14 @@ def uses_claim(pod: Pod, claim: PersistentVolumeClaim) -> bool:
 def is_volume_used(volume: PersistentVolume) -> bool:
     """Whether a claim has it."""
     return volume.status is not None and volume.status.phase == "Bound"
+
+
+def groups_used(pod: Pod) -> list[str]:
+    """The key of the group that a pod is of; none once it has ended."""
+    group = pod.spec.schedulingGroup if pod.spec else None
+    if group is None or not group.podGroupName or is_finished(pod):
+        return []
+    return [f"{namespace_of(pod)}/{group.podGroupName}"]
 
 
 def classes_named(obj: PersistentVolume | PersistentVolumeClaim) -> list[str]:

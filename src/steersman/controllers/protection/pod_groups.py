@@ -1,0 +1,59 @@
+"""``podgroup-protection-controller``: groups stay while a pod of theirs may still run.
+
+Admission gives a group its finalizer; here it is only taken off.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from lightkube.models.core_v1 import Pod
+from lightkube.models.scheduling_v1alpha2 import PodGroup
+
+from steersman.client import custom
+from steersman.client.changes import Deleted
+from steersman.controllers.base import Shell
+from steersman.controllers.protection.finalizing import take_off
+from steersman.controllers.protection.plan import GROUP_FINALIZER, Step, groups_used, step
+from steersman.runtime.pods import is_finished
+
+if TYPE_CHECKING:
+    from steersman.client import ResourceType
+    from steersman.client.changes import Change
+    from steersman.controllers.context import ControllerContext
+
+#: Alpha and off by default in 1.36: a server serves it when it is asked to.
+GROUPS: Final[ResourceType[PodGroup]] = custom(
+    "scheduling.k8s.io/v1alpha2", "PodGroup", plural="podgroups", model=PodGroup
+)
+_BY_GROUP: Final = "pod group in use"
+
+
+class PodGroupProtection(Shell):
+    """Keys are those of groups."""
+
+    name: ClassVar[str] = "podgroup-protection-controller"
+
+    def __init__(self, context: ControllerContext) -> None:
+        super().__init__(context)
+        self._groups = self.watch(GROUPS, when=lambda change: not isinstance(change, Deleted))
+        self._pods = self.watch(Pod, keys=groups_used, when=_may_release)
+        self._pods.add_index(_BY_GROUP, groups_used)
+
+    async def reconcile(self, key: str) -> None:
+        """Let it go where it is to go and nobody uses it."""
+        group = self._groups.lister.by_key(key)
+        if group is None or step(group, GROUP_FINALIZER) is not Step.RELEASE:
+            return
+        if not self._pods.lister.by_index(_BY_GROUP, key):
+            await take_off(self, key, self._groups, group, GROUP_FINALIZER)
+
+
+def _may_release(change: Change[Pod]) -> bool:
+    """One is gone, or has ended."""
+    return isinstance(change, Deleted) or is_finished(change.new)
+
+
+def build(context: ControllerContext) -> PodGroupProtection:
+    """Wire it up."""
+    return PodGroupProtection(context)

@@ -1,0 +1,78 @@
+"""The shell: requests that come, slices that were waited for, and answers that have been there for long enough."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Final
+
+import msgspec
+from lightkube.models.resource_v1 import ResourceClaim, ResourceSlice
+from lightkube.models.resource_v1alpha3 import ResourcePoolStatusRequest
+
+from steersman.apimachinery.errors import is_not_found
+from steersman.client import custom
+from steersman.client.changes import Deleted
+from steersman.client.errors import ApiError
+from steersman.client.objects import key_of
+from steersman.controllers.base import Shell
+from steersman.controllers.resourcepoolstatus.plan import answer, is_whole, seconds_to_answer, seconds_to_cleanup
+from steersman.runtime.result import Result
+
+if TYPE_CHECKING:
+    from steersman.client import ResourceType
+    from steersman.controllers.context import ControllerContext
+
+#: Alpha and off by default in 1.36: a server serves it when it is asked to.
+REQUESTS: Final[ResourceType[ResourcePoolStatusRequest]] = custom(
+    "resource.k8s.io/v1alpha3",
+    "ResourcePoolStatusRequest",
+    plural="resourcepoolstatusrequests",
+    namespaced=False,
+    model=ResourcePoolStatusRequest,
+)
+
+
+class ResourcePoolStatus(Shell):
+    """Keys are names of requests."""
+
+    name: ClassVar[str] = "resourcepoolstatusrequest-controller"
+
+    def __init__(self, context: ControllerContext) -> None:
+        super().__init__(context)
+        self._requests = self.watch(REQUESTS, when=lambda change: not isinstance(change, Deleted))
+        self._slices = self.watch(ResourceSlice, keys=self._waiting)
+        self._claims = self.informer(ResourceClaim)
+
+    def _waiting(self, each: ResourceSlice) -> list[str]:
+        """Requests that may wait for the slice."""
+        requests = self._requests.lister
+        return [key_of(one) for one in requests if one.status is None and one.spec.driver == each.spec.driver]
+
+    async def reconcile(self, key: str) -> Result | None:
+        """Answer it, or delete it when it has been there for long enough."""
+        request = self._requests.lister.get(key)
+        if request is None:
+            return None
+        now = self.clock.now()
+        left = seconds_to_cleanup(request, now=now)
+        if left <= 0:
+            await self.delete_seen(request)
+            return None
+        if request.status is not None:
+            return Result(requeue_after_seconds=left)
+        status = answer(request, self._slices.lister, self._claims.lister, now=self.now())
+        wait = seconds_to_answer(request, now=now)
+        if wait > 0 and not is_whole(status):
+            return Result(requeue_after_seconds=wait)
+        try:
+            written = await self.client.update_status(msgspec.structs.replace(request, status=status))
+        except ApiError as error:
+            if is_not_found(error):
+                return None
+            raise
+        self.own_writes.note(key, self._requests, written)
+        return None
+
+
+def build(context: ControllerContext) -> ResourcePoolStatus:
+    """Wire it up."""
+    return ResourcePoolStatus(context)

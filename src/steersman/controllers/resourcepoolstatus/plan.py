@@ -1,0 +1,109 @@
+"""What a request is told, and how long it is kept. Rules of ``pkg/controller/resourcepoolstatusrequest``."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+from lightkube.models.meta_v1 import Condition
+from lightkube.models.resource_v1alpha3 import PoolStatus, ResourcePoolStatusRequestStatus
+
+from steersman.client.objects import metadata_field
+from steersman.runtime.conditions import find_condition
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import datetime
+
+    from lightkube.models.resource_v1 import ResourceClaim, ResourceSlice
+    from lightkube.models.resource_v1alpha3 import ResourcePoolStatusRequest
+
+_COMPLETE: Final = "Complete"
+_FAILED: Final = "Failed"
+_LIMIT: Final = 100
+_ERROR_BYTES_MAX: Final = 256
+#: How long slices that are missing are waited for; then the answer says that they are missing.
+PATIENCE: Final = timedelta(seconds=5)
+_ANSWERED_LIFE: Final = timedelta(hours=1)
+_PENDING_LIFE: Final = timedelta(hours=24)
+
+
+def answer(
+    request: ResourcePoolStatusRequest,
+    slices: Iterable[ResourceSlice],
+    claims: Iterable[ResourceClaim],
+    *,
+    now: datetime,
+) -> ResourcePoolStatusRequestStatus:
+    """What its status is to say. ``slices`` and ``claims``: all there are."""
+    asked = request.spec
+    pools: dict[str, list[ResourceSlice]] = {}
+    for each in slices:
+        if each.spec.driver == asked.driver and asked.poolName in (None, "", each.spec.pool.name):
+            pools.setdefault(each.spec.pool.name, []).append(each)
+    allocated = _allocated(asked.driver, claims)
+    found = [_pool(name, members, allocated[name]) for name, members in sorted(pools.items())]
+    told = found[: _LIMIT if asked.limit is None else asked.limit]
+    incomplete = sum(pool.validationError is not None for pool in told)
+    message = f"Calculated status for {len(told)} pools" + (f" ({incomplete} incomplete)" if incomplete else "")
+    condition = Condition(
+        type=_COMPLETE, status="True", reason="CalculationComplete", message=message, lastTransitionTime=now
+    )
+    return ResourcePoolStatusRequestStatus(poolCount=len(found), pools=told or None, conditions=[condition])
+
+
+def is_whole(status: ResourcePoolStatusRequestStatus) -> bool:
+    """Whether all slices of all pools were there."""
+    return all(pool.validationError is None for pool in status.pools or ())
+
+
+def _allocated(driver: str, claims: Iterable[ResourceClaim]) -> Counter[str]:
+    """By pool of the driver."""
+    allocations = [claim.status.allocation for claim in claims if claim.status and claim.status.allocation]
+    results = [result for each in allocations if each.devices for result in each.devices.results or ()]
+    return Counter(result.pool for result in results if result.driver == driver)
+
+
+def _pool(name: str, slices: Sequence[ResourceSlice], allocated: int) -> PoolStatus:
+    """Only the latest generation counts."""
+    generation = max(each.spec.pool.generation for each in slices)
+    latest = [each for each in slices if each.spec.pool.generation == generation]
+    nodes = {each.spec.nodeName or "" for each in latest}
+    driver, wanted = latest[0].spec.driver, latest[0].spec.pool.resourceSliceCount
+    told = PoolStatus(
+        driver=driver,
+        poolName=name,
+        generation=generation,
+        nodeName=(nodes.pop() or None) if len(nodes) == 1 else None,
+    )
+    if len(latest) < wanted:
+        error = f"pool {driver}/{name} is incomplete: observed {len(latest)}/{wanted} slices at generation {generation}"
+        told.validationError = error.encode()[:_ERROR_BYTES_MAX].decode(errors="ignore")
+        return told
+    total = sum(len(each.spec.devices or ()) for each in latest)
+    told.resourceSliceCount = len(latest)
+    told.totalDevices = total
+    told.allocatedDevices = allocated
+    # Nobody looks at the health of devices yet, upstream neither.
+    told.unavailableDevices = 0
+    told.availableDevices = max(0, total - allocated)
+    return told
+
+
+def seconds_to_cleanup(request: ResourcePoolStatusRequest, *, now: datetime) -> float:
+    """0 or less: delete it now."""
+    since: datetime = metadata_field(request, "creationTimestamp")
+    if request.status is None:
+        return (since + _PENDING_LIFE - now).total_seconds()
+    for type_ in (_COMPLETE, _FAILED):
+        condition = find_condition(request.status.conditions, type_)
+        if condition is not None:
+            since = condition.lastTransitionTime
+    return (since + _ANSWERED_LIFE - now).total_seconds()
+
+
+def seconds_to_answer(request: ResourcePoolStatusRequest, *, now: datetime) -> float:
+    """How long an answer that is not whole may still wait."""
+    created: datetime = metadata_field(request, "creationTimestamp")
+    return (created + PATIENCE - now).total_seconds()
