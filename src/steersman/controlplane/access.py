@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apiserver.authn.bearer import BearerToken, WebSocketToken
 from steersman.apiserver.authn.bootstrap_token import BootstrapTokens
@@ -21,6 +21,7 @@ from steersman.apiserver.authz.node_graph import NodeGraph
 from steersman.apiserver.authz.policy import GROUP
 from steersman.apiserver.authz.rbac import RBAC
 from steersman.apiserver.authz.rbac_index import RBACIndex
+from steersman.apiserver.registry.admissionregistration.param_access import ParamAccess
 from steersman.apiserver.registry.rbac.following import follow_rbac
 from steersman.apiserver.request import UserInfo
 from steersman.controlplane.bootstrap.rbac import system_node_rules
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 #: Who the server is to itself.
 LOOPBACK_USER: Final = UserInfo("system:apiserver", (MASTERS_GROUP,))
 
+_ADMISSION: Final = "admissionregistration.k8s.io"
 _MODES: Final = ("AlwaysAllow", "AlwaysDeny", "Node", "RBAC")
 
 
@@ -157,11 +159,31 @@ class Authorization:
         return NodeGraph() if self._registry is None else node_graph(self._registry)
 
     def strategies(self) -> dict[str, Callable[[], Strategy]]:
-        """Of roles and bindings, which nobody may use to reach further; by group resource."""
-        return {
+        """Of roles, policies and their bindings, which nobody may use to reach further; by group resource."""
+        made: dict[str, Callable[[], Strategy]] = {
             f"{plural}.{GROUP}": partial(_guarded, plural, self._guard)
             for plural in ("roles", "clusterroles", "rolebindings", "clusterrolebindings")
         }
+        for prefix in ("validatingadmission", "mutatingadmission"):
+            access = self._param_access(f"{prefix}policies")
+            for plural in (f"{prefix}policies", f"{prefix}policybindings"):
+                made[f"{plural}.{_ADMISSION}"] = partial(_policies, plural, access)
+        return made
+
+    def _param_access(self, policies: str) -> ParamAccess:
+        return ParamAccess(self.authorizer, self._resource_of, partial(self._param_kind, policies))
+
+    def _resource_of(self, api_version: str, kind: str) -> str:
+        found = [] if self._registry is None else self._registry.of_kind(api_version, kind)
+        return found[0].name if found else ""
+
+    def _param_kind(self, policies: str, name: str) -> dict[str, Any] | None:
+        """What the parameters of a policy are, as the cache has it."""
+        if self._registry is None:
+            return None
+        cache = self._registry.stored(f"{policies}.{_ADMISSION}").cache
+        entry = cache.get(cache.key("", name))
+        return None if entry is None else (entry.tree().get("spec") or {}).get("paramKind")
 
     def follow(self, registry: Registry) -> None:
         """Decide by what is stored there, from now on."""
@@ -172,6 +194,23 @@ class Authorization:
         """Return when all that is stored is known. Raises 429 when that takes too long."""
         for cache in self._caches:
             await cache.ready()
+
+
+def _policies(plural: str, access: ParamAccess) -> Strategy:
+    from steersman.apiserver.registry.admissionregistration import (  # noqa: PLC0415 — when asked for
+        mutatingadmissionpolicy,
+        mutatingadmissionpolicybinding,
+        validatingadmissionpolicy,
+        validatingadmissionpolicybinding,
+    )
+
+    strategies: dict[str, Callable[[ParamAccess], Strategy]] = {
+        "mutatingadmissionpolicies": mutatingadmissionpolicy.MutatingAdmissionPolicyStrategy,
+        "mutatingadmissionpolicybindings": mutatingadmissionpolicybinding.MutatingAdmissionPolicyBindingStrategy,
+        "validatingadmissionpolicies": validatingadmissionpolicy.ValidatingAdmissionPolicyStrategy,
+        "validatingadmissionpolicybindings": validatingadmissionpolicybinding.ValidatingAdmissionPolicyBindingStrategy,
+    }
+    return strategies[plural](access)
 
 
 def _guarded(plural: str, guard: EscalationGuard) -> Strategy:

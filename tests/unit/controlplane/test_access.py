@@ -1,5 +1,6 @@
 """Authentication and authorization out of options."""
 
+import msgspec
 import pytest
 
 from steersman.apiserver.http import Request
@@ -8,6 +9,7 @@ from steersman.asynckit.clock import FakeClock
 from steersman.controlplane.access import Authentication, Authorization
 from steersman.controlplane.options import APIServerOptions, OptionError
 from steersman.controlplane.service_account_keys import ServiceAccountKeys
+from steersman.testing import InProcessAPIServer
 
 
 def authenticator(**options):
@@ -72,3 +74,39 @@ def test_issuers_that_cannot_be_are_errors_of_the_options(options, why):
 async def test_a_provider_is_not_asked_before_its_first_token():
     known = authenticator(oidc_issuer_url="https://idp.invalid", oidc_client_id="c")
     assert (await known.authenticate(request("own"))).name == "system:apiserver"
+
+
+async def test_policies_may_name_only_parameters_that_their_writers_can_read():
+    prefix = "/apis/admissionregistration.k8s.io/v1"
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}
+    policy = {
+        "metadata": {"name": "p"},
+        "spec": {
+            "paramKind": {"apiVersion": "v1", "kind": "ConfigMap"},
+            "matchConstraints": {"resourceRules": [rule]},
+            "validations": [{"expression": "true"}],
+        },
+    }
+    reference = {"name": "a", "namespace": "default"}
+    binding = {
+        "metadata": {"name": "b"},
+        "spec": {"policyName": "p", "validationActions": ["Deny"], "paramRef": reference},
+    }
+    writes = [("validatingadmissionpolicies", policy), ("validatingadmissionpolicybindings", binding)]
+    rules = [{"apiGroups": ["admissionregistration.k8s.io"], "resources": ["*"], "verbs": ["*"]}]
+    ref = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "policies"}
+    grant = {"metadata": {"name": "policies"}, "roleRef": ref, "subjects": [{"kind": "User", "name": "alice"}]}
+    async with InProcessAPIServer() as server:
+
+        async def post(path: str, body: dict, **headers: str):
+            return await server.request("POST", path, body=msgspec.json.encode(body), headers=headers)
+
+        rbac = "/apis/rbac.authorization.k8s.io/v1"
+        await post(f"{rbac}/clusterroles", {"metadata": {"name": "policies"}, "rules": rules})
+        await post(f"{rbac}/clusterrolebindings", grant)
+        refused = [await post(f"{prefix}/{plural}", body, **{"impersonate-user": "alice"}) for plural, body in writes]
+        allowed = [await post(f"{prefix}/{plural}", body) for plural, body in writes]
+    assert [answer.code for answer in (*refused, *allowed)] == [422, 422, 201, 201]
+    causes = [answer.json()["details"]["causes"][0] for answer in refused]
+    assert [cause["field"] for cause in causes] == ["spec.paramKind", "spec.paramRef"]
+    assert {cause["reason"] for cause in causes} == {"FieldValueForbidden"}

@@ -10,11 +10,10 @@ from steersman.apiserver.registry.admissionregistration.policy_validation import
 from steersman.apiserver.registry.strategy import Column
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable
 
     from steersman.apimachinery.field import FieldError
     from steersman.apiserver.registry.strategy import Tree
-    from steersman.apiserver.request import RequestContext
 
 
 class MutatingAdmissionPolicyStrategy(PolicyStrategy):
@@ -33,8 +32,5 @@ class MutatingAdmissionPolicyStrategy(PolicyStrategy):
         columns.AGE_COLUMN,
     )
 
-    def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
-        return list(validate_mutating_policy(obj))
-
-    def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
-        return list(validate_mutating_policy(obj))
+    def faults(self, obj: Tree) -> Iterable[FieldError]:
+        return validate_mutating_policy(obj)

@@ -8,11 +8,10 @@ from steersman.apiserver.registry.admissionregistration.policies import PolicyBi
 from steersman.apiserver.registry.admissionregistration.policy_validation import validate_binding
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable
 
     from steersman.apimachinery.field import FieldError
     from steersman.apiserver.registry.strategy import Tree
-    from steersman.apiserver.request import RequestContext
 
 
 class MutatingAdmissionPolicyBindingStrategy(PolicyBindingStrategy):
@@ -20,8 +19,5 @@ class MutatingAdmissionPolicyBindingStrategy(PolicyBindingStrategy):
 
     group_resource = "mutatingadmissionpolicybindings.admissionregistration.k8s.io"
 
-    def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
-        return list(validate_binding(obj, with_actions=False))
-
-    def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
-        return list(validate_binding(obj, with_actions=False))
+    def faults(self, obj: Tree) -> Iterable[FieldError]:
+        return validate_binding(obj, with_actions=False)

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from steersman.apiserver.registry import columns
-from steersman.apiserver.registry.admissionregistration.webhooks import default_rules, default_selectors
+from steersman.apiserver.registry.admissionregistration.webhooks import (
+    default_rules,
+    default_selectors,
+    static_name_warnings,
+)
 from steersman.apiserver.registry.status_writes import keep_metadata
 from steersman.apiserver.registry.strategy import Column, Strategy, Tree
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
     from datetime import datetime
 
+    from steersman.apimachinery.field import FieldError
+    from steersman.apiserver.registry.admissionregistration.param_access import ParamAccess
     from steersman.apiserver.request import RequestContext
 
 
@@ -32,7 +40,41 @@ def default_parameters(reference: Tree | None) -> None:
         reference["parameterNotFoundAction"] = "Deny"
 
 
-class PolicyStrategy(Strategy):
+class _JudgingStrategy(Strategy):
+    """Whose parameters may be named depends on who names them."""
+
+    judges_writers = True
+
+    def __init__(self, access: ParamAccess | None = None) -> None:
+        """``access`` knows what writers may read; without it anything goes."""
+        self._access: Final = access
+
+    def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
+        return self._judged(ctx, obj, None)
+
+    def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
+        return self._judged(ctx, obj, old)
+
+    def _judged(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> list[FieldError]:
+        """Who writes is asked last, of what is right otherwise."""
+        errors = list(self.faults(obj))
+        if errors or self._access is None:
+            return errors
+        return list(self.judge(self._access, ctx, obj, old))
+
+    @abstractmethod
+    def faults(self, obj: Tree) -> Iterable[FieldError]:
+        """Everything that is wrong with an object."""
+
+    @abstractmethod
+    def judge(self, access: ParamAccess, ctx: RequestContext, obj: Tree, old: Tree | None) -> Iterable[FieldError]:
+        """What its writer may not say."""
+
+    def warnings(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> Sequence[str]:
+        return static_name_warnings(obj)
+
+
+class PolicyStrategy(_JudgingStrategy):
     """A policy: what it matches and what it does, in CEL."""
 
     has_generation = True
@@ -49,6 +91,9 @@ class PolicyStrategy(Strategy):
             spec["failurePolicy"] = "Fail"
         default_match(spec.get("matchConstraints"))
 
+    def judge(self, access: ParamAccess, ctx: RequestContext, obj: Tree, old: Tree | None) -> Iterable[FieldError]:
+        return access.check_policy(ctx.user, obj, old)
+
     def prepare_for_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
         super().prepare_for_status_update(ctx, obj, old)
         keep_metadata(obj, old)
@@ -60,7 +105,7 @@ class PolicyStrategy(Strategy):
         return [columns.name_of(obj), len(spec.get(self.rules_field) or ()), parameters, columns.age(obj, now)]
 
 
-class PolicyBindingStrategy(Strategy):
+class PolicyBindingStrategy(_JudgingStrategy):
     """A binding: where a policy applies, with which parameters."""
 
     has_generation = True
@@ -80,6 +125,9 @@ class PolicyBindingStrategy(Strategy):
         spec = obj.setdefault("spec", {})
         default_match(spec.get("matchResources"))
         default_parameters(spec.get("paramRef"))
+
+    def judge(self, access: ParamAccess, ctx: RequestContext, obj: Tree, old: Tree | None) -> Iterable[FieldError]:
+        return access.check_binding(ctx.user, obj, old)
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         spec = obj.get("spec") or {}

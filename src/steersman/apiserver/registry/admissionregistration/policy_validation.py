@@ -13,6 +13,7 @@ from steersman.apiserver.registry.admissionregistration.matching import (
     validate_conditions,
     validate_match,
 )
+from steersman.apiserver.registry.conditions import validate_conditions as validate_status_conditions
 from steersman.apiserver.registry.validation import check_all, validate_label_selector
 
 if TYPE_CHECKING:
@@ -51,6 +52,19 @@ def validate_validating_policy(obj: Tree) -> Iterator[FieldError]:
     )
 
 
+def validate_policy_status(status: Tree) -> Iterator[FieldError]:
+    """What type checking found, and conditions."""
+    path = field.Path("status")
+    checking, where = status.get("typeChecking") or {}, path.child("typeChecking", "expressionWarnings")
+    for position, warning in enumerate(checking.get("expressionWarnings") or ()):
+        here = where.index(position)
+        if not warning.get("warning"):
+            yield field.required(here.child("warning"))
+        if not (warning.get("fieldRef") or "").strip():
+            yield field.required(here.child("fieldRef"))
+    yield from validate_status_conditions(status.get("conditions"), path.child("conditions"))
+
+
 def validate_mutating_policy(obj: Tree) -> Iterator[FieldError]:
     """Everything that is wrong with a MutatingAdmissionPolicy."""
     spec = obj.get("spec") or {}
@@ -78,8 +92,7 @@ def validate_binding(obj: Tree, *, with_actions: bool) -> Iterator[FieldError]:
         yield from check_all(_SPEC.child("policyName"), policy, names.check_dns1123_subdomain(policy))
     yield from _validate_parameters(spec.get("paramRef"), _SPEC.child("paramRef"))
     if spec.get("matchResources") is not None:
-        # as upstream spells it
-        yield from validate_match(spec["matchResources"], _SPEC.child("matchResouces"))
+        yield from validate_match(spec["matchResources"], _SPEC.child("matchResources"))
     if with_actions:
         yield from _validate_actions(spec.get("validationActions") or (), _SPEC.child("validationActions"))
 
@@ -168,8 +181,11 @@ def _validate_annotations(
     seen: set[str] = set()
     for position, annotation in enumerate(annotations):
         here, key = path.index(position), annotation.get("key") or ""
-        whole = f"{policy}/{key}" if policy else key
-        yield from check_all(here.child("key"), key, names.check_qualified_name(whole))
+        if policy:
+            whole = f"{policy}/{key}"
+            yield from check_all(here.child("key"), whole, names.check_qualified_name(whole))
+        else:
+            yield field.invalid(here.child("key"), key, "requires metadata.name be non-empty")
         expression, where = annotation.get("valueExpression") or "", here.child("valueExpression")
         if not expression.strip():
             yield field.required(where, "valueExpression is not specified")

@@ -6,11 +6,14 @@ from typing import TYPE_CHECKING
 
 from steersman.apiserver.registry import columns
 from steersman.apiserver.registry.admissionregistration.policies import PolicyStrategy
-from steersman.apiserver.registry.admissionregistration.policy_validation import validate_validating_policy
+from steersman.apiserver.registry.admissionregistration.policy_validation import (
+    validate_policy_status,
+    validate_validating_policy,
+)
 from steersman.apiserver.registry.strategy import Column
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from steersman.apimachinery.field import FieldError
     from steersman.apiserver.registry.strategy import Tree
@@ -33,8 +36,8 @@ class ValidatingAdmissionPolicyStrategy(PolicyStrategy):
         columns.AGE_COLUMN,
     )
 
-    def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
-        return list(validate_validating_policy(obj))
+    def faults(self, obj: Tree) -> Iterable[FieldError]:
+        return validate_validating_policy(obj)
 
-    def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
-        return list(validate_validating_policy(obj))
+    def validate_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
+        return list(validate_policy_status(obj.get("status") or {}))

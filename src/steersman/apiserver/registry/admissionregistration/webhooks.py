@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apiserver.registry import columns
 from steersman.apiserver.registry.admissionregistration.webhook_validation import validate_webhooks
@@ -15,12 +15,24 @@ if TYPE_CHECKING:
     from steersman.apimachinery.field import FieldError
     from steersman.apiserver.request import RequestContext
 
+_STATIC_SUFFIX: Final = ".static.k8s.io"
+
 
 def default_rules(rules: Any) -> None:
     """A rule without a scope is about all of them."""
     for rule in rules or ():
         if rule.get("scope") is None:
             rule["scope"] = "*"
+
+
+def static_name_warnings(obj: Tree) -> Sequence[str]:
+    """Names of configurations that come from files, once the feature gate is on (KEP-5793)."""
+    if not (obj["metadata"].get("name") or "").endswith(_STATIC_SUFFIX):
+        return ()
+    when = (
+        "for static manifest-based configurations when the ManifestBasedAdmissionControlConfig feature gate is enabled"
+    )
+    return (f'metadata.name: names ending with "{_STATIC_SUFFIX}" will be reserved {when}',)
 
 
 def default_selectors(matcher: Tree) -> None:
@@ -74,6 +86,9 @@ class WebhookConfigurationStrategy(Strategy):
 
     def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
         return list(validate_webhooks(obj, old))
+
+    def warnings(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> Sequence[str]:
+        return static_name_warnings(obj)
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         return [columns.name_of(obj), len(obj.get("webhooks") or ()), columns.age(obj, now)]

@@ -178,7 +178,7 @@ def test_a_binding_that_is_valid():
                 'spec.paramRef.parameterNotFoundAction: Unsupported value: "Maybe": supported values: "Deny", "Allow"',
             ],
         ),
-        ({"spec.matchResources.matchPolicy": None}, ["spec.matchResouces.matchPolicy: Required value"]),
+        ({"spec.matchResources.matchPolicy": None}, ["spec.matchResources.matchPolicy: Required value"]),
         (
             {"spec.validationActions": []},
             ["spec.validationActions: Required value: at least one validation action is required"],

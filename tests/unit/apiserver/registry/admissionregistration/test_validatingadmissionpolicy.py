@@ -25,3 +25,25 @@ def test_rules_hold_for_every_write():
 @pytest.mark.parametrize(("name", "is_fine"), [("a.b", True), ("A", False)])
 def test_names_are_those_of_dns(name, is_fine):
     assert (not STRATEGY.name_errors(name)) == is_fine
+
+
+def test_a_status_holds_findings_about_fields_and_conditions():
+    status = {
+        "typeChecking": {
+            "expressionWarnings": [{"fieldRef": "spec.validations[0]", "warning": "w"}, {"fieldRef": " "}]
+        },
+        "conditions": [{"type": "a b", "status": "True", "reason": "R", "lastTransitionTime": "2026-01-01T00:00:00Z"}],
+    }
+    faults = STRATEGY.validate_status_update(CONTEXT, named(status=status), named())
+    assert [fault.field for fault in faults] == [
+        "status.typeChecking.expressionWarnings[1].warning",
+        "status.typeChecking.expressionWarnings[1].fieldRef",
+        "status.conditions[0].type",
+    ]
+    assert STRATEGY.validate_status_update(CONTEXT, named(), named()) == []
+
+
+def test_names_of_configurations_from_files_warn():
+    (text,) = STRATEGY.warnings(CONTEXT, {"metadata": {"name": "a.static.k8s.io"}}, None)
+    assert text.startswith('metadata.name: names ending with ".static.k8s.io" will be reserved')
+    assert STRATEGY.warnings(CONTEXT, {"metadata": {"name": "a.k8s.io"}}, None) == ()
