@@ -26,6 +26,7 @@ from steersman.client.changes import Deleted
 from steersman.client.objects import key_of, labels_of, name_of, namespace_of, uid_of
 from steersman.runtime.pods import is_finished
 from steersman.scheduler.devices.catalog import allocation_of
+from steersman.scheduler.devices.extended import owner_of
 from steersman.scheduler.matching import label_selector
 from steersman.scheduler.pod_info import PodInfo
 from steersman.scheduler.queue import Happening
@@ -117,8 +118,8 @@ class Following:
             given_back = False
 
         def helps(_: str, pod: PodInfo) -> bool:
-            own = pod.namespace == namespace_of(claim) and any(use.claim == name_of(claim) for use in pod.device_claims)
-            return own or given_back
+            named = any(use.claim == name_of(claim) for use in pod.device_claims)
+            return given_back or owner_of(claim) == pod.uid or (named and pod.namespace == namespace_of(claim))
 
         self._brain.happened(Happening.DEVICES, helps)
         self._wake()

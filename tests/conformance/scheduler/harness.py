@@ -30,6 +30,8 @@ STEPS = 30
 #: Once nothing goes wrong any more, all must be well within this: less than pods wait that nothing seems to help.
 REST_SECONDS = 200.0
 _CPUS = ("100m", "500m", "1", "1500m", "4")
+#: What nodes have none of, and devices serve as.
+_GPU = "example.com/gpu"
 
 
 class Cluster(World):
@@ -56,7 +58,8 @@ class History:
         self._places: dict[str, str] = {}
 
     async def prepare(self) -> None:
-        await self.client.create(DeviceClass.from_dict({"metadata": {"name": "gpu"}, "spec": {}}))
+        spec = {"extendedResourceName": _GPU}
+        await self.client.create(DeviceClass.from_dict({"metadata": {"name": "gpu"}, "spec": spec}))
         for _ in range(2):
             await self.add_node()
 
@@ -127,6 +130,9 @@ class History:
         if self.dice.random() < 0.25:
             await self._add_claim(name)
             spec["resourceClaims"] = [{"name": "dev", "resourceClaimName": name}]
+        elif self.dice.random() < 0.1:
+            container["resources"]["requests"][_GPU] = "1"
+            container["resources"]["limits"] = {_GPU: "1"}
         if self.dice.random() < 0.1:
             spec["schedulingGates"] = [{"name": "wait"}]
         await self.client.create(
@@ -221,7 +227,7 @@ class History:
 def _overcommitted(info: Any) -> str:
     if len(info.pods) > info.pods_max:
         return f"{len(info.pods)} pods, and room for {info.pods_max}"
-    over = [name for name, wanted in info.requested.items() if wanted > info.allocatable.get(name, 0)]
+    over = [name for name, wanted in info.requested.items() if wanted > info.allocatable.get(name, 0) and name != _GPU]
     apps = Counter(pod.labels["app"] for pod in info.pods.values())
     alone = [pod.name for pod in info.pods.values() if pod.anti_affinity and apps[pod.labels["app"]] > 1]
     return f"more {over} than it has" if over else f"{alone} not alone" if alone else ""

@@ -223,3 +223,21 @@ async def test_claims_go_with_the_end_of_a_pod_whose_status_does_not_know_them(c
         return not await cluster.client.list(tree(*CLAIM))
 
     await cluster.until(none_is_left)
+
+
+async def test_a_claim_for_extended_resources_goes_with_the_end_of_its_pod(cluster, pod_spec):
+    await cluster.start(build)
+    made = await cluster.make("v1", "Pod", "p", namespace="default", spec=pod_spec)
+    uid = made["metadata"]["uid"]
+    owner = {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": uid, "controller": True}
+    metadata = {"finalizers": [FINALIZER], "ownerReferences": [owner]}
+    result = {"request": "r", "driver": "d.example.com", "pool": "p", "device": "x"}
+    consumer = {"resource": "pods", "name": "p", "uid": uid}
+    status = {"allocation": {"devices": {"results": [result]}}, "reservedFor": [consumer]}
+    await cluster.make(*CLAIM, "c", namespace="default", spec=DEVICES, metadata=metadata, status=status)
+    await cluster.client.patch(Pod, "p", {"status": {"phase": "Succeeded"}}, namespace="default", subresource="status")
+
+    async def it_is_gone():
+        return not await cluster.client.list(tree(*CLAIM))
+
+    await cluster.until(it_is_gone)

@@ -299,6 +299,17 @@ async def test_a_claim_for_an_extended_resource_goes_when_its_pod_is_not_bound(r
     assert len(await running.client.list(ResourceClaim, namespace="default")) == 1
 
 
+async def test_a_claim_whose_creation_was_not_answered_is_made_anew(running: Running) -> None:
+    running.transport.lose["/resourceclaims"] = 1
+    await running.node("n")
+    await running.client.create(device_class("gpu", extendedResourceName="example.com/gpu"))
+    await running.client.create(slice_("s", "a", node="n"))
+    asked = {"requests": {"example.com/gpu": "1"}, "limits": {"example.com/gpu": "1"}}
+    await running.pod("p", containers=[{"name": "c", "image": "i", "resources": asked}])
+    assert await running.until(lambda: running.node_of("p")) == "n"
+    assert len(await running.client.list(ResourceClaim, namespace="default")) == 1
+
+
 async def test_a_pod_is_bound_when_its_devices_are_ready(running: Running) -> None:
     await running.node("n")
     await running.client.create(device_class())

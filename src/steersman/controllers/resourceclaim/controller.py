@@ -79,11 +79,12 @@ class ResourceClaims(Shell):
         if isinstance(change, Deleted):
             self._gone.put(uid_of(pod), True)
             self._asked -= {(uid_of(pod), entry.name) for entry in entries(pod)}
-        if not entries(pod):
+        # A scheduler makes claims for extended resources (KEP-5004), which the pod's spec does not name.
+        own = self._claims.lister.by_index(_BY_POD, key_of(pod))
+        if not entries(pod) and not own:
             return
         if isinstance(change, Deleted) or is_done(pod):
-            own = map(name_of, self._claims.lister.by_index(_BY_POD, key_of(pod)))
-            for name in {*own, *claim_names(pod)}:
+            for name in {*map(name_of, own), *claim_names(pod)}:
                 self.queue.add(f"{_CLAIM}{namespace_of(pod)}/{name}")
         else:
             self.queue.add(_POD + key_of(pod))

@@ -59,7 +59,7 @@ class VolumeRestrictions(Plugin):
 
 
 class _Exclusive(Check):
-    def __init__(self, disks: list[tuple[Any, bool]], exclusive: set[str], in_use: int) -> None:
+    def __init__(self, disks: list[tuple[tuple[Any, ...], bool]], exclusive: set[str], in_use: int) -> None:
         self._disks = disks
         self._exclusive = exclusive
         self._in_use = in_use
@@ -70,7 +70,7 @@ class _Exclusive(Check):
         if self._disks:
             taken = [disk for other in node.pods.values() for disk in _disks(other)]
             for name, reads_only in self._disks:
-                if any(name == other and not (reads_only and other_reads) for other, other_reads in taken):
+                if any(_same(name, other) and not (reads_only and other_reads) for other, other_reads in taken):
                     return VolumeRestrictions._DISK
         return None
 
@@ -79,7 +79,7 @@ class _Exclusive(Check):
         return _Exclusive(self._disks, self._exclusive, self._in_use + sign * shared)
 
 
-def _disks(pod: PodInfo) -> Iterator[tuple[Any, bool]]:
+def _disks(pod: PodInfo) -> Iterator[tuple[tuple[Any, ...], bool]]:
     """Disks that only one may write to, and whether the pod reads only."""
     for volume in pod.pod.spec.volumes or ():
         if volume.gcePersistentDisk is not None:
@@ -91,7 +91,14 @@ def _disks(pod: PodInfo) -> Iterator[tuple[Any, bool]]:
             yield ("iscsi", volume.iscsi.iqn), bool(volume.iscsi.readOnly)
         elif volume.rbd is not None:
             disk = volume.rbd
-            yield ("rbd", tuple(sorted(disk.monitors)), disk.pool or "rbd", disk.image), bool(disk.readOnly)
+            yield ("rbd", frozenset(disk.monitors), disk.pool or "rbd", disk.image), bool(disk.readOnly)
+
+
+def _same(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
+    """Whether two disks are one; a cluster of Ceph is known by any of its monitors."""
+    if one[0] == other[0] == "rbd":
+        return one[2:] == other[2:] and not one[1].isdisjoint(other[1])
+    return one == other
 
 
 class VolumeZone(Plugin):
