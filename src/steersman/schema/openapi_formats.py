@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import re
 from datetime import date
+from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 from unicodedata import category
 
@@ -50,6 +51,8 @@ _UNIT_WORDS: Final = ("nano", "micro", "milli", "sec", "min", "hour", "day", "we
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _AUTHORITY: Final = re.compile(r"(?:[^@/]*@)?(?:\[[0-9A-Fa-f:.%]+\]|[^\s\[\]<>\"\\^`{|}:]*)(?::\d*)?")
 _BAD_ESCAPE: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")
+#: From here on, rounding to 32 bits gives infinity.
+_FLOAT32_END: Final = 2.0**128 - 2.0**103
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
 
 
@@ -190,3 +193,12 @@ def is_known(name: str) -> bool:
 def fits(name: str, text: str) -> bool:
     """Whether a text has a format that is known."""
     return _CHECKS[name.replace("-", "")](text)
+
+
+def has_room(name: str, number: float) -> bool:
+    """Whether a number, written without an exponent, could be read as one of a format of numbers."""
+    if name.startswith("int"):
+        whole = Decimal(repr(number))
+        end = 2**31 if name == "int32" else 2**63
+        return whole == whole.to_integral_value() and -end <= whole < end
+    return name != "float" or abs(number) < _FLOAT32_END

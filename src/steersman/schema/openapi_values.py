@@ -29,6 +29,8 @@ _ERRORS_MAX: Final = 100
 #: Whole numbers that JSON can tell from their neighbours.
 _EXACT_MAX: Final = 2**53 - 1
 _INT64_END: Final = 2**63
+#: Formats that mean something, by the JSON type of numbers (since 1.36, kubernetes#136582).
+_NUMBER_FORMATS: Final = {"integer": ("int32", "int64"), "number": ("float", "double")}
 #: Numbers as Go has them, by the name of their JSON type.
 _GO_FORMATS: Final = {"integer": "int64", "number": "float64"}
 
@@ -102,7 +104,8 @@ def _check(schema: Tree, value: Any, path: Path | None) -> _Result:
         _check_enum(schema, value, path, result)
         return result
     format_ = schema.get("format") or ""
-    if not openapi_formats.is_known(format_):
+    of_numbers = format_ in _NUMBER_FORMATS.get(schema.get("type") or "", ())
+    if not of_numbers and not openapi_formats.is_known(format_):
         format_ = ""
     if types or format_:
         _check_type(types, format_, value, path, result)
@@ -110,13 +113,13 @@ def _check(schema: Tree, value: Any, path: Path | None) -> _Result:
     match value:
         case str():
             _check_string(schema, value, path, result)
-            if format_ and not openapi_formats.fits(format_, value):
+            if format_ and not of_numbers and not openapi_formats.fits(format_, value):
                 detail = f"{_text(path)} in body must be of type {schema['format']}: {quote(value)}"
                 result.add(path, field.type_invalid(_text(path), value, detail))
         case list():
             _check_list(schema, value, path, result)
         case int() | float() if not isinstance(value, bool):
-            _check_number(schema, value, path, result)
+            _check_number(schema, value, path, result, format_ if of_numbers else "")
     _check_enum(schema, value, path, result)
     if isinstance(value, dict):
         _check_object(schema, value, path, result)
@@ -316,15 +319,26 @@ def _pattern(pattern: str) -> Regex | None:
         return None
 
 
-def _check_number(schema: Tree, value: float, path: Path | None, result: _Result) -> None:
+def _check_number(schema: Tree, value: float, path: Path | None, result: _Result, format_: str) -> None:
+    """A format must have room for the number, and for what bounds it."""
     least, most, step = schema.get("minimum"), schema.get("maximum"), schema.get("multipleOf")
+
+    def check_room(number: float | None, name: str) -> None:
+        if format_ and number is not None and not openapi_formats.has_room(format_, number):
+            where = f"{schema['type']} with format {format_} in {_text(path)}"
+            _add_unplaced(f"{name} value must be of type {where}", path, result)
+
+    check_room(value, "Checked")
+    check_room(step if step is None else float(step), "MultipleOf")
     if step and value % step:
         detail = f"{_text(path)} in body should be a multiple of {to_json(step)}"
         result.add(path, field.invalid(_text(path), value, detail))
+    check_room(least if least is None else float(least), "Minimum boundary")
     if least is not None and (value < least or (schema.get("exclusiveMinimum") and value == least)):
         word = "greater than" if schema.get("exclusiveMinimum") else "greater than or equal to"
         detail = f"{_text(path)} in body should be {word} {to_json(least)}"
         result.add(path, field.invalid(_text(path), value, detail))
+    check_room(most if most is None else float(most), "Maximum boundary")
     if most is not None and (value > most or (schema.get("exclusiveMaximum") and value == most)):
         word = "less than" if schema.get("exclusiveMaximum") else "less than or equal to"
         detail = f"{_text(path)} in body should be {word} {to_json(most)}"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from steersman.schema.openapi_formats import fits, is_known
+from steersman.schema.openapi_formats import fits, has_room, is_known
 
 
 @pytest.mark.parametrize(
@@ -38,5 +38,19 @@ def test_texts_have_formats(name, right, wrong):
     assert [text for text in wrong if fits(name, text)] == []
 
 
-def test_formats_of_numbers_and_made_up_ones_mean_nothing():
+def test_formats_of_numbers_and_made_up_ones_mean_nothing_for_texts():
     assert [name for name in ("int32", "float", "colour", "") if is_known(name)] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "numbers", "others"),
+    [
+        ("int32", (0, -(2**31), 2**31 - 1, 5.0), (2**31, -(2**31) - 1, 1.5, 1e10)),
+        ("int64", (2**63 - 1, -(2**63), 1e18), (2**63, 1e19, float(2**63), 0.5)),
+        ("float", (1.5, -3.4028234e38, 3.4028235677973362e38), (3.4028235677973366e38, -1e39)),
+        ("double", (1e308, 1.5), ()),
+    ],
+)
+def test_what_numbers_a_format_has_room_for(name, numbers, others):
+    assert [number for number in numbers if not has_room(name, number)] == []
+    assert [number for number in others if has_room(name, number)] == []

@@ -149,3 +149,43 @@ def test_a_value_without_a_name_is_told_by_what_lies_below_it():
         'a[0]: Invalid value: "string": a[0] in body must be of type integer: "string"',
         "b: Required value",
     ]
+
+
+INT32 = {"type": "integer", "format": "int32"}
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "messages"),
+    [
+        (INT32, 2**31 - 1, []),
+        (INT32, 2**31, ["Checked value must be of type integer with format int32 in spec"]),
+        (
+            {**INT32, "maximum": 2**32 - 1},
+            5,
+            ["Maximum boundary value must be of type integer with format int32 in spec"],
+        ),
+        (
+            {**INT32, "minimum": -(2**40)},
+            5,
+            ["Minimum boundary value must be of type integer with format int32 in spec"],
+        ),
+        (
+            {"type": "number", "format": "float"},
+            1e39,
+            ["Checked value must be of type number with format float in spec"],
+        ),
+        ({"type": "number", "format": "int32"}, 2**40, []),
+        ({"type": "integer", "format": "uint8"}, 2**40, []),
+        ({"type": "integer", "maximum": 2**70}, 5, []),
+    ],
+)
+def test_formats_of_numbers_bound_them_and_their_bounds(schema, value, messages):
+    assert faults(schema, value) == [f': Invalid value: "": {message}' for message in messages]
+
+
+def test_a_number_of_another_type_is_told_of_by_its_format():
+    assert faults(INT32, 1.5) == [
+        'spec: Invalid value: "float64": spec in body must be of type int32: "float64"',
+        ': Invalid value: "": Checked value must be of type integer with format int32 in spec',
+    ]
+    assert faults(INT32, "x") == ['spec: Invalid value: "string": spec in body must be of type integer: "string"']
