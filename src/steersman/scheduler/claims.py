@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -10,11 +11,12 @@ from lightkube.models.core_v1 import Pod
 from lightkube.models.resource_v1 import ResourceClaim, ResourceClaimConsumerReference, ResourceClaimStatus
 
 from steersman.asynckit.timeouts import wait_for
-from steersman.client.errors import Conflict, NotFound
+from steersman.client.errors import ClientError, Conflict, NotFound
 from steersman.client.objects import key_of
 from steersman.client.requests import PatchType
 from steersman.scheduler.devices.catalog import allocation_of, consumers_of, is_reserved_for
 from steersman.scheduler.devices.readiness import awaits_devices, is_overdue, is_ready
+from steersman.scheduler.looking import is_refusal, look
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -128,10 +130,24 @@ class ClaimWriter:
             except Conflict:
                 if attempt == _TRIES_MAX - 1:
                     raise
+            except ClientError as error:
+                if is_refusal(error) or not await self._has_it(claim, pod):
+                    raise
+                return self._catalog.claims[key_of(claim)]
             else:
                 self._catalog.written(written)
                 return written
         raise AssertionError("the last try returns or raises")
+
+    async def _has_it(self, claim: Any, pod: PodInfo) -> bool:
+        """Whether a claim has its devices, and serves the pod, though the answer was lost. The catalog is told."""
+        read = partial(self._client.get, ResourceClaim, claim.metadata.name, namespace=claim.metadata.namespace)
+        found: Any = await look(read, clock=self._client.clock)
+        if found is None:
+            return False
+        self._catalog.written(found)
+        known = self._catalog.claims.get(key_of(claim))
+        return known is not None and allocation_of(known) is not None and is_reserved_for(known, pod.uid)
 
     async def _protect(self, claim: Any) -> Any:
         """With the finalizer that keeps it while it has devices."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from http import HTTPStatus
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from lightkube.models.core_v1 import PersistentVolume, PersistentVolumeClaim, Pod
@@ -14,6 +14,7 @@ from steersman.asynckit.timeouts import wait_for
 from steersman.client.errors import ApiError, ClientError, NotFound
 from steersman.client.objects import key_of
 from steersman.client.requests import PatchType
+from steersman.scheduler.looking import is_refusal, look
 from steersman.scheduler.preemption import BY_SCHEDULER, DISRUPTION_TARGET
 from steersman.scheduler.volumes import BOUND_BY_CONTROLLER, SELECTED_NODE, is_bound
 
@@ -30,10 +31,6 @@ _log = logging.getLogger(__name__)
 
 UNSCHEDULABLE: Final = "Unschedulable"
 SCHEDULER_ERROR: Final = "SchedulerError"
-
-
-#: Waits before a pod is looked at again after the answer to its binding was lost.
-_LOOKS_SECONDS: Final = (0.1, 0.3, 1.0, 3.0)
 
 
 class BindingTimeoutError(Exception):
@@ -72,22 +69,14 @@ class Writer:
         try:
             await self._client.create_subresource(Pod, pod.name, "binding", body, namespace=pod.namespace)
         except ClientError as error:
-            if _is_refusal(error) or not await self._is_on(pod, node):
+            if is_refusal(error) or not await self._is_on(pod, node):
                 raise
         self._recorder.event(pod.pod, "Normal", "Scheduled", "Binding", f"Successfully assigned {pod.key} to {node}")
 
     async def _is_on(self, pod: PodInfo, node: str) -> bool:
-        """Whether a pod is on the node. Asks several times; without an answer it is taken not to be."""
-        for seconds in (0.0, *_LOOKS_SECONDS):
-            await self._client.clock.sleep(seconds)
-            try:
-                found: Any = await self._client.get(Pod, pod.name, namespace=pod.namespace)
-            except ClientError as error:
-                if _is_refusal(error):
-                    return False
-            else:
-                return bool(found.metadata.uid == pod.uid and found.spec.nodeName == node)
-        return False
+        read = partial(self._client.get, Pod, pod.name, namespace=pod.namespace)
+        found: Any = await look(read, clock=self._client.clock)
+        return found is not None and found.metadata.uid == pod.uid and found.spec.nodeName == node
 
     async def bind_volumes(self, binding: Binding, node: str, *, timeout_seconds: float) -> None:
         """Have a pod's claims bound, and wait until they are. Raises ApiError, RequestFailed, BindingTimeoutError."""
@@ -190,11 +179,6 @@ class Writer:
     async def withdraw_nomination(self, pod: PodInfo) -> None:
         """Tell a pod that the node it was promised is another's now."""
         await self._patch_status(pod, {"nominatedNodeName": None})
-
-
-def _is_refusal(error: ClientError) -> bool:
-    """Whether a request certainly had no effect."""
-    return isinstance(error, ApiError) and error.code < HTTPStatus.INTERNAL_SERVER_ERROR
 
 
 def unscheduled(pod: Any, reason: str, message: str, *, now: datetime) -> dict[str, Any] | None:

@@ -267,6 +267,15 @@ async def test_an_idle_claim_of_a_node_that_is_gone_gets_other_devices(running: 
     assert [each.device for each in (await _claim(running)).status.allocation.devices.results] == ["b"]
 
 
+async def test_devices_whose_promise_was_not_answered_are_not_given_away(running: Running) -> None:
+    running.transport.lose["/resourceclaims/c/status"] = 1
+    await _with_device(running)
+    await running.pod("p", resourceClaims=USES)
+    assert await running.until(lambda: running.node_of("p")) == "n"
+    assert await running.message("p", "SchedulerError") is None
+    assert [each.name for each in (await _claim(running)).status.reservedFor] == ["p"]
+
+
 async def test_a_pod_gets_a_claim_for_an_extended_resource(running: Running) -> None:
     await running.node("n")
     await running.client.create(device_class("gpu", extendedResourceName="example.com/gpu"))
