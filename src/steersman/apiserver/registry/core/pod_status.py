@@ -10,6 +10,7 @@ from steersman.apiserver.registry.core.pod_updates import validate_annotation_ch
 from steersman.apiserver.registry.validation import (
     check_all,
     check_unchanged,
+    validate_dns_label,
     validate_dns_subdomain,
     validate_qualified_name,
 )
@@ -23,6 +24,12 @@ if TYPE_CHECKING:
 _STATUS: Final = field.Path("status")
 _KNOWN_CONDITIONS: Final = frozenset({"PodScheduled", "Ready", "Initialized", "ContainersReady"})
 _CLAIM_PREFIX: Final = "claim:"
+_ASKING: Final = ("initContainers", "containers")
+_MAPPED: Final = ("containerName", "resourceName", "requestName")
+_NOT_ASKED: Final = (
+    "must match the extended resource name of an entry in "
+    "spec.initContainers.resources.requests or spec.containers.resources.requests"
+)
 _HEALTH: Final = ("Healthy", "Unhealthy", "Unknown")
 _NOT_NEGATIVE: Final = "must be a non-negative integer"
 _INT32_MAX: Final = (1 << 31) - 1
@@ -34,18 +41,17 @@ def validate_pod_status(pod: Tree, old: Tree) -> list[FieldError]:
     spec = old["spec"]
     errors = list(validate_annotation_changes(pod, old))
     errors += _conditions(status.get("conditions") or ())
-    nominated = status.get("nominatedNodeName")
-    if nominated and nominated != before.get("nominatedNodeName"):
-        errors += validate_dns_subdomain(nominated, _STATUS.child("nominatedNodeName"))
+    errors += _nomination(status.get("nominatedNodeName"), before.get("nominatedNodeName"), spec)
+    if status.get("observedGeneration", 0) < 0:
+        errors.append(field.invalid(_STATUS.child("observedGeneration"), status["observedGeneration"], _NOT_NEGATIVE))
     errors += check_unchanged(status.get("qosClass"), before.get("qosClass"), _STATUS.child("qosClass"))
     errors += _states(status, before, spec)
     errors += _claims(status.get("resourceClaimStatuses") or (), spec.get("resourceClaims") or ())
+    errors += _extended_claim(status.get("extendedResourceClaimStatus"), spec)
     errors += _ips(status.get("podIPs") or (), "podIPs")
     errors += _host_ips(status)
     errors += _users(status, spec)
     errors += _allocated(status, spec)
-    if status.get("observedGeneration", 0) < 0:
-        errors.append(field.invalid(_STATUS.child("observedGeneration"), status["observedGeneration"], _NOT_NEGATIVE))
     return errors
 
 
@@ -60,28 +66,37 @@ def _conditions(conditions: Sequence[Tree]) -> Iterator[FieldError]:
             yield from validate_qualified_name(kind, here.child("Type"))
 
 
+def _nomination(node: str | None, before: str | None, spec: Tree) -> Iterator[FieldError]:
+    """The node that a pod waits for, until it has one."""
+    if node and node != before:
+        path = _STATUS.child("nominatedNodeName")
+        yield from validate_dns_subdomain(node, path)
+        if spec.get("nodeName"):
+            yield field.forbidden(path, "may not be set on pods that are already bound to a node")
+
+
 # -- states of containers ---------------------------------------------------------------------------------------------
 
 
 def _states(status: Tree, before: Tree, spec: Tree) -> Iterator[FieldError]:
     """What has ended and is not started again has ended for good."""
-    policy = spec.get("restartPolicy")
-    containers = {container.get("name"): container for container in spec.get("containers") or ()}
-    inits = {container.get("name"): container for container in spec.get("initContainers") or ()}
-    for kind, parts, rule in (
-        ("containerStatuses", containers, policy),
-        ("initContainerStatuses", inits, policy),
-        ("ephemeralContainerStatuses", {}, "Never"),
-    ):
-        if rule == "Always":
-            continue
+    kinds = {"containerStatuses": "containers", "initContainerStatuses": "initContainers"}
+    if any(_restarts_all(container) for kind in kinds.values() for container in spec.get(kind) or ()):
+        kinds = {}
+    for kind in (*kinds, "ephemeralContainerStatuses"):
+        containers = {container.get("name"): container for container in spec.get(kinds.get(kind, "")) or ()}
         running = {one.get("name") for one in status.get(kind) or () if not _ended(one)}
         for position, one in enumerate(before.get(kind) or ()):
             if (ended := _ended(one)) is None or one.get("name") not in running:
                 continue
-            if not _may_restart(parts.get(one.get("name"), {}), rule, ended.get("exitCode", 0)):
+            container = containers.get(one.get("name"))
+            if container is None or not _may_restart(container, spec.get("restartPolicy"), ended.get("exitCode", 0)):
                 where = _STATUS.child(kind).index(position).child("state")
                 yield field.forbidden(where, "may not be transitioned to non-terminated state")
+
+
+def _restarts_all(container: Tree) -> bool:
+    return any(rule.get("action") == "RestartAllContainers" for rule in container.get("restartPolicyRules") or ())
 
 
 def _ended(status: Tree) -> Tree | None:
@@ -89,7 +104,7 @@ def _ended(status: Tree) -> Tree | None:
 
 
 def _may_restart(container: Tree, policy: str | None, exit_code: int) -> bool:
-    """Whether a container that ended like this may be started again."""
+    """Whether a container that ended like this may be started again (upstream: ``ContainerShouldRestart``)."""
     for rule in container.get("restartPolicyRules") or ():
         codes = rule.get("exitCodes")
         if codes is not None and (exit_code in (codes.get("values") or ())) == (codes.get("operator") == "In"):
@@ -147,6 +162,36 @@ def _claims(statuses: Sequence[Tree], claims: Sequence[Tree]) -> Iterator[FieldE
         seen.add(name)
         if (claim := status.get("resourceClaimName")) is not None:
             yield from validate_dns_subdomain(claim, where)
+
+
+def _extended_claim(status: Tree | None, spec: Tree) -> Iterator[FieldError]:
+    """The claim that the scheduler made for extended resources, and which request in it is for what (KEP-5004)."""
+    if status is None:
+        return
+    path = _STATUS.child("extendedResourceClaimStatus")
+    mappings = status.get("requestMappings") or ()
+    if not mappings:
+        yield field.required(path.child("requestMappings"), "at least one request mapping is required")
+    containers = {one.get("name"): one for kind in _ASKING for one in spec.get(kind) or ()}
+    seen: set[tuple[str, ...]] = set()
+    for position, mapping in enumerate(mappings):
+        here = path.child("requestMappings").index(position)
+        container, resource, request = key = tuple(mapping.get(name) or "" for name in _MAPPED)
+        if container not in containers:
+            detail = "must match the name of an entry in spec.initContainers.name or spec.containers.name"
+            yield field.invalid(here.child("containerName"), container, detail)
+        elif resource not in ((containers[container].get("resources") or {}).get("requests") or {}):
+            yield field.invalid(here.child("resourceName"), resource, _NOT_ASKED)
+        yield from validate_dns_label(request, path.child("requestName"))
+        if key in seen:
+            for name, value in zip(_MAPPED, key, strict=True):
+                yield field.duplicate(here.child(name), value)
+        seen.add(key)
+    claim = status.get("resourceClaimName")
+    if not claim:
+        yield field.required(path.child("resourceClaimName"))
+    else:
+        yield from validate_dns_subdomain(claim, path.child("resourceClaimName"))
 
 
 def _users(status: Tree, spec: Tree) -> Iterator[FieldError]:

@@ -72,6 +72,15 @@ def test_names_and_addresses_have_their_forms(status: dict, start: str):
     assert fault.startswith(start)
 
 
+def test_a_pod_on_a_node_waits_for_none():
+    spec = {"nodeName": "n"}
+    assert faults({"nominatedNodeName": "m"}, **spec) == [
+        "status.nominatedNodeName: Forbidden: may not be set on pods that are already bound to a node"
+    ]
+    assert faults({"nominatedNodeName": "m"}, {"nominatedNodeName": "m"}, **spec) == []
+    assert faults({}, {"nominatedNodeName": "m"}, **spec) == []
+
+
 def test_the_class_of_service_stays():
     assert faults({"qosClass": "Burstable"}, {"qosClass": "BestEffort"}) == [
         'status.qosClass: Invalid value: "Burstable": field is immutable'
@@ -104,6 +113,21 @@ def test_unless_a_rule_of_its_own_starts_it():
     new = {"containerStatuses": [RUNNING]}
     assert faults(new, {"containerStatuses": [ended(42)]}, restartPolicy="Never", containers=[own]) == []
     assert faults(new, {"containerStatuses": [ended(1)]}, restartPolicy="Never", containers=[own]) == [FINAL]
+
+
+def test_its_own_policy_goes_before_that_of_the_pod():
+    own = {"name": "c", "image": "i", "restartPolicy": "Never"}
+    new, old = {"containerStatuses": [RUNNING]}, {"containerStatuses": [ended(1)]}
+    assert faults(new, old, restartPolicy="Always", containers=[own]) == [FINAL]
+
+
+def test_where_one_may_start_all_again_nothing_has_ended_for_good():
+    rule = {"action": "RestartAllContainers", "exitCodes": {"operator": "In", "values": [42]}}
+    other = {"name": "d", "image": "i", "restartPolicy": "Never", "restartPolicyRules": [rule]}
+    spec = {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}, other]}
+    assert faults({"containerStatuses": [RUNNING]}, {"containerStatuses": [ended(0)]}, **spec) == []
+    new, old = {"ephemeralContainerStatuses": [RUNNING]}, {"ephemeralContainerStatuses": [ended(0)]}
+    assert len(faults(new, old, **spec)) == 1
 
 
 def test_it_may_stay_ended():
@@ -168,4 +192,60 @@ def test_ephemeral_containers_have_none():
     where = "status.ephemeralContainerStatuses[0].allocatedResourcesStatus"
     assert devices("x", kind="ephemeralContainerStatuses") == [
         f"{where}: Forbidden: must not be specified in container status"
+    ]
+
+
+# -- extended resources -----------------------------------------------------------------------------------------------
+
+MAPPING = {"containerName": "c", "resourceName": "example.com/x", "requestName": "r"}
+CLAIM = "status.extendedResourceClaimStatus"
+
+
+def extended(*mappings: dict, claim: str = "claim") -> list[str]:
+    status = {"extendedResourceClaimStatus": {"requestMappings": list(mappings), "resourceClaimName": claim}}
+    asked = {"name": "c", "image": "i", "resources": {"requests": {"example.com/x": "1"}}}
+    return faults(status, containers=[asked])
+
+
+def test_requests_of_a_claim_are_for_what_containers_ask():
+    assert extended(MAPPING, {**MAPPING, "requestName": "s"}) == []
+
+
+def test_there_is_a_claim_and_something_in_it():
+    assert extended(claim="") == [
+        f"{CLAIM}.requestMappings: Required value: at least one request mapping is required",
+        f"{CLAIM}.resourceClaimName: Required value",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "start"),
+    [
+        (
+            {"containerName": "x"},
+            (
+                f'{CLAIM}.requestMappings[0].containerName: Invalid value: "x": '
+                "must match the name of an entry in spec.initContainers.name or spec.containers.name"
+            ),
+        ),
+        (
+            {"resourceName": "cpu"},
+            (
+                f'{CLAIM}.requestMappings[0].resourceName: Invalid value: "cpu": must match the extended resource name of '
+                "an entry in spec.initContainers.resources.requests or spec.containers.resources.requests"
+            ),
+        ),
+        ({"requestName": "A"}, f'{CLAIM}.requestName: Invalid value: "A": a lowercase RFC 1123 label'),
+    ],
+)
+def test_what_nothing_asks_for_is_told(change: dict, start: str):
+    (fault,) = extended({**MAPPING, **change})
+    assert fault.startswith(start)
+
+
+def test_one_request_for_one_resource_is_told_once():
+    assert extended(MAPPING, MAPPING) == [
+        f'{CLAIM}.requestMappings[1].containerName: Duplicate value: "c"',
+        f'{CLAIM}.requestMappings[1].resourceName: Duplicate value: "example.com/x"',
+        f'{CLAIM}.requestMappings[1].requestName: Duplicate value: "r"',
     ]
