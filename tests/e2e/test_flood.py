@@ -66,17 +66,17 @@ async def test_a_flood_of_one_user_leaves_others_served(cluster):
     """Who comes in between is served after a few of the flood's requests, and not after all that are waiting."""
     async with Api(cluster) as api:
         flood, alice = await api.user("flood"), await api.user("alice")
-        over = asyncio.Event()
+        under_way, over = asyncio.Event(), asyncio.Event()
         codes: Counter[int] = Counter()
 
         async def pour() -> None:
             while not over.is_set():
                 codes[await api.write(flood, "flood-")] += 1
+                if codes[201] >= CONNECTIONS:
+                    under_way.set()
 
         pouring = [asyncio.create_task(pour()) for _ in range(CONNECTIONS)]
-        async with asyncio.timeout(60):
-            while codes[201] < CONNECTIONS:  # noqa: ASYNC110 — until the flood is under way
-                await asyncio.sleep(0.01)  # noqa: TID251
+        await asyncio.wait_for(under_way.wait(), 60)
         before = codes[201]
         answers = [await api.write(alice, "alice-") for _ in range(REQUESTS)]
         meanwhile = codes[201] - before

@@ -36,7 +36,9 @@ async def listening(serve: Serve, *, tls: ssl.SSLContext | None = None) -> Async
             await asyncio.wait([task])
             await hang_up(writer)
     for task in connected:
-        if not task.cancelled() and (error := task.exception()) is not None:
+        error = None if task.cancelled() else task.exception()
+        # A connection that the other side ends is no failure of who serves it.
+        if error is not None and not isinstance(error, (OSError, EOFError)):
             raise error
 
 

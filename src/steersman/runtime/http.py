@@ -88,11 +88,13 @@ class HttpServer:
             if len(self._tasks) <= CONNECTIONS_MAX:
                 async with Timeout(_REQUEST_TIMEOUT_SECONDS, clock=self._clock):
                     await self._serve(reader, writer)
+                    writer.close()
+                    await writer.wait_closed()
         except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError) as error:
             _log.debug("a probe's connection broke: %s", error)
         finally:
             self._tasks.discard(task)
-            writer.close()
+            writer.transport.abort()  # what somebody has not read by now is not waited for
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = await reader.readuntil(b"\r\n\r\n")

@@ -12,6 +12,7 @@ import warnings
 from contextlib import asynccontextmanager
 
 import pytest
+from tests.unit.listening import listening
 
 from steersman.asynckit.clock import RealClock
 from steersman.client.aiohttp_transport import AiohttpTransport, proxy_from, tls_context
@@ -70,15 +71,14 @@ class Tokens:
 @asynccontextmanager
 async def talking(*answers, credentials=None):
     server = Server(*answers)
-    listener = await asyncio.start_server(server.serve, "127.0.0.1", 0)
-    port = listener.sockets[0].getsockname()[1]
-    transport = AiohttpTransport(
-        ClusterAccess(f"http://127.0.0.1:{port}", credentials or StaticCredentials(Identity()))
-    )
-    yield transport, server
-    await transport.close()
-    listener.close()
-    await listener.wait_closed()
+    async with listening(server.serve) as port:
+        transport = AiohttpTransport(
+            ClusterAccess(f"http://127.0.0.1:{port}", credentials or StaticCredentials(Identity()))
+        )
+        try:
+            yield transport, server
+        finally:
+            await transport.close()
 
 
 async def test_a_request_and_its_answer():
@@ -93,14 +93,12 @@ async def test_a_request_and_its_answer():
 
 async def test_compression_can_be_declined():
     server = Server(OK)
-    listener = await asyncio.start_server(server.serve, "127.0.0.1", 0)
-    address = f"http://127.0.0.1:{listener.sockets[0].getsockname()[1]}"
-    transport = AiohttpTransport(ClusterAccess(address, StaticCredentials(Identity()), disable_compression=True))
-    await transport.request(Request("GET", "/"))
+    async with listening(server.serve) as port:
+        access = ClusterAccess(f"http://127.0.0.1:{port}", StaticCredentials(Identity()), disable_compression=True)
+        transport = AiohttpTransport(access)
+        await transport.request(Request("GET", "/"))
+        await transport.close()
     assert "accept-encoding: identity\r\n" in server.heads[0].lower()
-    await transport.close()
-    listener.close()
-    await listener.wait_closed()
 
 
 async def test_connections_are_used_again():
@@ -172,15 +170,13 @@ async def test_client_and_server_show_each_other_their_certificates(tmp_path):
     context.load_cert_chain(pki.server.certificate, pki.server.key)
     context.verify_mode = ssl.CERT_REQUIRED
     server = Server(OK)
-    listener = await asyncio.start_server(server.serve, "127.0.0.1", 0, ssl=context)
     identity = Identity((), pki.admin.certificate.read_bytes(), pki.admin.key.read_bytes())
-    address = f"https://127.0.0.1:{listener.sockets[0].getsockname()[1]}"
-    access = ClusterAccess(address, StaticCredentials(identity), ca=pki.ca.certificate.read_bytes())
-    transport = AiohttpTransport(access)
-    assert (await transport.request(Request("GET", "/"))).status == 200
-    await transport.close()
-    listener.close()
-    await listener.wait_closed()
+    async with listening(server.serve, tls=context) as port:
+        address = f"https://127.0.0.1:{port}"
+        access = ClusterAccess(address, StaticCredentials(identity), ca=pki.ca.certificate.read_bytes())
+        transport = AiohttpTransport(access)
+        assert (await transport.request(Request("GET", "/"))).status == 200
+        await transport.close()
 
 
 def test_a_stream_given_up_is_closed_at_once_though_the_server_never_ends_its_tls(tmp_path):

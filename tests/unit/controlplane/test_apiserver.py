@@ -5,6 +5,7 @@ import ssl
 
 import pytest
 import yaml
+from tests.unit.listening import connected_to
 
 from steersman.asynckit.clock import RealClock
 from steersman.client import tree
@@ -20,12 +21,9 @@ async def get(server: APIServer, path: str, *, with_certificate: bool = True) ->
     if with_certificate:
         context.load_cert_chain(server.access.client.certificate, server.access.client.key)
     host, _, port = server.url.removeprefix("https://").rpartition(":")
-    reader, writer = await asyncio.open_connection(host, int(port), ssl=context)
-    writer.write(f"GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
-    answer = await asyncio.wait_for(reader.read(), 10)
-    writer.close()
-    await writer.wait_closed()
-    return answer
+    async with connected_to(host, int(port), tls=context) as (reader, writer):
+        writer.write(f"GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
+        return await asyncio.wait_for(reader.read(), 10)
 
 
 async def test_the_admin_of_the_kubeconfig_may_do_everything(tmp_path):

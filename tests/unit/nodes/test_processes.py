@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from tests.unit.listening import listening
 
 from steersman.asynckit.clock import FakeClock, RealClock
 from steersman.nodes.kubelet.hosting import Refusal, Size
@@ -304,11 +305,9 @@ async def test_a_probe_over_http(code, holds):
         writer.write(b"HTTP/1.1 %d X\r\n\r\n" % code)
         writer.close()
 
-    server = await asyncio.start_server(answer, "127.0.0.1", 0)
-    probe = {"httpGet": {"port": server.sockets[0].getsockname()[1], "path": "/"}}
-    assert await passes(probe, {}, execute=None, clock=RealClock()) is holds
-    server.close()
-    await server.wait_closed()
+    async with listening(answer) as port:
+        probe = {"httpGet": {"port": port, "path": "/"}}
+        assert await passes(probe, {}, execute=None, clock=RealClock()) is holds
     assert not await passes(probe, {}, execute=None, clock=RealClock())
 
 

@@ -1,6 +1,8 @@
 import asyncio
+from contextlib import AsyncExitStack
 
 import pytest
+from tests.unit.listening import connected_to
 
 from steersman.asynckit.clock import FakeClock
 from steersman.runtime import http
@@ -8,12 +10,9 @@ from steersman.runtime.http import HttpServer, Page
 
 
 async def ask(port, request):
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    writer.write(request)
-    answer = await reader.read()
-    writer.close()
-    await writer.wait_closed()
-    return answer
+    async with connected_to("127.0.0.1", port) as (reader, writer):
+        writer.write(request)
+        return await reader.read()
 
 
 @pytest.fixture
@@ -67,30 +66,27 @@ async def test_a_head_that_is_too_long_is_not_heard(server):
 
 
 async def test_who_says_nothing_is_hung_up_on(server, clock):
-    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
-    writer.write(b"GET /hel")
-    closed = asyncio.create_task(reader.read())
-    while not clock.waiting:
-        await clock.advance(0)
-    await clock.advance(10)
-    assert await closed == b""
-    writer.close()
+    async with connected_to("127.0.0.1", server.port) as (reader, writer):
+        writer.write(b"GET /hel")
+        closed = asyncio.create_task(reader.read())
+        while not clock.waiting:
+            await clock.advance(0)
+        await clock.advance(10)
+        assert await closed == b""
 
 
 async def test_there_is_a_bound_on_connections(server, clock, monkeypatch):
     monkeypatch.setattr(http, "CONNECTIONS_MAX", 1)
-    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
-    while not clock.waiting:
-        await clock.advance(0)
-    assert await ask(server.port, b"") == b""
-    writer.close()
-    assert await reader.read() == b""
+    async with connected_to("127.0.0.1", server.port):
+        while not clock.waiting:
+            await clock.advance(0)
+        assert await ask(server.port, b"") == b""
 
 
 async def test_leaving_hangs_up_on_open_connections(clock):
-    async with HttpServer(host="127.0.0.1", port=0, clock=clock) as server:
-        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
-        while not clock.waiting:
-            await clock.advance(0)
-    assert await reader.read() == b""
-    writer.close()
+    async with AsyncExitStack() as connections:
+        async with HttpServer(host="127.0.0.1", port=0, clock=clock) as server:
+            reader, _ = await connections.enter_async_context(connected_to("127.0.0.1", server.port))
+            while not clock.waiting:
+                await clock.advance(0)
+        assert await reader.read() == b""

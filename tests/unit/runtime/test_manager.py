@@ -3,6 +3,7 @@ import asyncio
 import pytest
 from lightkube.models.core_v1 import ConfigMap, Event
 from lightkube.models.meta_v1 import ObjectMeta
+from tests.unit.listening import connected_to
 
 from steersman.client.leaderelection import LeaderElector, LeaseLock
 from steersman.client.resource_types import tree
@@ -65,12 +66,9 @@ async def finished(task, until):
 
 
 async def ask(manager, path):
-    reader, writer = await asyncio.open_connection("127.0.0.1", manager.health_port)
-    writer.write(f"GET {path} HTTP/1.1\r\n\r\n".encode())
-    answer = await reader.read()
-    writer.close()
-    await writer.wait_closed()
-    return answer.decode()
+    async with connected_to("127.0.0.1", manager.health_port) as (reader, writer):
+        writer.write(f"GET {path} HTTP/1.1\r\n\r\n".encode())
+        return (await reader.read()).decode()
 
 
 def elector_of(client, identity, dice):

@@ -7,6 +7,7 @@ import ssl
 from contextlib import asynccontextmanager
 
 import pytest
+from tests.unit.listening import hang_up
 
 from steersman.apiserver.filters.errors import errors
 from steersman.apiserver.filters.request_info import request_info
@@ -64,9 +65,13 @@ class Pushing:
 class Running:
     def __init__(self, serving: Serving, app: Application, handler: Handler, port: int) -> None:
         self.serving, self.app, self.handler, self.port = serving, app, handler, port
+        self.writers = []
 
     async def connect(self, **more):
-        return await asyncio.open_connection("127.0.0.1", self.port, **more)
+        """A connection that ends with the server at the latest."""
+        reader, writer = await asyncio.open_connection("127.0.0.1", self.port, **more)
+        self.writers.append(writer)
+        return reader, writer
 
     async def until_busy(self) -> None:
         """Until a request is being served."""
@@ -83,7 +88,7 @@ class Running:
         except (ssl.SSLError, ConnectionError):
             return b""
         finally:
-            writer.transport.abort()
+            await hang_up(writer)
 
 
 @asynccontextmanager
@@ -93,9 +98,12 @@ async def serving(tls: ssl.SSLContext | None = None):
     made = Serving(app, clock=RealClock())
     sock = listen("127.0.0.1", 0)
     await made.start(sock, tls)
+    running = Running(made, app, handler, sock.getsockname()[1])
     try:
-        yield Running(made, app, handler, sock.getsockname()[1])
+        yield running
     finally:
+        for writer in running.writers:
+            await hang_up(writer)
         handler.go.set()
         app.end_watches()
         await made.stop(grace_seconds=0)
@@ -133,8 +141,6 @@ async def test_client_certificates_reach_the_scope(pki):
             reader, writer = await server.connect(ssl=context, server_hostname="localhost")
             writer.write(request("/", CLOSE))
             assert b"200 OK" in await reader.read()
-            writer.close()
-            await writer.wait_closed()
             assert server.handler.extensions["tls"]["client_cert_name"] == expected
             context.load_cert_chain(pki.admin.certificate, pki.admin.key)
     assert server.handler.extensions["tls"]["client_cert_chain"][0].startswith("-----BEGIN CERTIFICATE-----")
@@ -148,8 +154,6 @@ async def test_only_http_1_1_is_offered(pki):
     async with serving(tls) as server:
         _, writer = await server.connect(ssl=context, server_hostname="localhost")
         assert writer.get_extra_info("ssl_object").selected_alpn_protocol() == "http/1.1"
-        writer.close()
-        await writer.wait_closed()
 
 
 async def test_a_certificate_of_somebody_else_is_refused(pki, tmp_path):
@@ -196,7 +200,6 @@ async def test_an_endless_head_is_refused():
         writer.write(b"GET / HTTP/1.1\r\nHost: x\r\nh: ")
         writer.write(b"x" * (protocol.HEAD_BYTES_MAX + 65536))
         assert (await asyncio.wait_for(reader.read(), 10)).startswith(b"HTTP/1.1 431")
-        writer.close()
 
 
 @pytest.mark.parametrize(
@@ -224,7 +227,6 @@ async def test_empty_lines_do_not_keep_a_connection_open(monkeypatch):
         assert (await asyncio.wait_for(reader.readuntil(b"hello"), 10)).startswith(b"HTTP/1.1 200")
         writer.write(b"\r\n")
         assert await asyncio.wait_for(reader.read(), 10) == b""
-        writer.close()
 
 
 async def test_a_request_that_comes_slowly_but_whole_is_answered():
@@ -240,7 +242,6 @@ async def test_a_request_that_comes_slowly_but_whole_is_answered():
             await writer.drain()
             await asyncio.sleep(0.01)  # noqa: TID251
         assert (await asyncio.wait_for(reader.read(), 10)).endswith(b"\r\n\r\n4")
-        writer.close()
 
 
 async def test_a_body_that_is_too_large_is_413():
@@ -256,7 +257,6 @@ async def test_half_a_connection_is_closed():
         await writer.drain()
         writer.write_eof()
         assert await asyncio.wait_for(reader.read(), 10) == b""
-        writer.close()
 
 
 async def test_a_stream_that_nobody_reads_is_cut_off_and_bounded(monkeypatch):
@@ -273,7 +273,6 @@ async def test_a_stream_that_nobody_reads_is_cut_off_and_bounded(monkeypatch):
                 waiting = max(waiting, connection.transport.get_write_buffer_size())
                 await asyncio.sleep(0.01)  # noqa: TID251
         assert 0 < waiting < 1 << 20
-        writer.transport.abort()
 
 
 async def test_pushed_pieces_are_part_of_the_answer():
@@ -293,7 +292,7 @@ async def test_an_upgrade_that_is_not_served_is_answered_and_closed():
 async def test_stopping_finishes_what_runs_and_takes_nothing_new():
     async with serving() as server:
         reader, writer = await server.connect()
-        idle_reader, idle_writer = await server.connect()
+        idle_reader, _ = await server.connect()
         writer.write(request("/slow"))
         await server.until_busy()
         stopping = asyncio.create_task(server.serving.stop(grace_seconds=10))
@@ -304,8 +303,6 @@ async def test_stopping_finishes_what_runs_and_takes_nothing_new():
         answer = await asyncio.wait_for(reader.read(), 10)
         await stopping
         assert answer.endswith(b"hello")
-        writer.close()
-        idle_writer.close()
 
 
 async def test_stopping_does_not_wait_longer_than_asked():

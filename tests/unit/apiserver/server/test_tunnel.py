@@ -3,6 +3,8 @@
 import asyncio
 from contextlib import asynccontextmanager
 
+from tests.unit.listening import connected_to, listening
+
 from steersman.apiserver.endpoints.connections import Connections
 from steersman.apiserver.endpoints.handing_on import proxy
 from steersman.apiserver.endpoints.kubelet import Location
@@ -19,8 +21,6 @@ SWITCH = b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: e
 @asynccontextmanager
 async def between(far_end):
     """A server that hands every request on to ``far_end``; gives its application and a client's connection."""
-    far = await asyncio.start_server(far_end, "127.0.0.1", 0)
-    port = far.sockets[0].getsockname()[1]
     connections = Connections(RealClock())
     connections.kubelet_tls = object()
 
@@ -32,14 +32,13 @@ async def between(far_end):
     serving = Serving(app, clock=RealClock())
     sock = listen("127.0.0.1", 0)
     address = sock.getsockname()
-    await serving.start(sock, None)
-    reader, writer = await asyncio.open_connection(*address)
-    try:
-        yield app, reader, writer
-    finally:
-        writer.close()
-        await serving.stop(grace_seconds=1)
-        far.close()
+    async with listening(far_end) as port:
+        await serving.start(sock, None)
+        try:
+            async with connected_to(*address) as (reader, writer):
+                yield app, reader, writer
+        finally:
+            await serving.stop(grace_seconds=1)
 
 
 class Echo:
