@@ -70,7 +70,8 @@ def _validate_exit_codes(requirement: Tree, path: Path, containers: set[Any]) ->
         yield field.invalid(path.child("containerName"), name, detail)
     values, where = requirement.get("values") or [], path.child("values")
     if not values:
-        yield field.invalid(where, requirement.get("values"), "at least one value is required")
+        # upstream tells an empty list from none; here it is the one that people write
+        yield field.invalid(where, [], "at least one value is required")
     elif len(values) > _EXIT_CODES_MAX:
         yield field.too_many(where, len(values), max_items=_EXIT_CODES_MAX)
     seen: set[int] = set()

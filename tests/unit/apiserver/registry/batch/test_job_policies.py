@@ -80,7 +80,7 @@ def test_what_is_refused_of_a_rule(rule, fault):
                 "must be one of the container or initContainer names in the pod template"
             ),
         ),
-        ({"values": None}, "p.rules[0].onExitCodes.values: Invalid value: null: at least one value is required"),
+        ({"values": None}, "p.rules[0].onExitCodes.values: Invalid value: []: at least one value is required"),
         ({"values": []}, "p.rules[0].onExitCodes.values: Invalid value: []: at least one value is required"),
         (
             {"values": [0, 1]},
