@@ -140,9 +140,33 @@ def test_only_the_latest_generation_of_a_pool_counts() -> None:
     assert given(made, "c") == [["b"]]
 
 
-def test_a_pool_with_a_name_twice_is_broken() -> None:
-    made = world(slice_("s1", "a", pool="p", count=2), slice_("s2", "a", pool="p", count=2), claim("c"))
-    assert made.fail(using("p", "c")).message.endswith("pool p is invalid: duplicate device name a")
+COUNTERS = [{"name": "gpu", "counters": {"memory": {"value": "4Gi"}}}]
+
+
+def counting(name: str, counter_set: str, counter: str) -> Tree:
+    return {"name": name, "consumesCounters": [{"counterSet": counter_set, "counters": {counter: {"value": "1Gi"}}}]}
+
+
+@pytest.mark.parametrize(
+    ("offered", "fault"),
+    [
+        ([slice_("s1", "a", pool="p", count=2), slice_("s2", "a", pool="p", count=2)], "duplicate device name a"),
+        ([slice_("s", counting("a", "cpu", "memory"), sharedCounters=COUNTERS)], "counter set cpu not found"),
+        (
+            [slice_("s", counting("a", "gpu", "cores"), sharedCounters=COUNTERS)],
+            "counter cores not found in counter set gpu",
+        ),
+        ([slice_("s", "a", sharedCounters=COUNTERS * 2)], "duplicate counter set name gpu"),
+        ([slice_("s", "a", count=2)], ""),
+    ],
+)
+def test_pools_that_are_wrong_or_incomplete_give_nothing_and_others_do(offered: list[Any], fault: str) -> None:
+    assert given(world(*offered, claim("c")), "c") == CANNOT
+    assert given(world(*offered, slice_("z", "b"), claim("c")), "c") == [["b"]]
+    made = world(*offered, claim("c", exactly(allocationMode="All")))
+    (pool,) = (each for each, _ in made.brain.devices.pools.on(made.brain.cluster.nodes[0]))
+    assert pool.fault == fault
+    assert made.fail(using("p", "c")).message.endswith(f"is currently {'invalid' if fault else 'being updated'}")
 
 
 def test_the_first_alternative_that_can_be_had_is_taken_and_liked() -> None:

@@ -77,7 +77,10 @@ class _Search:
     def __init__(self, allocator: Allocator, offers: Sequence[tuple[Pool, list[Device]]]) -> None:
         self._allocator = allocator
         self._offers = offers
-        self._devices = [(pool, device) for pool, devices in offers for device in devices]
+        # Nothing is taken of pools that are incomplete or wrong; others may do.
+        self._devices = [
+            (pool, device) for pool, devices in offers if not (pool.is_incomplete or pool.fault) for device in devices
+        ]
         self._own = Usage()
         self._constraints = [
             [Constraint(said) for said in (claim.spec.devices.constraints if claim.spec.devices else None) or ()]
@@ -133,7 +136,7 @@ class _Search:
             self._trials += 1
             if self._trials > _TRIALS_MAX:
                 raise TimeoutError(TOO_MANY_TRIALS)
-            if every is None and not self._is_meant(pool, device, want, claim):
+            if every is None and not self._allocator.suits(device, want, self._allocator.claims[claim]):
                 continue
             taken = self._take(claim, want, pool, device)
             if taken is None:
@@ -143,11 +146,6 @@ class _Search:
                 return True
             self._give_back(claim, taken)
         return False
-
-    def _is_meant(self, pool: Pool, device: Device, want: Want, claim: int) -> bool:
-        if pool.fault:
-            raise AllocationError(f"pool {pool.name} is invalid: {pool.fault}")
-        return self._allocator.suits(device, want, self._allocator.claims[claim])
 
     def _take(self, claim: int, want: Want, pool: Pool, device: Device) -> Choice | None:
         """Choose a device, if it is free and goes with the others."""

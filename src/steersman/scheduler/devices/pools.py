@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from steersman.apimachinery.quantity import parse
@@ -9,7 +10,7 @@ from steersman.cel.devices import device_value
 from steersman.scheduler.matching import any_term
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from steersman.scheduler.node_info import NodeInfo
 
@@ -93,14 +94,25 @@ class Pool:
         latest = max(each.spec.pool.generation or 0 for each in slices)
         current = [each for each in slices if (each.spec.pool.generation or 0) == latest]
         #: Some slices are not known yet, or not any more.
-        self.is_incomplete: Final = any(len(current) != each.spec.pool.resourceSliceCount for each in current)
+        self.is_incomplete: Final = any(len(current) < each.spec.pool.resourceSliceCount for each in current)
         for each in sorted(current, key=_name):
             self._read(each.spec)
         #: Some of its devices take their time: others are taken first (KEP-5007).
         self.is_slow: Final = any(device.said.bindingConditions for device in self.devices)
-        names = [device.id.device for device in self.devices]
         #: Why it cannot be used at all.
-        self.fault: Final = next((f"duplicate device name {n}" for n in names if names.count(n) > 1), "")
+        self.fault: Final = next(self._faults(current), "")
+
+    def _faults(self, slices: Sequence[Any]) -> Iterator[str]:
+        sets = [each.name for spec in (each.spec for each in slices) for each in spec.sharedCounters or ()]
+        yield from (f"duplicate counter set name {name}" for name in sets if sets.count(name) > 1)
+        names = Counter(device.id.device for device in self.devices)
+        yield from (f"duplicate device name {name}" for name, count in names.items() if count > 1)
+        for device in self.devices:
+            for name, counters in device.consumes.items():
+                if name not in self.counters:
+                    yield f"counter set {name} not found"
+                missing = counters.keys() - self.counters.get(name, {}).keys()
+                yield from (f"counter {each} not found in counter set {name}" for each in sorted(missing))
 
     @property
     def key(self) -> str:
