@@ -1,8 +1,12 @@
-"""Which names of a definition are accepted: nobody else in its group may have them (upstream's naming controller)."""
+"""The status of a definition: which names are accepted (nobody else in its group may have them), and how far its end has come.
+
+Upstream's naming, approval and finalizing controllers.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery.gotext import quote
 from steersman.apiserver.crd.definition import condition_is
@@ -12,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 Tree = dict[str, Any]
+
+_TERMINATING: Final = "Terminating"
 
 
 def plan_status(definition: Tree, others: Iterable[Tree], *, now: str) -> Tree | None:
@@ -35,6 +41,29 @@ def plan_status(definition: Tree, others: Iterable[Tree], *, now: str) -> Tree |
         _set(conditions, "KubernetesAPIApprovalPolicyConformant", approved, approval.value, why, now=now)
     wanted = status | {"acceptedNames": accepted, "conditions": conditions}
     return None if wanted == definition.get("status") else wanted
+
+
+class Ending(Enum):
+    """How far a definition that goes has come, as its condition ``Terminating`` tells it."""
+
+    IN_PROGRESS = ("True", "InstanceDeletionInProgress", "CustomResource deletion is in progress")
+    COMPLETED = ("False", "InstanceDeletionCompleted", "removed all instances")
+    NEVER_ESTABLISHED = ("False", "NeverEstablished", "resource was never established")
+
+
+def ending_of(definition: Tree) -> Ending | None:
+    """How far it has come; None before it was looked at."""
+    conditions = (definition.get("status") or {}).get("conditions") or ()
+    reasons = {c.get("reason") for c in conditions if c.get("type") == _TERMINATING}
+    return next((ending for ending in Ending if ending.value[1] in reasons), None)
+
+
+def with_ending(definition: Tree, ending: Ending, *, now: str) -> Tree:
+    """The status of a definition that has come so far."""
+    status: Tree = {**(definition.get("status") or {})}
+    conditions = [dict(c) for c in status.get("conditions") or ()]
+    _set(conditions, _TERMINATING, *ending.value, now=now)
+    return status | {"conditions": conditions}
 
 
 def _accept(definition: Tree, others: Iterable[Tree]) -> tuple[Tree, tuple[str, str] | None]:

@@ -11,10 +11,18 @@ import logging
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+import msgspec
+
 from steersman.apimachinery.errors import StatusError
 from steersman.apiserver.crd import naming, structure
-from steersman.apiserver.crd.definition import CustomVersion, is_established, served_versions, stored_form
-from steersman.apiserver.crd.strategy import CustomResourceStrategy, labels_of
+from steersman.apiserver.crd.definition import (
+    CustomVersion,
+    condition_is,
+    is_established,
+    served_versions,
+    stored_form,
+)
+from steersman.apiserver.crd.strategy import CustomResourceStrategy, Life, labels_of
 from steersman.apiserver.registry.served import ServedResource
 
 if TYPE_CHECKING:
@@ -30,6 +38,8 @@ _log = logging.getLogger(__name__)
 
 #: Holds a definition until its objects are gone.
 CLEANUP_FINALIZER: Final = "customresourcecleanup.apiextensions.k8s.io"
+#: What can be done with objects whose definition goes, as discovery tells it (updates are answered nevertheless).
+_VERBS_AT_THE_END: Final = ("delete", "deletecollection", "get", "list", "watch")
 _DEFINITIONS: Final = "customresourcedefinitions.apiextensions.k8s.io"
 #: After a write that failed, everything is looked at again this much later.
 _RETRY_SECONDS: Final = 1.0
@@ -54,13 +64,12 @@ class DefinitionWriter(Protocol):
 class _Custom:
     """One definition that is served."""
 
-    def __init__(
-        self, source: Tree, kept: Kept, served: list[ServedResource], versions: dict[str, CustomVersion]
-    ) -> None:
+    def __init__(self, source: Tree, kept: Kept, life: Life, versions: dict[str, CustomVersion]) -> None:
         #: What of the definition matters for serving it.
         self.source = source
         self.kept = kept
-        self.served = served
+        self.life = life
+        self.served: list[ServedResource] = []
         self.versions = versions
 
 
@@ -114,6 +123,8 @@ class CustomResources:
                     await self._clock.sleep(_RETRY_SECONDS)
         finally:
             cache.wakeups.remove(cache.prefix, bell)
+            for custom in self._custom.values():
+                custom.kept.cache.close()
 
     async def _sync(self) -> bool:
         """Look at every definition that is new or changed; False when something has to be tried again."""
@@ -140,8 +151,9 @@ class CustomResources:
 
     async def _look(self, name: str, entry: Entry) -> bool:
         definition = self._definitions.cache.layout.tree(entry)
+        now = self._clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
         if definition["metadata"].get("deletionTimestamp"):
-            return await self._empty(name, definition)
+            return await self._empty(name, definition, now=now)
         group = definition["spec"]["group"]
         others = [
             tree
@@ -149,7 +161,7 @@ class CustomResources:
             if other.name != name and other.name.endswith(f".{group}")
             if (tree := other.tree())["spec"]["group"] == group
         ]
-        status = naming.plan_status(definition, others, now=self._clock.now().strftime("%Y-%m-%dT%H:%M:%SZ"))
+        status = naming.plan_status(definition, others, now=now)
         if status is not None:
             definition["status"] = status
             await self._writer.put_status(definition)
@@ -159,20 +171,34 @@ class CustomResources:
             self._stop_serving(name)
         return True
 
-    async def _empty(self, name: str, definition: Tree) -> bool:
-        """Delete the objects of a definition that goes, then let it go."""
+    async def _empty(self, name: str, definition: Tree, *, now: str) -> bool:
+        """Delete the objects of a definition that goes, then let it go. Each step is told, and looked at anew."""
+        if is_established(definition):
+            self._serve(name, definition)  # what holds its objects must be able to release them
         if CLEANUP_FINALIZER not in (definition["metadata"].get("finalizers") or ()):
             return True
         custom = self._custom.get(name)
-        if custom is not None and custom.served and await self._writer.delete_all(custom.served[0].resource):
+        ending = naming.ending_of(definition)
+        if ending is None:
+            ending = naming.Ending.NEVER_ESTABLISHED if custom is None else naming.Ending.IN_PROGRESS
+        elif ending is not naming.Ending.IN_PROGRESS:
+            await self._writer.release(definition)
+            return True
+        elif custom is not None and await self._writer.delete_all(custom.served[0].resource):
             return False
-        await self._writer.release(definition)
+        else:
+            ending = naming.Ending.COMPLETED
+        told = {**definition, "status": naming.with_ending(definition, ending, now=now)}
+        if custom is not None:
+            self._tell_life(custom, told)  # whoever sees it in the status finds it so
+        await self._writer.put_status(told)
         return True
 
     def _serve(self, name: str, definition: Tree) -> None:
         known = self._custom.get(name)
         source = {"spec": definition["spec"], "names": definition["status"].get("acceptedNames")}
         if known is not None and known.source == source:
+            self._tell_life(known, definition)
             return  # its watches go on
         versions = served_versions(definition)
         if not versions:
@@ -181,19 +207,31 @@ class CustomResources:
         #: One and the same object where it is served, too: that is how it is known.
         stored = next((v for v in versions if v.is_stored), None) or stored_form(definition)
         labels = labels_of(versions)
-        kept = self._registry.keep(stored.resource, CustomResourceStrategy(stored, stored, labels))
+        life = Life()
+        kept = self._registry.keep(stored.resource, CustomResourceStrategy(stored, stored, labels, life))
         if known is not None:
             self._withdraw(known)
-        custom = _Custom(source, kept, [], {v.resource.version: v for v in versions})
+        custom = _Custom(source, kept, life, {v.resource.version: v for v in versions})
         #: A definition that never changed has let in nothing that it does not specify.
         is_first = definition["metadata"].get("generation") == 1
         for version in versions:
-            strategy = CustomResourceStrategy(version, stored, labels)
+            strategy = CustomResourceStrategy(version, stored, labels, life)
             served = _served(version, stored, kept, strategy, is_first=is_first)
             custom.served.append(served)
             self._registry.add(served)
             self._catalog.add(version.resource)
         self._custom[name] = custom
+        self._tell_life(custom, definition)
+
+    def _tell_life(self, custom: _Custom, definition: Tree) -> None:
+        """While the definition goes nothing new is made of it, and discovery says so."""
+        is_terminating = condition_is(definition, "Terminating", "True")
+        if custom.life.is_terminating is is_terminating:
+            return
+        custom.life.is_terminating = is_terminating
+        for version in custom.versions.values():
+            verbs = _VERBS_AT_THE_END if is_terminating else version.resource.verbs
+            self._catalog.add(msgspec.structs.replace(version.resource, verbs=verbs))
 
     def _stop_serving(self, name: str) -> None:
         custom = self._custom.pop(name, None)

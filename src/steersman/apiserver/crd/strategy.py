@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery import names
+from steersman.apimachinery.errors import method_not_supported
 from steersman.apimachinery.field import ErrorType
 from steersman.apimachinery.gotext import quote, to_json
 from steersman.apimachinery.trees import copy_tree
@@ -31,6 +32,15 @@ if TYPE_CHECKING:
 _AGE: Tree = {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}
 
 
+class Life:
+    """What becomes of a definition while it is served."""
+
+    __slots__ = ("is_terminating",)
+
+    def __init__(self) -> None:
+        self.is_terminating = False
+
+
 class CustomResourceStrategy(Strategy):
     """One for each served version, whose schema, columns and subresources count for what is written and read in it.
 
@@ -43,11 +53,16 @@ class CustomResourceStrategy(Strategy):
     reset_fields = {"": (("status",),), "status": (("metadata",), ("spec",))}
 
     def __init__(
-        self, version: CustomVersion, stored: CustomVersion, field_labels: Mapping[str, Callable[[Tree], str]]
+        self,
+        version: CustomVersion,
+        stored: CustomVersion,
+        field_labels: Mapping[str, Callable[[Tree], str]],
+        life: Life,
     ) -> None:
         """``stored``: the version that objects are kept in. ``field_labels``: those of all versions, as one cache has."""
         self._version: Final = version
         self._stored: Final = stored
+        self._life: Final = life
         self.group_resource = version.resource.group_resource  # type: ignore[misc]  # of the instance, as the rest
         self.scale = _scale_paths(version.scale)  # type: ignore[misc]
         self.columns = _columns(version)  # type: ignore[misc]
@@ -61,6 +76,10 @@ class CustomResourceStrategy(Strategy):
             structure.fill_defaults(self._version.schema, obj)
 
     def prepare_for_create(self, ctx: RequestContext, obj: Tree) -> None:
+        if self._life.is_terminating:
+            error = method_not_supported(self.group_resource, "create")
+            error.status["message"] = "create not allowed while custom resource definition is terminating"
+            raise error
         if self._version.has_status:
             obj.pop("status", None)
 

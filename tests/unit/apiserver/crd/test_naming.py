@@ -89,3 +89,12 @@ def test_groups_of_the_community_tell_who_approved():
     )
     tree["metadata"]["annotations"] = {"api-approved.kubernetes.io": "unapproved"}
     assert accepted(tree)["status"]["conditions"][2]["status"] == "False"
+
+
+def test_the_end_of_a_definition_is_told_step_by_step():
+    tree = accepted(definition())
+    assert naming.ending_of(tree) is None
+    for ending, status in [(naming.Ending.IN_PROGRESS, "True"), (naming.Ending.COMPLETED, "False")]:
+        tree = {**tree, "status": naming.with_ending(tree, ending, now=NOW)}
+        assert naming.ending_of(tree) is ending
+        assert [c["status"] for c in tree["status"]["conditions"]] == ["True", "True", status]

@@ -142,13 +142,48 @@ async def test_deleting_a_definition_deletes_its_objects_first(server):
 
 
 async def test_an_object_that_is_held_holds_its_definition(server):
-    held = shirt()[:-1] + b',"spec":{}}'
-    body = msgspec.json.decode(held)
+    body = msgspec.json.decode(shirt(spec={}))
     body["metadata"]["finalizers"] = ["example.com/hold"]
     await server.request("POST", SHIRTS, body=msgspec.json.encode(body))
-    await server.request("DELETE", f"{DEFINITIONS}/shirts.example.com")
-    answer = await server.request("GET", f"{DEFINITIONS}/shirts.example.com")
+    path = f"{DEFINITIONS}/shirts.example.com"
+    await server.request("DELETE", path)
+    async with asyncio.timeout(20):
+        while not (ends := [c for c in await conditions(server) if c["type"] == "Terminating"]):  # noqa: ASYNC110
+            await asyncio.sleep(0)  # noqa: TID251 — no time passes, others get their turn
+    assert (ends[0]["status"], ends[0]["reason"]) == ("True", "InstanceDeletionInProgress")
+    body["metadata"]["name"] = "b"
+    refused = await server.request("POST", SHIRTS, body=msgspec.json.encode(body))
+    assert (refused.code, refused.json()["message"]) == (
+        405,
+        "create not allowed while custom resource definition is terminating",
+    )
+    resources = (await server.request("GET", "/apis/example.com/v1")).json()["resources"]
+    assert resources[0]["verbs"] == ["delete", "deletecollection", "get", "list", "watch"]
+    answer = await server.request("GET", path)
     assert answer.json()["metadata"]["finalizers"] == ["customresourcecleanup.apiextensions.k8s.io"]
+    headers = {"content-type": "application/merge-patch+json"}
+    freed = await server.request("PATCH", f"{SHIRTS}/a", body=b'{"metadata":{"finalizers":null}}', headers=headers)
+    assert freed.code == 200
+
+
+async def conditions(server: InProcessAPIServer) -> list[dict]:
+    definition = (await server.request("GET", f"{DEFINITIONS}/shirts.example.com")).json()
+    return definition["status"]["conditions"]
+
+
+async def test_a_definition_that_something_else_holds_tells_that_its_objects_are_gone(server):
+    headers = {"content-type": "application/merge-patch+json"}
+    hold = msgspec.json.encode({"metadata": {"finalizers": ["example.com/hold"]}})
+    path = f"{DEFINITIONS}/shirts.example.com"
+    await server.request("PATCH", path, body=hold, headers=headers)
+    await server.request("POST", SHIRTS, body=shirt())
+    await server.request("DELETE", path)
+    async with asyncio.timeout(20):
+        while (await server.request("GET", path)).json()["metadata"]["finalizers"] != ["example.com/hold"]:  # noqa: ASYNC110
+            await asyncio.sleep(0)  # noqa: TID251 — no time passes, others get their turn
+    told = next(c for c in await conditions(server) if c["type"] == "Terminating")
+    assert (told["status"], told["reason"]) == ("False", "InstanceDeletionCompleted")
+    assert (await server.request("GET", SHIRTS)).json()["items"] == []
 
 
 async def test_the_schema_is_published(server):

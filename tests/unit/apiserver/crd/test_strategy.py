@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from steersman.apiserver.crd.definition import served_versions
-from steersman.apiserver.crd.strategy import CustomResourceStrategy, labels_of
+from steersman.apiserver.crd.strategy import CustomResourceStrategy, Life, labels_of
 from steersman.apiserver.request import RequestContext, UserInfo
 
 NOW = datetime(2026, 1, 1, 0, 1, tzinfo=UTC)
@@ -17,7 +17,7 @@ def strategy(**version: object) -> CustomResourceStrategy:
     one = {"name": "v1", "served": True, "storage": True, **version}
     spec = {"group": "example.com", "scope": "Namespaced", "names": names, "versions": [one]}
     (only,) = served_versions({"spec": spec, "status": {"acceptedNames": names}})
-    return CustomResourceStrategy(only, only, labels_of([only]))
+    return CustomResourceStrategy(only, only, labels_of([only]), Life())
 
 
 def shirt(**more: object) -> dict:
@@ -118,7 +118,7 @@ def two_versions() -> tuple[CustomResourceStrategy, CustomResourceStrategy]:
     spec = {"group": "example.com", "scope": "Namespaced", "names": names, "versions": versions}
     v1, v2 = served_versions({"spec": spec, "status": {"acceptedNames": names}})
     labels = labels_of([v1, v2])
-    return CustomResourceStrategy(v1, v1, labels), CustomResourceStrategy(v2, v1, labels)
+    return CustomResourceStrategy(v1, v1, labels, Life()), CustomResourceStrategy(v2, v1, labels, Life())
 
 
 def schema_of(**properties: object) -> dict:
