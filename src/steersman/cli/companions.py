@@ -25,6 +25,7 @@ _TEXTS: Final = {
     "kube_api_burst": "requests that may come at once",
     "scheduler_name": "pods with this schedulerName are scheduled",
     "percentage_of_nodes_to_score": "hundredths of the nodes that are compared, 0 for fewer the larger the cluster",
+    "pod_max_in_unschedulable_pods_duration_seconds": "how long a pod waits for what may help before it is tried anyhow",
     "leader_elect": "whether several of this process take turns",
     "address": "where /healthz and /metrics are served, in plain HTTP",
     "port": "port of these pages, 0 for none",

@@ -110,6 +110,7 @@ class Brain:
             holds_back=self._holds_back,
             backoff_initial_seconds=settings.pod_initial_backoff_seconds,
             backoff_max_seconds=settings.pod_max_backoff_seconds,
+            wait_max_seconds=settings.pod_max_in_unschedulable_pods_seconds,
         )
         self.cycle: Final = Cycle(self.cluster, dice=dice)
         self._preemption = Preemption(self.cluster, dice=dice)
@@ -174,8 +175,12 @@ class Brain:
         """A pod has no node."""
         if pod.scheduler not in self.profiles or self.cluster.is_assumed(pod.uid):
             return
-        if pod.nominated_node and pod.uid not in self.queue:
+        known = self.queue.pod(pod.uid)
+        # What its status says counts when it is new: it may be older than what was decided here since.
+        if pod.nominated_node and (known is None or known.nominated_node != pod.nominated_node):
             self.cycle.nominate(pod, pod.nominated_node)
+        elif known is not None and known.nominated_node and not pod.nominated_node:
+            self.cycle.withdraw(pod.uid)
         self.queue.add(pod, self._monotonic())
 
     def pod_gone(self, uid: str) -> None:

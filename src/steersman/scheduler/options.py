@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from steersman.scheduler.configuration.settings import ProfileSettings, Settings
+from steersman.scheduler.configuration.settings import UNSCHEDULABLE_MAX_SECONDS, ProfileSettings, Settings
 from steersman.scheduler.pod_info import DEFAULT_SCHEDULER
 
 
@@ -25,6 +25,8 @@ class SchedulerOptions(msgspec.Struct, frozen=True, kw_only=True):
     scheduler_name: str = DEFAULT_SCHEDULER
     #: How many hundredths of the nodes are compared for a pod; 0: fewer the larger the cluster.
     percentage_of_nodes_to_score: int = 0
+    #: So long a pod that found no node waits for something to happen before it is tried again anyhow.
+    pod_max_in_unschedulable_pods_duration_seconds: float = UNSCHEDULABLE_MAX_SECONDS
 
     leader_elect: bool = True
     leader_elect_lease_duration_seconds: float = 15.0
@@ -52,12 +54,14 @@ def set_up(**given: Any) -> Setup:
     Raises ``ConfigurationError``.
     """
     options = SchedulerOptions(**given)
-    if options.config is None:
-        profile = ProfileSettings(
-            scheduler_name=options.scheduler_name, percentage_of_nodes_to_score=options.percentage_of_nodes_to_score
-        )
-        return Setup(options, Settings(profiles=(profile,)))
-    from steersman.scheduler.configuration.reading import read  # noqa: PLC0415 — most processes read none
+    profile = ProfileSettings(
+        scheduler_name=options.scheduler_name, percentage_of_nodes_to_score=options.percentage_of_nodes_to_score
+    )
+    settings = Settings(profiles=(profile,))
+    if options.config is not None:
+        from steersman.scheduler.configuration.reading import read  # noqa: PLC0415 — most processes read none
 
-    reading = read(options.config)
-    return Setup(SchedulerOptions(**{**reading.options, **given}), reading.settings)
+        reading = read(options.config)
+        options, settings = SchedulerOptions(**{**reading.options, **given}), reading.settings
+    seconds = options.pod_max_in_unschedulable_pods_duration_seconds
+    return Setup(options, msgspec.structs.replace(settings, pod_max_in_unschedulable_pods_seconds=seconds))

@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 
     from steersman.scheduler.pod_info import PodInfo
 
-#: ``podMaxInUnschedulablePodsDuration``.
-UNSCHEDULABLE_MAX_SECONDS: Final = 300.0
-
 
 class Happening(Flag):
     """What may help a pod that waits."""
@@ -110,11 +107,15 @@ class SchedulingQueue:
         holds_back: Callable[[PodInfo], bool],
         backoff_initial_seconds: float,
         backoff_max_seconds: float,
+        wait_max_seconds: float,
     ) -> None:
-        """``holds_back``: whether a rule says that a pod may not be tried yet (``PreEnqueue``)."""
+        """``holds_back``: whether a rule says that a pod may not be tried yet (``PreEnqueue``). ``wait_max_seconds``: so
+        long a pod waits for something to happen.
+        """
         self._holds_back = holds_back
         self._backoff_initial = backoff_initial_seconds
         self._backoff_max = backoff_max_seconds
+        self._wait_max = wait_max_seconds
         self._pods: dict[str, QueuedPod] = {}
         #: Those of them that found no node and wait for something to happen.
         self._waiting: dict[str, QueuedPod] = {}
@@ -128,8 +129,10 @@ class SchedulingQueue:
     def __len__(self) -> int:
         return len(self._pods)
 
-    def __contains__(self, uid: str) -> bool:
-        return uid in self._pods
+    def pod(self, uid: str) -> PodInfo | None:
+        """A pod without a node as it was last told."""
+        queued = self._pods.get(uid)
+        return queued.pod if queued is not None else None
 
     def counts(self) -> dict[str, int]:
         """How many wait in each state, for metrics."""
@@ -267,7 +270,7 @@ class SchedulingQueue:
     def flush_waiting(self, now: float) -> None:
         """Bring back those that have waited for too long, whatever for."""
         for queued in list(self.waiting()):
-            if now - queued.tried >= UNSCHEDULABLE_MAX_SECONDS:
+            if now - queued.tried >= self._wait_max:
                 self._retry(queued, now)
 
     @property

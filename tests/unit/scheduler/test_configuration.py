@@ -68,7 +68,11 @@ def test_flags_of_election_win_over_the_file(tmp_path: Path) -> None:
 
 
 def test_without_a_file_flags_make_the_profile() -> None:
-    (profile,) = set_up(scheduler_name="mine", percentage_of_nodes_to_score=30).settings.profiles
+    setup = set_up(
+        scheduler_name="mine", percentage_of_nodes_to_score=30, pod_max_in_unschedulable_pods_duration_seconds=60
+    )
+    (profile,) = setup.settings.profiles
+    assert setup.settings.pod_max_in_unschedulable_pods_seconds == 60
     assert (profile.scheduler_name, profile.percentage_of_nodes_to_score) == ("mine", 30)
 
 

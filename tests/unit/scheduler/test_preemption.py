@@ -154,3 +154,16 @@ def test_a_promised_node_is_kept_from_lesser_pods() -> None:
     assert not isinstance(result, Failed)
     assert result is not None
     assert (result.queued.pod.name, result.node) == ("high", "a")
+
+
+def test_a_node_may_be_promised_by_others() -> None:
+    """``nominatedNodeName`` may be set by whoever expects a pod somewhere (KEP-5278), and taken back."""
+    world = World(node("a", cpu="2"))
+    waiting = pod("expected", cpu="3", priority=9)
+    world.fail(waiting)
+    waiting.status.nominatedNodeName = "a"  # type: ignore[union-attr]
+    world.add(waiting)
+    assert "1 Insufficient cpu" in world.schedule(pod("p", cpu="1"))
+    waiting.status.nominatedNodeName = None  # type: ignore[union-attr]
+    world.add(waiting)
+    assert world.schedule(pod("q", cpu="1")) == "a"

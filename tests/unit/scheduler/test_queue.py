@@ -17,7 +17,9 @@ _SPREAD |= {"labelSelector": {"matchLabels": {"app": "x"}}}
 
 
 def queue() -> SchedulingQueue:
-    return SchedulingQueue(holds_back=lambda _: False, backoff_initial_seconds=1, backoff_max_seconds=10)
+    return SchedulingQueue(
+        holds_back=lambda _: False, backoff_initial_seconds=1, backoff_max_seconds=10, wait_max_seconds=300
+    )
 
 
 def popped(made: SchedulingQueue, now: float) -> str | None:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 BACKOFF_INITIAL_SECONDS: Final = 1.0
 BACKOFF_MAX_SECONDS: Final = 10.0
+UNSCHEDULABLE_MAX_SECONDS: Final = 300.0
 
 
 class ProfileSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,3 +35,5 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     profiles: tuple[ProfileSettings, ...] = (ProfileSettings(),)
     pod_initial_backoff_seconds: float = BACKOFF_INITIAL_SECONDS
     pod_max_backoff_seconds: float = BACKOFF_MAX_SECONDS
+    #: So long a pod waits for something to happen before it is tried again anyhow; only a flag tells it.
+    pod_max_in_unschedulable_pods_seconds: float = UNSCHEDULABLE_MAX_SECONDS
