@@ -65,6 +65,11 @@ class NodeStrategy(Strategy):
         if "configSource" not in (old.get("spec") or {}):
             (obj.get("spec") or {}).pop("configSource", None)
 
+    def prepare_for_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
+        super().prepare_for_status_update(ctx, obj, old)
+        if "config" not in (old.get("status") or {}):
+            (obj.get("status") or {}).pop("config", None)
+
     def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
         return validate_node(obj)
 

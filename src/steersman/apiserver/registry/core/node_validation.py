@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery import field, names
 from steersman.apimachinery.addresses import check_cidr, parse_cidr
+from steersman.apimachinery.gotext import quote
 from steersman.apiserver.registry.address_warnings import cidr_warnings
 from steersman.apiserver.registry.go_form import go_form
 from steersman.apiserver.registry.podspec.validate_placement import TAINT_EFFECTS
@@ -21,16 +23,21 @@ if TYPE_CHECKING:
 _SPEC: Final = field.Path("spec")
 _CIDRS: Final = _SPEC.child("podCIDRs")
 _TAINTS: Final = field.Path("metadata", "taints")
+_FEATURE: Final = re.compile("[A-Z][a-zA-Z0-9]*(/[a-zA-Z][a-zA-Z0-9]*)*")
+_NO_FEATURE: Final = (
+    "must start with an UpperCamelCase segment, with subsequent segments separated by '/' "
+    "(e.g., MyFeature or MyFeature/mySubFeature), and contain only alphanumeric characters and slashes"
+)
 
 
 def validate_node(node: Tree) -> list[FieldError]:
     """Everything that is wrong with a new node."""
-    return [*_taints(node), *_resources(node), *_cidrs(node)]
+    return [*_taints(node), *_resources(node), *_swap(node), *_features(node), *_cidrs(node)]
 
 
 def validate_node_update(node: Tree, old: Tree) -> list[FieldError]:
     """Everything that is wrong with a change of a node: networks and provider id stay once they are set."""
-    errors = list(_resources(node))
+    errors = [*_resources(node), *_features(node)]
     seen: list[Tree] = []
     for position, address in enumerate((node.get("status") or {}).get("addresses") or ()):
         if address in seen:
@@ -83,6 +90,34 @@ def _resources(node: Tree) -> Iterator[FieldError]:
             yield from check_amount(resource, amount, field.Path("status", name, resource))
 
 
+def _swap(node: Tree) -> Iterator[FieldError]:
+    capacity = (((node.get("status") or {}).get("nodeInfo") or {}).get("swap") or {}).get("capacity")
+    if capacity is not None and capacity <= 0:
+        # upstream's path, which is not that of the field
+        yield field.invalid(field.Path("metadata", "nodeSwapStatus", "capacity"), capacity, "must be greater than zero")
+
+
+def _features(node: Tree) -> Iterator[FieldError]:
+    """What kubelets say that they can do (KEP-5328): each feature once, in order."""
+    features = (node.get("status") or {}).get("declaredFeatures") or ()
+    path = field.Path("status", "declaredFeatures")
+    for position, feature in enumerate(features):
+        fault = _feature_fault(feature)
+        if fault:
+            yield field.invalid(path.index(position), feature, f"invalid feature name {quote(feature)}: {fault}")
+        following = features[position + 1] if position + 1 < len(features) else None
+        if following == feature:
+            yield field.duplicate(path.index(position + 1), following)
+        elif following is not None and following < feature:
+            yield field.invalid(path.index(position + 1), following, "list must be sorted alphabetically")
+
+
+def _feature_fault(feature: str) -> str:
+    if len(feature) > names.SUBDOMAIN_MAX_BYTES:
+        return f"must be no more than {names.SUBDOMAIN_MAX_BYTES} characters"
+    return "" if _FEATURE.fullmatch(feature) else _NO_FEATURE
+
+
 def _cidrs(node: Tree) -> Iterator[FieldError]:
     cidrs = (node.get("spec") or {}).get("podCIDRs") or []
     for position, text in enumerate(cidrs):
@@ -92,7 +127,7 @@ def _cidrs(node: Tree) -> Iterator[FieldError]:
     networks = [parse_cidr(text) for text in cidrs]
     if None in networks:
         position = networks.index(None)
-        wrong = f"invalid CIDR[{position}]: {cidrs[position]} (invalid CIDR address: {cidrs[position]})"
+        wrong = f"invalid CIDR[{position}]: <nil> (invalid CIDR address: {cidrs[position]})"
         detail = f"invalid PodCIDRs. failed to check with dual stack with error:{wrong}"
         yield field.internal(_CIDRS, detail)
     if None in networks or len({network.version for network in networks if network}) < 2 or len(cidrs) > 2:

@@ -56,6 +56,15 @@ def test_later_the_status_has_its_own_path():
     assert obj["status"] == {"capacity": {"cpu": "1"}}
 
 
+def test_kubelets_are_no_longer_configured_by_it():
+    obj = node(status={"config": {}})
+    KIND.prepare_for_status_update(context(), obj, node(status={}))
+    assert obj["status"] == {}
+    obj = node(status={"config": {}})
+    KIND.prepare_for_status_update(context(), obj, node(status={"config": {"error": "x"}}))
+    assert obj["status"] == {"config": {}}
+
+
 def test_networks_are_warned_about_when_they_are_ambiguous():
     (warning,) = KIND.warnings(context(), tree(spec={"podCIDRs": ["10.0.0.1/24"]}), None)
     assert warning.startswith('spec.podCIDRs[0]: CIDR value "10.0.0.1/24" is ambiguous')

@@ -81,7 +81,7 @@ def test_networks_that_are_none_are_told_as_such_too():
     _, second, third = faults(podCIDRs=["x", "10.0.0.0/24"])
     assert second == (
         "spec.podCIDRs: Internal error: invalid PodCIDRs. failed to check with dual stack with error:"
-        "invalid CIDR[0]: x (invalid CIDR address: x)"
+        "invalid CIDR[0]: <nil> (invalid CIDR address: x)"
     )
     assert third.endswith("may specify no more than one CIDR for each IP family")
 
@@ -91,6 +91,32 @@ def test_each_network_that_changes_is_told():
     old = {"podCIDRs": ["10.0.0.0/24", "fd00::/64"]}
     assert changes({"podCIDRs": ["10.0.1.0/24", "fd01::/64"]}, old) == [fault, fault]
     assert changes({"podCIDRs": ["10.0.0.0/24"]}, old) == [fault]
+
+
+def test_swap_is_some():
+    assert faults({"nodeInfo": {"swap": {"capacity": 1}}}) == []
+    assert faults({"nodeInfo": {"swap": {"capacity": 0}}}) == [
+        "metadata.nodeSwapStatus.capacity: Invalid value: 0: must be greater than zero"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("features", "starts"),
+    [
+        (["A", "B/c", "Bc"], []),
+        (["B", "A"], ['status.declaredFeatures[1]: Invalid value: "A": list must be sorted alphabetically']),
+        (["A", "A"], ['status.declaredFeatures[1]: Duplicate value: "A"']),
+        (
+            ["a"],
+            ['status.declaredFeatures[0]: Invalid value: "a": invalid feature name "a": must start with an UpperCamel'],
+        ),
+        (["A" * 254], [f'status.declaredFeatures[0]: Invalid value: "{"A" * 254}": invalid feature name ']),
+    ],
+)
+def test_features_are_declared_once_and_in_order(features: list[str], starts: list[str]):
+    obj = tree(status={"declaredFeatures": features})
+    for found in (validate_node(obj), validate_node_update(obj, tree())):
+        assert [text.startswith(start) for text, start in zip(told(found), starts, strict=True)] == [True] * len(starts)
 
 
 def test_what_is_old_or_ambiguous_is_told():
