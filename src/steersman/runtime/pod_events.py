@@ -76,9 +76,6 @@ class PodEvents(Generic[OwnerT]):
                 self._added(pod)
             case Added(new=pod) | Deleted(old=pod):
                 self._gone(pod)
-            case Updated(old=old, new=pod) if uid_of(old) != uid_of(pod):  # the deletion of the first was missed
-                self._gone(old)
-                self.changed(Added(pod))
             case Updated(old=old, new=pod):
                 self._updated(old, pod)
 

@@ -97,7 +97,6 @@ def world():
         (Updated(pod_of("a"), pod_of("a", **GOING)), ["n/a"], (1, set())),
         (Updated(pod_of("a"), pod_of("a")), ["n/a"], (1, {"p"})),
         (Updated(pod_of("b"), pod_of("a")), ["n/b", "n/a"], (1, {"p"})),
-        (Updated(pod_of("a"), pod_of("a", uid="new")), ["n/a", "n/a"], (0, set())),
     ],
 )
 def test_an_owner_looks_at_what_happens_to_its_pods(world, change, keys, pending):

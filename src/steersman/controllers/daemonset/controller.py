@@ -67,7 +67,7 @@ class DaemonSetController(Shell):
     # What changed
 
     def _set_changed(self, change: Change[DaemonSet]) -> None:
-        if isinstance(change, Deleted) or (isinstance(change, Updated) and uid_of(change.old) != uid_of(change.new)):
+        if isinstance(change, Deleted):
             self.control.forget(key_of(change.old))
         self.enqueue_change(change)
 

@@ -79,9 +79,6 @@ class GarbageCollector(Shell):
         match change:
             case Added(new):
                 self._apply(self.graph.observe(seen(resource, new), None))
-            case Updated(old, new) if uid_of(old) != uid_of(new):
-                self._apply(self.graph.forget(seen(resource, old).identity))
-                self._apply(self.graph.observe(seen(resource, new), None))
             case Updated(old, new) if old is not new:
                 self._apply(self.graph.observe(seen(resource, new), seen(resource, old)))
             case Deleted(old):

@@ -79,9 +79,8 @@ class JobController(Shell):
 
     def _job_changed(self, change: Change[Job]) -> None:
         job = change.latest
-        if isinstance(change, Updated) and uid_of(change.old) != uid_of(job):  # the deletion of the first was missed
+        if isinstance(change, Deleted):  # another may take its name before it is looked at
             self._forget(key_of(job))
-            self._release_pods_of(change.old)
         if isinstance(change, Deleted) or facts.is_finished(job):
             self._release_pods_of(job)
         if isinstance(change, Updated) and _generation(change.old) == _generation(job):

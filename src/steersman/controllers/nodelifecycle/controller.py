@@ -9,7 +9,7 @@ from lightkube.models.core_v1 import Node, Pod
 
 from steersman.apimachinery.errors import is_not_found
 from steersman.apimachinery.timestamps import format_time
-from steersman.client.changes import Deleted, Updated
+from steersman.client.changes import Added, Deleted, Updated
 from steersman.client.errors import ApiError
 from steersman.client.objects import key_of, name_of, uid_of
 from steersman.controllers.base import Shell
@@ -90,12 +90,9 @@ class NodeLifecycle(Shell):
         name = name_of(node)
         if isinstance(change, Deleted):
             self._forget(change.old)
-        elif isinstance(change, Updated) and uid_of(change.old) == uid_of(node):
-            self._look(node)
         else:
-            if isinstance(change, Updated):
-                self._forget(change.old)
-            self._tell(node, "RegisteredNode", "Registered Node {} in Controller")
+            if isinstance(change, Added):
+                self._tell(node, "RegisteredNode", "Registered Node {} in Controller")
             self._look(node)
         self.queue.add(name)
 

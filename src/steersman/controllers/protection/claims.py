@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from lightkube.models.core_v1 import PersistentVolumeClaim, Pod
 
 from steersman.client.changes import Deleted, Updated
-from steersman.client.objects import namespace_of, uid_of
+from steersman.client.objects import namespace_of
 from steersman.controllers.base import Shell
 from steersman.controllers.protection.finalizing import add, take_off
 from steersman.controllers.protection.plan import CLAIM_FINALIZER, Step, step, uses_claim
@@ -53,12 +53,10 @@ class ClaimProtection(Shell):
 
 
 def _may_release(change: Change[Pod]) -> bool:
-    """A pod went, was made anew, or ended."""
-    if isinstance(change, Deleted):
-        return True
-    if not isinstance(change, Updated):
-        return False
-    return uid_of(change.old) != uid_of(change.new) or is_finished(change.old) != is_finished(change.new)
+    """A pod went, or ended."""
+    if isinstance(change, Updated):
+        return is_finished(change.old) != is_finished(change.new)
+    return isinstance(change, Deleted)
 
 
 def build(context: ControllerContext) -> ClaimProtection:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from lightkube.models.core_v1 import Pod
 
 from steersman.apimachinery.errors import is_not_found
-from steersman.client.changes import Deleted, Updated
+from steersman.client.changes import Deleted
 from steersman.client.client import resource_type
 from steersman.client.objects import (
     key_of,
@@ -96,7 +96,7 @@ class ReplicationShell(Shell):
     # What changed
 
     def _object_changed(self, change: Change[Any]) -> None:
-        if isinstance(change, Deleted) or (isinstance(change, Updated) and uid_of(change.old) != uid_of(change.new)):
+        if isinstance(change, Deleted):
             self.pod_control.forget(key_of(change.old))
         self.enqueue_change(change)
 

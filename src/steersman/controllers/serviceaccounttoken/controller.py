@@ -11,7 +11,7 @@ from steersman.apimachinery.errors import is_not_found
 from steersman.apiserver.authn import jws, keys
 from steersman.client.changes import Added, Deleted, Updated
 from steersman.client.errors import ApiError
-from steersman.client.objects import key_of, name_of, split_key, uid_of
+from steersman.client.objects import key_of, name_of, split_key
 from steersman.controllers.base import Shell
 from steersman.controllers.serviceaccounttoken.plan import (
     TYPE,
@@ -54,9 +54,7 @@ class ServiceAccountTokens(Shell):
         self.queue.add(key_of(change.latest))
 
     def _account_changed(self, change: Change[ServiceAccount]) -> None:
-        if isinstance(change, Updated) and uid_of(change.old) == uid_of(change.new):
-            return
-        if isinstance(change, Added) and change.is_initial:
+        if isinstance(change, Updated) or (isinstance(change, Added) and change.is_initial):
             return
         for secret in self._secrets.lister.by_index(_BY_ACCOUNT, key_of(change.latest)):
             self.queue.add(key_of(secret))

@@ -16,7 +16,7 @@ from steersman.apimachinery.errors import (
     is_not_found,
 )
 from steersman.apimachinery.selectors import from_label_selector
-from steersman.client.changes import Deleted, Updated
+from steersman.client.changes import Deleted
 from steersman.client.errors import ApiError
 from steersman.client.objects import labels_of, name_of, namespace_of, uid_of
 from steersman.controllers.base import Shell
@@ -83,7 +83,7 @@ class StatefulSetController(Shell):
     # What changed
 
     def _set_changed(self, change: Change[StatefulSet]) -> None:
-        if isinstance(change, Deleted) or (isinstance(change, Updated) and uid_of(change.old) != uid_of(change.new)):
+        if isinstance(change, Deleted):
             self.expectations.delete(f"{namespace_of(change.old)}/{name_of(change.old)}")
         self.enqueue_change(change)
 
