@@ -14,8 +14,10 @@ from steersman.runtime.owners import controller_of
 
 NAMES = ("a", "b", "c")
 ADDRESSES = ("192.0.2.1", "192.0.2.2", "192.0.2.3", "2001:db8::1", "2001:db8::2")
+#: No two without a name: an address may have all of them, and a slice takes each name once.
 PORTS: tuple[dict[str, Any], ...] = (
-    {"port": 80}, {"port": 81, "name": "web"}, {"port": 80, "protocol": "UDP"}, {"port": 82, "appProtocol": "h2c"},
+    {"port": 80}, {"port": 81, "name": "web"}, {"port": 80, "name": "dns", "protocol": "UDP"},
+    {"port": 82, "name": "grpc", "appProtocol": "h2c"},
 )  # fmt: skip
 _MANAGED_BY = "endpointslice.kubernetes.io/managed-by"
 _MIRROR = "endpointslicemirroring-controller.k8s.io"
