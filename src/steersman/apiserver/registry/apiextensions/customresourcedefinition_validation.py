@@ -105,7 +105,7 @@ def _validate_spec(spec: Tree) -> Iterator[FieldError]:
     form = _form(spec.get("versions") or [])
     yield from _validate_group(spec.get("group") or "", _SPEC.child("group"))
     yield from check_supported(spec.get("scope"), _SCOPES, _SPEC.child("scope"))
-    if not (form.common.get("schema") or {}).get("openAPIV3Schema"):
+    if (form.common.get("schema") or {}).get("openAPIV3Schema") is None:
         for position, version in enumerate(form.versions):
             if (version.get("schema") or {}).get("openAPIV3Schema") is None:
                 yield field.required(_SPEC.child("versions").index(position).child("schema", "openAPIV3Schema"))

@@ -56,6 +56,10 @@ def test_what_is_valid(edits):
         ({"spec.scope": "World"}, 'spec.scope: Unsupported value: "World": supported values: "Cluster", "Namespaced"'),
         ({"spec.scope": ""}, "spec.scope: Required value"),
         ({"spec.versions.0.schema": GONE}, "spec.versions[0].schema.openAPIV3Schema: Required value"),
+        (
+            {"spec.versions.0.schema.openAPIV3Schema": {}},
+            "spec.validation.openAPIV3Schema.type: Required value: must not be empty at the root",
+        ),
         ({"spec.names.kind": ""}, "spec.names.kind: Required value"),
         (
             {"spec.names.listKind": "Shirt"},
