@@ -115,6 +115,8 @@ class Brain:
         self.cycle: Final = Cycle(self.cluster, dice=dice)
         self._preemption = Preemption(self.cluster, dice=dice)
         self._monotonic = monotonic
+        #: UIDs of pods between their decision and what came of it: what was promised to them may be written yet.
+        self._on_their_way: set[str] = set()
 
     def _holds_back(self, pod: PodInfo) -> bool:
         """Whether a pod is not worth a try yet (``PreEnqueue``)."""
@@ -187,7 +189,8 @@ class Brain:
         """A pod was deleted, or has ended without ever having had a node."""
         self.queue.remove(uid)
         self.cycle.withdraw(uid)
-        self.devices.settle_promise(uid)
+        if uid not in self._on_their_way:
+            self.devices.settle_promise(uid)
         pod = self.cluster.pod(uid)
         if pod is not None:
             self.cluster.remove_pod(uid)
@@ -234,6 +237,7 @@ class Brain:
             devices = self._dynamic[profile.name].reservation(pod, self.cluster, decision.node)
         self.cycle.withdraw(pod.uid)
         self.cluster.assume(pod, decision.node.name)
+        self._on_their_way.add(pod.uid)
         return Placed(queued, profile, decision.node.name, volumes, devices)
 
     def _no_node(self, queued: QueuedPod, profile: Profile, failure: FitError, budgets: Sequence[Any]) -> Failed:
@@ -286,6 +290,7 @@ class Brain:
         self.queue.failed(placed.queued, frozenset(), self._monotonic())
 
     def _release(self, placed: Placed) -> None:
+        self._on_their_way.discard(placed.queued.pod.uid)
         for _, volume in placed.volumes.static:
             self.catalog.reserved.pop(volume.metadata.name, None)
         for claim, _ in placed.devices.allocate:

@@ -153,6 +153,17 @@ def test_a_promise_holds_until_the_claim_is_seen() -> None:
     assert not usage
 
 
+def test_a_promise_holds_while_it_is_written_though_the_pod_is_gone() -> None:
+    made = world(slice_("s", "a"), SERVED, claim("c"))
+    made.add(asking())
+    placed = made.attempt()
+    assert isinstance(placed, Placed)
+    made.brain.pod_gone(placed.queued.pod.uid)
+    assert "1 cannot allocate all claims" in made.schedule(using("q", "c"))
+    made.brain.not_bound(placed)
+    assert isinstance(made.attempt(), Placed)
+
+
 def test_every_class_serves_by_its_own_name() -> None:
     made = world(slice_("s", "a"))
     placed = made.schedule(asking(resource="deviceclass.resource.kubernetes.io/gpu"))
