@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -13,17 +14,19 @@ Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 async def hang_up(writer: asyncio.StreamWriter) -> None:
     """End a connection at once: an orderly end of TLS would wait for the other side's part of it."""
     writer.transport.abort()
-    await asyncio.wait([asyncio.ensure_future(writer.wait_closed())])
+    with contextlib.suppress(OSError):
+        await writer.wait_closed()
 
 
 @asynccontextmanager
 async def listening(serve: Serve, *, tls: ssl.SSLContext | None = None) -> AsyncIterator[int]:
     """``serve`` each connection; gives the port."""
-    connected: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
+    connected: list[tuple[asyncio.Task[None], asyncio.StreamWriter]] = []
+    over: list[asyncio.Task[None]] = []
 
     async def keep(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.create_task(serve(reader, writer))  # type: ignore[arg-type]  # all are coroutines
-        connected[task] = writer
+        connected.append((task, writer))
         await asyncio.wait([task])
 
     server = await asyncio.start_server(keep, "127.0.0.1", 0, ssl=tls)
@@ -31,11 +34,13 @@ async def listening(serve: Serve, *, tls: ssl.SSLContext | None = None) -> Async
         yield server.sockets[0].getsockname()[1]
     finally:
         server.close()
-        for task, writer in connected.items():
+        while connected:  # one may have been accepted just now
+            task, writer = connected.pop()
             task.cancel()
             await asyncio.wait([task])
             await hang_up(writer)
-    for task in connected:
+            over.append(task)
+    for task in over:
         error = None if task.cancelled() else task.exception()
         # A connection that the other side ends is no failure of who serves it.
         if error is not None and not isinstance(error, (OSError, EOFError)):
