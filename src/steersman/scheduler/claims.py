@@ -7,7 +7,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
-from lightkube.models.core_v1 import Pod
 from lightkube.models.resource_v1 import ResourceClaim, ResourceClaimConsumerReference, ResourceClaimStatus
 
 from steersman.asynckit.timeouts import wait_for
@@ -17,6 +16,7 @@ from steersman.client.requests import PatchType
 from steersman.scheduler.devices.catalog import allocation_of, consumers_of, is_reserved_for
 from steersman.scheduler.devices.readiness import awaits_devices, is_overdue, is_ready
 from steersman.scheduler.looking import is_refusal, look
+from steersman.scheduler.writing import patch_status
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,15 +72,7 @@ class ClaimWriter:
         try:
             bound = await self._bind(claim, given, pod)
             told = {"requestMappings": extended.mappings, "resourceClaimName": claim.metadata.name}
-            patch = {"metadata": {"uid": pod.uid}, "status": {"extendedResourceClaimStatus": told}}
-            await self._client.patch(
-                Pod,
-                pod.name,
-                patch,
-                patch_type=PatchType.STRATEGIC,
-                namespace=pod.namespace,
-                subresource="status",
-            )
+            await patch_status(self._client, pod, {"extendedResourceClaimStatus": told})
         except BaseException:
             await self.delete(claim)
             raise

@@ -141,16 +141,8 @@ class Writer:
             await self._patch_status(pod, status)
 
     async def _patch_status(self, pod: PodInfo, status: dict[str, Any]) -> None:
-        patch = {"metadata": {"uid": pod.uid}, "status": status}
         try:
-            await self._client.patch(
-                Pod,
-                pod.name,
-                patch,
-                patch_type=PatchType.STRATEGIC,
-                namespace=pod.namespace,
-                subresource="status",
-            )
+            await patch_status(self._client, pod, status)
         except NotFound:
             return
         except ApiError as error:
@@ -179,6 +171,14 @@ class Writer:
     async def withdraw_nomination(self, pod: PodInfo) -> None:
         """Tell a pod that the node it was promised is another's now."""
         await self._patch_status(pod, {"nominatedNodeName": None})
+
+
+async def patch_status(client: Client, pod: PodInfo, status: dict[str, Any]) -> None:
+    """Write some of a pod's status, unless another pod has its name now. Raises ApiError, RequestFailed."""
+    patch = {"metadata": {"uid": pod.uid}, "status": status}
+    await client.patch(
+        Pod, pod.name, patch, patch_type=PatchType.STRATEGIC, namespace=pod.namespace, subresource="status"
+    )
 
 
 def unscheduled(pod: Any, reason: str, message: str, *, now: datetime) -> dict[str, Any] | None:

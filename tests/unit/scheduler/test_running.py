@@ -276,12 +276,16 @@ async def test_devices_whose_promise_was_not_answered_are_not_given_away(running
     assert [each.name for each in (await _claim(running)).status.reservedFor] == ["p"]
 
 
-async def test_a_pod_gets_a_claim_for_an_extended_resource(running: Running) -> None:
+async def _asks_for_an_extended_resource(running: Running) -> None:
     await running.node("n")
     await running.client.create(device_class("gpu", extendedResourceName="example.com/gpu"))
     await running.client.create(slice_("s", "a", node="n"))
     asked = {"requests": {"example.com/gpu": "1"}, "limits": {"example.com/gpu": "1"}}
     await running.pod("p", containers=[{"name": "c", "image": "i", "resources": asked}])
+
+
+async def test_a_pod_gets_a_claim_for_an_extended_resource(running: Running) -> None:
+    await _asks_for_an_extended_resource(running)
     assert await running.until(lambda: running.node_of("p")) == "n"
     (made,) = await running.client.list(ResourceClaim, namespace="default")
     found: Any = made
@@ -297,11 +301,7 @@ async def test_a_pod_gets_a_claim_for_an_extended_resource(running: Running) -> 
 
 async def test_a_claim_for_an_extended_resource_goes_when_its_pod_is_not_bound(running: Running) -> None:
     running.transport.refuse["/binding"] = 1
-    await running.node("n")
-    await running.client.create(device_class("gpu", extendedResourceName="example.com/gpu"))
-    await running.client.create(slice_("s", "a", node="n"))
-    asked = {"requests": {"example.com/gpu": "1"}, "limits": {"example.com/gpu": "1"}}
-    await running.pod("p", containers=[{"name": "c", "image": "i", "resources": asked}])
+    await _asks_for_an_extended_resource(running)
     await running.until(lambda: running.message("p", "SchedulerError"))
     assert not await running.client.list(ResourceClaim, namespace="default")
     assert await running.until(lambda: running.node_of("p")) == "n"
@@ -310,11 +310,7 @@ async def test_a_claim_for_an_extended_resource_goes_when_its_pod_is_not_bound(r
 
 async def test_a_claim_whose_creation_was_not_answered_is_made_anew(running: Running) -> None:
     running.transport.lose["/resourceclaims"] = 1
-    await running.node("n")
-    await running.client.create(device_class("gpu", extendedResourceName="example.com/gpu"))
-    await running.client.create(slice_("s", "a", node="n"))
-    asked = {"requests": {"example.com/gpu": "1"}, "limits": {"example.com/gpu": "1"}}
-    await running.pod("p", containers=[{"name": "c", "image": "i", "resources": asked}])
+    await _asks_for_an_extended_resource(running)
     assert await running.until(lambda: running.node_of("p")) == "n"
     assert len(await running.client.list(ResourceClaim, namespace="default")) == 1
 
