@@ -47,10 +47,11 @@ def validate_attachment_status(obj: Tree) -> Iterator[FieldError]:
     for name in ("attachError", "detachError"):
         error, path = status.get(name) or {}, _STATUS.child(name)
         if len((error.get("message") or "").encode()) > _MESSAGE_MAX_BYTES:
-            yield field.too_long(path.child("message"), max_bytes=_MESSAGE_MAX_BYTES)
+            # 1.36 tells another bound than it applies
+            yield field.too_long(path.child("message"), max_bytes=_METADATA_MAX_BYTES)
         code = error.get("errorCode")
-        if code is not None and code <= 0:
-            yield from check_all(path.child("errorCode"), code, names.check_in_range(code, 1, _INT32_MAX))
+        if code is not None:
+            yield from check_all(path.child("errorCode"), code, names.check_in_range(code, 0, _INT32_MAX))
 
 
 def _validate_source(source: Tree, path: Path) -> Iterator[FieldError]:

@@ -65,11 +65,11 @@ def test_what_is_attached_where_never_changes():
         ({"attached": True, "attachError": {"message": "m", "errorCode": 5}}, []),
         (
             {"attachError": {"message": "m" * 1025}},
-            ["status.attachError.message: Too long: may not be more than 1024 bytes"],
+            ["status.attachError.message: Too long: may not be more than 262144 bytes"],
         ),
         (
-            {"detachError": {"errorCode": 0}},
-            ["status.detachError.errorCode: Invalid value: 0: must be between 1 and 2147483647, inclusive"],
+            {"detachError": {"errorCode": -1}, "attachError": {"errorCode": 0}},
+            ["status.detachError.errorCode: Invalid value: -1: must be between 0 and 2147483647, inclusive"],
         ),
         (
             {"attachmentMetadata": {"k": "v" * 256 * 1024}},
