@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
+from typing import Any
 
-Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Coroutine[Any, Any, None]]
 
 
 async def hang_up(writer: asyncio.StreamWriter) -> None:
@@ -25,7 +26,7 @@ async def listening(serve: Serve, *, tls: ssl.SSLContext | None = None) -> Async
     over: list[asyncio.Task[None]] = []
 
     async def keep(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.create_task(serve(reader, writer))  # type: ignore[arg-type]  # all are coroutines
+        task = asyncio.create_task(serve(reader, writer))
         connected.append((task, writer))
         await asyncio.wait([task])
 
