@@ -168,6 +168,10 @@ class Strategy:
         """Texts for Warning headers about a write that succeeds (``old`` None: a create)."""
         return ()
 
+    def status_warnings(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[str]:
+        """Texts for Warning headers about a write through ``/status``."""
+        return ()
+
     # -- writes that belong together ----------------------------------------------------------------------------
 
     async def companions_for_create(self, ctx: RequestContext, obj: Tree) -> Sequence[Op]:

@@ -139,6 +139,7 @@ class UpdateRules:
         "repeats_meta",
         "repeats_meta_update",
         "validate",
+        "warnings",
     )
 
     def __init__(self, strategy: Strategy, subresource: str) -> None:
@@ -150,6 +151,9 @@ class UpdateRules:
         self.prepare: Final[Callable[[RequestContext, Tree, Tree], None]] = getattr(strategy, f"prepare_for_{suffix}")
         self.validate: Final[Callable[[RequestContext, Tree, Tree], Sequence[FieldError]] | None] = getattr(
             strategy, f"validate_{suffix}", None
+        )
+        self.warnings: Final[Callable[[RequestContext, Tree, Tree], Sequence[str]] | None] = (
+            strategy.warnings if self.is_main else strategy.status_warnings if subresource == "status" else None
         )
         repeats = strategy.metadata_checks_on_update if self.is_main else (1, 0)
         self.repeats_meta_update, self.repeats_meta = repeats
@@ -197,8 +201,8 @@ def before_update(
     errors = _update_errors(rules, ctx, tree, old, namespaced=namespaced)
     if errors:
         raise invalid(group_kind, metadata.get("name") or "", errors)
-    if rules.is_main:
-        for text in strategy.warnings(ctx, tree, old):
+    if rules.warnings is not None:
+        for text in rules.warnings(ctx, tree, old):
             ctx.warn(text)
     strategy.canonicalize(tree)
     keep_times_of_unchanged(old, tree)

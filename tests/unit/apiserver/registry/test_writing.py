@@ -3,8 +3,10 @@ from __future__ import annotations
 import pytest
 
 from steersman.apimachinery.errors import StatusError
+from steersman.apiserver.registry.core.pod import PodStrategy
 from steersman.apiserver.registry.strategy import Strategy
 from steersman.apiserver.registry.writing import (
+    UpdateRules,
     before_create,
     drop_double_owners,
     fit_name,
@@ -82,3 +84,9 @@ def test_finalizers_need_a_domain_where_the_kind_asks_for_it(need_domains, count
         assert len(caught.value.status["details"]["causes"]) == count
     else:
         before_create(Kind(), ctx, tree, group_kind="Thing", namespaced=True)
+
+
+def test_each_way_to_write_has_its_warnings():
+    pods = PodStrategy()
+    warnings = {name: UpdateRules(pods, name).warnings for name in ("", "status", "resize")}
+    assert warnings == {"": pods.warnings, "status": pods.status_warnings, "resize": None}

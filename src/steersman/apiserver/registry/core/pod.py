@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from steersman.apiserver.registry.core.node import sync_first
-from steersman.apiserver.registry.core.pod_status import validate_pod_status
+from steersman.apiserver.registry.core.pod_status import pod_status_warnings, validate_pod_status
 from steersman.apiserver.registry.core.pod_subresources import (
     keep_all_but_ephemeral_containers,
     keep_all_but_resources,
@@ -124,6 +124,9 @@ class PodStrategy(Strategy):
 
     def warnings(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> Sequence[str]:
         return list(pod_warnings(obj)) if old is None else ()
+
+    def status_warnings(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[str]:
+        return list(pod_status_warnings(_status(obj)))
 
     # -- subresources that show the pod -----------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery import field, names
 from steersman.apimachinery.addresses import check_ip, parse_ip
+from steersman.apiserver.registry.address_warnings import ip_warnings
 from steersman.apiserver.registry.core.pod_updates import validate_annotation_changes
 from steersman.apiserver.registry.validation import (
     check_all,
@@ -260,3 +261,13 @@ def _health(resources: Sequence[Tree], path: field.Path) -> Iterator[FieldError]
 
 def _check_id(value: int, path: field.Path) -> Iterator[FieldError]:
     yield from check_all(path, value, names.check_in_range(value, 0, _INT32_MAX))
+
+
+# -- warnings ---------------------------------------------------------------------------------------------------------
+
+
+def pod_status_warnings(status: Tree) -> Iterator[str]:
+    """Addresses in forms that few can read."""
+    for name in ("podIPs", "hostIPs"):
+        for position, one in enumerate(status.get(name) or ()):
+            yield from ip_warnings(f"status.{name}[{position}].ip", one.get("ip") or "")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from steersman.apimachinery import names
 from steersman.apimachinery.errors import invalid
+from steersman.apiserver.registry.address_warnings import ip_warnings
 from steersman.apiserver.registry.columns import AGE_COLUMN, NAME_COLUMN, NONE, UNKNOWN, age, labels_text, name_of
 from steersman.apiserver.registry.core import service_validation as validation
 from steersman.apiserver.registry.core.service_families import fill_in_families
@@ -119,6 +120,13 @@ class ServiceStrategy(Strategy):
 
     def warnings(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> Sequence[str]:
         return validation.service_warnings(obj)
+
+    def status_warnings(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[str]:
+        return [
+            warning
+            for position, ingress in enumerate(_ingress(obj))
+            for warning in ip_warnings(f"status.loadBalancer.ingress[{position}]", ingress.get("ip") or "")
+        ]
 
     async def companions_for_create(self, ctx: RequestContext, obj: Tree) -> Sequence[Op]:
         return await self._allocator.for_create(ctx, obj)

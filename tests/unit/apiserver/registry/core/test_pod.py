@@ -147,6 +147,12 @@ def test_pods_can_be_selected_by_these():
     }
 
 
+def test_statuses_with_strange_addresses_are_warned_about():
+    obj = {**pod(), "status": {"podIPs": [{"ip": "FD00::1"}], "hostIPs": [{"ip": "10.0.0.1"}]}}
+    (warning,) = KIND.status_warnings(context(), obj, obj)
+    assert warning.startswith('status.podIPs[0].ip: IPv6 address "FD00::1" should be in RFC 5952 canonical format')
+
+
 def test_only_new_pods_are_warned_about():
     obj = pod({"name": "a.b"})
     assert (len(KIND.warnings(context(), obj, None)), list(KIND.warnings(context(), obj, obj))) == (1, [])

@@ -119,6 +119,12 @@ def test_the_status_is_checked():
     assert len(told(KIND.validate_status_update(context(), obj, obj))) == 1
 
 
+def test_strange_addresses_in_the_status_are_warned_about():
+    obj = tree(status={"loadBalancer": {"ingress": [{"hostname": "a"}, {"ip": "FD00::1"}]}})
+    (warning,) = KIND.status_warnings(context(), obj, obj)
+    assert warning.startswith('status.loadBalancer.ingress[1]: IPv6 address "FD00::1" should be in RFC 5952 canonical')
+
+
 # -- views ------------------------------------------------------------------------------------------------------------------
 
 
