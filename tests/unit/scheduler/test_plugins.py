@@ -396,3 +396,39 @@ def test_pods_go_where_nodes_declare_what_they_need(spec: dict[str, Any], featur
     told = World(unable).schedule(pod("p", **spec))
     assert reasons(told) == f"1 node declared features check failed - unsatisfied requirements: {feature}"
     assert World(unable, able).schedule(pod("p", **spec)) == "able"
+
+
+@pytest.mark.parametrize(
+    ("policies", "spec", "fits"),
+    [
+        ({}, {}, False),
+        ({"nodeTaintsPolicy": "Honor"}, {}, True),
+        ({"nodeTaintsPolicy": "Honor"}, {"tolerations": [{"operator": "Exists"}]}, True),
+        ({}, {"nodeSelector": {"zone": "a"}}, True),
+        ({"nodeAffinityPolicy": "Ignore"}, {"nodeSelector": {"zone": "a"}}, False),
+    ],
+)
+def test_nodes_that_a_pod_may_not_use_count_as_it_says(
+    policies: dict[str, str], spec: dict[str, Any], *, fits: bool
+) -> None:
+    """KEP-3094: by default nodes that affinity leaves out are no domain, and tainted ones are."""
+    world = World(
+        node("a", labels={"zone": "a"}), node("b", labels={"zone": "b"}, taints=[{"key": "k", "effect": "NoSchedule"}])
+    )  # fmt: skip
+    world.running("a", pod("first", labels={"app": "x"}))
+    constraint = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule", **policies}
+    constraint["labelSelector"] = {"matchLabels": {"app": "x"}}
+    told = world.schedule(pod("p", labels={"app": "x"}, topologySpreadConstraints=[constraint], **spec))
+    assert (told in ("a", "b")) is fits
+    if not fits:
+        assert "1 node(s) didn't match pod topology spread constraints" in told
+
+
+def test_a_disk_of_one_cluster_of_ceph_is_known_by_any_monitor() -> None:
+    def disk(*monitors: str) -> dict[str, Any]:
+        return {"volumes": [{"name": "d", "rbd": {"monitors": list(monitors), "image": "i"}}]}
+
+    world = World(node("n"))
+    world.running("n", pod("a", **disk("m1", "m2")))
+    assert reasons(world.schedule(pod("b", **disk("m2", "m3")))) == "1 node(s) had no available disk"
+    assert world.schedule(pod("c", **disk("m4"))) == "n"

@@ -17,6 +17,7 @@ from steersman.client import Client
 from steersman.client.transport import Answer, Request, TransportError
 from steersman.controlplane.loopback_transport import LoopbackTransport
 from steersman.runtime.context import ControllerContext
+from steersman.scheduler.configuration.settings import ProfileSettings, Settings
 from steersman.scheduler.scheduler import Scheduler
 from steersman.testing import InProcessAPIServer
 
@@ -54,14 +55,14 @@ class Refusing(LoopbackTransport):
 class Running:
     """A server, a scheduler on it, and a user."""
 
-    def __init__(self, server: InProcessAPIServer, clock: FakeClock) -> None:
+    def __init__(self, server: InProcessAPIServer, clock: FakeClock, settings: Settings | None = None) -> None:
         self.clock = clock
         self.client = Client(LoopbackTransport(server.core.client), clock=clock)
         self.transport = Refusing(server.core.client)
         self._context = ControllerContext(
             Client(self.transport, clock=clock, user_agent="kube-scheduler/test"), dice=random.Random(1)
         )
-        self.scheduler = Scheduler(self._context)
+        self.scheduler = Scheduler(self._context, settings=settings, host="h")
         self._tasks: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
@@ -117,10 +118,10 @@ async def running() -> AsyncIterator[Running]:
 
 
 @asynccontextmanager
-async def started() -> AsyncIterator[Running]:
+async def started(settings: Settings | None = None) -> AsyncIterator[Running]:
     clock = FakeClock()
     async with InProcessAPIServer(clock=clock) as server:
-        made = Running(server, clock)
+        made = Running(server, clock, settings)
         account = {"metadata": {"name": "default", "namespace": "default"}}
         await made.client.create(ServiceAccount.from_dict(account))
         await made.start()
@@ -194,6 +195,25 @@ async def test_more_important_pods_make_room(running: Running) -> None:
 
     await running.until(leaving)
     assert await running.until(lambda: running.node_of("high")) == "n"
+
+
+async def test_each_profile_schedules_its_pods_and_reports_them() -> None:
+    names = ("default-scheduler", "mine")
+    settings = Settings(profiles=tuple(ProfileSettings(scheduler_name=name) for name in names))
+    async with started(settings) as running:
+        await running.node("n")
+        for name in (*names, "other"):
+            await running.pod(name, cpu="100m", schedulerName=name)
+        for name in names:
+            await running.until(lambda name=name: running.node_of(name))  # type: ignore[misc]
+
+        async def reporters() -> set[tuple[str | None, str | None]]:
+            events = await running.client.list(Event, namespace="default")
+            found = {(each.reportingComponent, each.reportingInstance) for each in events}
+            return found if len(found) == len(names) else set()
+
+        assert await running.until(reporters) == {(name, f"{name}-h") for name in names}
+        assert await running.node_of("other") is None
 
 
 async def test_gated_pods_are_left_alone_until_the_gate_opens(running: Running) -> None:
