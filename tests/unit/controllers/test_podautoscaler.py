@@ -421,3 +421,16 @@ async def test_an_autoscaler_that_has_gone_elsewhere_is_no_rival_any_more(cluste
     elsewhere = {"spec": {"scaleTargetRef": {**spec["scaleTargetRef"], "name": "gone"}}}
     await cluster.client.patch(tree(*HPA[:2]), "rival", elsewhere, namespace="default")
     await cluster.eventually(*HPA, says("ScalingActive", "FailedGetResourceMetric"), namespace="default")
+
+
+async def test_autoscalers_of_one_target_with_different_bounds_leave_it_alone(cluster, pod_spec):
+    """One that the bounds of the other let move nothing would else move it back for ever."""
+    await cluster.start(build)
+    await cluster.make("v1", "Pod", "a", namespace="default", metadata={"labels": {"app": "a"}}, spec=pod_spec)
+    await make_target(cluster, replicas=4)
+    spec = (await cluster.find(*HPA, namespace="default"))["spec"]
+    await cluster.make(*HPA[:2], "rival", namespace="default", spec={**spec, "maxReplicas": 3})
+    await cluster.eventually(
+        "v1", "ReplicationController", "web", lambda found: found["spec"]["replicas"] == 3, namespace="default"
+    )
+    await cluster.eventually(*HPA, says("ScalingActive", "AmbiguousSelector"), namespace="default", within_seconds=16)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from lightkube.models.autoscaling_v2 import HorizontalPodAutoscaler, MetricStatus
@@ -91,7 +92,7 @@ class PodAutoscaler(Shell):
         super().__init__(context, workers=context.options.concurrent_horizontal_pod_autoscaler_syncs)
         self._api = MetricsAPI(self.client)
         self._histories: dict[str, History] = {}
-        #: Whose pods each autoscaler measures, as it was looked at last, to find two that scale the same.
+        #: Whose pods each autoscaler scales, to find two that scale the same.
         self._selectors: dict[str, LabelSelector] = {}
         self._autoscalers = self.watch(HorizontalPodAutoscaler, when=_is_news)
         self._pods = self.informer(Pod)
@@ -120,7 +121,7 @@ class PodAutoscaler(Shell):
             scaled.spec_replicas,
             Limits(1 if spec.minReplicas is None else spec.minReplicas, spec.maxReplicas),
         )
-        self._selectors.pop(case.key, None)  # noted anew below, before anything is awaited
+        self._note_selector(case.key, scaled.selector)
         history = self._histories.setdefault(case.key, History())
         history.begin(current, now=self.clock.monotonic())
         state.current, state.metrics = current, None
@@ -225,6 +226,13 @@ class PodAutoscaler(Shell):
         case.state.say("ScalingActive", "ValidMetricFound", text, status=True)
         return _Wanted(best.replicas, best.metric, fault)
 
+    def _note_selector(self, key: str, text: str) -> None:
+        """Also where bounds move the target: a rival that does not know would move it back, and so on."""
+        self._selectors.pop(key, None)
+        with suppress(SelectorError):
+            if text:
+                self._selectors[key] = parse_label_selector(text)
+
     def _selected(self, case: _Case, text: str) -> list[Pod]:
         """The target's pods, which no other autoscaler may scale."""
         if not text:
@@ -237,7 +245,6 @@ class PodAutoscaler(Shell):
         except SelectorError as error:
             fault = f"couldn't convert selector into a corresponding internal selector object: {error}"
             raise self._refused(case, "InvalidSelector", fault) from error
-        self._selectors[case.key] = selector
         pods = [pod for pod in self._pods.lister.list(namespace=case.namespace) if selector.matches(labels_of(pod))]
         rivals = sorted(
             other
