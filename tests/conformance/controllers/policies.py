@@ -8,11 +8,13 @@ from __future__ import annotations
 from typing import Any
 
 from tests.conformance.controllers.harness import World
+from tests.definitions import definition
 
-from steersman.client import tree
+from steersman.client import custom, tree
 
 API = "admissionregistration.k8s.io/v1"
 POLICIES = tree(API, "ValidatingAdmissionPolicy")
+WIDGETS = custom("example.com/v1", "Widget", plural="widgets")
 NAMES = ("p1", "p2", "p3")
 #: What a rule names → the kinds that it is checked against.
 MATCHED: tuple[tuple[tuple[str, str, str], tuple[str, ...]], ...] = (
@@ -39,14 +41,7 @@ class Policies:
     controllers = ("validatingadmissionpolicy-status-controller",)
 
     async def prepare(self, world: World) -> None:
-        spec = {"type": "object", "properties": {"replicas": {"type": "integer"}}}
-        schema = {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}}
-        version = {"name": "v1", "served": True, "storage": True, "schema": schema}
-        names = {"plural": "widgets", "singular": "widget", "kind": "Widget"}
-        body = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-                "metadata": {"name": "widgets.example.com"},
-                "spec": {"group": "example.com", "scope": "Namespaced", "names": names, "versions": [version]}}  # fmt: skip
-        await world.client.create(body)
+        await world.client.create(definition(WIDGETS, properties={"replicas": {"type": "integer"}}))
         await world.advance(5)
 
     async def edit(self, world: World) -> None:

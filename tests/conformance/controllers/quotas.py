@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from tests.conformance.controllers.harness import NAMESPACE, World
+from tests.definitions import definition
 
 from steersman.apimachinery.quantity import Quantity, parse
 from steersman.client import custom, tree
@@ -158,12 +159,7 @@ class Quotas:
             await self._make(world, WIDGETS, "", {})
 
     async def define(self, world: World) -> None:
-        schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
-        version = {"name": "v1", "served": True, "storage": True, "schema": schema}
-        names = {"plural": "widgets", "singular": "widget", "kind": "Widget"}
-        spec = {"group": "example.com", "scope": "Namespaced", "names": names, "versions": [version]}
-        body = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "spec": spec}
-        await world.client.create({**body, "metadata": {"name": "widgets.example.com"}})
+        await world.client.create(definition(WIDGETS))
         await world.advance(3)
 
     async def undefine(self, world: World) -> None:

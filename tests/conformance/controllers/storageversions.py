@@ -9,6 +9,7 @@ from typing import Any
 
 from lightkube.models.coordination_v1 import Lease
 from tests.conformance.controllers.harness import World, ensure
+from tests.definitions import definition
 
 from steersman.client import custom
 from steersman.client.objects import name_of
@@ -26,20 +27,7 @@ class Storageversions:
     controllers = ("storageversion-garbage-collector-controller",)
 
     async def prepare(self, world: World) -> None:
-        schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
-        version = {
-            "name": "v1alpha1",
-            "served": True,
-            "storage": True,
-            "schema": schema,
-            "subresources": {"status": {}},
-        }
-        names = {"plural": "storageversions", "singular": "storageversion", "kind": "StorageVersion"}
-        metadata = {"name": "storageversions.internal.apiserver.k8s.io",
-                    "annotations": {"api-approved.kubernetes.io": "unapproved, for a test"}}  # fmt: skip
-        spec = {"group": "internal.apiserver.k8s.io", "scope": "Cluster", "names": names, "versions": [version]}
-        body = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": metadata}
-        await world.client.create({**body, "spec": spec})
+        await world.client.create(definition(VERSIONS))
         await world.advance(5)
 
     def __init__(self) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import random
 
 import pytest
+from tests.definitions import definition
 
 from steersman.apimachinery.errors import is_not_found
 from steersman.asynckit.clock import FakeClock
@@ -60,18 +61,7 @@ class Cluster:
 
     async def define(self, resource, *, fields=()):
         """Serve a kind that the server does not have itself; ``fields`` of its spec can be selected by."""
-        info = resource.info
-        anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-        properties = {"spec": {**anything, "properties": {name: {"type": "string"} for name in fields}}}
-        row = {"name": info.version, "served": True, "storage": True, "subresources": {"status": {}}}
-        row["schema"] = {"openAPIV3Schema": {**anything, "properties": properties}}
-        row["selectableFields"] = [{"jsonPath": f".spec.{name}"} for name in fields]
-        names = {"plural": info.name, "singular": info.singular, "kind": info.kind}
-        scope = "Namespaced" if info.namespaced else "Cluster"
-        spec = {"group": info.group, "scope": scope, "names": names, "versions": [row]}
-        metadata = {"annotations": {"api-approved.kubernetes.io": "unapproved, for a test"}}
-        name = info.group_resource
-        await self.make("apiextensions.k8s.io/v1", "CustomResourceDefinition", name, spec=spec, metadata=metadata)
+        await self.client.create(definition(resource, selectable=fields))
         await self.until(lambda: self.serves(resource))
 
     async def serves(self, resource):
