@@ -16,6 +16,7 @@ from steersman.apiserver.registry.core.pod_table import POD_COLUMNS, pod_cells, 
 from steersman.apiserver.registry.core.pod_updates import validate_pod_update
 from steersman.apiserver.registry.core.pod_validation import validate_pod_create
 from steersman.apiserver.registry.podspec.defaults import default_pod
+from steersman.apiserver.registry.podspec.disabled import drop_disabled_status
 from steersman.apiserver.registry.podspec.label_keys import merge_label_keys
 from steersman.apiserver.registry.podspec.profile_annotations import take_over_app_armor
 from steersman.apiserver.registry.podspec.resources import qos_class
@@ -104,7 +105,7 @@ class PodStrategy(Strategy):
         if not status.get("qosClass") and before.get("qosClass"):
             status["qosClass"] = before["qosClass"]
         _keep_observed_generations(status, before)
-        status.pop("nodeAllocatableResourceClaimStatuses", None)  # DRANodeAllocatableResources is off
+        drop_disabled_status(status)
 
     def grace_period_seconds(self, ctx: RequestContext, obj: Tree, requested_seconds: int | None) -> int:
         spec = _spec(obj)

@@ -154,7 +154,8 @@ def _claims(statuses: Sequence[Tree], claims: Sequence[Tree]) -> Iterator[FieldE
     known = {claim.get("name") for claim in claims}
     seen: set[str] = set()
     for position, status in enumerate(statuses):
-        where = _STATUS.child("resourceClaimStatuses").index(position).child("name")
+        here = _STATUS.child("resourceClaimStatuses").index(position)
+        where = here.child("name")
         name = status.get("name") or ""
         if name not in known:
             yield field.invalid(where, name, "must match the name of an entry in `spec.resourceClaims`")
@@ -162,7 +163,7 @@ def _claims(statuses: Sequence[Tree], claims: Sequence[Tree]) -> Iterator[FieldE
             yield field.duplicate(where, name)
         seen.add(name)
         if (claim := status.get("resourceClaimName")) is not None:
-            yield from validate_dns_subdomain(claim, where)
+            yield from validate_dns_subdomain(claim, here.child("resourceClaimName"))
 
 
 def _extended_claim(status: Tree | None, spec: Tree) -> Iterator[FieldError]:

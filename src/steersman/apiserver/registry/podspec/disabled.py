@@ -1,7 +1,8 @@
-"""Fields of pod specs whose features are off in Kubernetes 1.36: what clients write there is dropped.
+"""Fields of pods whose features are off in Kubernetes 1.36: what clients write there is dropped.
 
-The gates, off by default: ``ClusterTrustBundleProjection``, ``PodCertificateRequest``, ``ContainerStopSignals``,
-``GenericWorkload`` (upstream's ``DropDisabledPodFields``).
+The gates, off by default: ``ClusterTrustBundleProjection``, ``PodCertificateRequest``, ``ContainerStopSignals`` and
+``GenericWorkload`` of specs, ``DRANodeAllocatableResources`` and ``ImageVolumeWithDigest`` of statuses (upstream's
+``DropDisabledPodFields``).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
 _PROJECTIONS: Final = ("clusterTrustBundle", "podCertificate")
 _CONTAINER_LISTS: Final = ("initContainers", "containers", "ephemeralContainers")
+_STATUS_LISTS: Final = ("initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses")
 
 
 def drop_disabled(spec: Tree) -> None:
@@ -27,3 +29,12 @@ def drop_disabled(spec: Tree) -> None:
             lifecycle = container.get("lifecycle")
             if lifecycle is not None and lifecycle.pop("stopSignal", None) is not None and not lifecycle:
                 del container["lifecycle"]
+
+
+def drop_disabled_status(status: Tree) -> None:
+    """Drop them from a status."""
+    status.pop("nodeAllocatableResourceClaimStatuses", None)
+    for containers in _STATUS_LISTS:
+        for container in status.get(containers) or ():
+            for mount in container.get("volumeMounts") or ():
+                mount.pop("volumeStatus", None)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from steersman.apiserver.registry.podspec.rules import PodRules
     from steersman.apiserver.registry.strategy import Tree
 
+_RESTARTS_NO_INIT: Final = "must not be set to 'RestartContainer' for non-sidecar initContainers"
 _ONLY_SIDECARS: Final = "may not be set for init containers without restartPolicy=Always"
 _NOT_EPHEMERAL: Final = "cannot be set for an Ephemeral Container"
 _RESTART_RULES_MAX: Final = 20
@@ -98,6 +99,10 @@ def validate_init_containers(spec: Tree, path: Path, context: ContainerContext) 
         for name in ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe"):
             if container.get(name) is not None:
                 yield field.forbidden(here.child(name), _ONLY_SIDECARS)
+        for number, policy in enumerate(container.get("resizePolicy") or ()):
+            if policy.get("restartPolicy") == "RestartContainer":
+                where = here.child("resizePolicy").index(number).child("restartPolicy")
+                yield field.invalid(where, "RestartContainer", _RESTARTS_NO_INIT)
 
 
 def validate_ephemeral_containers(spec: Tree, path: Path, context: ContainerContext) -> Iterator[FieldError]:

@@ -81,6 +81,13 @@ def test_a_pod_on_a_node_waits_for_none():
     assert faults({}, {"nominatedNodeName": "m"}, **spec) == []
 
 
+def test_claims_have_names_of_objects():
+    (fault,) = faults(
+        {"resourceClaimStatuses": [{"name": "x", "resourceClaimName": "A"}]}, resourceClaims=[{"name": "x"}]
+    )
+    assert fault.startswith('status.resourceClaimStatuses[0].resourceClaimName: Invalid value: "A": a lowercase')
+
+
 def test_the_class_of_service_stays():
     assert faults({"qosClass": "Burstable"}, {"qosClass": "BestEffort"}) == [
         'status.qosClass: Invalid value: "Burstable": field is immutable'

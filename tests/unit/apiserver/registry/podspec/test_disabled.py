@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from steersman.apiserver.registry.podspec.disabled import drop_disabled
+from steersman.apiserver.registry.podspec.disabled import drop_disabled, drop_disabled_status
 
 
 def test_sources_of_projections_are_left_empty():
@@ -35,3 +35,11 @@ def test_no_group_is_scheduled_together():
     spec = {"schedulingGroup": {"podGroupName": "g"}, "containers": []}
     drop_disabled(spec)
     assert spec == {"containers": []}
+
+
+def test_statuses_tell_nothing_of_images_that_are_volumes():
+    mount = {"name": "v", "mountPath": "/v"}
+    told = {"name": "c", "volumeMounts": [{**mount, "volumeStatus": {"image": {"imageRef": "i@sha256:0"}}}]}
+    status = {"containerStatuses": [told], "nodeAllocatableResourceClaimStatuses": [{}], "phase": "Running"}
+    drop_disabled_status(status)
+    assert status == {"containerStatuses": [{"name": "c", "volumeMounts": [mount]}], "phase": "Running"}

@@ -152,6 +152,21 @@ def test_only_sidecars_are_probed_and_hooked(part: dict):
     assert init_faults({**init, "restartPolicy": "Always"}) == []
 
 
+def test_a_resize_restarts_no_init_container():
+    policies = [
+        {"resourceName": "cpu", "restartPolicy": "NotRequired"},
+        {"resourceName": "memory", "restartPolicy": "RestartContainer"},
+    ]
+    init = {"name": "init", "image": "i", "resizePolicy": policies}
+    assert init_faults(init) == [
+        (
+            'c[0].resizePolicy[1].restartPolicy: Invalid value: "RestartContainer": '
+            "must not be set to 'RestartContainer' for non-sidecar initContainers"
+        )
+    ]
+    assert init_faults({**init, "restartPolicy": "Always"}) == []
+
+
 def test_no_init_container_is_called_as_another_container():
     assert init_faults({"name": "c", "image": "i"}) == ['c[0].name: Duplicate value: "c"']
 
