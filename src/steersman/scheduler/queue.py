@@ -119,6 +119,8 @@ class SchedulingQueue:
         self._pods: dict[str, QueuedPod] = {}
         #: Those of them that found no node and wait for something to happen.
         self._waiting: dict[str, QueuedPod] = {}
+        #: And those that may not be tried yet.
+        self._gated: dict[str, QueuedPod] = {}
         #: Heaps with what has moved on left in them, told by its state and serial.
         self._active: list[tuple[int, float, int, QueuedPod]] = []
         self._backoff: list[tuple[float, int, QueuedPod]] = []
@@ -177,11 +179,14 @@ class SchedulingQueue:
         if queued is not None:
             queued.state = ""
             self._waiting.pop(uid, None)
+            self._gated.pop(uid, None)
 
     def _activate(self, queued: QueuedPod) -> None:
         if self._holds_back(queued.pod):
             queued.state = _GATED
+            self._gated[queued.pod.uid] = queued
             return
+        self._gated.pop(queued.pod.uid, None)
         queued.state = _ACTIVE
         heapq.heappush(self._active, (-queued.pod.priority, queued.since, next(self._serial), queued))
 
@@ -236,9 +241,8 @@ class SchedulingQueue:
 
     def open_gates(self) -> None:
         """Let those in that nothing holds back any more."""
-        for queued in list(self._pods.values()):
-            if queued.state == _GATED:
-                self._activate(queued)
+        for queued in list(self._gated.values()):
+            self._activate(queued)
 
     def activate(self, uids: Iterable[str], now: float) -> None:
         """Try these again."""
