@@ -10,7 +10,6 @@ from lightkube.models.autoscaling_v2 import HorizontalPodAutoscaler
 from lightkube.models.core_v1 import Pod
 from tests.conformance.controllers.harness import NAMESPACE, World, ensure
 
-from steersman.apimachinery.errors import StatusError
 from steersman.apimachinery.timestamps import format_time
 from steersman.client.objects import labels_of, name_of
 from steersman.client.resource_types import custom
@@ -48,23 +47,8 @@ class Autoscaling:
         self._queued: dict[str, int | None] = {}
 
     async def prepare(self, world: World) -> None:
-        for info in (USE.info, QUEUE.info):
-            schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
-            row = {"name": info.version, "served": True, "storage": True, "schema": schema}
-            names = {"plural": info.name, "kind": info.kind}
-            spec = {"group": info.group, "scope": "Namespaced", "names": names, "versions": [row]}
-            metadata = {"name": info.group_resource,
-                        "annotations": {"api-approved.kubernetes.io": "unapproved, for a test"}}  # fmt: skip
-            body = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": metadata}
-            await world.client.create({**body, "spec": spec})
-        for _ in range(100):
-            await world.advance(0.1)
-            try:
-                await world.client.list(USE, namespace=NAMESPACE)
-                await world.client.list(QUEUE, namespace=NAMESPACE)
-            except StatusError:
-                continue
-            break
+        for what in (USE, QUEUE):
+            await world.define(what)
         for name in TARGETS:
             await self._make_target(world, name)
 

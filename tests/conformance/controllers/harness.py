@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from lightkube.models.core_v1 import Namespace, Pod, PodCondition, ServiceAccount
 from lightkube.models.meta_v1 import ObjectMeta
 from tests.conformance.informer.faults import Faults, FaultyTransport
+from tests.definitions import definition
 
 from steersman.apimachinery.errors import StatusError
 from steersman.asynckit.clock import FakeClock
@@ -33,6 +34,7 @@ from steersman.testing import InProcessAPIServer
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
+    from steersman.client import ResourceType
     from steersman.runtime.structs import T
 
 NAMESPACE = "default"
@@ -169,6 +171,16 @@ class World:
             await self.restart()
 
     # For stories
+
+    async def define(self, resource: ResourceType[Any], **more: Any) -> None:
+        """Serve a kind that the server does not have itself; ``more`` as ``definition`` takes it."""
+        await self.client.create(definition(resource, **more))
+        for _ in range(100):
+            await self.advance(0.1)
+            with suppress(StatusError):
+                await self.client.list(resource)
+                return
+        raise AssertionError(f"{resource} is not served")
 
     async def all(self, model: type[T]) -> list[T]:
         return await self.client.list(model, namespace=NAMESPACE)

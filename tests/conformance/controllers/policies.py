@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any
 
 from tests.conformance.controllers.harness import World
-from tests.definitions import definition
 
 from steersman.client import custom, tree
 
@@ -41,8 +40,7 @@ class Policies:
     controllers = ("validatingadmissionpolicy-status-controller",)
 
     async def prepare(self, world: World) -> None:
-        await world.client.create(definition(WIDGETS, properties={"replicas": {"type": "integer"}}))
-        await world.advance(5)
+        await world.define(WIDGETS, properties={"replicas": {"type": "integer"}})
 
     async def edit(self, world: World) -> None:
         edits = [self.make, self.make, self.make, self.change, self.change, self.change, self.forget, self.remove]

@@ -10,7 +10,6 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from tests.conformance.controllers.harness import NAMESPACE, World
-from tests.definitions import definition
 
 from steersman.apimachinery.quantity import Quantity, parse
 from steersman.client import custom, tree
@@ -159,8 +158,7 @@ class Quotas:
             await self._make(world, WIDGETS, "", {})
 
     async def define(self, world: World) -> None:
-        await world.client.create(definition(WIDGETS))
-        await world.advance(3)
+        await world.define(WIDGETS)
 
     async def undefine(self, world: World) -> None:
         await world.client.delete(DEFINITIONS, "widgets.example.com")

@@ -9,7 +9,6 @@ from typing import Any
 
 from lightkube.models.coordination_v1 import Lease
 from tests.conformance.controllers.harness import World, ensure
-from tests.definitions import definition
 
 from steersman.client import custom
 from steersman.client.objects import name_of
@@ -27,8 +26,7 @@ class Storageversions:
     controllers = ("storageversion-garbage-collector-controller",)
 
     async def prepare(self, world: World) -> None:
-        await world.client.create(definition(VERSIONS))
-        await world.advance(5)
+        await world.define(VERSIONS)
 
     def __init__(self) -> None:
         #: What servers have told since their lease was made: resource and server → version.
