@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from steersman.apimachinery.quantity import parse
 from steersman.apiserver.admission.interface import Attributes, Operation, Plugin
 from steersman.apiserver.admission.lookups import Lookup
 from steersman.apiserver.registry.podspec.resources import is_sidecar
@@ -53,20 +52,11 @@ class NodeDeclaredFeatureValidator(Plugin):
 def needed_features(pod: Tree, old: Tree) -> Iterator[str]:
     """Features that a change of a pod needs of its node."""
     spec, before = pod["spec"], old["spec"]
-    if (old.get("status") or {}).get("qosClass") == "Guaranteed":
-        pairs = zip(spec.get("containers") or (), before.get("containers") or (), strict=False)
-        if any(_cpu(container) != _cpu(one) for container, one in pairs):
-            yield "GuaranteedQoSPodCPUResize"
     init_pairs = zip(spec.get("initContainers") or (), before.get("initContainers") or (), strict=False)
     if any(not is_sidecar(one) and container.get("resources") != one.get("resources") for container, one in init_pairs):
         yield "InPlacePodVerticalScalingInitContainers"
     if spec.get("resources") != before.get("resources"):
         yield "InPlacePodLevelResourcesVerticalScaling"
-
-
-def _cpu(container: Tree) -> Any:
-    amount = ((container.get("resources") or {}).get("requests") or {}).get("cpu")
-    return amount and parse(amount)
 
 
 def _declared(tree: Tree) -> frozenset[str]:
