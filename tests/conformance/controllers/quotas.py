@@ -21,12 +21,10 @@ DEFINITIONS = tree("apiextensions.k8s.io/v1", "CustomResourceDefinition")
 #: Amounts in thousandths.
 THOUSANDTHS = {"100m": 100, "1": 1000, "2": 2000, "64Mi": 64 * 2**20 * 1000, "512Mi": 512 * 2**20 * 1000,
                "1Gi": 2**30 * 1000, "2Gi": 2**31 * 1000}  # fmt: skip
-#: What pods take, in a quota with scopes or without → amounts to choose from.
-OF_PODS: dict[str, list[str]] = {
+#: What a quota may name → amounts to choose from.
+AMOUNTS: dict[str, list[str]] = {
     "pods": ["0", "3", "20"], "count/pods": ["5", "20"], "requests.cpu": ["1", "4"], "cpu": ["2500m"],
     "limits.memory": ["1Gi", "10Gi"], "requests.example.com/gpu": ["2"],
-}  # fmt: skip
-OF_OTHERS: dict[str, list[str]] = {
     "services": ["2", "9"], "services.nodeports": ["1", "9"], "services.loadbalancers": ["0", "9"],
     "persistentvolumeclaims": ["3"], "requests.storage": ["5Gi"], "fast.storageclass.storage.k8s.io/requests.storage": ["3Gi"],
     "count/configmaps": ["4", "9"], "configmaps": ["9"], "resourcequotas": ["9"], "count/widgets.example.com": ["1", "5"],
@@ -73,24 +71,21 @@ class Quotas:
 
     # Quotas
 
-    def _hard(self, world: World, names: dict[str, list[str]]) -> dict[str, str]:
-        chosen = world.dice.sample(sorted(names), world.dice.choice([2, 4, 8]))
-        return {name: world.dice.choice(names[name]) for name in chosen}
+    def _hard(self, world: World) -> dict[str, str]:
+        chosen = world.dice.sample(sorted(AMOUNTS), world.dice.choice([2, 4, 8]))
+        return {name: world.dice.choice(AMOUNTS[name]) for name in chosen}
 
     async def make_quota(self, world: World) -> None:
-        scope = world.dice.choice(SCOPES) if world.dice.random() < 0.4 else {}
-        names = (
-            {name: OF_PODS[name] for name in ("pods", "requests.cpu", "limits.memory")}
-            if scope
-            else OF_PODS | OF_OTHERS
-        )
-        hard = self._hard(world, names) if not scope else {name: amounts[-1] for name, amounts in names.items()}
-        await self._make(world, QUOTAS, f"q{world.dice.randrange(4)}", {"hard": hard, **scope})
+        if world.dice.random() < 0.4:
+            spec = {"hard": {"pods": "20", "requests.cpu": "4", "limits.memory": "10Gi"}, **world.dice.choice(SCOPES)}
+        else:
+            spec = {"hard": self._hard(world)}
+        await self._make(world, QUOTAS, f"q{world.dice.randrange(4)}", spec)
 
     async def change_quota(self, world: World) -> None:
         found = await self._any(world, QUOTAS)
         if found is not None and not {"scopes", "scopeSelector"} & found["spec"].keys():
-            await world.client.update({**found, "spec": {"hard": self._hard(world, OF_PODS | OF_OTHERS)}})
+            await world.client.update({**found, "spec": {"hard": self._hard(world)}})
 
     async def remove_quota(self, world: World) -> None:
         await self._delete(world, QUOTAS)
