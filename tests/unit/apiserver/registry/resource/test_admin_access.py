@@ -5,14 +5,17 @@ from tests.unit.apiserver.registry.samples import texts
 
 from steersman.apiserver.registry.resource.admin_access import LABEL, check_allocation, check_requests, no_namespaces
 
+WHERE = "spec.devices.requests[1].adminAccess"
 NEEDS_LABEL = (
-    "[]: Forbidden: admin access to devices requires the `resource.kubernetes.io/admin-access: true` label"
+    "Forbidden: admin access to devices requires the `resource.kubernetes.io/admin-access: true` label"
     " on the containing namespace"
 )
+NO_NAMESPACE = 'Internal error: could not retrieve namespace to verify admin access: namespaces "n" not found'
 
 
 def wish(*, admin):
-    return {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "c", "adminAccess": admin}}]}}
+    requests = [{"name": "q"}, {"name": "r", "exactly": {"deviceClassName": "c", "adminAccess": admin}}]
+    return {"devices": {"requests": requests}}
 
 
 def claim(*, admin):
@@ -24,9 +27,9 @@ def claim(*, admin):
     ("admin", "labels", "faults"),
     [
         (True, {LABEL: "true"}, []),
-        (True, {LABEL: "True"}, [NEEDS_LABEL]),
-        (True, {}, [NEEDS_LABEL]),
-        (True, None, ['[]: Internal error: could not retrieve namespace: namespaces "n" not found']),
+        (True, {LABEL: "True"}, [f"{WHERE}: {NEEDS_LABEL}"]),
+        (True, {}, [f"{WHERE}: {NEEDS_LABEL}"]),
+        (True, None, [f"{WHERE}: {NO_NAMESPACE}"]),
         (False, {}, []),
         (None, {}, []),
     ],
@@ -38,7 +41,7 @@ def test_admin_access_needs_a_label(admin, labels, faults):
 @pytest.mark.parametrize(("before", "after", "faults"), [(False, True, 1), (True, True, 0), (False, False, 0)])
 def test_what_was_granted_may_stay(before, after, faults):
     errors = check_allocation(claim(admin=after), claim(admin=before), lambda _: {})
-    assert len(list(errors)) == faults
+    assert texts(errors) == [f"status.allocation.devices.results[0].adminAccess: {NEEDS_LABEL}"] * faults
 
 
 def test_without_namespaces_it_is_nowhere_allowed():
