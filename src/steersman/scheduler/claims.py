@@ -69,11 +69,14 @@ class ClaimWriter:
         """The pod's claim for extended resources, which there was only in memory so far."""
         metadata = msgspec.structs.replace(extended.claim.metadata, name=None, uid=None)
         claim = await self._client.create(msgspec.structs.replace(extended.claim, metadata=metadata))
+        self._catalog.put_claim(claim)
         try:
             bound = await self._bind(claim, given, pod)
             told = {"requestMappings": extended.mappings, "resourceClaimName": claim.metadata.name}
             await patch_status(self._client, pod, {"extendedResourceClaimStatus": told})
-        except BaseException:
+        except Exception:
+            # It may have its devices, whatever the answers were: until the watch tells, or it is gone, they are its own.
+            self._catalog.put_claim(self._reserved(claim, given, pod))
             await self.delete(claim)
             raise
         return bound
@@ -81,14 +84,15 @@ class ClaimWriter:
     async def delete(self, claim: Any) -> None:
         """A claim that was made for a pod that is not bound. Raises ApiError, RequestFailed."""
         try:
-            claim = await self._client.get(ResourceClaim, claim.metadata.name, namespace=claim.metadata.namespace)
-            finalizers = [each for each in claim.metadata.finalizers or () if each != FINALIZER]
-            if len(finalizers) < len(claim.metadata.finalizers or ()):
-                metadata = msgspec.structs.replace(claim.metadata, finalizers=finalizers)
-                await self._client.update(msgspec.structs.replace(claim, metadata=metadata))
-            await self._client.delete_object(claim, uid=claim.metadata.uid)
+            found: Any = await self._client.get(ResourceClaim, claim.metadata.name, namespace=claim.metadata.namespace)
+            finalizers = [each for each in found.metadata.finalizers or () if each != FINALIZER]
+            if len(finalizers) < len(found.metadata.finalizers or ()):
+                metadata = msgspec.structs.replace(found.metadata, finalizers=finalizers)
+                await self._client.update(msgspec.structs.replace(found, metadata=metadata))
+            await self._client.delete_object(found, uid=found.metadata.uid)
         except NotFound:
-            return
+            pass
+        self._catalog.remove_claim(claim)
 
     async def until_ready(self, claims: Sequence[Any], *, timeout_seconds: float) -> None:
         """Wait for devices. Raises ``BindingFailedError``, ``DevicesNotReadyError``, ``ClaimChangedError``."""
