@@ -85,6 +85,8 @@ class RequestContext(msgspec.Struct):
     path_name: str = ""
     #: Version that the client speaks (``v1``), of the group of the resource.
     version: str = ""
+    #: What authorization was asked for: ``create``, ``update``, ``patch``, …
+    verb: str = ""
     subresource: str = ""
     dry_run: bool = False
     #: Owner of what is written; from ``fieldManager`` or the User-Agent.

@@ -57,7 +57,10 @@ class Resources:
             clock=clock,
             tasks=self._tasks,
             dice=dice,
-            strategies={**_strategies(options, store, dice, self._labels_of), **authorization.strategies()},
+            strategies={
+                **_strategies(options, store, dice, labels_of=self._labels_of, authorizer=authorizer),
+                **authorization.strategies(),
+            },
             min_request_timeout_seconds=options.min_request_timeout_seconds,
         )
         self.admission = AdmissionChain(_plugins(options, self.registry, authorizer, dice))
@@ -84,7 +87,7 @@ class Resources:
 
 
 def _strategies(
-    options: APIServerOptions, store: Store, dice: Random, labels_of: NamespaceLabels
+    options: APIServerOptions, store: Store, dice: Random, *, labels_of: NamespaceLabels, authorizer: Authorizer
 ) -> dict[str, Callable[[], Strategy]]:
     """Kinds whose strategies need something to work with. Their modules load when the first of the kind is asked for."""
     try:
@@ -101,9 +104,10 @@ def _strategies(
         return ServiceStrategy(ServiceAllocator(store, networks=networks, ports=ports, dice=dice))
 
     def claims() -> Strategy:
+        from steersman.apiserver.authz.claim_writers import ClaimWriters  # noqa: PLC0415
         from steersman.apiserver.registry.resource.resourceclaim import ResourceClaimStrategy  # noqa: PLC0415
 
-        return ResourceClaimStrategy(labels_of)
+        return ResourceClaimStrategy(labels_of, ClaimWriters(authorizer))
 
     def templates() -> Strategy:
         from steersman.apiserver.registry.resource.resourceclaimtemplate import (  # noqa: PLC0415

@@ -118,6 +118,7 @@ class Target:
             namespace=request.info.namespace if self._namespaced else "",
             path_name=request.info.name,
             version=self._version,
+            verb=request.info.verb,
             subresource=self.subresource,
             dry_run=options.dry_run,
             audit_id=request.audit_id,

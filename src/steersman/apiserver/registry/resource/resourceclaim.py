@@ -15,10 +15,11 @@ from steersman.apiserver.registry.strategy import Column, Strategy, Tree
 from steersman.apiserver.registry.validation import check_unchanged
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from datetime import datetime
 
     from steersman.apimachinery.field import FieldError
+    from steersman.apiserver.authz.claim_writers import ClaimWriters
     from steersman.apiserver.registry.resource.admin_access import NamespaceLabels
     from steersman.apiserver.request import RequestContext
 
@@ -29,6 +30,7 @@ class ResourceClaimStrategy(Strategy):
     group_resource = "resourceclaims.resource.k8s.io"
     returns_deleted_object = True
     metadata_checks_on_update = (1, 1)
+    judges_writers = True
     reset_fields = {"": (("status",),), "status": (("metadata",), ("spec",))}
     columns = (
         columns.NAME_COLUMN,
@@ -36,9 +38,13 @@ class ResourceClaimStrategy(Strategy):
         columns.AGE_COLUMN,
     )
 
-    def __init__(self, labels_of: NamespaceLabels = no_namespaces) -> None:
-        """``labels_of``: the labels of namespaces, which say where admin access may be asked for."""
+    def __init__(self, labels_of: NamespaceLabels = no_namespaces, writers: ClaimWriters | None = None) -> None:
+        """``labels_of``: the labels of namespaces, which say where admin access may be asked for.
+
+        ``writers`` knows who may write what of a status; without it everybody may everything.
+        """
         self._labels_of = labels_of
+        self._writers = writers
 
     def default(self, obj: Tree, version: str) -> None:
         default_claim_spec(obj.get("spec"))
@@ -56,7 +62,13 @@ class ResourceClaimStrategy(Strategy):
         return list(check_unchanged(obj.get("spec"), old.get("spec"), Path("spec"), go_type="ResourceClaimSpec"))
 
     def validate_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
-        return [*check_allocation(obj, old, self._labels_of), *validate_claim_status(obj, old)]
+        errors = [*check_allocation(obj, old, self._labels_of)]
+        if self._writers is not None:
+            status, before = obj.get("status") or {}, old.get("status") or {}
+            # Who takes an allocation away needs no right of a driver for what goes with it.
+            kept = _not_released(before.get("devices") or (), status, before)
+            errors += self._writers.check(ctx, status, {**before, "devices": kept})
+        return [*errors, *validate_claim_status(obj, old)]
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         return [columns.name_of(obj), _state(obj), columns.age(obj, now)]
@@ -64,12 +76,16 @@ class ResourceClaimStrategy(Strategy):
 
 def _forget_released_devices(status: Tree, before: Tree) -> None:
     """What drivers said of devices goes with their allocation."""
-    released = _allocated(before) - _allocated(status)
-    devices = [device for device in status.get("devices") or () if _identity(device) not in released]
+    devices = _not_released(status.get("devices") or (), status, before)
     if devices:
         status["devices"] = devices
     else:
         status.pop("devices", None)
+
+
+def _not_released(devices: Iterable[Tree], status: Tree, before: Tree) -> list[Tree]:
+    released = _allocated(before) - _allocated(status)
+    return [device for device in devices if _identity(device) not in released]
 
 
 def _allocated(status: Tree) -> set[tuple[str, ...]]:

@@ -1,0 +1,107 @@
+"""What is allocated is for schedulers to write, what is said of devices for their drivers."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from steersman.apiserver.authz.claim_writers import ClaimWriters
+from steersman.apiserver.authz.rbac import RBAC
+from steersman.apiserver.authz.rbac_index import RBACIndex
+from steersman.apiserver.request import RequestContext, UserInfo
+
+from .rules import bind, role, rule, user
+
+ALICE = UserInfo("alice")
+DRIVER = UserInfo(
+    "system:serviceaccount:kube-system:driver", extra={"authentication.kubernetes.io/node-name": ("worker",)}
+)
+FIELDS = [{"key": "metadata.name", "operator": "In", "values": ["worker"]}]
+ALLOCATION = {"nodeSelector": {"nodeSelectorTerms": [{"matchFields": FIELDS}]}, "devices": {"results": []}}
+ALLOCATED = {"allocation": ALLOCATION}
+DEVICE = {"driver": "d.com", "pool": "p", "device": "dev-0"}
+SAID = {**ALLOCATED, "devices": [DEVICE]}
+
+
+@pytest.fixture
+def index():
+    return RBACIndex()
+
+
+@pytest.fixture
+def texts(index):
+    writers = ClaimWriters(RBAC(index))
+
+    def texts(status, before, *, who=ALICE, verb="update"):
+        ctx = RequestContext(who, datetime(2026, 1, 1, tzinfo=UTC), namespace="ns", version="v1", verb=verb)
+        return [str(fault) for fault in writers.check(ctx, status, before)]
+
+    return texts
+
+
+def grant(index, verb, resource, *, names="", who="alice", namespace=""):
+    allowed = rule(verb, resource, groups="resource.k8s.io", names=names)
+    role(index, "r", allowed, namespace=namespace)
+    bind(index, "r", user(who), namespace=namespace)
+
+
+def test_an_allocation_needs_the_right_to_bind(texts, index):
+    refused = (
+        "status: Forbidden: changing status.allocation or status.reservedFor requires"
+        ' resource="resourceclaims/binding", verb="update" permission: resourceclaims.resource.k8s.io is forbidden:'
+        ' User "alice" cannot update resource "resourceclaims/binding" in API group "resource.k8s.io"'
+        " at the cluster scope"
+    )
+    assert texts(ALLOCATED, {}) == [refused]
+    grant(index, "update", "resourceclaims/binding")
+    assert texts(ALLOCATED, {}) == texts({**ALLOCATED, "reservedFor": [{}]}, ALLOCATED) == texts({}, ALLOCATED) == []
+    assert len(texts(ALLOCATED, {}, verb="patch")) == 1
+
+
+def test_the_right_to_bind_is_one_for_the_whole_cluster(texts, index):
+    grant(index, "update", "resourceclaims/binding", namespace="ns")
+    assert len(texts(ALLOCATED, {})) == 1
+
+
+def test_nobody_needs_a_right_to_what_stays(texts):
+    assert texts(SAID, SAID) == texts({**SAID, "reservedFor": []}, SAID) == []
+
+
+def test_what_is_said_of_a_device_needs_a_right_to_its_driver(texts, index):
+    refused = (
+        'status.devices: Forbidden: changing status.devices requires resource="resourceclaims/driver",'
+        ' verb="[arbitrary-node:update]" permission: resourceclaims.resource.k8s.io "d.com" is forbidden:'
+        ' User "alice" cannot arbitrary-node:update resource "resourceclaims/driver" in API group "resource.k8s.io"'
+        ' in the namespace "ns"'
+    )
+    grant(index, "arbitrary-node:update", "resourceclaims/driver", names="e.com", namespace="ns")
+    assert texts(SAID, ALLOCATED) == texts(ALLOCATED, SAID) == [refused]
+    more = {**SAID, "devices": [DEVICE, {**DEVICE, "driver": "e.com"}]}
+    assert texts(more, SAID) == []
+
+
+@pytest.mark.parametrize("mode", ["associated", "arbitrary"])
+def test_a_driver_on_the_node_of_the_claim_has_two_ways(texts, index, mode):
+    [fault] = texts(SAID, ALLOCATED, who=DRIVER)
+    assert 'verb="[associated-node:update arbitrary-node:update]" permission' in fault
+    assert f'User "{DRIVER.name}" cannot associated-node:update' in fault
+    grant(index, f"{mode}-node:update", "resourceclaims/driver", who=DRIVER.name)
+    assert texts(SAID, ALLOCATED, who=DRIVER) == []
+
+
+@pytest.mark.parametrize(
+    ("who", "terms"),
+    [
+        (UserInfo("alice", extra=DRIVER.extra), [{"matchFields": FIELDS}]),
+        (UserInfo(DRIVER.name), [{"matchFields": FIELDS}]),
+        (DRIVER, [{"matchFields": [{**FIELDS[0], "values": ["other"]}]}]),
+        (DRIVER, [{"matchFields": FIELDS, "matchExpressions": [{"key": "a", "operator": "Exists"}]}]),
+        (DRIVER, [{"matchFields": FIELDS}, {"matchFields": FIELDS}]),
+        (DRIVER, None),
+    ],
+)
+def test_others_have_one(texts, who, terms):
+    allocated = {"allocation": {"nodeSelector": {"nodeSelectorTerms": terms}}}
+    [fault] = texts({**allocated, "devices": [DEVICE]}, allocated, who=who)
+    assert 'verb="[arbitrary-node:update]" permission' in fault
