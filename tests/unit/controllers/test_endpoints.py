@@ -281,13 +281,29 @@ def subset(ready="", unready="", *ports):
     return msgspec.convert(rows, EndpointSubset)
 
 
-def test_subsets_are_grouped_by_their_ports():
-    found = repacked([subset("b a", "", 1), subset("a", "", 2), subset("c b", "", 1), subset("", "c", 1)])
+@pytest.mark.parametrize(
+    ("subsets", "wanted"),
+    [
+        (
+            [subset("b a", "", 1), subset("a", "", 2), subset("c b", "", 1)],
+            [(["a", "b", "c"], [], [1]), (["a"], [], [2])],
+        ),
+        ([subset("a b", "", 1), subset("b", "", 2), subset("a", "", 2)], [(["a", "b"], [], [1, 2])]),
+        ([subset("a c", "", 1), subset("", "c", 1)], [(["a"], ["c"], [1])]),
+        ([subset("a", "", 1), subset("", "a", 2)], [(["a"], [], [1]), ([], ["a"], [2])]),
+        ([subset("a"), subset("", "", 1)], [(["a"], [], [])]),
+    ],
+)
+def test_ports_with_the_same_addresses_are_one_subset(subsets, wanted):
     shown = [
-        ([each.ip for each in row.addresses or ()], [each.ip for each in row.notReadyAddresses or ()], len(row.ports))
-        for row in found
+        (
+            [each.ip for each in row.addresses or ()],
+            [each.ip for each in row.notReadyAddresses or ()],
+            [each.port for each in row.ports or ()],
+        )
+        for row in repacked(subsets)
     ]
-    assert shown == [(["b"], ["c"], 1), (["a"], [], 2)]
+    assert shown == wanted
 
 
 def test_endpoints_of_a_service():

@@ -15,32 +15,33 @@ if TYPE_CHECKING:
 
 
 def repacked(subsets: Iterable[EndpointSubset]) -> list[EndpointSubset]:
-    """Addresses with the same ports come into one subset, each once; one that is not ready for some port is not for any.
+    """Ports with the same addresses come into one subset, each once; for a port that it is not ready for once it is not ready.
 
     Addresses are sorted by their text.
     """
     known: dict[_Key, EndpointAddress] = {}
-    unready: set[_Key] = set()
-    ports: dict[_Key, dict[tuple[object, ...], EndpointPort]] = {}
+    ports: dict[tuple[object, ...], EndpointPort | None] = {}
+    offered: dict[tuple[object, ...], dict[_Key, bool]] = {}
     for subset in subsets:
         rows = [(each, True) for each in subset.addresses or ()]
         rows += [(each, False) for each in subset.notReadyAddresses or ()]
-        for address, ready in rows:
-            key = _key(address)
-            known.setdefault(key, address)
-            ports.setdefault(key, {}).update((_port_key(port), port) for port in subset.ports or ())
-            if not ready:
-                unready.add(key)
-    groups: dict[tuple[object, ...], list[_Key]] = {}
-    for key in sorted(known):
-        groups.setdefault(tuple(sorted(ports[key])), []).append(key)
+        for port in subset.ports or (None,):
+            of_port = offered.setdefault(_port_key(port), {})
+            ports.setdefault(_port_key(port), port)
+            for address, ready in rows:
+                known.setdefault(_key(address), address)
+                of_port[_key(address)] = of_port.get(_key(address), True) and ready
+    groups: dict[tuple[tuple[_Key, bool], ...], list[tuple[object, ...]]] = {}
+    for port_key, addresses in offered.items():
+        if addresses:
+            groups.setdefault(tuple(sorted(addresses.items())), []).append(port_key)
     return [
         EndpointSubset(
-            addresses=[known[key] for key in keys if key not in unready] or None,
-            notReadyAddresses=[known[key] for key in keys if key in unready] or None,
-            ports=list(ports[keys[0]].values()) or None,
+            addresses=[known[key] for key, ready in addresses if ready] or None,
+            notReadyAddresses=[known[key] for key, ready in addresses if not ready] or None,
+            ports=[port for key in keys if (port := ports[key]) is not None] or None,
         )
-        for _, keys in sorted(groups.items(), key=lambda entry: entry[0])
+        for addresses, keys in sorted(groups.items(), key=lambda entry: sorted(entry[1]))
     ]
 
 
@@ -48,5 +49,6 @@ def _key(address: EndpointAddress) -> _Key:
     return address.ip, (address.targetRef.uid if address.targetRef else None) or ""
 
 
-def _port_key(port: EndpointPort) -> tuple[object, ...]:
-    return (port.name or "", port.port, port.protocol or "", port.appProtocol or "")
+def _port_key(port: EndpointPort | None) -> tuple[object, ...]:
+    """Empty for addresses without any."""
+    return () if port is None else (port.name or "", port.port, port.protocol or "", port.appProtocol or "")
