@@ -176,12 +176,12 @@ def _wrong_mirrors(endpoints: Endpoints, slices: list[EndpointSlice]) -> str:
 
 
 def _wanted(endpoints: Endpoints) -> list[tuple[Any, ...]]:
-    """An address that is ready in one subset and not in another with the same ports is ready, as the server packs it."""
+    """An address that is ready for a port in one subset and not in another is not ready for it."""
     ready: dict[tuple[str, Any], bool] = {}
     for subset in endpoints.subsets or ():
         for address, is_ready in _rows(subset):
             for port in _ports(subset):
-                ready[(address, port)] = ready.get((address, port), False) or is_ready
+                ready[(address, port)] = ready.get((address, port), True) and is_ready
     return [
         (f"IPv{6 if ':' in address else 4}", address, is_ready, port) for (address, port), is_ready in ready.items()
     ]
