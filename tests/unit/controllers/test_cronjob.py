@@ -95,6 +95,13 @@ def test_whether_a_job_is_started(wanted, at, reasons):
     assert start.replaces is (wanted.spec.concurrencyPolicy == "Replace")
 
 
+def test_a_schedule_that_never_comes_is_told_with_its_text():
+    wanted = cron("0 0 31 2 *")
+    (event,) = plan.plan_start(wanted, plan.status_of(wanted), now=NOW).events
+    assert event.type == "Warning"
+    assert event.message.startswith("invalid schedule: 0 0 31 2 * : ")
+
+
 def test_one_wakes_at_the_next_time():
     wanted = cron("0 15 * * *", timeZone="Asia/Tokyo", last=NOON)
     assert plan.plan_start(wanted, plan.status_of(wanted), now=NOW).wake == datetime(2026, 1, 2, 6, tzinfo=UTC)

@@ -11,7 +11,7 @@ from lightkube.models.core_v1 import Pod
 
 from steersman.client import tree
 from steersman.controllers.job import facts, plan
-from steersman.controllers.job.accounting import account, finish, settle, with_suspension
+from steersman.controllers.job.accounting import account, end_events, finish, settle, with_suspension
 from steersman.controllers.job.backoff import Failures, ended_at
 from steersman.controllers.job.controller import build
 from steersman.controllers.job.indexes import Indexes
@@ -21,6 +21,9 @@ from steersman.controllers.job.templates import generated_prefix, new_pod
 from steersman.runtime.owners import Owner
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
+COMPLETE = {"type": "Complete", "status": "True"}
+COMPLETED = ("Normal", "Completed", "Job completed")
+TOO_MANY = "Too many succeeded pods running after completion count reached"
 OWNER = Owner("batch/v1", "Job", "j", "u", controller=True)
 
 
@@ -307,6 +310,23 @@ def test_the_end_is_told_when_all_pods_are_gone_and_counted(status, ends):
     final = plan.condition("Complete", "R", "m", now=NOW)
     done = finish(msgspec.convert(status, JobStatus), final)
     assert (done.completionTime == NOW, bool(done.conditions)) == (ends, ends)
+
+
+@pytest.mark.parametrize(
+    ("status", "events"),
+    [
+        ({"succeeded": 3}, []),
+        ({"succeeded": 3, "conditions": [{"type": "FailureTarget", "status": "True"}]}, []),
+        ({"succeeded": 3, "conditions": [COMPLETE]}, [COMPLETED]),
+        ({"succeeded": 4, "conditions": [COMPLETE]}, [("Warning", "TooManySucceededPods", TOO_MANY), COMPLETED]),
+        (
+            {"conditions": [{"type": "Failed", "status": "True", "reason": "DeadlineExceeded", "message": "late"}]},
+            [("Warning", "DeadlineExceeded", "late")],
+        ),
+    ],
+)
+def test_what_is_told_of_the_end(status, events):
+    assert end_events(job(status)) == events
 
 
 def test_suspending_and_resuming_are_told_once():

@@ -163,7 +163,7 @@ def plan_start(cron: CronJob, status: CronJobStatus, *, now: datetime) -> Start:
         schedule = _schedule(cron, zone)
         due = find_due(schedule, since=_earliest(cron, status, now), now=now)
     except NeverComes as error:
-        why = f"invalid schedule schedule: {spec_of(cron).schedule} : {error}"
+        why = f"invalid schedule: {spec_of(cron).schedule} : {error}"
         return Start(events=(*told, Event("Warning", "InvalidSchedule", why)))
     except ScheduleError as error:
         why = f"unparseable schedule: {quote(spec_of(cron).schedule)} : {error}"

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from datetime import datetime
 
-    from lightkube.models.batch_v1 import JobCondition
+    from lightkube.models.batch_v1 import Job, JobCondition
     from lightkube.models.core_v1 import Pod
 
     from steersman.controllers.job.observed import Observed
@@ -146,6 +146,25 @@ def finish(status: JobStatus, final: JobCondition | None) -> JobStatus:
         return status
     done = replaced(status, conditions=[*(status.conditions or ()), final])
     return replaced(done, completionTime=final.lastTransitionTime) if final.type == facts.COMPLETE else done
+
+
+def end_events(job: Job) -> list[tuple[str, str, str]]:
+    """Type, reason and message of each event that tells how a Job has ended."""
+    conditions = job.status.conditions if job.status else None
+    if is_condition_true(conditions, facts.COMPLETE):
+        completions = facts.spec_of(job).completions
+        succeeded = (job.status.succeeded if job.status else None) or 0
+        done = ("Normal", "Completed", "Job completed")
+        if completions is None or succeeded <= completions:
+            return [done]
+        return [
+            ("Warning", "TooManySucceededPods", "Too many succeeded pods running after completion count reached"),
+            done,
+        ]
+    failed = find_condition(conditions, facts.FAILED)
+    if failed is None or failed.status != "True":
+        return []
+    return [("Warning", failed.reason or "", failed.message or "")]
 
 
 def with_suspension(status: JobStatus, *, suspended: bool, now: datetime) -> tuple[JobStatus, str]:

@@ -16,7 +16,7 @@ from steersman.client.changes import Deleted, Updated
 from steersman.client.objects import key_of, labels_of, name_of, namespace_of, uid_of
 from steersman.controllers.base import Shell
 from steersman.controllers.job import facts, plan
-from steersman.controllers.job.accounting import Accounting, account, finish, settle, with_suspension
+from steersman.controllers.job.accounting import Accounting, account, end_events, finish, settle, with_suspension
 from steersman.controllers.job.backoff import Failures
 from steersman.controllers.job.observed import Observed, observe
 from steersman.controllers.job.templates import new_pod
@@ -284,17 +284,8 @@ class JobController(Shell):
         return gone
 
     def _tell_end(self, job: Job) -> None:
-        for condition in (job.status.conditions if job.status else None) or ():
-            if condition.type == facts.COMPLETE and condition.status == "True":
-                self._tell_completion(job)
-            elif condition.type == facts.FAILED and condition.status == "True":
-                self.events.event(job, "Warning", condition.reason or "", condition.message or "")
-
-    def _tell_completion(self, job: Job) -> None:
-        completions = facts.spec_of(job).completions
-        if completions is not None and ((job.status.succeeded if job.status else None) or 0) > completions:
-            self.events.event(job, "Warning", "TooManySucceededPods", "Too many succeeded pods")
-        self.events.event(job, "Normal", "Completed", "Job completed")
+        for type_, reason, message in end_events(job):
+            self.events.event(job, type_, reason, message)
 
 
 class _CouldNotLetGo(Exception):  # noqa: N818 — reads as what it is
