@@ -37,27 +37,27 @@ class Costs:
     def __init__(self, plane: ControlPlane) -> None:
         children = Path(f"/proc/{plane.pid}/task/{plane.pid}/children").read_text().split()
         self._pids = [plane.pid, *map(int, children)]
-        self._start = [_cpu_seconds(pid) for pid in self._pids]
+        self._start = [cpu_seconds(pid) for pid in self._pids]
         self._begun = time.perf_counter()
 
     def told(self) -> str:
-        server, *others = (_cpu_seconds(pid) - start for pid, start in zip(self._pids, self._start, strict=True))
+        server, *others = (cpu_seconds(pid) - start for pid, start in zip(self._pids, self._start, strict=True))
         return f"CPU: API server {server:.1f} s, beside it {sum(others):.1f} s"
 
     def cores(self) -> float:
-        used = sum(_cpu_seconds(pid) - start for pid, start in zip(self._pids, self._start, strict=True))
+        used = sum(cpu_seconds(pid) - start for pid, start in zip(self._pids, self._start, strict=True))
         return used / (time.perf_counter() - self._begun)
 
     def rss_megabytes(self) -> list[float]:
-        return [_rss_megabytes(pid) for pid in self._pids]
+        return [process_megabytes(pid) for pid in self._pids]
 
 
-def _cpu_seconds(pid: int) -> float:
+def cpu_seconds(pid: int) -> float:
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / _TICKS
 
 
-def _rss_megabytes(pid: int) -> float:
+def process_megabytes(pid: int) -> float:
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmRSS:"))
 
@@ -73,7 +73,14 @@ def is_ready(obj: dict[str, Any]) -> bool:
     return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
 
 
-async def until_ready(client: Client, what: Any, count: int, *, each: Callable[[str], None] = lambda _: None) -> None:
+async def until_ready(
+    client: Client,
+    what: Any,
+    count: int,
+    *,
+    each: Callable[[str], None] = lambda _: None,
+    patience_seconds: float = 120.0,
+) -> None:
     """Until so many are Ready, as an informer sees it; ``each`` is told the names as they become so."""
     context, done, seen = ControllerContext(client), asyncio.Event(), set[str]()
 
@@ -88,7 +95,7 @@ async def until_ready(client: Client, what: Any, count: int, *, each: Callable[[
     context.informers.informer(what).add_callback(changed)
     context.informers.start()
     try:
-        await asyncio.wait_for(done.wait(), 120)
+        await asyncio.wait_for(done.wait(), patience_seconds)
     finally:
         await context.informers.close()
 
@@ -102,7 +109,7 @@ async def measure_start(report: Report) -> None:
             await asyncio.sleep(2)
         costs = Costs(started)
         server, beside = costs.rss_megabytes()
-        cpu = sum(map(_cpu_seconds, costs._pids))
+        cpu = sum(map(cpu_seconds, costs._pids))
         text = f"{took:5.2f} s to a Ready node (≤ 1.5 s), {cpu:.2f} s of CPU"
         report.line("up", text, met=took <= 1.5)
         text = f"{server + beside:5.0f} MB (≤ 250 MB): API server {server:.0f}, beside it {beside:.0f}"

@@ -1,0 +1,215 @@
+"""A large cluster of simulated nodes in one process: 50,000 pods on 5,000 nodes, and what it costs to have them.
+
+``python -m benchmarks.crowd``; ``--pods`` and ``--nodes`` for another size. An API server and ``steersman nodes`` alone, each
+in a process: pods are bound when they are created, so that only the nodes and the server are measured. With ``--scheduled``
+it is all that ``steersman up`` has, and the scheduler binds. Processor time stands beside that of the wall, which on a
+busy machine says little.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import itertools
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import uvloop
+
+from benchmarks.client import Target, load
+from benchmarks.rates import NAMESPACE, Report
+from benchmarks.whole import NODES, PODS, cpu_seconds, process_megabytes, until_ready
+from steersman.client import Client, drop_managed_fields, tree
+from steersman.client.changes import Deleted
+from steersman.client.connecting import connect
+from steersman.client.errors import AlreadyExists
+from steersman.runtime.context import ControllerContext
+from steersman.testing import ControlPlane
+
+LEASES = tree("coordination.k8s.io/v1", "Lease")
+_PATIENCE_SECONDS = 3_600.0
+_REST_SECONDS = 30.0
+#: Half a core is what 5,000 nodes may cost that only beat (benchmarks.whole).
+_CORES_MAX = 0.5
+
+
+class Meter:
+    """What the processes have used since it was last asked."""
+
+    def __init__(self, pids: dict[str, int]) -> None:
+        self.pids = pids
+        self.start()
+
+    def start(self) -> None:
+        self._used = {name: cpu_seconds(pid) for name, pid in self.pids.items()}
+        self._begun = time.perf_counter()
+
+    def cpu(self) -> dict[str, float]:
+        return {name: cpu_seconds(pid) - self._used[name] for name, pid in self.pids.items()}
+
+    def told(self) -> str:
+        seconds = time.perf_counter() - self._begun
+        cpu = ", ".join(f"{name} {used:.1f} s" for name, used in self.cpu().items())
+        memory = ", ".join(f"{name} {process_megabytes(pid):.0f} MB" for name, pid in self.pids.items())
+        return f"{seconds:7.1f} s; CPU: {cpu}; memory: {memory}"
+
+    def cores(self) -> float:
+        return sum(self.cpu().values()) / (time.perf_counter() - self._begun)
+
+
+@contextmanager
+def simulated(plane: ControlPlane, nodes: int) -> Iterator[int]:
+    """``steersman nodes`` beside the server; its process id."""
+    command = [sys.executable, "-m", "steersman", "nodes", f"--kubeconfig={plane.kubeconfig}", f"--nodes={nodes}"]
+    process = subprocess.Popen([*command, "--die-with-parent"], stdin=subprocess.PIPE)
+    try:
+        yield process.pid
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def pod(number: int, nodes: int, *, scheduled: bool) -> bytes:
+    # Without its volume the token needs no ConfigMap, which a controller would have to make.
+    spec: dict[str, Any] = {"containers": [{"name": "c", "image": "nginx"}], "automountServiceAccountToken": False}
+    if not scheduled:
+        spec["nodeName"] = f"node-{number % nodes}"
+    metadata = {"name": f"pod-{number}", "labels": {"app": "crowd"}}
+    return json.dumps({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}).encode()
+
+
+def address_of(plane: ControlPlane) -> Target:
+    address = urlsplit(plane.url)
+    return Target(address.hostname or "", address.port or 443, str(plane.ca), plane.token)
+
+
+async def fill(plane: ControlPlane, client: Client, pods: int, nodes: int, *, scheduled: bool) -> None:
+    """Create them as fast as the server takes them, and wait until all are Ready."""
+    target, numbers = address_of(plane), itertools.count()
+
+    def make() -> bytes:
+        return target.request("POST", f"{NAMESPACE}/pods", pod(next(numbers), nodes, scheduled=scheduled))
+
+    ready = asyncio.create_task(until_ready(client, PODS, pods, patience_seconds=_PATIENCE_SECONDS))
+    result = await load(target, make, requests=pods)
+    if result.errors:
+        raise RuntimeError(f"creating pods: {result.errors}")
+    await ready
+
+
+async def empty(plane: ControlPlane, client: Client, pods: int) -> None:
+    """Delete them one by one (a request for all of them takes longer than a request may), and wait until there is none."""
+    target, numbers = address_of(plane), itertools.count()
+    context, gone, left = ControllerContext(client, transform=drop_managed_fields), asyncio.Event(), set[str]()
+    informer = context.informers.informer(PODS)
+
+    def changed(change: Any) -> None:
+        name = change.latest["metadata"]["name"]
+        if not isinstance(change, Deleted):
+            left.add(name)
+            return
+        left.discard(name)
+        if not left:
+            gone.set()
+
+    informer.add_callback(changed)
+    context.informers.start()
+    try:
+        await informer.wait_synced()
+        result = await load(
+            target, lambda: target.request("DELETE", f"{NAMESPACE}/pods/pod-{next(numbers)}"), requests=pods
+        )
+        if result.errors:
+            raise RuntimeError(f"deleting pods: {result.errors}")
+        await asyncio.wait_for(gone.wait(), _PATIENCE_SECONDS)
+    finally:
+        await context.informers.close()
+
+
+async def measure(report: Report, meter: Meter, plane: ControlPlane, wanted: argparse.Namespace) -> None:
+    pods, nodes = wanted.pods, wanted.nodes
+    async with connect(plane.kubeconfig) as client:
+        await until_ready(client, NODES, nodes, patience_seconds=_PATIENCE_SECONDS)
+        report.line(f"{nodes} nodes are Ready", meter.told())
+        try:
+            account = {"apiVersion": "v1", "kind": "ServiceAccount"}
+            await client.create({**account, "metadata": {"name": "default", "namespace": "default"}})
+        except AlreadyExists:
+            pass  # its controller was there first
+        meter.start()
+        await fill(plane, client, pods, nodes, scheduled=wanted.scheduled)
+        report.line(f"{pods} pods are Ready", meter.told())
+        meter.start()
+        await asyncio.sleep(_REST_SECONDS)
+        cores = meter.cores()
+        report.line("at rest", f"{cores:.2f} cores (≤ {_CORES_MAX}); {meter.told()}", met=cores <= _CORES_MAX)
+
+
+async def until_beaten(report: Report, meter: Meter, plane: ControlPlane, nodes: int) -> None:
+    """Until each node's heartbeat has come from the process that is new."""
+    begun = datetime.now(UTC).isoformat()
+    async with connect(plane.kubeconfig) as client:
+        context, done, beaten = ControllerContext(client), asyncio.Event(), set[str]()
+
+        def changed(change: Any) -> None:
+            if change.latest["spec"]["renewTime"] > begun:
+                beaten.add(change.latest["metadata"]["name"])
+            if len(beaten) >= nodes:
+                done.set()
+
+        context.informers.informer(LEASES, namespace="kube-node-lease").add_callback(changed)
+        context.informers.start()
+        try:
+            await asyncio.wait_for(done.wait(), _PATIENCE_SECONDS)
+        finally:
+            await context.informers.close()
+    report.line("another process goes on", meter.told())
+
+
+async def measure_end(report: Report, meter: Meter, plane: ControlPlane, pods: int) -> None:
+    meter.start()
+    async with connect(plane.kubeconfig) as client:
+        await empty(plane, client, pods)
+    report.line(f"{pods} pods are deleted", meter.told())
+
+
+def run(report: Report, wanted: argparse.Namespace) -> None:
+    if wanted.scheduled:
+        with ControlPlane(ephemeral=False, whole=True, nodes=wanted.nodes) as plane:
+            children = Path(f"/proc/{plane.pid}/task/{plane.pid}/children").read_text().split()
+            meter = Meter({"API server": plane.pid, "beside it": int(children[0])})
+            uvloop.run(measure(report, meter, plane, wanted))
+            uvloop.run(measure_end(report, meter, plane, wanted.pods))
+        return
+    with ControlPlane(ephemeral=False) as plane:
+        with simulated(plane, wanted.nodes) as pid:
+            uvloop.run(measure(report, Meter({"API server": plane.pid, "nodes": pid}), plane, wanted))
+        # Another process finds what the first has left, and goes on with it.
+        with simulated(plane, wanted.nodes) as pid:
+            meter = Meter({"API server": plane.pid, "nodes": pid})
+            uvloop.run(until_beaten(report, meter, plane, wanted.nodes))
+            uvloop.run(measure_end(report, meter, plane, wanted.pods))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--pods", type=int, default=50_000, help="how many (default %(default)s)")
+    parser.add_argument("--nodes", type=int, default=5_000, help="how many (default %(default)s)")
+    parser.add_argument(
+        "--scheduled", action="store_true", help="with controllers and the scheduler, in one process with the nodes"
+    )
+    report = Report()
+    run(report, parser.parse_args())
+    return 0 if report.met else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
