@@ -1,10 +1,13 @@
-"""How Kubernetes writes values into messages: the three text forms of Go that clients see and sometimes parse."""
+"""How Kubernetes writes values into messages: text forms of Go that clients see and sometimes parse."""
 
 from __future__ import annotations
 
 import json
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _ESCAPES = {
     "\a": "\\a",
@@ -80,6 +83,22 @@ def to_go_syntax(value: Any) -> str:
     if isinstance(value, list | tuple):
         return f"[]interface {{}}{{{', '.join(map(to_go_syntax, value))}}}"
     return to_value_text(value)
+
+
+def label_selector_text(selector: Mapping[str, Any] | None) -> str:
+    """A LabelSelector's tree as its ``String`` method writes it: ``&LabelSelector{MatchLabels:map[string]string{a: b,},…``."""
+    if selector is None:
+        return "nil"
+    labels = "".join(f"{key}: {value}," for key, value in sorted((selector.get("matchLabels") or {}).items()))
+    expressions = "".join(
+        f"LabelSelectorRequirement{{Key:{each['key']},Operator:{each['operator']},"
+        f"Values:[{' '.join(each.get('values') or ())}],}},"
+        for each in selector.get("matchExpressions") or ()
+    )
+    return (
+        f"&LabelSelector{{MatchLabels:map[string]string{{{labels}}},"
+        f"MatchExpressions:[]LabelSelectorRequirement{{{expressions}}},}}"
+    )
 
 
 def float_text(value: float) -> str:

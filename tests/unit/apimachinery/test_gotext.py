@@ -69,3 +69,15 @@ def test_json_is_compact_and_escapes_markup() -> None:
 )
 def test_odd_floats(value: float, text: str) -> None:
     assert gotext.float_text(value) == text
+
+
+def test_a_label_selector_is_shown_as_clients_know_it() -> None:
+    expression = {"key": "t", "operator": "In", "values": ["a", "b"]}
+    assert gotext.label_selector_text({"matchLabels": {"z": "1", "app": "web"}, "matchExpressions": [expression]}) == (
+        "&LabelSelector{MatchLabels:map[string]string{app: web,z: 1,},MatchExpressions:[]LabelSelectorRequirement{"
+        "LabelSelectorRequirement{Key:t,Operator:In,Values:[a b],},},}"
+    )
+    assert gotext.label_selector_text({}) == (
+        "&LabelSelector{MatchLabels:map[string]string{},MatchExpressions:[]LabelSelectorRequirement{},}"
+    )
+    assert gotext.label_selector_text(None) == "nil"

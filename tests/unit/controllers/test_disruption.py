@@ -20,7 +20,6 @@ from steersman.controllers.disruption.plan import (
     needs_scale,
     seconds_to_stale,
     selected,
-    shown_selector,
     stale_patch,
     status,
 )
@@ -146,16 +145,6 @@ def target(**more):
 def test_a_disruption_that_does_not_come_is_taken_back(found, seconds):
     assert seconds_to_stale(found, now=NOW) == seconds
     assert stale_patch(found, now="now")["status"]["conditions"][0]["status"] == "False"
-
-
-def test_selectors_are_shown_as_clients_know_them():
-    expression = {"key": "t", "operator": "In", "values": ["a", "b"]}
-    found = budget(selector={"matchLabels": {"app": "web"}, "matchExpressions": [expression]})
-    assert shown_selector(found.spec.selector) == (
-        "&LabelSelector{MatchLabels:map[string]string{app: web,},MatchExpressions:[]LabelSelectorRequirement{"
-        "LabelSelectorRequirement{Key:t,Operator:In,Values:[a b],},},}"
-    )
-    assert shown_selector(None) == "nil"
 
 
 async def ready_pod(cluster, name, pod_spec):

@@ -264,6 +264,18 @@ WHOSE = {"kind": "Service", "name": "s"}
             "cpu container resource utilization (percentage of request)",
         ),
         (
+            {
+                "type": "ContainerResource",
+                "containerResource": {
+                    "name": "cpu",
+                    "container": "c",
+                    "target": {"type": "AverageValue", "averageValue": "50m"},
+                },
+            },
+            6,
+            "cpu resource",
+        ),
+        (
             {"type": "Pods", "pods": {"metric": METRIC, "target": {"type": "AverageValue", "averageValue": "1"}}},
             9,
             "pods metric m",
@@ -296,14 +308,74 @@ async def test_what_a_metric_asks_for(body, replicas, metric):
     assert (proposal.replicas, proposal.metric, proposal.status.type) == (replicas, metric, body["type"])
 
 
-async def test_a_metric_that_cannot_be_had_says_so():
-    spec = msgspec.convert(
-        {"type": "External", "external": {"metric": METRIC, "target": {"type": "Value", "value": "1"}}}, MetricSpec
-    )
-    assert failure_of(spec) == ("FailedGetExternalMetric", "failed to get m external metric value")
+AVERAGE = {"type": "AverageValue", "averageValue": "1"}
+VALUE = {"type": "Value", "value": "1"}
+
+
+@pytest.mark.parametrize(
+    ("type_", "source", "reason", "prefix"),
+    [
+        (
+            "Resource",
+            {"name": "cpu", "target": AVERAGE},
+            "FailedGetResourceMetric",
+            "failed to get cpu resource metric value",
+        ),
+        (
+            "ContainerResource",
+            {"name": "cpu", "container": "c", "target": AVERAGE},
+            "FailedGetContainerResourceMetric",
+            "failed to get c container metric value",
+        ),
+        ("Pods", {"metric": METRIC, "target": AVERAGE}, "FailedGetPodsMetric", "failed to get pods metric value"),
+        (
+            "Object",
+            {"metric": METRIC, "describedObject": WHOSE, "target": VALUE},
+            "FailedGetObjectMetric",
+            "failed to get object metric value",
+        ),
+        (
+            "Object",
+            {"metric": METRIC, "describedObject": WHOSE, "target": AVERAGE},
+            "FailedGetObjectMetric",
+            "failed to get object metric value: failed to get m object metric",
+        ),
+        (
+            "External",
+            {"metric": METRIC, "target": VALUE},
+            "FailedGetExternalMetric",
+            "failed to get m external metric value: failed to get external metric m",
+        ),
+        (
+            "External",
+            {"metric": METRIC, "target": AVERAGE},
+            "FailedGetExternalMetric",
+            "failed to get m external metric value: failed to get m external metric",
+        ),
+    ],
+)
+def test_how_the_error_of_a_metric_begins(type_, source, reason, prefix):
+    field = type_[0].lower() + type_[1:]
+    assert failure_of(msgspec.convert({"type": type_, field: source}, MetricSpec)) == (reason, prefix)
+
+
+@pytest.mark.parametrize(
+    ("selector", "shown"),
+    [
+        (None, "nil"),
+        (
+            {"matchLabels": {"q": "a"}},
+            "&LabelSelector{MatchLabels:map[string]string{q: a,},MatchExpressions:[]LabelSelectorRequirement{},}",
+        ),
+    ],
+)
+async def test_an_external_metric_that_cannot_be_had_says_so(selector, shown):
+    source = {"metric": {**METRIC, "selector": selector}, "target": VALUE}
+    spec = msgspec.convert({"type": "External", "external": source}, MetricSpec)
     measuring = Measuring(FakeAPI(), Target("ns", "app=a", PODS, 3, 3), WITHIN, TIMING)
-    with pytest.raises(MetricError, match="unable to get external metric ns/m/nil: none"):
+    with pytest.raises(MetricError) as caught:
         await measuring.propose(spec)
+    assert str(caught.value) == f"unable to get external metric ns/m/{shown}: none"
 
 
 HPA = ("autoscaling/v2", "HorizontalPodAutoscaler", "web")

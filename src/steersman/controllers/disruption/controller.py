@@ -10,6 +10,7 @@ from lightkube.models.core_v1 import Pod, ReplicationController
 from lightkube.models.policy_v1 import PodDisruptionBudget
 
 from steersman.apimachinery.errors import is_conflict, is_not_found
+from steersman.apimachinery.gotext import label_selector_text
 from steersman.apimachinery.timestamps import format_time
 from steersman.client.changes import Deleted, Updated
 from steersman.client.errors import ApiError, ClientError
@@ -26,7 +27,6 @@ from steersman.controllers.disruption.plan import (
     needs_scale,
     seconds_to_stale,
     selected,
-    shown_selector,
     stale_patch,
     status,
 )
@@ -133,9 +133,10 @@ class Disruption(Shell):
         return Result(requeue_after_seconds=waiting.seconds_to_recheck)
 
     def _report_unmanaged(self, budget: PodDisruptionBudget) -> None:
-        selector = shown_selector(budget.spec.selector if budget.spec else None)
+        selector = budget.spec.selector if budget.spec else None
+        shown = label_selector_text(None if selector is None else msgspec.to_builtins(selector))
         text = (
-            f"Pods selected by this PodDisruptionBudget (selector: {selector}) were found to be unmanaged. As a result, "
+            f"Pods selected by this PodDisruptionBudget (selector: {shown}) were found to be unmanaged. As a result, "
             "the status of the PDB cannot be calculated correctly, which may result in undefined behavior. To account "
             'for these pods please set ".spec.minAvailable" field of the PDB to an integer value.'
         )

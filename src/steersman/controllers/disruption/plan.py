@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from lightkube.models.core_v1 import Pod
-    from lightkube.models.meta_v1 import LabelSelector as LabelSelectorModel
     from lightkube.models.policy_v1 import PodDisruptionBudget
 
     from steersman.apimachinery.selectors import LabelSelector
@@ -221,21 +220,6 @@ def stale_patch(pod: Pod, *, now: str) -> dict[str, Any]:
     if generation:
         condition["observedGeneration"] = generation
     return {"metadata": {"uid": uid_of(pod)}, "status": {"conditions": [condition]}}
-
-
-def shown_selector(selector: LabelSelectorModel | None) -> str:
-    """As the event shows it; clients see this form."""
-    if selector is None:
-        return "nil"
-    labels = "".join(f"{key}: {value}," for key, value in sorted((selector.matchLabels or {}).items()))
-    expressions = "".join(
-        f"LabelSelectorRequirement{{Key:{each.key},Operator:{each.operator},Values:[{' '.join(each.values or ())}],}},"
-        for each in selector.matchExpressions or ()
-    )
-    return (
-        f"&LabelSelector{{MatchLabels:map[string]string{{{labels}}},"
-        f"MatchExpressions:[]LabelSelectorRequirement{{{expressions}}},}}"
-    )
 
 
 def _with(budget: PodDisruptionBudget, condition: Condition) -> list[Condition]:

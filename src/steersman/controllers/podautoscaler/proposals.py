@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+import msgspec
 from lightkube.models.autoscaling_v2 import (
     ContainerResourceMetricStatus,
     ExternalMetricStatus,
@@ -16,6 +17,7 @@ from lightkube.models.autoscaling_v2 import (
 )
 
 from steersman.apimachinery import quantity
+from steersman.apimachinery.gotext import label_selector_text
 from steersman.controllers.podautoscaler.replicas import (
     MetricError,
     Outcome,
@@ -56,23 +58,30 @@ class Target:
     status_replicas: int
 
 
-#: Type of a metric → reason when it cannot be had, and what its error begins with.
-_FAILURES: Final = {
-    "Object": ("FailedGetObjectMetric", "failed to get object metric value"),
-    "Pods": ("FailedGetPodsMetric", "failed to get pods metric value"),
-    "Resource": ("FailedGetResourceMetric", "failed to get {} resource metric value"),
-    "ContainerResource": ("FailedGetContainerResourceMetric", "failed to get {} container metric value"),
-    "External": ("FailedGetExternalMetric", "failed to get {} external metric value"),
-}
-_UNKNOWN: Final = ("InvalidMetricSourceType", "invalid metric source type")
-
-
 def failure_of(spec: MetricSpec) -> tuple[str, str]:
-    """Reason of the condition, and what the error of the whole begins with."""
-    reason, text = _FAILURES.get(spec.type, _UNKNOWN)
-    named = spec.resource or spec.containerResource
-    name = named.name if named is not None else spec.external.metric.name if spec.external is not None else ""
-    return reason, text.format(name)
+    """Reason of the event and of the condition where a metric cannot be had, and what the error of the whole begins with.
+
+    Event and condition give the error itself.
+    """
+    if spec.resource is not None:
+        return "FailedGetResourceMetric", f"failed to get {spec.resource.name} resource metric value"
+    if spec.containerResource is not None:
+        container = spec.containerResource.container
+        return "FailedGetContainerResourceMetric", f"failed to get {container} container metric value"
+    if spec.pods is not None:
+        return "FailedGetPodsMetric", "failed to get pods metric value"
+    if spec.object is not None:
+        name, target = spec.object.metric.name, spec.object.target
+        more = f": failed to get {name} object metric" if target.averageValue is not None else ""
+        return "FailedGetObjectMetric", f"failed to get object metric value{more}"
+    if spec.external is not None:
+        name, target = spec.external.metric.name, spec.external.target
+        if target.averageValue is not None:
+            more = f": failed to get {name} external metric"
+        else:
+            more = f": failed to get external metric {name}" if target.value is not None else ""
+        return "FailedGetExternalMetric", f"failed to get {name} external metric value{more}"
+    return "InvalidMetricSourceType", "invalid metric source type"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +119,9 @@ class Measuring:
             raise MetricError(f"failed to get {name} {word}: {error}") from error
         current = MetricValueStatus(averageValue=_text(outcome.milli), averageUtilization=outcome.percent)
         kind = "container resource" if container else "resource"
-        metric = f"{name} {kind}"
+        metric = f"{name} resource"
         if target.averageValue is None:
-            metric += " utilization (percentage of request)"
+            metric = f"{name} {kind} utilization (percentage of request)"
         if container:
             told = ContainerResourceMetricStatus(name=name, container=container, current=current)
             return Proposal(outcome.replicas, metric, MetricStatus(type="ContainerResource", containerResource=told))
@@ -184,9 +193,8 @@ class Measuring:
         try:
             usage = await self.api.external(source.metric, namespace)
         except MetricError as error:
-            prefix = f"external metric {name}" if source.target.averageValue is None else f"{name} external metric"
             place = f"{namespace}/{name}/{_selector(source.metric)}"
-            raise MetricError(f"failed to get {prefix}: unable to get external metric {place}: {error}") from error
+            raise MetricError(f"unable to get external metric {place}: {error}") from error
         outcome, current = self._of_total(source.target, usage, "external")
         told = ExternalMetricStatus(metric=source.metric, current=current)
         status = MetricStatus(type="External", external=told)
@@ -220,10 +228,4 @@ def _shown(metric: MetricIdentifier) -> str:
 
 
 def _selector(metric: MetricIdentifier) -> str:
-    """As Go prints a label selector's pointer."""
-    if metric.selector is None:
-        return "nil"
-    labels = " ".join(f"{key}:{value}" for key, value in sorted((metric.selector.matchLabels or {}).items()))
-    return (
-        f"&LabelSelector{{MatchLabels:map[string]string{{{labels}}},MatchExpressions:[]LabelSelectorRequirement{{}},}}"
-    )
+    return label_selector_text(None if metric.selector is None else msgspec.to_builtins(metric.selector))
