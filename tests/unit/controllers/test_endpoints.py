@@ -448,3 +448,23 @@ async def test_mirrors_follow_endpoints_of_services_without_selector(cluster):
     await slices_are(cluster, [["192.0.2.1"]])
     await cluster.client.patch(tree("v1", "Service"), "web", {"spec": {"selector": {"app": "a"}}}, namespace="default")
     await slices_are(cluster, [])
+
+
+@pytest.mark.parametrize(
+    ("build", "cache", "made"),
+    [
+        (endpoints_controller.build, "_endpoints", tree("v1", "Endpoints")),
+        (endpointslices.build, "_slices", tree("discovery.k8s.io/v1", "EndpointSlice")),
+    ],
+)
+async def test_what_somebody_deletes_unseen_is_made_again(cluster, build, cache, made):
+    controller = await cluster.start(build)
+    await getattr(controller, cache).close()  # the watch was cut when it was made
+
+    async def there():
+        return await cluster.client.list(made, namespace="default")
+
+    await make_service(cluster)
+    (first,) = await cluster.until(there)
+    await cluster.client.delete_object(first)
+    await cluster.until(there)

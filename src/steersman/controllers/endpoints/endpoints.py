@@ -75,7 +75,7 @@ class EndpointsController(Shell):
                 what = f"create endpoint for service {key}" if creates else f"update endpoint {key}"
                 self.events.event(wanted, "Warning", reason, f"Failed to {what}: {error}")
             raise
-        self.own_writes.note(key, self._endpoints, written)
+        (self.note_created if creates else self.own_writes.note)(key, self._endpoints, written)
 
     async def _delete(self, key: str) -> None:
         namespace, name = split_key(key)

@@ -28,7 +28,7 @@ async def write_slices(
     """Create, update, delete; ``notes``: annotations that all written slices get, or with None lose."""
     for new in changes.create:
         try:
-            shell.own_writes.note(key, informer, await shell.client.create(_as_written(new, notes)))
+            shell.note_created(key, informer, await shell.client.create(_as_written(new, notes)))
         except ApiError as error:
             if is_namespace_ending(error):
                 return
