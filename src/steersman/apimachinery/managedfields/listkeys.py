@@ -49,20 +49,22 @@ class ItemKeys:
         return list(map(self.element_of, items))
 
     def _list_element(self, item: dict[str, Any]) -> str:
-        keys: dict[str, Any] = {}
-        for key in self._keys:
-            value = item.get(key, _MISSING)
-            if value is _MISSING:
-                value = self._defaults.get(key, _MISSING)
-                if value is _MISSING:
-                    raise UnkeyedItemError(
-                        f"associative list with keys has an element that omits key field {quote(key)} "
-                        "(and doesn't have default value)"
-                    )
-            keys[key] = value
+        keys = {
+            key: value
+            for key in self._keys
+            if (value := item.get(key, self._defaults.get(key, _MISSING))) is not _MISSING
+        }
+        if not keys:  # some may be left out: such an item is another than those that have them
+            told = " ".join(map(quote, self._keys))
+            raise UnkeyedItemError(
+                f"associative list with keys has an element that omits all key fields [{told}] "
+                "(and doesn't have default values for any key fields)"
+            )
         element = list_item(keys)
         # To a dict 1 and true are one key, as are 0 and false.
-        if all(value.__class__ is str or (value.__class__ is int and value > 1) for value in keys.values()):
+        if len(keys) == len(self._keys) and all(
+            value.__class__ is str or (value.__class__ is int and value > 1) for value in keys.values()
+        ):
             values = tuple(keys.values())
             self._remember(values if len(values) > 1 else values[0], element)
         return element

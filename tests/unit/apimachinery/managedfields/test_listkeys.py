@@ -35,6 +35,13 @@ def test_a_key_left_out_takes_its_default():
     assert item_keys(BY_PORT).element_of({"port": 53, "protocol": "TCP"}) == 'k:{"port":53,"protocol":"TCP"}'
 
 
+def test_an_item_without_one_of_its_keys_is_another_than_those_with_it():
+    keys = item_keys(ListOf(ITEM, list_type=ListType.MAP, keys=("name", "protocol")))
+    items = [{"name": "a"}, {"name": "a", "protocol": "TCP"}, {"protocol": "TCP"}]
+    elements = ['k:{"name":"a"}', 'k:{"name":"a","protocol":"TCP"}', 'k:{"protocol":"TCP"}']
+    assert keys.elements_of(items) == keys.elements_of(items) == elements
+
+
 def test_a_key_that_go_always_writes_has_its_zero_value_as_default():
     assert item_keys(BY_PORT).element_of({}) == 'k:{"port":0,"protocol":"TCP"}'
 
@@ -62,7 +69,10 @@ def test_set_items_are_their_values():
         (
             BY_NAME,
             {},
-            'associative list with keys has an element that omits key field "name" (and doesn\'t have default value)',
+            (
+                'associative list with keys has an element that omits all key fields ["name"]'
+                " (and doesn't have default values for any key fields)"
+            ),
         ),
         (BY_NAME, None, "associative list with keys may not have a null element"),
         (BY_NAME, "a", "associative list with keys may not have non-map elements"),

@@ -38,8 +38,8 @@ CASES = {
     "an item without its key": (
         {"parts": [{"size": 1}]},
         (
-            ".spec.parts: element 0: associative list with keys has an element that omits key field "
-            '"name" (and doesn\'t have default value)'
+            ".spec.parts: element 0: associative list with keys has an element that omits all key fields "
+            '["name"] (and doesn\'t have default values for any key fields)'
         ),
     ),
     "inside an item": (
