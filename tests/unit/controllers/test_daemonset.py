@@ -131,6 +131,19 @@ def test_each_node_gets_one_pod(nodes, pods, create, delete):
     assert (sorted(needs.create), names(needs.delete)) == (create, delete)
 
 
+@pytest.mark.parametrize(
+    ("pods", "create"),
+    [
+        ([pod("p", deleted=True)], ("n",)),
+        ([pod("p", phase="Failed")], ("n",)),
+        ([pod("p", deleted=True), pod("q")], ()),
+        ([pod("p", ready=False)], ()),
+    ],
+)
+def test_with_a_surge_nothing_waits_for_the_end_of_a_pod(pods, create):
+    assert plan.plan_nodes(see(daemon(strategy=SURGE), "n", *pods)).create == create
+
+
 def test_pods_leave_nodes_that_are_not_chosen_and_ended_ones_are_replaced():
     ds = daemon(pod_spec={"nodeSelector": {"a": "b"}})
     assert names(plan.plan_nodes(see(ds, "n", pod("p"))).delete) == ["p"]

@@ -72,17 +72,19 @@ def plan_nodes(world: World) -> Needs:
     failed: list[Pod] = []
     succeeded: list[Pod] = []
     waits: list[float] = []
+    surges = rules.allows_surge(world.ds)
     for name, node in world.nodes.items():
         verdict, pods = rules.judge(world.ds, node), world.pods.get(name, ())
-        if verdict.should_run and not pods:
-            create.append(name)
         staying = [pod for pod in pods if not is_being_deleted(pod)]
+        running = [pod for pod in staying if not is_finished(pod)]
+        # One that ends keeps its place, but where a node may have two at once.
+        if verdict.should_run and not (running if surges else pods):
+            create.append(name)
         if not verdict.may_stay:
             delete += staying
             continue
         failed += [pod for pod in staying if phase_of(pod) == "Failed"]
         succeeded += [pod for pod in staying if phase_of(pod) == "Succeeded"]
-        running = [pod for pod in staying if not is_finished(pod)]
         delete += _surplus(world, running)
         waits += _wait_for_surge(world, running)
     delete += [
