@@ -104,6 +104,10 @@ class Client:
         """The resource that serves a kind, built-in or as the server tells; the answer is kept. Raises LookupError."""
         return await self._discovery.resource(api_version, kind)
 
+    async def serves(self, what: What[Any], subresource: str) -> bool:
+        """Whether a resource has a subresource; the server is asked each time."""
+        return await self._discovery.serves(resource_type(what), subresource)
+
     # Reading
 
     async def get(self, what: What[T], name: str, *, namespace: str | None = None, resource_version: str = "") -> T:

@@ -51,17 +51,13 @@ class Discovery:
         except KeyError:
             raise LookupError(f'no matches for kind "{kind}" in version "{api_version}"') from None
 
+    async def serves(self, resource: ResourceType[Any], subresource: str) -> bool:
+        """Whether a resource has a subresource, as the server says now."""
+        name = f"{resource.info.name}/{subresource}"
+        return any(entry.name == name for entry in await self._listed(resource.info.api_version))
+
     async def _ask(self, api_version: str) -> None:
-        path = f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
-        try:
-            answer = await self._send(requests.read(path))
-        except NotFound:
-            return
-        try:
-            told = msgspec.json.decode(answer.body, type=_APIResourceList)
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            raise UnreadableAnswer(f"no resources of {api_version}: {error}") from error
-        for entry in told.resources or ():
+        for entry in await self._listed(api_version):
             if "/" not in entry.name:
                 self._known[api_version, entry.kind] = custom(
                     api_version,
@@ -71,3 +67,14 @@ class Discovery:
                     singular=entry.singularName,
                     verbs=entry.verbs,
                 )
+
+    async def _listed(self, api_version: str) -> list[_APIResource]:
+        path = f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
+        try:
+            answer = await self._send(requests.read(path))
+        except NotFound:
+            return []
+        try:
+            return msgspec.json.decode(answer.body, type=_APIResourceList).resources or []
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise UnreadableAnswer(f"no resources of {api_version}: {error}") from error

@@ -46,6 +46,13 @@ async def test_a_kind_that_is_not_there_may_come():
     assert (await client.discover("example.com/v1", "Widget")).info.name == "widgets"
 
 
+@pytest.mark.parametrize(("subresource", "is_there"), [("status", True), ("scale", False)])
+async def test_the_server_says_which_subresources_there_are(subresource, is_there):
+    client, _ = client_of(answer(TOLD), answer(TOLD))
+    widget = await client.discover("example.com/v1", "Widget")
+    assert await client.serves(widget, subresource) is is_there
+
+
 async def test_nonsense_is_told_as_such():
     client, _ = client_of(answer([1]))
     with pytest.raises(UnreadableAnswer, match="no resources of v9"):

@@ -173,6 +173,29 @@ async def test_pods_that_nobody_controls_are_told(cluster, pod_spec):
     await cluster.until(lambda: cluster.events("UnmanagedPods"))
 
 
+@pytest.mark.parametrize(
+    ("api_version", "kind", "why"),
+    [
+        ("apps/v1", "DaemonSet", "daemonsets.apps does not implement the scale subresource"),
+        ("apps/v1", "StatefulSet", 'found no controllers for pod "p"'),
+        ("none.example/v1", "None", 'no matches for kind "None" in version "none.example/v1"'),
+    ],
+)
+async def test_a_budget_that_cannot_be_counted_says_why(cluster, pod_spec, api_version, kind, why):
+    await cluster.start(build)
+    owner = {"apiVersion": api_version, "kind": kind, "name": "o", "uid": "o", "controller": True}
+    metadata = {"labels": {"app": "a"}, "ownerReferences": [owner]}
+    await cluster.make("v1", "Pod", "p", namespace="default", spec={**pod_spec, "nodeName": "x"}, metadata=metadata)
+    await cluster.make(*KIND, "b", namespace="default", spec={"maxUnavailable": 1, "selector": {}})
+
+    def says_why(found):
+        rows = (found.get("status") or {}).get("conditions") or ()
+        return any((each["reason"], each["message"]) == ("SyncFailed", why) for each in rows)
+
+    await cluster.eventually(*KIND, "b", says_why, namespace="default")
+    await cluster.until(lambda: cluster.events("CalculateExpectedPodCountFailed"))
+
+
 async def test_a_stale_condition_becomes_false(cluster, pod_spec, clock):
     await cluster.start(build)
     await ready_pod(cluster, "p", pod_spec)

@@ -17,6 +17,7 @@ from steersman.client.errors import ApiError, ClientError
 from steersman.client.objects import key_of, labels_of, namespace_of, uid_of
 from steersman.controllers.base import Shell
 from steersman.controllers.disruption.plan import (
+    NoController,
     Scale,
     disrupted,
     expect,
@@ -34,6 +35,8 @@ from steersman.runtime.owners import controller_of
 from steersman.runtime.result import Result
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from lightkube.models.policy_v1 import PodDisruptionBudgetStatus
 
     from steersman.client.changes import Change
@@ -108,14 +111,9 @@ class Disruption(Shell):
         pods = selected(budget, self._pods.lister.list(namespace=namespace_of(budget)))
         if not pods:
             self.events.event(budget, "Normal", "NoPods", "No matching pods found")
-        scales: dict[str, Scale | None] = {}
-        if needs_scale(budget):
-            for owner in filter(None, map(controller_of, pods)):
-                if owner.uid not in scales:
-                    scales[owner.uid] = await self._scale(owner, namespace_of(budget))
         try:
-            expected = expect(budget, pods, scales)
-        except (LookupError, ValueError) as error:
+            expected = expect(budget, pods, await self._scales(budget, pods))
+        except (LookupError, ValueError, ClientError) as error:
             text = f"Failed to calculate the number of expected pods: {error}"
             self.events.event(budget, "Warning", "CalculateExpectedPodCountFailed", text)
             raise ClientError(str(error)) from error
@@ -142,6 +140,14 @@ class Disruption(Shell):
         )
         self.events.event(budget, "Warning", "UnmanagedPods", text)
 
+    async def _scales(self, budget: PodDisruptionBudget, pods: Sequence[Pod]) -> dict[str, Scale | None]:
+        """By UID of the pods' controllers. Raises NoController."""
+        scales: dict[str, Scale | None] = {}
+        for owner in filter(None, map(controller_of, pods if needs_scale(budget) else ())):
+            if owner.uid not in scales:
+                scales[owner.uid] = await self._scale(owner, namespace_of(budget))
+        return scales
+
     async def _scale(self, owner: Owner, namespace: str) -> Scale | None:
         """How many pods the controller wants; None where it is not there, or has no scale."""
         informer = self._scaled.get((owner.group, owner.kind))
@@ -157,15 +163,19 @@ class Disruption(Shell):
         return Scale(uid_of(found), _replicas(found)) if found is not None else None
 
     async def _scale_of_other(self, owner: Owner, namespace: str) -> Scale | None:
+        """Raises NoController where the kind can have none."""
         try:
             resource = await self.client.discover(owner.api_version, owner.kind)
+        except LookupError as error:
+            raise NoController(str(error)) from error
+        try:
             scale = await self.client.get_subresource(resource, owner.name, "scale", namespace=namespace)
-        except LookupError:
-            return None
         except ApiError as error:
-            if is_not_found(error):
+            if not is_not_found(error):
+                raise
+            if await self.client.serves(resource, "scale"):
                 return None
-            raise
+            raise NoController(f"{resource.info.group_resource} does not implement the scale subresource") from error
         if scale["metadata"].get("uid") != owner.uid:
             return None
         return Scale(owner.uid, int((scale.get("spec") or {}).get("replicas") or 0))

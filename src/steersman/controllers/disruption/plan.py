@@ -34,7 +34,7 @@ _TARGET: Final = "DisruptionTarget"
 
 
 class NoController(LookupError):  # noqa: N818 — says what is so
-    """A pod's controller is of no kind that has a scale."""
+    """A pod's controller is not there, or its kind has no scale."""
 
 
 @dataclass(frozen=True, slots=True)
