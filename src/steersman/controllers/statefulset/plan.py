@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
 
-    from lightkube.models.apps_v1 import StatefulSet, StatefulSetUpdateStrategy
+    from lightkube.models.apps_v1 import StatefulSet
     from lightkube.models.core_v1 import PersistentVolumeClaim, Pod, PodTemplateSpec
 
 
@@ -93,9 +93,9 @@ class World:
         least = identity.spec_of(self.sts).minReadySeconds or 0
         return self.runs(pod) and is_available(pod, least, now=self.now)
 
-    def is_healthy(self, pod: Pod) -> bool:
-        """Running, ready, and not about to end."""
-        return self.runs(pod) and not is_being_deleted(pod)
+    def serves(self, pod: Pod) -> bool:
+        """Available, and not about to end."""
+        return self.is_available(pod) and not is_being_deleted(pod)
 
 
 def plan(world: World) -> list[Action]:
@@ -216,41 +216,50 @@ def _removals(world: World, condemned: Sequence[Pod]) -> tuple[list[Action], boo
     if is_being_deleted(pod):
         return [], False
     # One that is not well may go if it is the only thing that is wrong; otherwise that has to be mended first.
-    blocked = not world.is_available(pod) and uid_of(pod) != _first_unhealthy(world, condemned)
+    blocked = not world.is_available(pod) and uid_of(pod) != _first_missed(world, condemned)
     return ([] if blocked else [DeletePod(pod)]), False
 
 
-def _first_unhealthy(world: World, condemned: Sequence[Pod]) -> str:
-    """The UID of the lowest Pod that is not well, living ones before others."""
+def _first_missed(world: World, condemned: Sequence[Pod]) -> str:
+    """The UID of the lowest Pod that does not serve, living ones before others."""
     present = _by_ordinal(world)
     living = [present[ordinal] for ordinal in identity.ordinals(world.sts) if ordinal in present]
-    return next((uid_of(pod) for pod in (*living, *reversed(condemned)) if not world.is_healthy(pod)), "")
+    return next((uid_of(pod) for pod in (*living, *reversed(condemned)) if not world.serves(pod)), "")
 
 
 # Those of another revision
 
 
 def _updates(world: World) -> list[Action]:
-    """Delete Pods of other revisions, the highest first; they are made anew at the update revision.
-
-    No more are missing at once than may be: those that are updated and not available yet count, too.
-    """
+    """Delete Pods of other revisions, the highest first; they are made anew at the update revision."""
     strategy = identity.spec_of(world.sts).updateStrategy
     if strategy is not None and strategy.type == "OnDelete":
         return []
     wanted = identity.ordinals(world.sts)
-    partition = (strategy.rollingUpdate.partition if strategy and strategy.rollingUpdate else None) or 0
+    rolling = strategy.rollingUpdate if strategy else None
+    partition = (rolling.partition if rolling else None) or 0
     present = _by_ordinal(world)
     targets = [present.get(ordinal) for ordinal in reversed(wanted) if ordinal >= wanted.start + partition]
+    if rolling is None or rolling.maxUnavailable is None:
+        return _next_update(world, targets)
+    return _updates_within(world, targets, max_unavailable(rolling.maxUnavailable, len(wanted)))
+
+
+def _next_update(world: World, targets: Iterable[Pod | None]) -> list[Action]:
+    """One, when all above it serve; how those below it are does not matter. ``targets``: the highest first."""
+    for pod in targets:
+        if pod is not None and _is_old(world, pod):
+            return [DeletePod(pod)]
+        if pod is None or not world.serves(pod):
+            return []
+    return []
+
+
+def _updates_within(world: World, targets: Sequence[Pod | None], most: int) -> list[Action]:
+    """No more than ``most`` are missing at once: those that are updated and not available yet count, too (KEP-961)."""
     old = [pod for pod in targets if pod is not None and _is_old(world, pod)]
-    missing = (pod for pod in targets if pod is None or not (_is_old(world, pod) or _counts(world, pod)))
-    unavailable = sum(1 for _ in missing)
-    budget = max_unavailable(strategy, len(wanted)) - unavailable
-    return [DeletePod(pod) for pod in old[: max(0, budget)]]
-
-
-def _counts(world: World, pod: Pod) -> bool:
-    return world.is_available(pod) and not is_being_deleted(pod)
+    missing = sum(pod is None or not (_is_old(world, pod) or world.serves(pod)) for pod in targets)
+    return [DeletePod(pod) for pod in old[: max(0, most - missing)]]
 
 
 def _is_old(world: World, pod: Pod) -> bool:
@@ -258,11 +267,9 @@ def _is_old(world: World, pod: Pod) -> bool:
     return identity.revision_of(pod) != world.update[0] and not is_being_deleted(pod)
 
 
-def max_unavailable(strategy: StatefulSetUpdateStrategy | None, replicas: int) -> int:
-    """How many Pods may be missing during an update: one, if nothing else is said, and never none (KEP-961)."""
-    rolling = strategy.rollingUpdate if strategy else None
-    asked = rolling.maxUnavailable if rolling else None
-    return 1 if asked is None else max(1, scaled_value(asked, replicas, round_up=True))
+def max_unavailable(asked: int | str, replicas: int) -> int:
+    """How many Pods may be missing during an update; never none."""
+    return max(1, scaled_value(asked, replicas, round_up=True))
 
 
 def names_of_claims(sts: StatefulSet, pods: Iterable[Pod]) -> set[str]:
