@@ -196,6 +196,23 @@ def test_a_surge_makes_no_more_than_may_be_too_many(pods, create, delete):
     assert (sorted(needs.create), names(needs.delete)) == (create, delete)
 
 
+@pytest.mark.parametrize(
+    ("pods", "create", "delete"),
+    [
+        ([pod("a", "a"), pod("c", "c", made="old")], [], ["c"]),
+        ([pod("a", "a", ready=False), pod("c", "c", made="old")], [], []),
+        ([pod("a", "a", ready=False), pod("c", "c", made="old", ready=False)], [], ["c"]),
+        ([pod("a", "a", made="old"), pod("c", "c", made="old")], ["a"], ["c"]),
+        ([pod("a", "a"), pod("c", "c")], [], []),
+        ([pod("a", "a"), pod("gone", "gone", made="old")], [], []),
+    ],
+)
+def test_with_a_surge_old_pods_leave_nodes_that_are_none_for_them_when_others_serve(pods, create, delete):
+    nodes = [node("a"), node("c", taints=[("gpu", "NoSchedule")])]
+    needs = plan.plan_update(plan.see(daemon(strategy=SURGE), nodes, pods, "new", now=NOW))
+    assert (sorted(needs.create), names(needs.delete)) == (create, delete)
+
+
 def test_the_old_number_of_the_template_tells_new_pods_too():
     made = rules.new_pod(daemon(generation="3"), "n", OWNER, "other")
     assert rules.is_updated(made, daemon(generation="3"), "h")

@@ -13,7 +13,7 @@ from steersman.runtime.finalizers import is_being_deleted
 from steersman.runtime.pods import is_available, is_finished, is_ready, node_of, phase_of, seconds_to_available
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from datetime import datetime
 
     from lightkube.models.apps_v1 import DaemonSet
@@ -124,7 +124,8 @@ def plan_update(world: World) -> Needs:
     surge, unavailable = rules.fenceposts(world.ds, len(desired))
     of_nodes = {name: world.pods.get(name, ()) for name in dict.fromkeys([*world.pods, *desired])}
     if surge:
-        return _surge(world, {name: of_nodes[name] for name in desired}, surge)
+        of_nodes = {name: pods for name, pods in of_nodes.items() if name in world.nodes}
+        return _surge(world, of_nodes, frozenset(desired), surge)
     return _replace(world, of_nodes, unavailable)
 
 
@@ -157,20 +158,33 @@ def _replace(world: World, of_nodes: Mapping[str, Sequence[Pod]], most: int) -> 
     return Needs(delete=(*useless, *useful[: max(0, most - unavailable)]))
 
 
-def _surge(world: World, of_nodes: Mapping[str, Sequence[Pod]], most: int) -> Needs:
-    """Create new Pods beside old ones, and delete an old one when the new one is available."""
+def _surge(world: World, of_nodes: Mapping[str, Sequence[Pod]], desired: Collection[str], most: int) -> Needs:
+    """Create new Pods beside old ones, and delete an old one when the new one is available.
+
+    Old Pods of nodes that are none for the daemon any more go as soon as enough others are available.
+    """
     at_once: list[str] = []
     candidates: list[str] = []
     delete: list[Pod] = []
-    surging = 0
+    leaving: list[Pod] = []
+    surging = available = 0
     for name, pods in of_nodes.items():
-        match _new_and_old(world, pods):
-            case None:
-                surging += 1
-            case None, Pod() as old:
-                (candidates if world.available(old) else at_once).append(name)
-            case Pod() as new, Pod() as old if world.available(new):
-                delete.append(old)
-            case Pod(), Pod():
-                surging += 1
+        found = _new_and_old(world, pods)
+        if found is None:
+            surging += 1
+            continue
+        new, old = found
+        counted = old or new
+        available += counted is not None and world.available(counted)
+        if old is None:
+            continue
+        if new is not None and world.available(new):
+            delete.append(old)
+        elif new is not None:
+            surging += 1
+        elif name not in desired:
+            (leaving if world.available(old) else delete).append(old)
+        else:
+            (candidates if world.available(old) else at_once).append(name)
+    delete += leaving[: max(0, available - len(desired))]
     return Needs(create=(*at_once, *candidates[: max(0, most - surging)]), delete=tuple(delete))
