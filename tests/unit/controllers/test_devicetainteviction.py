@@ -288,31 +288,49 @@ async def test_what_was_tainted_before_the_start_is_heard_of(cluster):
     await cluster.eventually(*POD, is_going, namespace="default", within_seconds=5)
 
 
+async def make_evicting_rule(cluster):
+    since = cluster.clock.now().isoformat()
+    taint = {"key": "k", "effect": "NoExecute", "timeAdded": since}
+    spec = {"taint": taint, "deviceSelector": {"driver": "d.com", "pool": "pool"}}
+    await cluster.make("resource.k8s.io/v1beta2", "DeviceTaintRule", "r", spec=spec)
+
+
+async def what_it_tells(cluster, reason, *, within_seconds):
+    """The condition's message, once it has the reason."""
+
+    async def told():
+        conditions = (await cluster.client.get(RULES.as_trees(), "r")).get("status", {}).get("conditions", ())
+        return [row["message"] for row in conditions if row["reason"] == reason]
+
+    (message,) = await cluster.until(told, within_seconds=within_seconds)
+    return message
+
+
 @pytest.mark.usefixtures("in_use")
 async def test_a_rule_evicts_and_tells_how_far_it_is(cluster):
     await cluster.define(RULES)
     await cluster.start(build, served=["resource.k8s.io/v1beta2 devicetaintrules"])
-    since = cluster.clock.now().isoformat()
-    spec = {
-        "taint": {"key": "k", "effect": "NoExecute", "timeAdded": since},
-        "deviceSelector": {"driver": "d.com", "pool": "pool"},
-    }
-    await cluster.make("resource.k8s.io/v1beta2", "DeviceTaintRule", "r", spec=spec)
-
-    def told(reason):
-        async def is_so():
-            conditions = (await cluster.client.get(RULES.as_trees(), "r")).get("status", {}).get("conditions", ())
-            return [row for row in conditions if row["reason"] == reason]
-
-        return is_so
-
-    (pending,) = await cluster.until(told("PodsPendingEviction"), within_seconds=5)
-    assert pending["message"] == "1 pod needs to be evicted in 1 namespace."
+    await make_evicting_rule(cluster)
+    pending = await what_it_tells(cluster, "PodsPendingEviction", within_seconds=5)
+    assert pending == "1 pod needs to be evicted in 1 namespace."
     await cluster.clock.advance(20)
     assert not is_going(await cluster.find(*POD, namespace="default"))
     await cluster.eventually(*POD, is_going, namespace="default", within_seconds=15)
-    (completed,) = await cluster.until(told("Completed"), within_seconds=30)
-    assert completed["message"] == "1 pod evicted since starting the controller."
+    completed = await what_it_tells(cluster, "Completed", within_seconds=30)
+    assert completed == "1 pod evicted since starting the controller."
+
+
+@pytest.mark.usefixtures("in_use")
+async def test_a_rule_tells_that_a_pod_gave_its_device_back(cluster):
+    await cluster.define(RULES)
+    await cluster.start(build, served=["resource.k8s.io/v1beta2 devicetaintrules"])
+    await make_evicting_rule(cluster)
+    await what_it_tells(cluster, "PodsPendingEviction", within_seconds=5)
+    await cluster.clock.advance(15)
+    found = await cluster.find(*CLAIM, namespace="default")
+    await cluster.client.update_status({**found, "status": {}})
+    assert await what_it_tells(cluster, "NotStarted", within_seconds=15) == ""
+    assert not is_going(await cluster.find(*POD, namespace="default"))
 
 
 async def test_a_rule_of_no_effect_tells_what_it_would_do(cluster, in_use):

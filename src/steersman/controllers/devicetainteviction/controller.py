@@ -59,6 +59,8 @@ class DeviceTaintEviction(Shell):
         super().__init__(context, workers=context.options.concurrent_device_taint_eviction_syncs)
         #: UIDs of pods that are to go later, by key.
         self._waiting: dict[str, str] = {}
+        #: Rules because of which pods have to go, by key; they tell how many these are.
+        self._blamed: dict[str, frozenset[str]] = {}
         #: By name of a rule, how many pods were sent away because of it; none for a rule that is gone.
         self._evicted: dict[str, int] = {}
         self._pods = self.watch(Pod, when=_matters)
@@ -122,11 +124,10 @@ class DeviceTaintEviction(Shell):
         """Let it stay, let it wait, or send it away."""
         pod = self._pods.lister.by_key(key)
         found = None if pod is None else self._eviction(pod, list(self._rules.lister) if self._rules else ())
+        self._blame(key, found.rules if found is not None else frozenset())
         if pod is None or found is None:
             self._let_stay(key, pod)
             return None
-        for rule in found.rules:
-            self._rule_queue.add_after(rule, PERIOD_SECONDS)
         wait = (found.when - self.clock.now()).total_seconds()
         if wait > 0:
             self._waiting[key] = uid_of(pod)
@@ -141,6 +142,14 @@ class DeviceTaintEviction(Shell):
         namespace = namespace_of(pod)
         claims = claims_in_use(pod, lambda name: self._claims.lister.get(name, namespace=namespace))
         return plan.eviction(claims, lambda pool: self._slices.lister.by_index(_BY_POOL, pool), rules)
+
+    def _blame(self, key: str, rules: frozenset[str]) -> None:
+        """Those that are to blame for it, or were, tell so in a while."""
+        before = self._blamed.pop(key, frozenset())
+        if rules:
+            self._blamed[key] = rules
+        for rule in rules | before:
+            self._rule_queue.add_after(rule, PERIOD_SECONDS)
 
     def _let_stay(self, key: str, pod: Pod | None) -> None:
         uid = self._waiting.pop(key, None)
