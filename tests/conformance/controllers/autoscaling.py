@@ -49,6 +49,7 @@ class Autoscaling:
     async def prepare(self, world: World) -> None:
         for what in (USE, QUEUE):
             await world.define(what)
+        await world.client.create({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}})
         for name in TARGETS:
             await self._make_target(world, name)
 
