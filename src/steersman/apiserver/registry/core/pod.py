@@ -64,7 +64,7 @@ class PodStrategy(Strategy):
         "spec.hostNetwork": lambda obj: "true" if _spec(obj).get("hostNetwork") else "false",
         "status.phase": lambda obj: _status(obj).get("phase", ""),
         "status.podIP": _first_ip,
-        "status.podIPs": _first_ip,
+        "status.podIPs": lambda _: "",  # may be asked for, but no pod has it
         "status.nominatedNodeName": lambda obj: _status(obj).get("nominatedNodeName", ""),
     }
     reset_fields: ClassVar = {

@@ -142,7 +142,7 @@ def test_pods_can_be_selected_by_these():
         "spec.hostNetwork": "true",
         "status.phase": "Running",
         "status.podIP": "i",
-        "status.podIPs": "i",
+        "status.podIPs": "",
         "status.nominatedNodeName": "",
     }
 
