@@ -15,7 +15,6 @@ from steersman.scheduler.amounts import requests_of, usage_of
 from steersman.scheduler.brain import Failed, Placed
 from steersman.scheduler.node_info import NodeInfo
 from steersman.scheduler.pod_info import PodInfo
-from steersman.scheduler.queue import Happening, SchedulingQueue
 
 NO_VICTIMS = (
     "no new claims to deallocate, preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod."
@@ -119,7 +118,7 @@ def test_large_clusters_are_searched_in_part_and_further_next_time() -> None:
     first, second = world.attempt(), world.attempt()
     assert isinstance(first, Placed)
     assert isinstance(second, Placed)
-    found = world.brain.cycle.schedule(PodInfo(pod("c")))
+    found = world.brain.cycle.schedule(PodInfo(pod("c")), world.brain.profiles["default-scheduler"])
     assert found.feasible == 500 * 46 // 100
 
 
@@ -149,90 +148,6 @@ def test_gated_pods_wait_for_the_last_gate() -> None:
     assert isinstance(world.attempt(), Placed)
 
 
-def test_a_pod_that_failed_waits_for_what_can_help_and_for_its_backoff() -> None:
-    queue = SchedulingQueue()
-    queue.add(PodInfo(pod("p")), 0.0)
-    queued = queue.pop(0.0)
-    assert queued is not None
-    queue.failed(queued, frozenset({"NodeResourcesFit"}), 0.0)
-    queue.happened(Happening.VOLUME, 0.5)
-    assert queue.next_due is None
-    queue.happened(Happening.POD_LEFT, 0.5)
-    assert queue.pop(0.9) is None
-    assert queue.next_due == 1.0
-    assert queue.pop(1.0) is queued
-
-
-def test_backoff_doubles_to_ten_seconds() -> None:
-    queue = SchedulingQueue()
-    queue.add(PodInfo(pod("p")), 0.0)
-    now, waits = 0.0, []
-    for _ in range(6):
-        queued = queue.pop(now)
-        assert queued is not None
-        queue.failed(queued, frozenset(), now)
-        due = queue.next_due
-        assert due is not None
-        waits.append(due - now)
-        now = due
-    assert waits == [1, 2, 4, 8, 10, 10]
-
-
-def test_pods_that_nothing_helped_are_tried_after_five_minutes() -> None:
-    queue = SchedulingQueue()
-    queue.add(PodInfo(pod("p")), 0.0)
-    queued = queue.pop(0.0)
-    assert queued is not None
-    queue.failed(queued, frozenset({"NodeName"}), 0.0)
-    queue.flush_waiting(299.0)
-    assert queue.pop(299.0) is None
-    queue.flush_waiting(300.0)
-    assert queue.pop(300.0) is queued
-
-
-def test_a_pod_that_has_gone_meanwhile_does_not_come_back() -> None:
-    queue = SchedulingQueue()
-    queue.add(PodInfo(pod("p")), 0.0)
-    queued = queue.pop(0.0)
-    assert queued is not None
-    queue.remove(queued.pod.uid)
-    queue.failed(queued, frozenset(), 0.0)
-    assert len(queue) == 0
-    assert queue.pop(99.0) is None
-
-
-@given(st.lists(st.tuples(st.sampled_from(["add", "pop", "fail", "help", "remove"]), st.integers(0, 5)), max_size=60))
-def test_no_pod_is_lost_or_tried_twice_at_once(operations: list[tuple[str, int]]) -> None:
-    pods = [PodInfo(pod(f"p{number}", priority=number % 3)) for number in range(6)]
-    queue, known, flying, now = SchedulingQueue(), set[str](), dict[str, Any](), 0.0
-    for operation, number in operations:
-        now += 0.7
-        uid = pods[number].uid
-        match operation:
-            case "add":
-                queue.add(pods[number], now)
-                known.add(uid)
-            case "pop":
-                queued = queue.pop(now)
-                popped = {queued.pod.uid: queued} if queued is not None else {}
-                assert not popped.keys() & flying.keys()
-                flying.update(popped)
-            case "fail":
-                queued = flying.pop(uid, None)
-                _ = queued and queue.failed(queued, frozenset({"NodeName"}) if number % 2 else frozenset(), now)
-            case "help":
-                queue.happened(Happening.NODE_ADDED, now)
-            case _:
-                queue.remove(uid)
-                known.discard(uid)
-                flying.pop(uid, None)
-    assert len(queue) == len(known)
-    queue.happened(Happening.NODE_ADDED, now)
-    queue.flush(now + 100)
-    rest = {queued.pod.uid for queued in iter(lambda: queue.pop(now + 100), None)}
-    assert rest | flying.keys() == known
-
-
 # Preemption
 
 
@@ -258,26 +173,6 @@ def test_a_promise_is_kept() -> None:
     result = world.attempt()
     assert isinstance(result, Placed)
     assert result.queued.pod.name == "high"
-
-
-def test_equal_pods_are_not_evicted() -> None:
-    world = World(node("n", cpu="1"))
-    world.running("n", pod("one", cpu="1", priority=3))
-    assert world.fail(pod("two", cpu="1", priority=3)).message.endswith(NO_VICTIMS)
-
-
-def test_who_may_not_preempt_waits() -> None:
-    world = World(node("n", cpu="1"))
-    world.running("n", pod("low", cpu="1"))
-    failed = world.fail(pod("high", cpu="1", priority=10, preemptionPolicy="Never"))
-    assert failed.message.endswith("preemption: not eligible due to preemptionPolicy=Never.")
-
-
-def test_nobody_is_evicted_where_someone_is_leaving_already() -> None:
-    world = World(node("n", cpu="1"))
-    world.running("n", pod("low", cpu="1", deletionTimestamp="2026-01-01T00:00:00Z"))
-    failed = world.fail(pod("high", cpu="1", priority=10, status={"nominatedNodeName": "n"}))
-    assert failed.message.endswith("not eligible due to a terminating pod on the nominated node.")
 
 
 def test_budgets_are_spared_where_there_is_another_way() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.unit.scheduler.world import World, claim, mounting, namespace, near, node, pod, required
 
 from steersman.scheduler.brain import Failed, Placed
@@ -70,6 +72,62 @@ def test_a_pod_that_has_waited_too_long_comes_back() -> None:
     assert made.pop(299) is None
     made.flush_waiting(300)
     assert popped(made, 300) == "p"
+
+
+def test_a_pod_that_failed_waits_for_what_can_help_and_for_its_backoff() -> None:
+    made = queue()
+    made.add(PodInfo(pod("p")), 0)
+    queued = made.pop(0)
+    assert queued is not None
+    made.failed(queued, frozenset({"NodeResourcesFit"}), 0)
+    made.happened(Happening.VOLUME, 0.5)
+    assert made.next_due is None
+    made.happened(Happening.POD_LEFT, 0.5)
+    assert made.next_due == 1.0
+    assert made.pop(1.0) is queued
+
+
+def test_a_pod_that_has_gone_meanwhile_does_not_come_back() -> None:
+    made = queue()
+    made.add(PodInfo(pod("p")), 0)
+    queued = made.pop(0)
+    assert queued is not None
+    made.remove(queued.pod.uid)
+    made.failed(queued, frozenset(), 0)
+    assert len(made) == 0
+    assert made.pop(99) is None
+
+
+@given(st.lists(st.tuples(st.sampled_from(["add", "pop", "fail", "help", "remove"]), st.integers(0, 5)), max_size=60))
+def test_no_pod_is_lost_or_tried_twice_at_once(operations: list[tuple[str, int]]) -> None:
+    pods = [PodInfo(pod(f"p{number}", priority=number % 3)) for number in range(6)]
+    made, known, flying, now = queue(), set[str](), dict[str, Any](), 0.0
+    for operation, number in operations:
+        now += 0.7
+        uid = pods[number].uid
+        match operation:
+            case "add":
+                made.add(pods[number], now)
+                known.add(uid)
+            case "pop":
+                queued = made.pop(now)
+                popped = {queued.pod.uid: queued} if queued is not None else {}
+                assert not popped.keys() & flying.keys()
+                flying.update(popped)
+            case "fail":
+                queued = flying.pop(uid, None)
+                _ = queued and made.failed(queued, frozenset({"NodeName"}) if number % 2 else frozenset(), now)
+            case "help":
+                made.happened(Happening.NODE_ADDED, now)
+            case _:
+                made.remove(uid)
+                known.discard(uid)
+                flying.pop(uid, None)
+    assert len(made) == len(known)
+    made.happened(Happening.NODE_ADDED, now)
+    made.flush(now + 100)
+    rest = {queued.pod.uid for queued in iter(lambda: made.pop(now + 100), None)}
+    assert rest | flying.keys() == known
 
 
 # What wakes whom
