@@ -26,6 +26,7 @@ from steersman.nodes.node_object import (
     TemplateError,
     beaten_conditions,
     new_node,
+    new_status,
     read_templates,
 )
 from steersman.nodes.node_stages import NodeStages
@@ -247,6 +248,14 @@ def test_a_pod_keeps_its_address_over_a_restart() -> None:
     assert addresses.of("b", "10.0.0.0/29") == "10.0.0.2"
     addresses.forget("a")
     assert addresses.of("b", "10.0.0.0/29") == "10.0.0.2"
+
+
+def test_nodes_declare_what_they_do_unless_a_user_has_said_so() -> None:
+    declared = new_node(NodeTemplate(), "n", ip="172.16.0.1", now=NOW)["status"]["declaredFeatures"]
+    assert "InPlacePodVerticalScalingInitContainers" in declared
+    assert declared == sorted(declared)  # as the API wants them
+    known = {"declaredFeatures": ["Mine"]}
+    assert new_status(NodeTemplate(), "n", ip="172.16.0.1", now=NOW, known=known)["declaredFeatures"] == ["Mine"]
 
 
 def test_what_a_user_says_of_a_node_stays() -> None:

@@ -95,6 +95,12 @@ class KubeletAddress(NamedTuple):
         return dials and named == [self._as_address] and status.get("daemonEndpoints") == self._as_endpoints
 
 
+#: What a kubelet of this release does and says so (KEP-5328): pods that need it are kept off other nodes. In order.
+DECLARED_FEATURES: Final = (
+    "InPlacePodLevelResourcesVerticalScaling",
+    "InPlacePodVerticalScalingInitContainers",
+    "RestartAllContainersOnContainerExits",
+)
 DEFAULT_CAPACITY: Final = {"cpu": "32", "memory": "256Gi", "pods": "110", "ephemeral-storage": "1Ti"}
 
 
@@ -139,6 +145,7 @@ def new_status(template: NodeTemplate, name: str, *, ip: str, now: datetime, kno
             "systemUUID": "",
             "bootID": "",
         },
+        "declaredFeatures": known.get("declaredFeatures") or list(DECLARED_FEATURES),
         "phase": "Running",
     }
 
