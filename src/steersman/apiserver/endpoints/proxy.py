@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from functools import partial
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Final
@@ -108,14 +109,26 @@ def _is_global(text: str) -> bool:
 
 
 async def locate_node(nodes: ServedResource, connecting: Connecting, request: Request) -> Location:
-    """The node's kubelet, or another port of its host. Raises 400, 404, 500."""
+    """The node's kubelet, or another port of its host. Raises 400 for a port of this very machine, 404, 500."""
     del connecting
     wanted = destination_of(request.info.name, "node")
     await nodes.cache.wait_fresh()
     kubelet = node_location(nodes, wanted.name)
     if wanted.port in ("", kubelet.port):
         return kubelet
+    for address in await _resolved(kubelet.host):
+        if not _is_global(address):
+            raise bad_request("address not allowed")
     return Location(kubelet.host, wanted.port, scheme=wanted.scheme)
+
+
+async def _resolved(host: str) -> list[str]:
+    """The addresses of a name, or the address that it is. Raises 400 for a name that nobody knows."""
+    try:
+        found = await asyncio.get_running_loop().getaddrinfo(host, None)
+    except (OSError, UnicodeError):  # the latter of names that are none
+        raise bad_request(f"lookup {host}: no such host") from None
+    return [str(each[4][0]) for each in found]
 
 
 async def locate_service(

@@ -84,12 +84,22 @@ async def test_addresses_of_this_machine_and_of_many_are_not_asked(ip):
 
 async def test_a_node_is_asked_at_its_kubelet_or_another_port():
     async with Server() as server:
-        await server.make(NODES, status={"addresses": [{"type": "Hostname", "address": "h"}]})
-        assert (await server.call("GET", f"{NODES}/a/proxy/")).body["message"] == REACHED.format("h:10250")
-        assert (await server.call("GET", f"{NODES}/a:10250/proxy/")).body["message"] == REACHED.format("h:10250")
-        assert (await server.call("GET", f"{NODES}/http:a:81/proxy/")).body["message"] == REACHED.format("h:81")
+        await server.make(NODES, status={"addresses": [{"type": "InternalIP", "address": "192.0.2.1"}]})
+        for name, reached in (("a", "192.0.2.1:10250"), ("a:10250", "192.0.2.1:10250"), ("http:a:81", "192.0.2.1:81")):
+            answer = await server.call("GET", f"{NODES}/{name}/proxy/")
+            assert answer.body["message"] == REACHED.format(reached)
         assert (await server.call("GET", f"{NODES}/none/proxy")).code == 404
         assert (await server.call("GET", f"{NODES}/a:b:c:d/proxy")).code == 400
+
+
+@pytest.mark.parametrize(
+    ("host", "message"), [("127.0.0.1", "address not allowed"), ("h..h", "lookup h..h: no such host")]
+)
+async def test_other_ports_of_a_node_that_is_this_machine_or_unknown_are_not_asked(host, message):
+    async with Server() as server:
+        await server.make(NODES, status={"addresses": [{"type": "Hostname", "address": host}]})
+        answer = await server.call("GET", f"{NODES}/a:81/proxy/")
+        assert (answer.code, answer.body["message"]) == (400, message)
 
 
 async def make_service(server: Server) -> None:
