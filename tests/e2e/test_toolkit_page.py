@@ -1,4 +1,4 @@
-"""The snippets of docs/toolkit.md run as they stand, against a started server."""
+"""The snippets of the toolkit's pages run as they stand, against a started server."""
 
 import ast
 import re
@@ -10,8 +10,11 @@ import pytest
 from steersman.client import connect
 from steersman.testing import ControlPlane
 
-PAGE = Path(__file__).parents[2] / "docs" / "toolkit.md"
-SNIPPETS = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(), re.DOTALL | re.MULTILINE)
+DOCS = Path(__file__).parents[2] / "docs"
+PAGES = ("toolkit.md", "toolkit-controllers.md")
+SNIPPETS = {
+    page: re.findall(r"^```python\n(.*?)^```$", (DOCS / page).read_text(), re.DOTALL | re.MULTILINE) for page in PAGES
+}
 
 pytestmark = pytest.mark.e2e
 
@@ -22,14 +25,15 @@ def cluster():
         yield cluster
 
 
-def test_there_are_snippets():
-    assert len(SNIPPETS) >= 4
+@pytest.mark.parametrize("page", PAGES)
+def test_there_are_snippets(page):
+    assert len(SNIPPETS[page]) >= 4
 
 
-@pytest.mark.parametrize("snippet", SNIPPETS, ids=range(len(SNIPPETS)))
-async def test_a_snippet_runs(snippet, cluster, monkeypatch):
+@pytest.mark.parametrize(("page", "number"), [(page, n) for page in PAGES for n in range(len(SNIPPETS[page]))])
+async def test_a_snippet_runs(page, number, cluster, monkeypatch):
     monkeypatch.setenv("KUBECONFIG", str(cluster.kubeconfig))
-    code = compile(snippet, str(PAGE), "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    code = compile(SNIPPETS[page][number], str(DOCS / page), "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
     async with connect() as client:
         running = eval(code, {"client": client, "__name__": "snippet"})
         assert isawaitable(running)
