@@ -8,12 +8,13 @@ from __future__ import annotations
 import json
 import math
 import re
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from steersman.apimachinery import json_syntax
 from steersman.apimachinery.gotext import quote
+from steersman.apimachinery.json_values import NumberText, Pairs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,17 +35,6 @@ _CONTAINERS: Final = (dict, list)
 
 class DecodeError(ValueError):
     """A body is no acceptable JSON or YAML; the message says why, in the words clients know."""
-
-
-class NumberText(float):
-    """A number with a fraction or an exponent that remembers how it was written."""
-
-    text: str
-
-    def __new__(cls, text: str) -> Self:
-        number = super().__new__(cls, text)
-        number.text = text
-        return number
 
 
 def decode_json(raw: bytes) -> Any:
@@ -169,7 +159,7 @@ def duplicate_fields(raw: bytes, tree: Any) -> list[str]:
     if not may_hide_keys(raw, tree):
         return []
     found: dict[str, None] = {}
-    _collect_duplicates(json.loads(raw.decode(), object_pairs_hook=_Pairs), "", found)
+    _collect_duplicates(json.loads(raw.decode(), object_pairs_hook=Pairs), "", found)
     return list(found)
 
 
@@ -188,12 +178,8 @@ def may_hide_keys(raw: bytes, tree: Any) -> bool:
     return False
 
 
-class _Pairs(list[tuple[str, Any]]):
-    """An object with all its keys."""
-
-
 def _collect_duplicates(node: Any, path: str, found: dict[str, None]) -> None:
-    if isinstance(node, _Pairs):
+    if isinstance(node, Pairs):
         seen: set[str] = set()
         for key, value in node:
             below = f"{path}.{key}" if path else key

@@ -9,13 +9,13 @@ holds back its own stream and nothing else.
 
 from __future__ import annotations
 
+from asyncio import StreamReader, StreamWriter  # noqa: TC003 — compiled code looks at a tuple's types
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qs
 
 from steersman.apimachinery.errors import bad_request, request_entity_too_large
 
 if TYPE_CHECKING:
-    from asyncio import StreamReader, StreamWriter
     from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 
     from steersman.apiserver.request import Annotations, RequestInfo, UserInfo

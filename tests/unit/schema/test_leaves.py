@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from steersman.apimachinery.codec import NumberText
+from steersman.apimachinery.json_values import NumberText
 from steersman.apimachinery.typemodel import ScalarKind
 from steersman.schema.leaves import LEAVES, PLAIN, ZEROS, Malformed, Mismatch
 

@@ -7,24 +7,30 @@ lists are sent in pieces, with a pass of the event loop between two, and compres
 from __future__ import annotations
 
 import asyncio
-import zlib
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from steersman.apimachinery import meta_protobuf
 from steersman.apimachinery.codec import encode, prettify
+from steersman.apiserver.endpoints.list_streams import (
+    PIECE_BYTES,
+    PIECE_OBJECTS,
+    compressed,
+    gzip,
+    pieces_of,
+    streamed,
+)
 from steersman.apiserver.endpoints.negotiation import PLAIN, Media, accepts_gzip, negotiate_status
 from steersman.apiserver.endpoints.views import tree_bytes, view_of
 from steersman.apiserver.http import Response
 from steersman.apiserver.registry.entry import Entry
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
+    from collections.abc import Sequence
 
     from steersman.apimachinery.errors import StatusError
     from steersman.apiserver.endpoints.negotiation import Form
-    from steersman.apiserver.endpoints.views import View
     from steersman.apiserver.http import Request
     from steersman.apiserver.registry.entry import Tree
     from steersman.apiserver.registry.served import ServedResource
@@ -32,12 +38,6 @@ if TYPE_CHECKING:
 
 #: Larger answers are compressed for those who accept it, as upstream's ``defaultGzipThresholdBytes``.
 GZIP_ABOVE_BYTES: Final = 128 * 1024
-#: As upstream's ``defaultGzipContentEncodingLevel``.
-_GZIP_LEVEL: Final = 1
-_GZIP_FRAMED: Final = 16 + zlib.MAX_WBITS
-#: One piece of a streamed list; and how many objects are decoded for one at most.
-PIECE_BYTES: Final = 192 * 1024
-_PIECE_OBJECTS: Final = 100
 #: More than this is made into YAML in a thread.
 _INLINE_YAML_BYTES: Final = 32 * 1024
 
@@ -87,14 +87,14 @@ async def render_list(
     """A list. ``metadata`` is its ListMeta. Raises as ``render_object``."""
     view = view_of(served, form, include=request.param("includeObject"), is_list=True)
     size = sum([len(entry.raw) for entry in entries])
-    streams = size > PIECE_BYTES if view.is_raw else len(entries) > _PIECE_OBJECTS
+    streams = size > PIECE_BYTES if view.is_raw else len(entries) > PIECE_OBJECTS
     head, tail = view.list_ends(metadata, is_empty=not entries)
     if not streams or form.media is not Media.JSON:
-        pieces = [piece async for piece in _pieces(served, view, entries, size)]
+        pieces = [piece async for piece in pieces_of(served, view, entries, size)]
         return await _whole(request, form, b"%b%b%b" % (head, b",".join(pieces), tail))
-    stream = _streamed(_pieces(served, view, entries, size), head, tail, pretty=form.pretty)
+    stream = streamed(pieces_of(served, view, entries, size), head, tail, pretty=form.pretty)
     if accepts_gzip(request) and size > GZIP_ABOVE_BYTES:
-        return Response(200, stream=_compressed(stream), headers=_GZIPPED)
+        return Response(200, stream=compressed(stream), headers=_GZIPPED)
     if not view.is_raw or form.pretty:
         return Response(200, stream=stream)
     length = len(head) + size + len(entries) - 1 + len(tail)
@@ -117,7 +117,7 @@ async def _whole(request: Request, form: Form, body: bytes, *, code: int = 200) 
         body = _encoded(form, body)
     headers = []
     if len(body) > GZIP_ABOVE_BYTES and accepts_gzip(request):
-        body = await asyncio.to_thread(_gzip, body)
+        body = await asyncio.to_thread(gzip, body)
         headers = _GZIPPED
     return Response(code, body, content_type=_CONTENT_TYPES[form.media], headers=headers)
 
@@ -133,47 +133,3 @@ def _encoded(form: Form, body: bytes) -> bytes:
             return encode_yaml(_decode(body))
         case Media.PROTOBUF:
             return meta_protobuf.encode(_decode(body))
-
-
-async def _pieces(served: ServedResource, view: View, entries: list[Entry], size: int) -> AsyncIterator[bytes]:
-    """The elements of a list, joined in groups; other requests run between two groups."""
-    step = max(1, PIECE_BYTES * len(entries) // size) if view.is_raw and size else _PIECE_OBJECTS
-    for start in range(0, len(entries), step):
-        if start:
-            await served.clock.sleep(0)
-        group = entries[start : start + step]
-        if view.is_raw:
-            yield b",".join([entry.raw for entry in group])
-        else:
-            yield b",".join(map(view.item, group))
-
-
-async def _streamed(pieces: AsyncIterator[bytes], head: bytes, tail: bytes, *, pretty: bool) -> AsyncIterator[bytes]:
-    """The whole list piece by piece; there is at least one."""
-    before = head
-    async for piece in pieces:
-        yield (_pretty_piece(before, piece, is_first=before is head) if pretty else b"%b%b" % (before, piece))
-        before = b","
-    yield b"\n  ]\n}" if pretty else tail
-
-
-def _pretty_piece(before: bytes, piece: bytes, *, is_first: bool) -> bytes:
-    """Elements in lines, two levels deep; the first piece with what stands before them."""
-    lines = prettify(b'{"":[%b]}' % piece).partition(b"\n")[2].partition(b"\n")[2].removesuffix(b"\n  ]\n}")
-    if not is_first:
-        return b",\n%b" % lines
-    head = prettify(before + b"0]}")
-    return b"%b\n%b" % (head[: head.rindex(b"\n    0")], lines)
-
-
-async def _compressed(stream: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    compressor = zlib.compressobj(_GZIP_LEVEL, zlib.DEFLATED, _GZIP_FRAMED)
-    async for piece in stream:
-        packed = await asyncio.to_thread(compressor.compress, piece)
-        if packed:
-            yield packed
-    yield compressor.flush()
-
-
-def _gzip(body: bytes) -> bytes:
-    return zlib.compress(body, _GZIP_LEVEL, wbits=_GZIP_FRAMED)

@@ -201,7 +201,6 @@ class Router:
         )
 
 
-async def _not_served(request: Request) -> Response:
+async def _not_served(_: Request) -> Response:
     """A path that discovery lists and nobody answers here."""
-    del request
     raise path_not_found()

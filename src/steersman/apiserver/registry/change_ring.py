@@ -9,12 +9,11 @@ from __future__ import annotations
 from bisect import bisect_right
 from enum import StrEnum
 from operator import attrgetter
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 
-if TYPE_CHECKING:
-    from steersman.apiserver.registry.entry import Entry
+from steersman.apiserver.registry.entry import Entry  # noqa: TC001 — compiled code looks at a Struct's types
 
 #: Bounds of one resource's ring; whichever is reached first makes the oldest quarter go. Upstream's cache holds between
 #: 100 and 102,400 events and grows with the rate of changes; bytes are what memory is short of.

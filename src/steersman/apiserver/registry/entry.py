@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from steersman.apimachinery.codec import encode
+from steersman.apiserver.registry.entry_parts import labels_of, labels_text, version_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -33,27 +34,6 @@ _NO_LABELS: Final[dict[str, str]] = {}
 _label_sets: dict[bytes, dict[str, str]] = {}
 _field_sets: dict[tuple[str, ...], tuple[str, ...]] = {}
 _SETS_MAX: Final = 4096
-
-
-class _RawLabels(msgspec.Struct, gc=False):
-    labels: msgspec.Raw = msgspec.Raw(b"")
-
-
-class _Labelled(msgspec.Struct, gc=False):
-    metadata: _RawLabels
-
-
-class _StoredMetadata(msgspec.Struct, gc=False):
-    resource_version: str = msgspec.field(default="", name="resourceVersion")
-
-
-class _Stored(msgspec.Struct, gc=False):
-    metadata: _StoredMetadata = msgspec.field(default_factory=_StoredMetadata)
-
-
-_decode_labelled: Final = msgspec.json.Decoder(_Labelled).decode
-_decode_labels: Final = msgspec.json.Decoder(dict[str, str] | None).decode
-_decode_stored: Final = msgspec.json.Decoder(_Stored).decode
 
 
 class UnreadableValueError(Exception):
@@ -102,14 +82,14 @@ class Entry(msgspec.Struct, gc=False, eq=False):
 
 
 def _labels_of(raw: bytes) -> dict[str, str]:
-    text = bytes(_decode_labelled(raw).metadata.labels)
+    text = labels_text(raw)
     if not text:
         return _NO_LABELS
     labels = _label_sets.get(text)
     if labels is None:
         if len(_label_sets) >= _SETS_MAX:
             _label_sets.clear()
-        labels = _label_sets[text] = _decode_labels(text) or _NO_LABELS
+        labels = _label_sets[text] = labels_of(text) or _NO_LABELS
     return labels
 
 
@@ -174,7 +154,7 @@ def _says_version(value: bytes) -> bool:
     if b'"resourceVersion"' not in value:
         return False
     try:
-        return bool(_decode_stored(value).metadata.resource_version)
+        return bool(version_of(value))
     except msgspec.DecodeError:
         return True
 
