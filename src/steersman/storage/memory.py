@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right, insort
 from collections import deque
 from typing import TYPE_CHECKING
 
@@ -12,6 +11,7 @@ from steersman.storage.dispatch import Dispatcher, Watcher
 from steersman.storage.keys import SquashedPrefixes, prefix_end
 from steersman.storage.leases import LeaseTable, random_lease_id
 from steersman.storage.retention import Retention
+from steersman.storage.sorted_entries import SortedEntries
 from steersman.storage.store import (
     Compacted,
     Conflict,
@@ -67,7 +67,7 @@ class MemoryStore:
         self._clock = clock
         self._present: dict[str, KeyValue] = {}
         #: The keys of ``_present`` in order.
-        self._keys: list[str] = []
+        self._keys: SortedEntries[str] = SortedEntries(str)
         #: Oldest first; every entry's revision is above ``_compact_revision``.
         self._history: deque[Displaced] = deque()
         self._history_bytes = 0
@@ -209,7 +209,7 @@ class MemoryStore:
         key = op.key if before is None else before.key  # the string that is in the tables already
         self._present[key] = KeyValue(key, op.value, create_revision, self._revision, op.lease_id)
         if before is None:
-            insort(self._keys, key)
+            self._keys.put(key)
         self._leases.move(key, before=0 if before is None else before.lease_id, after=op.lease_id)
         if before is not None and self._squashed.matches(key):
             self._squashed.overwritten(key, self._revision)
@@ -219,7 +219,7 @@ class MemoryStore:
 
     def _remove(self, key: str) -> Event:
         before = self._present.pop(key)
-        del self._keys[bisect_left(self._keys, key)]
+        self._keys.remove(key)
         self._leases.move(key, before=before.lease_id, after=0)
         self._remember(Displaced(self._revision, before.key, before, removed=True))
         return Event(before.key, None, before.create_revision, self._revision)
@@ -285,11 +285,8 @@ class MemoryStore:
         return events
 
     def _keys_from(self, prefix: str, start_after: str) -> list[str]:
-        first = bisect_left(self._keys, prefix)
-        if start_after >= prefix:
-            first = bisect_right(self._keys, start_after)
-        end = prefix_end(prefix)
-        return self._keys[first : bisect_left(self._keys, end) if end else len(self._keys)]
+        after = f"{start_after}\0" if start_after else ""  # the first key that can follow it
+        return self._keys.between(max(prefix, after), prefix_end(prefix))
 
 
 def _event(kv: KeyValue) -> Event:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from bisect import bisect_left, insort
+from bisect import insort
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Final, Protocol
 from weakref import WeakValueDictionary
@@ -22,6 +22,8 @@ from steersman.apimachinery.errors import too_large_resource_version, too_many_r
 from steersman.apiserver.registry.change_ring import Change, ChangeRing, EventType
 from steersman.apiserver.registry.entry import UnreadableValueError
 from steersman.apiserver.registry.wakeups import Wakeups
+from steersman.storage.keys import prefix_end
+from steersman.storage.sorted_entries import SortedEntries
 from steersman.storage.store import StoreError
 
 if TYPE_CHECKING:
@@ -41,8 +43,6 @@ REVISION_WAIT_SECONDS: Final = 3.0
 READY_WAIT_SECONDS: Final = 10.0
 _REFILL_PAUSE_SECONDS: Final = 1.0
 _Waiter = tuple[int, "asyncio.Future[None]"]
-#: After every character that a key may hold.
-_LAST: Final = "\U0010ffff"
 _number: Final = itemgetter(0)
 _key: Final = attrgetter("key")
 
@@ -94,9 +94,8 @@ class WatchCache:
         self.clock = clock
         self._tasks = tasks
         self._entries: dict[str, Entry] = {}
-        #: Keys in byte order, and the entries in the same order (slices of it are what lists are made from).
-        self._keys: list[str] = []
-        self._ordered: list[Entry] = []
+        #: The same entries in order (slices of it are what lists are made from).
+        self._ordered: SortedEntries[Entry] = SortedEntries(_key)
         #: Everything up to here has been applied.
         self._applied = 0
         self._subscription: Subscription | None = None
@@ -135,7 +134,7 @@ class WatchCache:
         """Tell ``follower`` of all objects, at once when the cache is filled, and from then on of their changes."""
         self._followers.append(follower)
         if self._filled:
-            follower.reset(self._ordered)
+            follower.reset(self._ordered.between())
 
     def close(self) -> None:
         """Stop following the store and end all watches. Idempotent."""
@@ -163,8 +162,7 @@ class WatchCache:
         try:
             entries, revision = await self._read_all()
             self._entries = {entry.key: entry for entry in entries}
-            self._keys = [entry.key for entry in entries]
-            self._ordered = entries
+            self._ordered = SortedEntries(_key, entries)
             self._applied = revision
             self.ring.clear(revision)
             for follower in self._followers:
@@ -247,32 +245,16 @@ class WatchCache:
         if entry is None:
             if previous is None:
                 return None
-            self._remove(key)
+            del self._entries[key]
+            self._ordered.remove(key)
             for follower in self._followers:
                 follower.remove(key)
             return Change(EventType.DELETED, previous.at(revision), previous, revision)
-        self._put(key, entry, known=previous is not None)
+        self._entries[key] = entry
+        self._ordered.put(entry)
         for follower in self._followers:
             follower.put(entry)
         return Change(EventType.MODIFIED if previous is not None else EventType.ADDED, entry, previous, revision)
-
-    def _put(self, key: str, entry: Entry, *, known: bool) -> None:
-        self._entries[key] = entry
-        if known:
-            self._ordered[bisect_left(self._keys, key)] = entry
-        elif not self._keys or key > self._keys[-1]:
-            self._keys.append(key)
-            self._ordered.append(entry)
-        else:
-            place = bisect_left(self._keys, key)
-            self._keys.insert(place, key)
-            self._ordered.insert(place, entry)
-
-    def _remove(self, key: str) -> None:
-        del self._entries[key]
-        place = bisect_left(self._keys, key)
-        del self._keys[place]
-        del self._ordered[place]
 
     # -- revisions -------------------------------------------------------------------------------------------------
 
@@ -336,11 +318,8 @@ class WatchCache:
 
     def snapshot(self, scope: str = "", *, start: str = "") -> list[Entry]:
         """The objects whose keys begin with ``scope`` (and are not before ``start``) now, in order. A new list."""
-        keys = self._keys
-        low = bisect_left(keys, max(scope, start))
-        if not scope or scope == self.prefix:
-            return self._ordered[low:]
-        return self._ordered[low : bisect_left(keys, scope + _LAST, lo=low)]
+        end = prefix_end(scope) if scope != self.prefix else ""
+        return self._ordered.between(max(scope, start), end)
 
     async def snapshot_at(self, revision: int, scope: str = "", *, start: str = "") -> list[Entry]:
         """As ``snapshot``, at an older revision: from the ring, else from the store. Raises ``Compacted``."""
