@@ -17,7 +17,7 @@ import uvloop
 
 from benchmarks.access import measure_rbac
 from benchmarks.applies import measure_apply
-from benchmarks.client import Result, Target, load, percentile
+from benchmarks.client import Result, Target, Template, load, percentile
 from benchmarks.rates import NAMESPACE, Report, config_map, fill, paired, pod, rate
 from benchmarks.servers import Server, api_server, bare_server
 from benchmarks.watchers import fan_out
@@ -47,30 +47,27 @@ def measure_get(report: Report, server: Server, bare: Target, seconds: float) ->
 def measure_post(report: Report, server: Server, bare: Target, seconds: float) -> None:
     counter = itertools.count()
 
-    def create() -> Result:
-        path = f"{NAMESPACE}/configmaps"
-        return rate(
-            server.target, lambda: server.target.request("POST", path, config_map(f"post-{next(counter)}")), seconds
-        )
+    def create(template: Template, prefix: bytes) -> Result:
+        return rate(server.target, lambda: template.request(b"%b-%d" % (prefix, next(counter))), seconds)
+
+    config_maps = Template(server.target, f"{NAMESPACE}/configmaps", config_map)
+    pods = Template(server.target, f"{NAMESPACE}/pods", pod)
 
     def empty() -> Result:
         request = bare.request("POST", "/small", config_map("post-0"))
         return rate(bare, lambda: request, seconds)
 
-    ours, theirs = paired(create, empty, 3)
+    ours, theirs = paired(lambda: create(config_maps, b"post"), empty, 3)
     share = statistics.median(a.rate / b.rate for a, b in zip(ours, theirs, strict=True))
     mine, bare_rate = statistics.median(r.rate for r in ours), statistics.median(r.rate for r in theirs)
     p99 = percentile([x for r in ours for x in r.latencies], 0.99) * 1000
     text = f"{mine:8.0f}/s  bare {bare_rate:8.0f}/s  {share:6.1%} (≥ 25 %)  p99 {p99:.1f} ms"
     report.line("POST ConfigMap, durable", text, met=share >= 0.25)
 
-    def create_pod() -> Result:
-        path = f"{NAMESPACE}/pods"
-        return rate(server.target, lambda: server.target.request("POST", path, pod(f"p-{next(counter)}")), seconds)
-
-    ours, theirs = paired(create_pod, empty, 2)
+    ours, theirs = paired(lambda: create(pods, b"p"), empty, 2)
     share = statistics.median(a.rate / b.rate for a, b in zip(ours, theirs, strict=True))
-    report.line("POST Pod, durable", f"{statistics.median(r.rate for r in ours):8.0f}/s  {share:6.1%}")
+    mine = statistics.median(r.rate for r in ours)
+    report.line("POST Pod, durable", f"{mine:8.0f}/s  {share:6.1%} (≥ 15 %)", met=share >= 0.15)
 
 
 def measure_list(report: Report, server: Server, bare: Target, seconds: float, size: int) -> None:
