@@ -17,8 +17,6 @@ from steersman.apimachinery import meta_protobuf
 from steersman.apimachinery.errors import Reason, failure, not_acceptable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from steersman.apimachinery.errors import StatusError
     from steersman.apiserver.http import Request
 
@@ -54,7 +52,7 @@ class Form(msgspec.Struct, frozen=True):
 class _Clause(msgspec.Struct, frozen=True):
     type: str
     subtype: str
-    params: Mapping[str, str]
+    params: dict[str, str]
     quality: float
 
 

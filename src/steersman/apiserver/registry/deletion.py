@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from steersman.apimachinery.errors import StatusError, conflict, not_found
+from steersman.apiserver.registry.entry import Entry  # noqa: TC001 — compiled code looks at a Struct's types
 from steersman.apiserver.registry.options import FOREGROUND, ORPHAN
 from steersman.apiserver.registry.store import ATTEMPTS_MAX
 from steersman.apiserver.registry.strategy import Strategy
@@ -22,7 +23,6 @@ from steersman.storage.store import Conflict
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from steersman.apiserver.registry.entry import Entry
     from steersman.apiserver.registry.options import DeleteOptions
     from steersman.apiserver.registry.store import ObjectStore
     from steersman.apiserver.request import RequestContext

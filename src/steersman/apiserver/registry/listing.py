@@ -11,12 +11,12 @@ from steersman.apimachinery import field
 from steersman.apimachinery.errors import StatusError, bad_request, resource_expired, service_unavailable
 from steersman.apimachinery.gotext import quote
 from steersman.apiserver.registry.continue_token import decode_continue, encode_continue
+from steersman.apiserver.registry.entry import Entry, Tree  # noqa: TC001 — compiled code looks at a Struct's types
+from steersman.apiserver.registry.selection import Selection  # noqa: TC001 — as above
 from steersman.storage.store import Compacted, StoreError
 
 if TYPE_CHECKING:
     from steersman.apimachinery.field import FieldError
-    from steersman.apiserver.registry.entry import Entry, Tree
-    from steersman.apiserver.registry.selection import Selection
     from steersman.apiserver.registry.watch_cache import WatchCache
 
 EXACT: Final = "Exact"
