@@ -43,9 +43,17 @@ def _invalid(path: Path, value: Any, faults: Sequence[str]) -> Errors:
 
 
 def validate_object_meta(
-    metadata: Metadata, *, namespaced: bool, name_rule: names.NameRule, path: Path = _METADATA
+    metadata: Metadata,
+    *,
+    namespaced: bool,
+    name_rule: names.NameRule,
+    path: Path = _METADATA,
+    with_managed_fields: bool = True,
 ) -> Errors:
-    """All that can be said of ``metadata`` without knowing what it was before."""
+    """All that can be said of ``metadata`` without knowing what it was before.
+
+    ``with_managed_fields`` is false where the server itself has written them.
+    """
     errors: Errors = []
     generate_name = metadata.get("generateName")
     if generate_name:
@@ -62,7 +70,7 @@ def validate_object_meta(
     errors += _validate_loose_parts(metadata, path)
     if finalizers := metadata.get("finalizers"):
         errors += validate_finalizers(finalizers, path.child("finalizers"))
-    if managed_fields := metadata.get("managedFields"):
+    if with_managed_fields and (managed_fields := metadata.get("managedFields")):
         errors += validate_managed_fields(managed_fields, path.child("managedFields"))
     return errors
 
@@ -132,8 +140,10 @@ def validate_labels(labels: Mapping[str, str], path: Path) -> Errors:
     """Keys and values."""
     errors: Errors = []
     for key, value in labels.items():
-        errors += _invalid(path, key, names.check_qualified_name(key))
-        errors += _invalid(path, value, names.check_label_value(value))
+        if faults := names.check_qualified_name(key):
+            errors += _invalid(path, key, faults)
+        if faults := names.check_label_value(value):
+            errors += _invalid(path, value, faults)
     return errors
 
 

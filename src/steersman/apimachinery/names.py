@@ -155,6 +155,11 @@ def _length(value: str, length: int, unit: str = "characters") -> Faults:
     return (f"must be no more than {length} {unit}",) if _longer(value, length) else ()
 
 
+def is_dns1123_label(value: str) -> bool:
+    """Whether a name has no fault by ``check_dns1123_label``; for names, which do not come again."""
+    return len(value) <= LABEL_MAX_BYTES and _DNS1123_LABEL.matches(value)
+
+
 @_remembered
 def check_dns1123_label(value: str) -> Faults:
     """One part of a DNS name; namespaces and most names that end up in DNS."""
@@ -168,6 +173,8 @@ def check_dns1123_label(value: str) -> Faults:
 
 def check_dns1123_subdomain(value: str) -> Faults:
     """A DNS name; the rule for most objects' names."""
+    if is_dns1123_label(value):  # most are, and that is found out in half the time
+        return ()
     return _length(value, SUBDOMAIN_MAX_BYTES) + _DNS1123_SUBDOMAIN(value)
 
 

@@ -96,6 +96,8 @@ class RequestContext(msgspec.Struct):
     warnings: list[str] = msgspec.field(default_factory=list)
     #: As messages name what the path asks for: ``pods``, ``deployments.apps``.
     group_resource: str = ""
+    #: What the strategy found out about the object when it prepared it, for its next steps in the same write.
+    found: object = None
     #: Where ``annotate`` notes; None when nobody records the request.
     annotations: Annotations | None = None
 

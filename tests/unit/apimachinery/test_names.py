@@ -267,3 +267,8 @@ def test_generated_names_fit_a_label(prefix: str, dice: random.Random) -> None:
     name = names.generate_name(prefix, dice)
     assert len(name) <= 63
     assert name[:-5] == prefix[:58]
+
+
+@given(st.text(alphabet="ab-.Z1é", max_size=70))
+def test_the_short_test_for_a_label_says_what_the_rule_says(value: str) -> None:
+    assert names.is_dns1123_label(value) is (names.check_dns1123_label(value) == ())

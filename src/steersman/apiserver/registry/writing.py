@@ -166,11 +166,11 @@ def before_create(strategy: Strategy, ctx: RequestContext, tree: Tree, *, group_
     strategy.prepare_for_create(ctx, tree)
     if strategy.has_generation:
         metadata["generation"] = 1
-    errors = [
-        *validate_object_meta(_ruled(metadata), namespaced=namespaced, name_rule=strategy.name_errors),
-        *_finalizer_errors(metadata, need_domains=strategy.finalizers_need_domains),
-        *strategy.validate(ctx, tree),
-    ]
+    errors = validate_object_meta(
+        metadata, namespaced=namespaced, name_rule=strategy.name_errors, with_managed_fields=False
+    )
+    errors += _finalizer_errors(metadata, need_domains=strategy.finalizers_need_domains)
+    errors += strategy.validate(ctx, tree)
     if errors:
         raise invalid(group_kind, metadata.get("name") or "", errors)
     for text in strategy.warnings(ctx, tree, None):
@@ -227,7 +227,9 @@ def _update_errors(
     metadata, old_metadata = tree["metadata"], old["metadata"]
     errors: list[FieldError] = []
     if _is_changed(metadata, old_metadata):
-        own = validate_object_meta(_ruled(metadata), namespaced=namespaced, name_rule=name_is_path_segment)
+        own = validate_object_meta(
+            metadata, namespaced=namespaced, name_rule=name_is_path_segment, with_managed_fields=False
+        )
         change = validate_object_meta_update(_ruled(metadata), old_metadata)
         errors += own * (1 + rules.repeats_meta) + change * (1 + rules.repeats_meta_update)
         domains = _finalizer_errors(metadata, need_domains=rules.finalizers_need_domains)

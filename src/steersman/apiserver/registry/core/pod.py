@@ -17,11 +17,13 @@ from steersman.apiserver.registry.core.pod_updates import validate_pod_update
 from steersman.apiserver.registry.core.pod_validation import validate_pod_create
 from steersman.apiserver.registry.podspec.defaults import default_pod
 from steersman.apiserver.registry.podspec.disabled import drop_disabled_status
+from steersman.apiserver.registry.podspec.known import Known, known_of
 from steersman.apiserver.registry.podspec.label_keys import merge_label_keys
 from steersman.apiserver.registry.podspec.profile_annotations import take_over_app_armor
 from steersman.apiserver.registry.podspec.resources import qos_class
 from steersman.apiserver.registry.podspec.warnings import pod_warnings
 from steersman.apiserver.registry.strategy import Strategy
+from steersman.apiserver.registry.writing import time_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -79,15 +81,20 @@ class PodStrategy(Strategy):
             _sync_ips(status)
 
     def prepare_for_create(self, ctx: RequestContext, obj: Tree) -> None:
-        spec = obj["spec"]
+        spec, metadata = obj["spec"], obj["metadata"]
         _at_least_one_second(spec)
-        status: Tree = {"phase": PENDING, "qosClass": qos_class(spec)}
+        merge_label_keys(spec, metadata.get("labels") or {})
+        if metadata.get("annotations"):
+            for text in take_over_app_armor(obj):
+                ctx.warn(text)
+        known = known_of(spec)  # nothing changes it from here on
+        ctx.found = known
+        if not known.qos_class:
+            known.qos_class = qos_class(spec)
+        status: Tree = {"phase": PENDING, "qosClass": known.qos_class}
         if spec.get("schedulingGates"):
-            status["conditions"] = [gated_condition(ctx.now.strftime("%Y-%m-%dT%H:%M:%SZ"))]
+            status["conditions"] = [gated_condition(time_text(ctx.now))]
         obj["status"] = status
-        merge_label_keys(spec, obj["metadata"].get("labels") or {})
-        for text in take_over_app_armor(obj):
-            ctx.warn(text)
 
     def prepare_for_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
         super().prepare_for_update(ctx, obj, old)
@@ -115,7 +122,7 @@ class PodStrategy(Strategy):
         return seconds if seconds >= 0 else 1
 
     def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
-        return validate_pod_create(obj)
+        return validate_pod_create(obj, _known(ctx))
 
     def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
         return validate_pod_update(obj, old)
@@ -124,7 +131,7 @@ class PodStrategy(Strategy):
         return validate_pod_status(obj, old)
 
     def warnings(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> Sequence[str]:
-        return list(pod_warnings(obj)) if old is None else ()
+        return pod_warnings(obj, _known(ctx)) if old is None else ()
 
     def status_warnings(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[str]:
         return list(pod_status_warnings(_status(obj)))
@@ -154,6 +161,11 @@ class PodStrategy(Strategy):
 
     def row_conditions(self, obj: Tree) -> Sequence[Tree]:
         return pod_row_conditions(obj)
+
+
+def _known(ctx: RequestContext) -> Known | None:
+    """What ``prepare_for_create`` found out about the spec."""
+    return ctx.found if isinstance(ctx.found, Known) else None
 
 
 def _at_least_one_second(spec: Tree) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery import field
+from steersman.apiserver.registry.podspec.known import known_of
 from steersman.apiserver.registry.podspec.profile_annotations import validate_profiles_match
 from steersman.apiserver.registry.podspec.rules import PodRules
 from steersman.apiserver.registry.podspec.validate import (
@@ -17,14 +18,26 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from steersman.apimachinery.field import FieldError
+    from steersman.apiserver.registry.podspec.known import Known
     from steersman.apiserver.registry.strategy import Tree
 
 _SPEC: Final = field.Path("spec")
 _ANNOTATIONS: Final = field.Path("metadata", "annotations")
 
 
-def validate_pod_create(pod: Tree) -> list[FieldError]:
-    """Everything that is wrong with a new pod."""
+def validate_pod_create(pod: Tree, known: Known | None = None) -> list[FieldError]:
+    """Everything that is wrong with a new pod. ``known``: what is known of its spec, if that has been looked up."""
+    spec, annotations = pod["spec"], pod["metadata"].get("annotations")
+    known = known or known_of(spec)
+    if known.is_faultless_new and not annotations:
+        return []
+    errors = _errors_of_new(pod)
+    if not errors:
+        known.is_faultless_new = True
+    return errors
+
+
+def _errors_of_new(pod: Tree) -> list[FieldError]:
     spec = pod["spec"]
     rules = PodRules(is_pod=True, pod_name=pod["metadata"].get("name") or "")
     errors = list(validate_pod(pod, rules))

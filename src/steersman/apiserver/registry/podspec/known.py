@@ -19,50 +19,65 @@ if TYPE_CHECKING:
 TOKEN_VOLUME_PREFIX: Final = "kube-api-access-"  # noqa: S105 — the name of a volume
 
 _TOKEN_VOLUME: Final = re.compile(b'"%b[a-z0-9]{5}"' % TOKEN_VOLUME_PREFIX.encode())
+_TOKEN_VOLUME_START: Final = TOKEN_VOLUME_PREFIX.encode()
 #: Claims of such volumes are named after the pod, so the spec alone does not say whether they are right.
 _EPHEMERAL: Final = b'"ephemeral":'
-
-#: Specs without a fault, by the rules that they were held to; and what was said of specs, by where they stood.
-_faultless: Final = Remembered[bool]()
-_said: Final = Remembered[tuple[str, ...]]()
-#: More is said anew each time.
+#: Longer specs are told apart by their digest, shorter ones quicker, by themselves.
+_TEXT_BYTES_MAX: Final = 2048
+#: Warnings of more characters are worked out each time.
 _SAID_CHARACTERS_MAX: Final = 2048
 
 
-def key_of(spec: Tree) -> bytes | None:
-    """What specs share that are alike to every rule; None for a spec that is judged by more than what it holds."""
+class Known:
+    """What is known of all specs that are alike; filled in by whoever works something out."""
+
+    __slots__ = ("faultless_by", "is_faultless_new", "qos_class", "said")
+
+    def __init__(self) -> None:
+        #: By which rules (but for a pod's name) there was no fault.
+        self.faultless_by: Final[set[tuple[bool, ...]]] = set()
+        #: There was none in a new pod either, which is held to more.
+        self.is_faultless_new = False
+        #: Empty: not worked out yet.
+        self.qos_class = ""
+        #: Warnings, by where the spec stood: there are no more places than kinds with templates.
+        self.said: Final[dict[str, tuple[str, ...]]] = {}
+
+    def say(self, where: str, warnings: Iterable[str]) -> tuple[str, ...]:
+        """``warnings`` about the spec alone, kept for when one like it stands at ``where`` again."""
+        said = tuple(warnings)
+        size = sum(map(len, said))
+        # What names the token's volume is said of this pod only.
+        if size <= _SAID_CHARACTERS_MAX and not any(TOKEN_VOLUME_PREFIX in each for each in said):
+            self.said[where] = said
+        return said
+
+
+_known: Final = Remembered[Known]()
+
+
+def known_of(spec: Tree) -> Known:
+    """What is known of specs that are alike to every rule; nothing of one that is judged by more than what it holds."""
     text = encode(spec)
-    if _EPHEMERAL in text:
-        return None
-    volume = _TOKEN_VOLUME.search(text)
-    return digest(text if volume is None else text.replace(volume[0], b"\0"))  # no JSON has a zero byte
+    if _TOKEN_VOLUME_START in text and (volume := _TOKEN_VOLUME.search(text)) is not None:
+        text = text.replace(volume[0], b"\0")  # no JSON has a zero byte
+    key = text if len(text) <= _TEXT_BYTES_MAX else digest(text)
+    known = _known.get(key)
+    if known is None:
+        known = Known()
+        if _EPHEMERAL not in text:
+            _known.put(key, known)
+    return known
 
 
-def unless_known_faultless(spec: Tree, rules: PodRules, errors: Iterator[FieldError]) -> Iterator[FieldError]:
+def unless_known_faultless(known: Known, rules: PodRules, errors: Iterator[FieldError]) -> Iterator[FieldError]:
     """``errors``, which are not asked for when a spec like this had none."""
-    text = key_of(spec)
-    key = None if text is None else (text, rules.besides_name())
-    if key is not None and _faultless.get(key):
+    key = rules.besides_name()
+    if key in known.faultless_by:
         return
     nothing = True
     for error in errors:
         nothing = False
         yield error
-    if nothing and key is not None:
-        _faultless.put(key, True)
-
-
-def said_before(spec: Tree, where: str, warnings: Iterator[str]) -> Iterable[str]:
-    """``warnings`` about the spec alone, which are not asked for when a spec like this stood at ``where`` before."""
-    text = key_of(spec)
-    if text is None:
-        return warnings
-    key = (text, where)
-    said = _said.get(key)
-    if said is None:
-        said = tuple(warnings)
-        size = sum(map(len, said))
-        # What names the token's volume is said of this pod only.
-        if size <= _SAID_CHARACTERS_MAX and not any(TOKEN_VOLUME_PREFIX in each for each in said):
-            _said.put(key, said)
-    return said
+    if nothing:
+        known.faultless_by.add(key)

@@ -8,7 +8,7 @@ from steersman.apimachinery import field, names
 from steersman.apimachinery.addresses import check_ip
 from steersman.apimachinery.metadata_validation import validate_annotations, validate_labels
 from steersman.apiserver.registry.go_form import go_form
-from steersman.apiserver.registry.podspec.known import unless_known_faultless
+from steersman.apiserver.registry.podspec.known import known_of, unless_known_faultless
 from steersman.apiserver.registry.podspec.profile_annotations import (
     validate_profile_annotations,
     validate_profiles_match,
@@ -100,7 +100,7 @@ def _is_cost(text: str) -> bool:
 
 def validate_pod_spec(spec: Tree, path: Path, rules: PodRules = TEMPLATE_RULES) -> Iterator[FieldError]:
     """Everything that is wrong with a pod spec, in upstream's order."""
-    return unless_known_faultless(spec, rules, _errors(spec, path, rules))
+    return unless_known_faultless(known_of(spec), rules, _errors(spec, path, rules))
 
 
 def _errors(spec: Tree, path: Path, rules: PodRules) -> Iterator[FieldError]:

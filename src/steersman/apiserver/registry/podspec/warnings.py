@@ -10,7 +10,7 @@ from steersman.apimachinery.gotext import quote
 from steersman.apimachinery.quantity import parse
 from steersman.apiserver.registry.address_warnings import ip_warnings
 from steersman.apiserver.registry.old_labels import key_warning, label_warning
-from steersman.apiserver.registry.podspec.known import said_before
+from steersman.apiserver.registry.podspec.known import known_of
 from steersman.apiserver.registry.podspec.path_warnings import path_warnings
 from steersman.apiserver.registry.podspec.profile_annotations import (
     APP_ARMOR,
@@ -24,6 +24,7 @@ from steersman.apiserver.registry.podspec.resources import is_sidecar
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from steersman.apiserver.registry.podspec.known import Known
     from steersman.apiserver.registry.strategy import Tree
 
 _OLD_ANNOTATIONS: Final = {
@@ -48,30 +49,43 @@ _NULL_SELECTOR: Final = "a null labelSelector results in matching no pod"
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
 _KINDS: Final = ("initContainers", "containers", "ephemeralContainers")
+_SPEC: Final = Path("spec")
+_ANNOTATIONS: Final = Path("metadata", "annotations")
 _IN_WHOLE_BYTES: Final = ("memory", "ephemeral-storage")
 
 
-def pod_warnings(pod: Tree) -> Iterator[str]:
-    """Of a new pod."""
-    faults = names.check_dns1123_label(pod["metadata"].get("name") or "")
-    if faults:
-        yield (
+def pod_warnings(pod: Tree, known: Known | None = None) -> list[str]:
+    """Of a new pod. ``known``: what is known of its spec, where that has been looked up."""
+    said: list[str] = []
+    name = pod["metadata"].get("name") or ""
+    if not names.is_dns1123_label(name):
+        faults = " ".join(names.check_dns1123_label(name))
+        said.append(
             "metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; "
-            f"a DNS label is recommended: [{' '.join(faults)}]"
+            f"a DNS label is recommended: [{faults}]"
         )
-    yield from _warnings(pod, Path("spec"), Path("metadata", "annotations"))
+    said += _warnings(pod, _SPEC, _ANNOTATIONS, known=known)
+    return said
 
 
-def template_warnings(template: Tree, path: Path) -> Iterator[str]:
+def template_warnings(template: Tree, path: Path) -> Iterable[str]:
     """Of a template that is new or has changed."""
-    yield from _warnings(template, path.child("spec"), path.child("metadata", "annotations"), is_template=True)
+    return _warnings(template, path.child("spec"), path.child("metadata", "annotations"), is_template=True)
 
 
-def _warnings(pod: Tree, path: Path, annotations: Path, *, is_template: bool = False) -> Iterable[str]:
+def _warnings(
+    pod: Tree, path: Path, annotations: Path, *, is_template: bool = False, known: Known | None = None
+) -> Iterable[str]:
     spec = pod.get("spec") or {}
     given = (pod.get("metadata") or {}).get("annotations") or {}
-    found = _all_warnings(spec, given, path, annotations, is_template=is_template)
-    return found if given else said_before(spec, str(path), found)
+    if given:
+        return _all_warnings(spec, given, path, annotations, is_template=is_template)
+    known = known or known_of(spec)
+    where = str(path)
+    said = known.said.get(where)
+    if said is None:
+        said = known.say(where, _all_warnings(spec, given, path, annotations, is_template=is_template))
+    return said
 
 
 def _all_warnings(spec: Tree, given: Tree, path: Path, annotations: Path, *, is_template: bool) -> Iterator[str]:
