@@ -493,3 +493,8 @@ def is_request_entity_too_large(error: BaseException | None) -> bool:
 def has_cause(error: BaseException | None, cause: str) -> bool:
     """Whether one of the causes carries this reason (``ResourceVersionTooLarge``, ``NamespaceTerminating``, …)."""
     return isinstance(error, StatusError) and any(entry.get("reason") == cause for entry in error.causes)
+
+
+def is_namespace_terminating(error: BaseException | None) -> bool:
+    """Whether something could not be made as its namespace ends: no later try can make it, and nothing needs it."""
+    return has_cause(error, CAUSE_NAMESPACE_TERMINATING)

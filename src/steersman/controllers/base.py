@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from lightkube.models.core_v1 import Pod
 
-from steersman.apimachinery.errors import is_not_found
+from steersman.apimachinery.errors import is_namespace_terminating, is_not_found
 from steersman.client import PatchType
 from steersman.client.errors import ApiError
 from steersman.client.objects import name_of, namespace_of, resource_version_of, uid_of
@@ -15,7 +15,7 @@ from steersman.client.workqueue import ItemExponentialBackoff, LongestOf, Overal
 from steersman.runtime.controller import Controller
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import Awaitable, Coroutine
     from datetime import datetime
 
     from steersman.client.events import EventRecorder
@@ -23,12 +23,23 @@ if TYPE_CHECKING:
     from steersman.client.requests import DeleteOptions
     from steersman.client.workqueue import RateLimiter
     from steersman.controllers.context import ControllerContext
+    from steersman.runtime.result import Result
 
 
 #: After any outage all is looked at again within this. Upstream lets most keys wait for up to 1000 s, namespaces 60 s.
 BACKOFF_SECONDS_MAX: Final = 60.0
 #: When it is made sure that what was created is there.
 SECOND_LOOK_SECONDS: Final = 5.0
+
+
+async def unless_namespace_ends(step: Awaitable[Result | None]) -> Result | None:
+    """What a step of a reconcile in one namespace came to; None if it failed as that ends (upstream's ``handleErr``)."""
+    try:
+        return await step
+    except Exception as error:
+        if is_namespace_terminating(error):
+            return None
+        raise
 
 
 class Shell(Controller):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from lightkube.models.core_v1 import Pod
 
-from steersman.apimachinery.errors import CAUSE_NAMESPACE_TERMINATING, has_cause, is_conflict, is_not_found
+from steersman.apimachinery.errors import is_conflict, is_namespace_terminating, is_not_found
 from steersman.client.objects import compare_versions, name_of, namespace_of, resource_version_of, uid_of
 from steersman.runtime.expectations import Expectations
 from steersman.runtime.pods import is_active
@@ -90,14 +90,14 @@ class PodControl:
         finally:
             self.expectations.lower(key, creations=len(pods) - len(created))
         # In a namespace that ends nothing can be created, and nothing needs to be.
-        told = [error for error in errors if not has_cause(error, CAUSE_NAMESPACE_TERMINATING)]
+        told = [error for error in errors if not is_namespace_terminating(error)]
         return Created(tuple(created), told[0] if told else None)
 
     async def _create_one(self, key: str, owner: Any, pod: Pod) -> Pod:
         try:
             created = await self._client.create(pod)
         except Exception as error:
-            if not has_cause(error, CAUSE_NAMESPACE_TERMINATING):
+            if not is_namespace_terminating(error):
                 self._events.event(owner, "Warning", "FailedCreate", f"Error creating: {error}")
             raise
         newest = self._newest.get(key)

@@ -193,6 +193,13 @@ def test_a_cause_is_found_by_its_reason() -> None:
     assert not errors.has_cause(errors.bad_request("x"), errors.CAUSE_RESOURCE_VERSION_TOO_LARGE)
 
 
+def test_the_end_of_a_namespace_is_told_by_a_cause():
+    causes = [{"reason": errors.CAUSE_NAMESPACE_TERMINATING, "field": "metadata.namespace"}]
+    assert errors.is_namespace_terminating(StatusError({"code": 403, "details": {"causes": causes}}))
+    assert not errors.is_namespace_terminating(StatusError({"code": 403, "message": "it is being terminated"}))
+    assert not errors.is_namespace_terminating(None)
+
+
 def test_headers_are_added_to_those_that_are_there():
     error = errors.too_many_requests("no", retry_after_seconds=3)
     error.add_headers([(b"x-a", b"1")])

@@ -6,7 +6,7 @@ from lightkube.models.core_v1 import Pod
 from steersman.apimachinery.errors import is_conflict
 from steersman.client import tree
 from steersman.client.errors import ApiError
-from steersman.controllers.base import Shell
+from steersman.controllers.base import Shell, unless_namespace_ends
 
 
 class Beside(Shell):
@@ -111,3 +111,17 @@ async def test_a_patch_of_a_status_leaves_what_others_say(cluster, pod_spec):
     pod = await cluster.client.get(Pod, "p", namespace="default")
     written = await shell.patch_pod_status(pod, {"status": {"conditions": [{"type": "More", "status": "True"}]}})
     assert {row.type for row in written.status.conditions} == {"Said", "More"}
+
+
+async def test_what_cannot_be_made_in_a_namespace_that_ends_is_no_failure(cluster):
+    ending = await cluster.make("v1", "Namespace", "ending")
+    await cluster.client.delete_object(ending)
+    made = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m", "namespace": "ending"}}
+    with pytest.raises(ApiError, match="because it is being terminated"):
+        await cluster.client.create(made)
+    assert await unless_namespace_ends(cluster.client.create(made)) is None
+
+
+async def test_any_other_failure_stays_one(cluster):
+    with pytest.raises(ApiError, match="not found"):
+        await unless_namespace_ends(cluster.client.get(tree("v1", "ConfigMap"), "m", namespace="default"))

@@ -6,13 +6,7 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Any, Final
 
-from steersman.apimachinery.errors import (
-    CAUSE_NAMESPACE_TERMINATING,
-    StatusError,
-    has_cause,
-    is_already_exists,
-    is_not_found,
-)
+from steersman.apimachinery.errors import StatusError, is_already_exists, is_namespace_terminating, is_not_found
 from steersman.client import PatchType, tree
 from steersman.client.errors import ClientError
 
@@ -78,7 +72,7 @@ class EventSink:
             try:
                 return await self._write_once(api_version, event, patch)
             except StatusError as error:
-                ends = is_already_exists(error) or has_cause(error, CAUSE_NAMESPACE_TERMINATING)
+                ends = is_already_exists(error) or is_namespace_terminating(error)
                 level = logging.DEBUG if ends else logging.ERROR
                 _log.log(level, "server rejected event %s: %s (will not retry)", event["metadata"]["name"], error)
                 return None

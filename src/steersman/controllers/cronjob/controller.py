@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Final
 
 from lightkube.models.batch_v1 import CronJob, Job
 
-from steersman.apimachinery.errors import CAUSE_NAMESPACE_TERMINATING, has_cause, is_already_exists, is_not_found
+from steersman.apimachinery.errors import is_already_exists, is_namespace_terminating, is_not_found
 from steersman.client.objects import name_of, namespace_of, uid_of
-from steersman.controllers.base import Shell
+from steersman.controllers.base import Shell, unless_namespace_ends
 from steersman.controllers.cronjob import plan
 from steersman.runtime.dependents import controlled_by, index_dependents
 from steersman.runtime.finalizers import is_being_deleted
@@ -49,12 +49,7 @@ class CronJobController(Shell):
 
     async def reconcile(self, key: str) -> Result | None:
         """Take in what became of its Jobs, and start one if one is due."""
-        try:
-            return await self._step(key)
-        except Exception as error:
-            if has_cause(error, CAUSE_NAMESPACE_TERMINATING):
-                return None  # nothing can be made there, and nothing needs to be
-            raise
+        return await unless_namespace_ends(self._step(key))
 
     async def _step(self, key: str) -> Result | None:
         cron = self.crons.lister.by_key(key)
@@ -129,7 +124,7 @@ class CronJobController(Shell):
             if is_already_exists(error):
                 there = await self.client.get(Job, name_of(wanted), namespace=namespace_of(wanted))
                 return there if is_controlled_by(there, cron) else None
-            if not has_cause(error, CAUSE_NAMESPACE_TERMINATING):
+            if not is_namespace_terminating(error):
                 self.events.event(cron, "Warning", "FailedCreate", f"Error creating job: {error}")
             raise
         self.own_writes.note(key, self.jobs, job)

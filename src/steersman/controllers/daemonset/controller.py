@@ -9,11 +9,11 @@ import msgspec
 from lightkube.models.apps_v1 import DaemonSet
 from lightkube.models.core_v1 import Node, Pod
 
-from steersman.apimachinery.errors import CAUSE_NAMESPACE_TERMINATING, has_cause, is_not_found
+from steersman.apimachinery.errors import is_not_found
 from steersman.apimachinery.selectors import from_label_selector
 from steersman.client.changes import Added, Deleted, Updated
 from steersman.client.objects import key_of, labels_of, name_of, namespace_of, uid_of
-from steersman.controllers.base import Shell
+from steersman.controllers.base import Shell, unless_namespace_ends
 from steersman.controllers.daemonset import plan, rules
 from steersman.controllers.daemonset.failed_pods import FailedPods
 from steersman.controllers.daemonset.status import plan_status, seconds_to_look_again
@@ -98,12 +98,7 @@ class DaemonSetController(Shell):
 
     async def reconcile(self, key: str) -> Result | None:
         """Look at all nodes, create and delete Pods, one step of an update, and the status."""
-        try:
-            return await self._step(key)
-        except Exception as error:
-            if has_cause(error, CAUSE_NAMESPACE_TERMINATING):
-                return None  # nothing can be made there, and nothing needs to be
-            raise
+        return await unless_namespace_ends(self._step(key))
 
     async def _step(self, key: str) -> Result | None:
         ds = self.sets.lister.by_key(key)

@@ -8,11 +8,11 @@ import msgspec
 from lightkube.models.apps_v1 import Deployment, DeploymentStatus, ReplicaSet
 from lightkube.models.core_v1 import Pod
 
-from steersman.apimachinery.errors import CAUSE_NAMESPACE_TERMINATING, has_cause, is_already_exists, is_not_found
+from steersman.apimachinery.errors import is_already_exists, is_namespace_terminating, is_not_found
 from steersman.apimachinery.selectors import from_label_selector
 from steersman.client.changes import Deleted, Updated
 from steersman.client.objects import labels_of, name_of, namespace_of, uid_of
-from steersman.controllers.base import Shell
+from steersman.controllers.base import Shell, unless_namespace_ends
 from steersman.controllers.deployment import rules, status
 from steersman.controllers.deployment.plan import CreateSet, DeleteSet, OldPodsRun, Plan, UpdateSet, plan
 from steersman.controllers.deployment.revisions import same_template, template_of
@@ -97,18 +97,16 @@ class DeploymentController(Shell):
 
     async def reconcile(self, key: str) -> Result | None:
         """One step of the rollout."""
+        return await unless_namespace_ends(self._step(key))
+
+    async def _step(self, key: str) -> Result | None:
         deployment = self.deployments.lister.by_key(key)
         if deployment is None or deployment.spec is None:
             return None
         owned = await self._claim(deployment)
         running = self._running(owned) if rules.strategy_of(deployment) == rules.RECREATE else OldPodsRun(())
         planned = plan(deployment, owned, old_pods_run=running, now=self.now())
-        try:
-            await self._apply(key, deployment, planned)
-        except Exception as error:
-            if has_cause(error, CAUSE_NAMESPACE_TERMINATING):
-                return None  # nothing can be made there, and nothing needs to be
-            raise
+        await self._apply(key, deployment, planned)
         seconds = planned.look_again_seconds
         # A second more, so that the deadline has passed for certain.
         return None if seconds is None else Result(requeue_after_seconds=max(0.0, seconds) + 1)
@@ -165,7 +163,7 @@ class DeploymentController(Shell):
                     await self._note_collision(deployment)
                     raise
                 return
-            if not has_cause(error, CAUSE_NAMESPACE_TERMINATING):
+            if not is_namespace_terminating(error):
                 await self._tell_failure(deployment, f'"{name_of(action.rs)}": {error}')
             raise
         self.own_writes.note(key, self.sets, created)

@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 from lightkube.models.core_v1 import Endpoints, Pod, Service
 
-from steersman.apimachinery.errors import is_conflict, is_not_found
+from steersman.apimachinery.errors import is_conflict, is_namespace_terminating, is_not_found
 from steersman.client.changes import Added
 from steersman.client.errors import ApiError
 from steersman.client.objects import annotations_of, key_of, namespace_of, resource_version_of, split_key
 from steersman.controllers.base import Shell
 from steersman.controllers.endpoints.endpoints_plan import plan_endpoints
 from steersman.controllers.endpoints.services import LEADER, has_endpoints, selects, touched_keys
-from steersman.controllers.endpoints.slice_writing import is_namespace_ending
 from steersman.controllers.endpoints.trigger import TriggerTimes
 
 if TYPE_CHECKING:
@@ -68,7 +67,7 @@ class EndpointsController(Shell):
         try:
             written = await (self.client.create(wanted) if creates else self.client.update(wanted))
         except ApiError as error:
-            if creates and is_namespace_ending(error):
+            if creates and is_namespace_terminating(error):
                 return
             if not is_conflict(error):
                 reason = "FailedToCreateEndpoint" if creates else "FailedToUpdateEndpoint"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from steersman.apimachinery.errors import is_not_found
+from steersman.apimachinery.errors import is_namespace_terminating
 from steersman.client.errors import ApiError
-from steersman.client.objects import annotations_of, labels_of, namespace_of, uid_of
+from steersman.client.objects import annotations_of, labels_of, namespace_of
 from steersman.controllers.endpoints.services import MANAGED_BY, SERVICE_NAME
 from steersman.runtime.structs import replaced, with_metadata
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 #: Name of the index that ``key_of_slice`` makes.
 BY_SERVICE: Final = "service"
-_BEING_TERMINATED: Final = "because it is being terminated"
 
 
 async def write_slices(
@@ -30,22 +29,13 @@ async def write_slices(
         try:
             shell.note_created(key, informer, await shell.client.create(_as_written(new, notes)))
         except ApiError as error:
-            if is_namespace_ending(error):
+            if is_namespace_terminating(error):
                 return
             raise
     for changed in changes.update:
         shell.own_writes.note(key, informer, await shell.client.update(_as_written(changed, notes)))
     for old in changes.delete:
-        try:
-            await shell.client.delete_object(old, uid=uid_of(old))
-        except ApiError as error:
-            if not is_not_found(error):
-                raise
-
-
-def is_namespace_ending(error: ApiError) -> bool:
-    """Whether nothing can be created as the namespace is being deleted: then there is nothing left to do."""
-    return error.code == 403 and _BEING_TERMINATED in str(error)
+        await shell.delete_seen(old)
 
 
 def _as_written(found: EndpointSlice, notes: dict[str, str | None]) -> EndpointSlice:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from lightkube.models.core_v1 import Namespace, ServiceAccount
 
-from steersman.apimachinery.errors import has_cause, is_already_exists, is_not_found
+from steersman.apimachinery.errors import is_already_exists, is_namespace_terminating, is_not_found
 from steersman.client.changes import Deleted
 from steersman.client.objects import name_of, namespace_of
 from steersman.controllers.base import SECOND_LOOK_SECONDS, Shell
@@ -40,7 +40,7 @@ class ServiceAccounts(Shell):
                 # The namespace is gone or going, or somebody else made it: nothing is missing then.
                 if is_already_exists(error):
                     self.queue.add_after(key, SECOND_LOOK_SECONDS)
-                elif not (is_not_found(error) or has_cause(error, "NamespaceTerminating")):
+                elif not (is_not_found(error) or is_namespace_terminating(error)):
                     raise
             else:
                 self.note_created(key, self._accounts, created)

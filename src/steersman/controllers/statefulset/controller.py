@@ -9,17 +9,16 @@ from lightkube.models.apps_v1 import StatefulSet
 from lightkube.models.core_v1 import PersistentVolumeClaim, Pod
 
 from steersman.apimachinery.errors import (
-    CAUSE_NAMESPACE_TERMINATING,
-    has_cause,
     is_already_exists,
     is_conflict,
+    is_namespace_terminating,
     is_not_found,
 )
 from steersman.apimachinery.selectors import from_label_selector
 from steersman.client.changes import Deleted
 from steersman.client.errors import ApiError
 from steersman.client.objects import labels_of, name_of, namespace_of, uid_of
-from steersman.controllers.base import Shell
+from steersman.controllers.base import Shell, unless_namespace_ends
 from steersman.controllers.revision_control import RevisionControl
 from steersman.controllers.statefulset import identity
 from steersman.controllers.statefulset.plan import (
@@ -116,12 +115,7 @@ class StatefulSetController(Shell):
 
     async def reconcile(self, key: str) -> Result | None:
         """One step."""
-        try:
-            return await self._step(key)
-        except Exception as error:
-            if has_cause(error, CAUSE_NAMESPACE_TERMINATING):
-                return None  # nothing can be made there, and nothing needs to be
-            raise
+        return await unless_namespace_ends(self._step(key))
 
     async def _step(self, key: str) -> Result | None:
         sts = self.sets.lister.by_key(key)
@@ -225,7 +219,7 @@ class StatefulSetController(Shell):
         except Exception as error:
             if is_already_exists(error):
                 return  # the cache is late; it is taken as it is
-            if has_cause(error, CAUSE_NAMESPACE_TERMINATING):
+            if is_namespace_terminating(error):
                 raise
             message = f"{which} for Pod {name_of(pod)} in StatefulSet {name_of(sts)} failed error: {error}"
             self.events.event(sts, "Warning", "FailedCreate", message)
@@ -255,7 +249,7 @@ class StatefulSetController(Shell):
             if is_already_exists(error):
                 await self._look_who_has_the_name(key, sts, action.pod, error)
                 return
-            if not has_cause(error, CAUSE_NAMESPACE_TERMINATING):
+            if not is_namespace_terminating(error):
                 self._tell(sts, "create", action.pod, error)
             raise
         self.own_writes.note(key, self.pods, created)
@@ -266,7 +260,7 @@ class StatefulSetController(Shell):
             try:
                 await self._make_claim(key, sts, each.claim, action.pod)
             except ApiError as error:
-                if has_cause(error, CAUSE_NAMESPACE_TERMINATING):
+                if is_namespace_terminating(error):
                     raise
                 raise _NoClaim(f"failed to create PVC {name_of(each.claim)}: {error}") from error
 
