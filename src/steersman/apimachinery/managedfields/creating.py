@@ -6,12 +6,14 @@ remembered by an *outline*: of leaves the name, of maps the keys, of all else (s
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery.codec import encode
 from steersman.apimachinery.managedfields.compare import UNOWNED, UNOWNED_METADATA, compare_objects
 from steersman.apimachinery.managedfields.fieldset import Node, in_order
 from steersman.apimachinery.managedfields.shapes import KeysShape, ObjectShape, Shape, root_shape
+from steersman.apimachinery.managedfields.zero import zero_value
 from steersman.apimachinery.remembering import Remembered, digest, digest_of
 
 if TYPE_CHECKING:
@@ -35,40 +37,65 @@ _BEGIN: Final = 0
 _END: Final = 1
 
 
-def fields_of_new(zero: Tree, new: Tree, struct: Struct, reset: Filter | None = None) -> Node:
-    """What a creator owns of an object; ``zero`` is what an object has that says nothing. Raises UnkeyedItemError.
+class Creation:
+    """What creators of objects of one type own, with all that can be worked out before an object comes."""
 
-    ``reset`` takes away what is not owned by whoever writes it; it must be the same function each time.
-    """
-    outline = _outline_of(zero, new, struct, reset)
-    fields = None if outline is None else _fields_of_outlines.get(outline)
-    if fields is None:
-        fields = _fields(zero, new, struct)
-        if reset is not None:
-            fields = reset(fields)
-        if outline is not None:
+    __slots__ = ("_reset", "_shape", "_struct", "_zero")
+
+    def __init__(self, struct: Struct, reset: Filter | None = None) -> None:
+        """``reset`` takes away what is not owned by whoever writes it."""
+        self._struct: Final = struct
+        self._reset: Final = reset
+        self._shape: Final = root_shape(struct)
+        #: What an object has that says nothing.
+        self._zero: Final = zero_value(struct)
+
+    def fields_of(self, new: Tree, known_spec: object = None) -> Node:
+        """What a creator owns of an object. Raises UnkeyedItemError.
+
+        ``known_spec`` stands for its spec, where that has been told from all others already: the same object for equal
+        ones. None: nobody knows it.
+        """
+        outline = self._outline_of(new, known_spec)
+        if outline is None:
+            return self._worked_out(new)
+        fields = _fields_of_outlines.get(outline)
+        if fields is None:
+            fields = self._worked_out(new)
             _fields_of_outlines.put(outline, fields)
-    return fields
+        return fields
+
+    def _worked_out(self, new: Tree) -> Node:
+        fields = _fields(self._zero, new, self._struct)
+        return fields if self._reset is None else self._reset(fields)
+
+    def _outline_of(self, new: Tree, known_spec: object) -> Outline | None:
+        """None when the object is none that should be remembered."""
+        step, zero = self._shape.step, self._zero
+        outline: list[Any] = [self]
+        for name, value in new.items():
+            if name in UNOWNED:
+                continue
+            if name == "spec" and known_spec is not None:
+                outline += (name, known_spec)
+                continue
+            part = step(name)[1]
+            if name == "metadata" and isinstance(part, ObjectShape) and value.__class__ is dict:
+                # Nothing that every object's metadata has is owned, so what it is compared with does not count.
+                outline.append(_BEGIN)
+                for field, inner in value.items():
+                    if field not in UNOWNED_METADATA and not _add(outline, field, inner, part.step(field)[1]):
+                        return None
+                outline.append(_END)
+            elif not _add(outline, name, value, None if name in zero else part):
+                return None
+        return tuple(outline)
 
 
-def _outline_of(zero: Tree, new: Tree, struct: Struct, reset: Filter | None) -> Outline | None:
-    """None when the object is none that should be remembered."""
-    shape = root_shape(struct)
-    outline: list[Any] = [struct, reset]
-    for name, value in new.items():
-        if name in UNOWNED:
-            continue
-        part = shape.step(name)[1]
-        if name == "metadata" and isinstance(part, ObjectShape) and value.__class__ is dict:
-            # Nothing that every object's metadata has is owned, so what it is compared with does not count.
-            outline.append(_BEGIN)
-            for field, inner in value.items():
-                if field not in UNOWNED_METADATA and not _add(outline, field, inner, part.step(field)[1]):
-                    return None
-            outline.append(_END)
-        elif not _add(outline, name, value, None if name in zero else part):
-            return None
-    return tuple(outline)
+@lru_cache(maxsize=1024)
+def creation_of(struct: Struct, reset: Filter | None) -> Creation:
+    """The same for a type and a filter each time."""
+    return Creation(struct, reset)
 
 
 def _add(outline: list[Any], name: str, value: Any, shape: Shape | None) -> bool:
@@ -87,7 +114,7 @@ def _add(outline: list[Any], name: str, value: Any, shape: Shape | None) -> bool
 
 
 def _fields(zero: Tree, new: Tree, struct: Struct) -> Node:
-    """As ``fields_of_new``; of specs, which come with other names and labels again, it is remembered by itself."""
+    """As a comparison has it; of specs, which come with other names and labels again, it is remembered by itself."""
     spec = new.get("spec")
     if spec.__class__ is not dict:
         return compare_objects(zero, new, struct).changed

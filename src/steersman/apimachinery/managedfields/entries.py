@@ -141,6 +141,20 @@ def write(managed: Managed) -> list[dict[str, Any]]:
     return entries
 
 
+def of_creator(manager: str, fields: Node, *, api_version: str, time: str) -> list[dict[str, Any]]:
+    """The wire form where one has written the whole object: as ``write``, for every create."""
+    return [
+        {
+            "manager": manager or "unknown",
+            "operation": UPDATE,
+            "apiVersion": api_version,
+            "time": time,
+            "fieldsType": "FieldsV1",
+            "fieldsV1": fields,
+        }
+    ]
+
+
 def _rank(entry: dict[str, Any]) -> tuple[str, ...]:
     return (
         entry["operation"],

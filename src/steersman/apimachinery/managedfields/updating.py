@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from steersman.apimachinery.managedfields import entries
-from steersman.apimachinery.managedfields.creating import fields_of_new
+from steersman.apimachinery.managedfields.creating import Creation, creation_of
 from steersman.apimachinery.managedfields.entries import UPDATE, MalformedError, Managed, Owned, Owner, owner_of
 from steersman.apimachinery.managedfields.fieldset import difference, union
 from steersman.apimachinery.managedfields.listkeys import UnkeyedItemError
@@ -57,6 +57,18 @@ def update(
         metadata["managedFields"] = entries.write(managed)
 
 
+def own_new(
+    new: Tree, creation: Creation, *, manager: str, api_version: str, time: str, known_spec: object = None
+) -> None:
+    """As ``update`` of a new object whose client has said nothing of owners: all that it holds is its creator's."""
+    try:
+        fields = creation.fields_of(new, known_spec)
+    except UnkeyedItemError:
+        return
+    if fields:
+        new["metadata"]["managedFields"] = entries.of_creator(manager, fields, api_version=api_version, time=time)
+
+
 def _owners_before(stored: Any, given: Any, *, is_subresource: bool) -> Managed:
     """The owners before a write: as the client gives them, unless it gives none, or they make no sense."""
     if given is None or is_subresource or given == stored:
@@ -69,19 +81,14 @@ def _owners_before(stored: Any, given: Any, *, is_subresource: bool) -> Managed:
         return entries.read(stored)
 
 
-def _own_all(new: Tree, managed: Managed, schema: Schema, *, owner: Owner, time: str, reset: Filter | None) -> None:
-    """A new object is its creator's. Raises UnkeyedItemError."""
-    fields = fields_of_new(zero_value(schema.struct), new, schema.struct, reset)
-    if fields:
-        managed[owner] = Owned(fields, schema.api_version, time)
-
-
 def take_over(
     live: Tree | None, new: Tree, managed: Managed, *, owner: Owner, schema: Schema, time: str, reset: Filter | None
 ) -> None:
     """Bring ``managed`` up to a write of ``new`` over ``live`` by ``owner``. Raises UnkeyedItemError."""
     if live is None and not managed:
-        _own_all(new, managed, schema, owner=owner, time=time, reset=reset)
+        fields = creation_of(schema.struct, reset).fields_of(new)  # a new object is its creator's
+        if fields:
+            managed[owner] = Owned(fields, schema.api_version, time)
         return
     before = zero_value(schema.struct) if live is None else live
     reconcile_all(managed, schema)

@@ -5,7 +5,10 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from steersman.apimachinery.managedfields.creating import creation_of
+from steersman.apimachinery.managedfields.ownership import filter_of
 from steersman.apimachinery.managedfields.schema import UnknownVersionError
+from steersman.apimachinery.managedfields.updating import own_new
 from steersman.apimachinery.managedfields.updating import update as own_update
 from steersman.apimachinery.trees import copy_tree
 from steersman.apiserver.admission.interface import Attributes, Operation
@@ -21,6 +24,7 @@ from steersman.schema.decoding import decode
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Mapping
 
+    from steersman.apimachinery.managedfields.creating import Creation
     from steersman.apimachinery.managedfields.schema import Versions
     from steersman.apimachinery.typemodel import Struct
     from steersman.apiserver.admission.chain import AdmissionChain, Steps
@@ -40,6 +44,7 @@ class Target:
 
     __slots__ = (
         "_authorizer",
+        "_creation",
         "_namespaced",
         "_repeated_applies",
         "_version",
@@ -93,6 +98,7 @@ class Target:
         self.versions: Final = versions
         self.reset_fields: Final = served.strategy.reset_fields.get(subresource, ())
         self._repeated_applies: RepeatedApplies | None = None
+        self._creation: Creation | None = None
         self._writes_namespaces: Final = resource.name == "namespaces" and not resource.group
 
     @property
@@ -174,8 +180,19 @@ class Target:
         """Say who owns what (``managedFields``) after a write of ``tree``, in the client's version, over ``old``."""
         if self.struct is None:
             return
+        metadata = tree["metadata"]
         if not self.served.strategy.keeps_owners:
-            tree["metadata"].pop("managedFields", None)
+            metadata.pop("managedFields", None)
+            return
+        if old is None and not self.subresource and metadata.get("managedFields") is None:
+            metadata.pop("managedFields", None)
+            own_new(
+                tree,
+                self._creation or self._new_creation(self.struct),
+                manager=ctx.field_manager,
+                api_version=self.api_version,
+                time=time_text(ctx.now),
+            )
             return
         own_update(
             None if old is None else self.live(old),
@@ -188,6 +205,10 @@ class Target:
             reset_fields=self.reset_fields,
             versions=self.versions,
         )
+
+    def _new_creation(self, struct: Struct) -> Creation:
+        found = self._creation = creation_of(struct, filter_of(self.reset_fields))
+        return found
 
     async def stored(self, ctx: RequestContext, tree: Tree, old: Tree | None, options: WriteOptions, name: str) -> Tree:
         """What the client wrote, as it is to be stored: converted, and changed by admission. Raises what that refuses."""

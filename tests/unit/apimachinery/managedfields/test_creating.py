@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steersman.apimachinery.managedfields.compare import compare_objects
-from steersman.apimachinery.managedfields.creating import fields_of_new
+from steersman.apimachinery.managedfields.creating import Creation, creation_of
 from steersman.apimachinery.managedfields.zero import zero_value
 from steersman.schema.loader import struct_for
 
@@ -38,32 +38,39 @@ services = st.fixed_dictionaries(
 
 @given(st.lists(config_maps, max_size=4))
 def test_remembered_answers_are_those_of_a_comparison(objects):
-    zero = zero_value(CONFIG_MAP)
+    zero, creation = zero_value(CONFIG_MAP), Creation(CONFIG_MAP)
     for new in objects * 2:
-        assert fields_of_new(zero, new, CONFIG_MAP) == compare_objects(zero, new, CONFIG_MAP).changed
+        assert creation.fields_of(new) == compare_objects(zero, new, CONFIG_MAP).changed
 
 
 @given(st.lists(services, max_size=4))
 def test_what_every_object_has_is_owned_as_far_as_it_differs(objects):
-    zero = zero_value(SERVICE)
+    zero, creation = zero_value(SERVICE), Creation(SERVICE)
     for new in objects * 2:
-        assert fields_of_new(zero, new, SERVICE) == compare_objects(zero, new, SERVICE).changed
+        assert creation.fields_of(new) == compare_objects(zero, new, SERVICE).changed
 
 
 @pytest.mark.parametrize("wrong", [5, "a", None, ["a"], {"a": {"b": 1}}])
 def test_values_of_a_wrong_type_are_told_apart(wrong):
-    zero = zero_value(CONFIG_MAP)
+    zero, creation = zero_value(CONFIG_MAP), Creation(CONFIG_MAP)
     for new in ({"data": {"a": "b"}}, {"data": wrong}, {"metadata": wrong}, {"metadata": {"labels": wrong}}):
-        assert fields_of_new(zero, new, CONFIG_MAP) == compare_objects(zero, new, CONFIG_MAP).changed
+        assert creation.fields_of(new) == compare_objects(zero, new, CONFIG_MAP).changed
 
 
 def test_objects_of_one_form_share_the_answer():
-    zero = zero_value(CONFIG_MAP)
+    creation = creation_of(CONFIG_MAP, None)
     first, second = ({"metadata": {"name": name}, "data": {"key": name}} for name in ("a", "b"))
-    assert fields_of_new(zero, first, CONFIG_MAP) is fields_of_new(zero, second, CONFIG_MAP)
+    assert creation.fields_of(first) is creation.fields_of(second)
 
 
 def test_large_maps_are_not_remembered():
-    zero = zero_value(CONFIG_MAP)
+    creation = Creation(CONFIG_MAP)
     large = {"data": {str(number): "" for number in range(100)}}
-    assert fields_of_new(zero, large, CONFIG_MAP) is not fields_of_new(zero, large, CONFIG_MAP)
+    assert creation.fields_of(large) is not creation.fields_of(large)
+
+
+def test_a_spec_that_somebody_knows_is_not_looked_at_again():
+    creation, known = Creation(SERVICE), object()
+    first = creation.fields_of({"spec": {"type": "a"}}, known)
+    assert creation.fields_of({"spec": {"type": "b"}}, known) is first
+    assert creation.fields_of({"spec": {"clusterIP": "b"}}, object()) != first

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from steersman.apimachinery.managedfields.creating import Creation
 from steersman.apimachinery.managedfields.schema import UnknownVersionError
-from steersman.apimachinery.managedfields.updating import update
+from steersman.apimachinery.managedfields.updating import own_new, update
 
 T1, T2 = "2024-01-01T00:00:01Z", "2024-01-01T00:00:02Z"
 
@@ -242,3 +243,12 @@ def test_an_update_never_raises_whatever_the_objects_hold(widget, before, after,
     new = {"metadata": {"name": "d", "managedFields": [given_fields]}, "spec": after, "status": before}
     update(live, new, struct=widget, manager="two", api_version="e/v1", time=T2)
     assert new["spec"] == after
+
+
+@settings(max_examples=150)
+@given(SPECS, st.sampled_from(["one", ""]))
+def test_the_short_way_of_a_create_writes_what_the_long_one_does(widget, spec, manager):
+    long, short = ({"metadata": {"name": "d", "labels": {"a": "b"}}, "spec": spec} for _ in range(2))
+    update(None, long, struct=widget, manager=manager, api_version="e/v1", time=T1)
+    own_new(short, Creation(widget), manager=manager, api_version="e/v1", time=T1)
+    assert short == long
