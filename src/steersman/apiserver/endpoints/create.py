@@ -26,13 +26,12 @@ async def create(target: Target, request: Request) -> Response:
     raw = await request.body()
     options = read_write_options(request, "CreateOptions")
     ctx = target.write_context(request, options)
-    tree = target.decoder.decode(raw, media_type, options, ctx.warn)
-    target.default(tree)
+    tree, known_spec = target.read_new(raw, media_type, options, ctx)
     metadata = tree["metadata"]
     wipe_system_fields(metadata)
     fit_namespace(metadata, ctx.namespace)
     drop_double_owners(metadata, ctx.warn)
-    target.own(ctx, tree, None)
+    target.own(ctx, tree, None, known_spec)
     name = metadata.get("name") or ""
     tree = await target.stored(ctx, tree, None, options, name)
     check = target.create_steps.check if target.create_steps.validate else None

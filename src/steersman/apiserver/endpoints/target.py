@@ -14,6 +14,8 @@ from steersman.apimachinery.trees import copy_tree
 from steersman.apiserver.admission.interface import Attributes, Operation
 from steersman.apiserver.authz.interface import refusal
 from steersman.apiserver.endpoints.body import ObjectDecoder, drop_empty_lists, empty_lists_of, kin_of
+from steersman.apiserver.endpoints.known_bodies import KnownBodies, KnownSpec
+from steersman.apiserver.endpoints.media import JSON
 from steersman.apiserver.endpoints.options import field_manager_of
 from steersman.apiserver.endpoints.repeating import RepeatedApplies
 from steersman.apiserver.endpoints.representation import render_object
@@ -45,6 +47,7 @@ class Target:
     __slots__ = (
         "_authorizer",
         "_creation",
+        "_known_bodies",
         "_namespaced",
         "_repeated_applies",
         "_version",
@@ -99,6 +102,11 @@ class Target:
         self.reset_fields: Final = served.strategy.reset_fields.get(subresource, ())
         self._repeated_applies: RepeatedApplies | None = None
         self._creation: Creation | None = None
+        self._known_bodies: Final = (
+            KnownBodies(served.struct, resource.kind, resource.api_version)
+            if served.strategy.defaults_spec_alone and served.struct is not None and not subresource
+            else None
+        )
         self._writes_namespaces: Final = resource.name == "namespaces" and not resource.group
 
     @property
@@ -172,12 +180,35 @@ class Target:
         """What is stored, as the client sees it, to be read only."""
         return old if self.served.from_storage is None else self.shown(old)
 
+    def read_new(
+        self, raw: bytes, media_type: str, options: WriteOptions, ctx: RequestContext
+    ) -> tuple[Tree, KnownSpec | None]:
+        """The object of a body, with its defaults, and what stands for its spec, if that is known. Raises 400."""
+        known = self._known_bodies if media_type == JSON else None
+        if known is None:
+            tree = self.decoder.decode(raw, media_type, options, ctx.warn)
+            self.default(tree)
+            return tree, None
+        found = known.read(raw)
+        if found is not None:
+            self.served.strategy.default_beside_spec(found[0], self._version)
+            return found
+        warnings = len(ctx.warnings)
+        tree = self.decoder.decode(raw, media_type, options, ctx.warn)
+        self.default(tree)
+        if not options.lenient and len(ctx.warnings) == warnings:
+            known.learn(raw, tree)
+        return tree, None
+
     def default(self, tree: Tree) -> None:
         """Fill in what the client left out."""
         self.served.strategy.default(tree, self._version)
 
-    def own(self, ctx: RequestContext, tree: Tree, old: Tree | None) -> None:
-        """Say who owns what (``managedFields``) after a write of ``tree``, in the client's version, over ``old``."""
+    def own(self, ctx: RequestContext, tree: Tree, old: Tree | None, known_spec: KnownSpec | None = None) -> None:
+        """Say who owns what (``managedFields``) after a write of ``tree``, in the client's version, over ``old``.
+
+        ``known_spec`` stands for the spec of a new object, with its defaults and without any change since.
+        """
         if self.struct is None:
             return
         metadata = tree["metadata"]
@@ -192,6 +223,7 @@ class Target:
                 manager=ctx.field_manager,
                 api_version=self.api_version,
                 time=time_text(ctx.now),
+                known_spec=known_spec,
             )
             return
         own_update(

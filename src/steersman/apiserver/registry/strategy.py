@@ -98,6 +98,8 @@ class Strategy:
     finalizers_need_domains: ClassVar[bool] = True
     #: Whether a change is right depends on who makes it (roles and bindings).
     judges_writers: ClassVar[bool] = False
+    #: ``default`` fills specs in by nothing but what they hold, so that a spec that comes again need not be filled in again.
+    defaults_spec_alone: ClassVar[bool] = False
     #: Who wrote what is told in ``metadata.managedFields`` (upstream cannot tell it of signing requests).
     keeps_owners: ClassVar[bool] = True
     scale: ClassVar[ScalePaths | None] = None
@@ -118,6 +120,9 @@ class Strategy:
 
     def default(self, obj: Tree, version: str) -> None:
         """Fill in what the client left out. Idempotent. ``version`` is the one the tree is written in."""
+
+    def default_beside_spec(self, obj: Tree, version: str) -> None:
+        """What ``default`` does to the rest of an object that says nothing but metadata and spec (``defaults_spec_alone``)."""
 
     def prepare_for_create(self, ctx: RequestContext, obj: Tree) -> None:
         """Drop what clients may not set (status) and set what they cannot."""

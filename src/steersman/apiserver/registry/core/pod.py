@@ -15,7 +15,7 @@ from steersman.apiserver.registry.core.pod_subresources import (
 from steersman.apiserver.registry.core.pod_table import POD_COLUMNS, pod_cells, pod_row_conditions
 from steersman.apiserver.registry.core.pod_updates import validate_pod_update
 from steersman.apiserver.registry.core.pod_validation import validate_pod_create
-from steersman.apiserver.registry.podspec.defaults import default_pod
+from steersman.apiserver.registry.podspec.defaults import default_pod, drop_init_container_annotations
 from steersman.apiserver.registry.podspec.disabled import drop_disabled_status
 from steersman.apiserver.registry.podspec.known import Known, known_of
 from steersman.apiserver.registry.podspec.label_keys import merge_label_keys
@@ -57,6 +57,7 @@ class PodStrategy(Strategy):
     metadata_checks_on_update = (1, 1)
     returns_deleted_object = True
     has_generation = True
+    defaults_spec_alone = True
     columns = POD_COLUMNS
     field_labels: ClassVar = {
         "spec.nodeName": lambda obj: _spec(obj).get("nodeName", ""),
@@ -79,6 +80,9 @@ class PodStrategy(Strategy):
         status = obj.get("status")
         if status:
             _sync_ips(status)
+
+    def default_beside_spec(self, obj: Tree, version: str) -> None:
+        drop_init_container_annotations(obj["metadata"])
 
     def prepare_for_create(self, ctx: RequestContext, obj: Tree) -> None:
         spec, metadata = obj["spec"], obj["metadata"]

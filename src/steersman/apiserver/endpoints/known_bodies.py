@@ -1,0 +1,139 @@
+"""Bodies of new objects that differ from earlier ones in their metadata alone: the rest is not worked out again.
+
+Controllers create thousands of objects of one spec, and each of them writes all of its bodies in one way. So the text of
+a body is taken apart into that of the metadata, that of the spec, and the *frame* around these two::
+
+    {"kind":"Pod","apiVersion":"v1","metadata":   {"name":"a"}   ,"spec":   {"containers":[…]}   ,"status":{}}
+
+What a frame and a spec say is known when they were in faultless bodies before, and JSON means the same wherever it stands.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from steersman.apimachinery.codec import DecodeError, decode_json, encode, may_hide_keys
+from steersman.apimachinery.remembering import Remembered
+from steersman.apimachinery.typemodel import Struct
+from steersman.schema.decoding import decode, zero
+
+Tree = dict[str, Any]
+#: What stands before the metadata, between them and the spec, and after that.
+Frame = tuple[bytes, bytes, bytes]
+
+#: Bounds: some 12 MiB for a kind whose specs are all of that size.
+_SPEC_BYTES_MAX: Final = 4096
+_SPECS_MAX: Final = 1024
+_FRAME_BYTES_MAX: Final = 256
+
+
+class _Parts(msgspec.Struct, gc=False):
+    metadata: msgspec.Raw
+    spec: msgspec.Raw
+
+
+_decode_parts: Final = msgspec.json.Decoder(_Parts).decode
+_decode: Final = msgspec.json.Decoder().decode
+
+
+class KnownSpec:
+    """What one text of a spec came to. There is one for each text, so it can stand for the spec."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: bytes) -> None:
+        self._text: Final = text
+
+    def tree(self) -> Tree:
+        """The spec, decoded and with its defaults: a new tree each time."""
+        tree: Tree = _decode(self._text)
+        return tree
+
+
+class KnownBodies:
+    """The bodies of one kind in one version, if ``default`` fills its specs in by what they hold alone."""
+
+    __slots__ = ("_frames", "_identity", "_met", "_metadata", "_others", "_specs")
+
+    def __init__(self, struct: Struct, kind: str, api_version: str) -> None:
+        metadata = struct.fields["metadata"].type
+        if not isinstance(metadata, Struct):
+            raise TypeError(f"{kind} has no metadata")
+        self._metadata: Final = metadata
+        self._identity: Final[Tree] = {"kind": kind, "apiVersion": api_version}
+        #: What an object has beside metadata and spec when its client said no more.
+        self._others: Final = encode({k: v for k, v in zero(struct).items() if k not in ("metadata", "spec")})
+        #: By their length: the last that was met of each.
+        self._frames: Final[dict[int, Frame]] = {}
+        self._specs: Final = Remembered[KnownSpec](entries_max=_SPECS_MAX)
+        #: Hashes of the specs that came once. Many come only once, and are not worth the memory.
+        self._met: Final = Remembered[bool](entries_max=4 * _SPECS_MAX)
+
+    def read(self, raw: bytes) -> tuple[Tree, KnownSpec] | None:
+        """The object of a body, its spec with the defaults; None when the body has to be read in the usual way."""
+        parts = _parts(raw)
+        if parts is None:
+            return None
+        metadata_text, spec_text = parts
+        known = self._specs.get(spec_text)
+        frame = self._frames.get(len(raw) - len(metadata_text) - len(spec_text))
+        if known is None or frame is None:
+            return None
+        before, between, after = frame
+        if b"".join((before, metadata_text, between, spec_text, after)) != raw:
+            return None
+        metadata = self._read_metadata(metadata_text)
+        if metadata is None:
+            return None
+        return {**self._identity, "metadata": metadata, "spec": known.tree(), **_decode(self._others)}, known
+
+    def _read_metadata(self, text: bytes) -> Tree | None:
+        try:
+            given = decode_json(text)
+            metadata, unknown = decode(self._metadata, given)
+        except DecodeError:
+            return None
+        return None if unknown or "managedFields" in given or may_hide_keys(text, given) else metadata
+
+    def learn(self, raw: bytes, tree: Tree) -> None:
+        """Remember that a body in which nothing is unknown or doubled came to ``tree``, which has its defaults."""
+        parts = _parts(raw)
+        if parts is None or len(parts[1]) > _SPEC_BYTES_MAX:
+            return
+        metadata_text, spec_text = parts
+        met = hash(spec_text)
+        if not self._met.get(met):
+            self._met.put(met, True)
+            return
+        before, _, rest = raw.partition(metadata_text)
+        between, _, after = rest.partition(spec_text)
+        frame = (before, between, after)
+        others = {k: v for k, v in tree.items() if k not in ("kind", "apiVersion", "metadata", "spec")}
+        if encode(others) != self._others or not _is_around(frame):
+            return
+        text = encode(tree["spec"])
+        if encode(_decode(text)) == text:
+            self._frames[sum(map(len, frame))] = frame
+            self._specs.put(spec_text, KnownSpec(text))
+
+
+def _parts(raw: bytes) -> tuple[bytes, bytes] | None:
+    """The texts of metadata and spec; None when there are none."""
+    try:
+        parts = _decode_parts(raw)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
+    return bytes(parts.metadata), bytes(parts.spec)
+
+
+def _is_around(frame: Frame) -> bool:
+    """Whether what the frame leaves out are the metadata and the spec: the same texts may stand elsewhere, too."""
+    if sum(map(len, frame)) > _FRAME_BYTES_MAX:
+        return False
+    try:
+        tree = decode_json(b"%b1%b2%b" % frame)
+    except DecodeError:
+        return False
+    return isinstance(tree, dict) and (tree.get("metadata"), tree.get("spec")) == (1, 2)

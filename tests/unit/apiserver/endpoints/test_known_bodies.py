@@ -1,0 +1,169 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.unit.apiserver.writing import Server
+
+from steersman.apiserver.endpoints.body import ObjectDecoder
+from steersman.apiserver.endpoints.known_bodies import KnownBodies
+from steersman.apiserver.registry.core.pod import PodStrategy
+from steersman.apiserver.registry.options import WriteOptions
+from steersman.schema.decoding import decode
+from steersman.schema.loader import struct_for
+
+POD = struct_for("", "v1", "Pod")
+PODS = "/api/v1/namespaces/default/pods"
+_STRATEGY = PodStrategy()
+_DECODER = ObjectDecoder("Pod", "v1", lambda tree: decode(POD, tree))
+
+COMPACT = '{"kind":"Pod","apiVersion":"v1","metadata":%s,"spec":%s,"status":{}}'
+SPACED = '{"apiVersion": "v1", "kind": "Pod", "metadata": %s, "spec": %s}\n'
+SPEC = {"containers": [{"name": "c", "image": "i", "resources": {"limits": {"cpu": "0.5"}}}]}
+
+
+def _slowly(raw: bytes) -> tuple[dict[str, Any], list[str]]:
+    """The object of a body in the usual way, and what is wrong with it."""
+    complaints: list[str] = []
+    tree = _DECODER.decode(raw, "application/json", WriteOptions(), complaints.append)
+    _STRATEGY.default(tree, "v1")
+    return tree, complaints
+
+
+def _learned(*raws: bytes) -> KnownBodies:
+    known = KnownBodies(POD, "Pod", "v1")
+    for raw in raws * 2:
+        tree, complaints = _slowly(raw)
+        assert not complaints
+        known.learn(raw, tree)
+    return known
+
+
+def _body(metadata: Any, spec: Any = None, frame: str = COMPACT) -> bytes:
+    return (frame % (json.dumps(metadata), json.dumps(SPEC if spec is None else spec))).encode()
+
+
+def _read(known: KnownBodies, raw: bytes) -> dict[str, Any] | None:
+    found = known.read(raw)
+    if found is None:
+        return None
+    _STRATEGY.default_beside_spec(found[0], "v1")
+    return found[0]
+
+
+def test_a_body_with_another_name_is_read_as_in_the_usual_way():
+    known = _learned(_body({"name": "a"}), _body({"name": "a"}, frame=SPACED))
+    for frame in (COMPACT, SPACED):
+        raw = _body({"name": "b", "labels": {"x": "y"}}, frame=frame)
+        assert _read(known, raw) == _slowly(raw)[0]
+
+
+def test_a_spec_that_came_once_is_not_remembered():
+    known = KnownBodies(POD, "Pod", "v1")
+    raw = _body({"name": "a"})
+    known.learn(raw, _slowly(raw)[0])
+    assert known.read(raw) is None
+
+
+def test_what_is_read_is_new_each_time_and_its_spec_has_one_stand_in():
+    known = _learned(_body({"name": "a"}))
+    first, second = known.read(_body({"name": "b"})), known.read(_body({"name": "c"}))
+    assert first is not None
+    assert second is not None
+    first[0]["spec"]["containers"].clear()
+    first[0]["status"]["phase"] = "Running"
+    assert second[0]["spec"]["containers"]
+    assert second[0]["status"] == {}
+    assert first[1] is second[1]
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"",
+        b"[]",
+        b"{}",
+        b'{"metadata":{},"spec":',
+        b"\xff",
+        _body({"name": "a"}, {"containers": []}),
+        _body(None),
+        _body([]),
+        _body({"name": 5}),
+        _body({"name": "a", "unknown": 1}),
+        _body({"name": "a", "managedFields": []}),
+        _body({"name": "a"}).replace(b'"name": "a"', b'"name": "b", "name": "a"'),
+        _body({"name": "a"}).replace(b'"name": "a"', b'"name" : "b", "name": "a"'),
+        _body({"name": "a"}).replace(b'"status":{}', b'"status":{"phase":"Running"}'),
+        _body({"name": "a"}).replace(b'"status":{}', b'"unknown":{}'),
+        _body({"name": "a"}).replace(b'"status":{}', b'"metadata":{}'),
+        _body({"name": "a"}).replace(b'"Pod"', b'"Job"'),
+    ],
+)
+def test_what_was_not_met_like_this_before_is_left_to_the_usual_way(raw: bytes):
+    assert _learned(_body({"name": "a"})).read(raw) is None
+
+
+def test_a_status_that_looks_like_the_metadata_is_not_taken_for_them():
+    frame = '{"status":%s,"metadata":%s,"spec":%s}'
+    alike = (frame % ("{}", "{}", json.dumps(SPEC))).encode()
+    known = _learned(alike)
+    other = (frame % ('{"name":"b"}', '{"name":"b"}', json.dumps(SPEC))).encode()
+    assert known.read(alike) is None
+    assert known.read(other) is None
+
+
+def test_annotations_that_nothing_reads_are_dropped_here_too():
+    known = _learned(_body({"name": "a"}))
+    raw = _body({"name": "b", "annotations": {"pod.beta.kubernetes.io/init-containers": "[]"}})
+    read = _read(known, raw)
+    assert read == _slowly(raw)[0]
+    assert "annotations" not in read["metadata"]
+
+
+_TEXTS = st.dictionaries(st.sampled_from(["a", "b", 'c"', "é"]), st.text(max_size=3), max_size=2)
+_METADATA = st.fixed_dictionaries(
+    {},
+    optional={
+        "name": st.sampled_from(["a", "b", 7]),
+        "labels": _TEXTS | st.none(),
+        "annotations": _TEXTS,
+        "creationTimestamp": st.none(),
+        "zzz": st.just(1),
+    },
+)
+_SPECS = st.sampled_from([SPEC, {"containers": []}, {**SPEC, "hostNetwork": True}, {}])
+_FRAMES = st.sampled_from(
+    [COMPACT, SPACED, '{"metadata":%s,"spec":%s}', '{"metadata":%s,"spec":%s,"status":{"phase":"Failed"}}']
+)
+
+
+@given(st.lists(st.tuples(_METADATA, _SPECS, _FRAMES), max_size=6), st.booleans())
+def test_bodies_come_to_the_same_whatever_came_before(bodies: list[tuple[Any, Any, str]], escaped: bool):
+    known = KnownBodies(POD, "Pod", "v1")
+    for metadata, spec, frame in bodies * 3:
+        texts = (json.dumps(one, ensure_ascii=escaped) for one in (metadata, spec))
+        raw = (frame % tuple(texts)).encode()
+        read = _read(known, raw)
+        if metadata.get("name") == 7:
+            assert read is None
+            continue
+        tree, complaints = _slowly(raw)
+        assert read is None or (read == tree and not complaints)
+        if not complaints:
+            known.learn(raw, tree)
+
+
+async def test_pods_of_one_spec_are_stored_alike_from_the_first_to_the_last():
+    async with Server() as server:
+        made = []
+        for name in "abcd":
+            body = {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": name, "labels": {"x": "y"}}, "spec": SPEC}
+            answer = await server.call("POST", PODS, body)
+            assert answer.code == 201
+            metadata = {k: v for k, v in answer.body["metadata"].items() if k not in ("name", "uid", "resourceVersion")}
+            made.append({**answer.body, "metadata": metadata})
+        assert made == [made[0]] * 4
+        assert made[0]["spec"]["containers"][0]["resources"]["requests"] == {"cpu": "500m"}
