@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from lightkube.models.core_v1 import Pod
 
-from steersman.apimachinery.errors import is_conflict, is_namespace_terminating, is_not_found
+from steersman.apimachinery.errors import is_namespace_terminating, is_not_found
 from steersman.client.objects import compare_versions, name_of, namespace_of, resource_version_of, uid_of
 from steersman.runtime.expectations import Expectations
 from steersman.runtime.pods import is_active
@@ -114,7 +114,10 @@ class PodControl:
         *,
         before: Callable[[Pod], Awaitable[object]] | None = None,
     ) -> Removed:
-        """Delete them, all at once; ``before`` is done to each first. The key's expectation must know them."""
+        """Delete them, all at once; ``before`` is done to each first. The key's expectation must know them.
+
+        A conflict is an error as any other (another may have the name): the retry looks again.
+        """
         errors = await asyncio.gather(*(self._delete_one(key, owner, pod, before) for pod in pods))
         deleted = tuple(pod for pod, error in zip(pods, errors, strict=True) if error is None)
         return Removed(deleted, next((error for error in errors if error is not None), None))
@@ -130,7 +133,7 @@ class PodControl:
             await self._client.delete(Pod, name_of(pod), namespace=namespace_of(pod), uid=uid_of(pod))
         except Exception as error:  # noqa: BLE001 — returned, and raised by the reconcile
             self.expectations.deletion_observed(key, uid_of(pod))
-            if is_prepared and (is_not_found(error) or is_conflict(error)):  # it is gone, or another has its name
+            if is_prepared and is_not_found(error):
                 return None
             self._events.event(owner, "Warning", "FailedDelete", f"Error deleting: {error}")
             return error

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from lightkube.models.apps_v1 import ControllerRevision
 
-from steersman.apimachinery.errors import is_already_exists, is_conflict, is_not_found
+from steersman.apimachinery.errors import is_already_exists
 from steersman.client.client import resource_type
 from steersman.client.objects import labels_of, name_of, namespace_of, uid_of
 from steersman.runtime.dependents import candidates, index_dependents
@@ -108,15 +108,9 @@ class RevisionControl:
         return False
 
     async def delete(self, revisions: Iterable[ControllerRevision]) -> None:
-        """Delete them; that one is gone, or another has its name, is as good."""
+        """Delete them; that one is gone is as good."""
         for revision in revisions:
-            try:
-                await self._client.delete(
-                    ControllerRevision, name_of(revision), namespace=namespace_of(revision), uid=uid_of(revision)
-                )
-            except Exception as error:
-                if not is_not_found(error) and not is_conflict(error):
-                    raise
+            await self._shell.delete_seen(revision)
 
 
 class _TooManyCollisions(Exception):  # noqa: N818 — reads as what it is

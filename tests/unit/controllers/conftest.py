@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 
+import msgspec
 import pytest
 from tests.definitions import definition
 
@@ -12,6 +13,7 @@ from steersman.apimachinery.errors import is_not_found
 from steersman.asynckit.clock import FakeClock
 from steersman.client import Client, tree
 from steersman.client.errors import ApiError
+from steersman.client.transport import Answer
 from steersman.controllers.context import ControllerContext
 from steersman.controllers.options import ControllerOptions
 from steersman.controlplane.loopback_transport import LoopbackTransport
@@ -121,6 +123,40 @@ async def cluster(clock):
             await running.make("v1", "ServiceAccount", "default", namespace="default")
         yield running
         await running.close()
+
+
+class Conflicts:
+    """Requests that are answered with 409, each once, in place of the server."""
+
+    _STATUS = msgspec.json.encode(
+        {"kind": "Status", "status": "Failure", "code": 409, "reason": "Conflict", "message": "refused"}
+    )
+
+    def __init__(self):
+        self._wanted = []
+
+    def add(self, method, path_end):
+        """The next request of that method to a path that ends so."""
+        self._wanted.append((method, path_end))
+
+    def answer(self, request):
+        """The answer to a request, or None."""
+        for wanted in self._wanted:
+            if request.method == wanted[0] and request.path.endswith(wanted[1]):
+                self._wanted.remove(wanted)
+                return Answer(409, {"content-type": "application/json"}, self._STATUS)
+        return None
+
+
+@pytest.fixture
+def conflicts(monkeypatch):
+    added, send = Conflicts(), LoopbackTransport.request
+
+    async def request(self, request):
+        return added.answer(request) or await send(self, request)
+
+    monkeypatch.setattr(LoopbackTransport, "request", request)
+    return added
 
 
 @pytest.fixture

@@ -196,7 +196,8 @@ async def test_a_budget_that_cannot_be_counted_says_why(cluster, pod_spec, api_v
     await cluster.until(lambda: cluster.events("CalculateExpectedPodCountFailed"))
 
 
-async def test_a_stale_condition_becomes_false(cluster, pod_spec, clock):
+@pytest.mark.parametrize("meets_a_conflict", [False, True])
+async def test_a_stale_condition_becomes_false(cluster, pod_spec, clock, conflicts, meets_a_conflict):
     await cluster.start(build)
     await ready_pod(cluster, "p", pod_spec)
     condition = {"type": "DisruptionTarget", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}
@@ -204,6 +205,8 @@ async def test_a_stale_condition_becomes_false(cluster, pod_spec, clock):
     await cluster.client.patch(
         tree("v1", "Pod"), "p", patch, namespace="default", subresource="status", patch_type=PatchType.STRATEGIC
     )
+    if meets_a_conflict:
+        conflicts.add("PATCH", "/pods/p/status")
     await clock.advance(150)
 
     def is_false(found):

@@ -295,6 +295,21 @@ async def test_a_released_volume_is_kept_or_deleted(cluster, policy, gone):
     await cluster.eventually(*VOLUME, "v", is_going if gone else phase("Released"))
 
 
+async def test_a_deletion_that_met_a_conflict_is_tried_again(cluster, conflicts):
+    await cluster.start(build)
+    await make_volume(cluster, "v", "Delete")
+    made = await make_claim(cluster)
+    await cluster.eventually(*VOLUME, "v", phase("Bound"))
+    for _ in range(4):  # more often than events tell of the volume
+        conflicts.add("DELETE", "/persistentvolumes/v")
+    await delete(cluster, made)
+
+    def is_going(found):
+        return found is None or "deletionTimestamp" in found["metadata"]
+
+    await cluster.eventually(*VOLUME, "v", is_going, within_seconds=5)
+
+
 async def test_a_recycled_volume_is_free_again(cluster):
     await cluster.start(build)
     await make_volume(cluster, "v", "Recycle")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from lightkube.models.core_v1 import Pod
 
-from steersman.apimachinery.errors import conflict, not_found
+from steersman.apimachinery.errors import conflict, is_conflict, not_found
 from steersman.client import tree
 from steersman.client.objects import name_of, uid_of
 from steersman.controllers.base import Shell
@@ -79,6 +79,18 @@ async def test_pods_that_are_gone_count_as_deleted(cluster, owner, config, pod_s
     again = await owner.control.delete("k", config, [there])
     assert (len(again.pods), again.error) == (1, None)
     assert owner.control.expectations.satisfied("k")
+
+
+async def test_that_another_has_the_name_of_a_pod_is_an_error(cluster, owner, config, pod_spec):
+    there = await cluster.client.create(pod(pod_spec, name="a"))
+    await cluster.client.delete_object(there)
+    await cluster.client.create(pod(pod_spec, name="a"))
+    owner.control.expectations.expect("k", deletions=[uid_of(there)])
+    removed = await owner.control.delete("k", config, [there])
+    assert removed.pods == ()
+    assert is_conflict(removed.error)
+    assert owner.control.expectations.satisfied("k")
+    assert not await gone(cluster)
 
 
 async def gone(cluster):

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 from lightkube.models.apps_v1 import ControllerRevision, DaemonSet
 
+from steersman.apimachinery.errors import is_conflict
 from steersman.apimachinery.selectors import from_label_selector
+from steersman.client.errors import ApiError
 from steersman.client.objects import name_of
 from steersman.controllers.base import SECOND_LOOK_SECONDS, Shell
 from steersman.controllers.revision_control import RevisionControl
@@ -104,3 +106,14 @@ async def test_revisions_are_deleted_and_may_be_gone(cluster, control):
     await control.delete([first])
     await control.delete([first])
     assert await cluster.client.list(ControllerRevision, namespace="default") == []
+
+
+async def test_that_another_has_the_name_of_a_revision_is_an_error(cluster, control):
+    ds = await daemon(cluster)
+    first = (await control.settle("k", ds, [], collisions=0)).revision
+    await control.delete([first])
+    second = (await control.settle("k", ds, [], collisions=0)).revision
+    with pytest.raises(ApiError) as raised:
+        await control.delete([first])
+    assert is_conflict(raised.value)
+    assert [name_of(each) for each in await cluster.client.list(ControllerRevision)] == [name_of(second)]

@@ -327,6 +327,15 @@ async def test_an_update_makes_all_pods_anew(cluster):
     assert [each.metadata.labels["v"] for each in pods] == ["2", "2"]
 
 
+async def test_a_deletion_that_met_a_conflict_is_told_and_tried_again(cluster, conflicts):
+    await run(cluster, podManagementPolicy="Parallel")
+    await cluster.until(have(cluster, ["web-0", "web-1"]))
+    conflicts.add("DELETE", "/pods/web-1")
+    await cluster.client.patch(StatefulSet, "web", {"spec": {"replicas": 1}}, namespace="default")
+    await cluster.until(have(cluster, ["web-0"]))
+    await cluster.until(lambda: cluster.events("FailedDelete"))
+
+
 async def test_a_stranger_with_the_name_is_left_alone_until_it_goes(cluster, clock, pod_spec):
     await cluster.make("v1", "Pod", "web-0", namespace="default", spec=pod_spec)
     await run(cluster, replicas=1)

@@ -8,7 +8,7 @@ import msgspec
 from lightkube.models.apps_v1 import Deployment, DeploymentStatus, ReplicaSet
 from lightkube.models.core_v1 import Pod
 
-from steersman.apimachinery.errors import is_already_exists, is_namespace_terminating, is_not_found
+from steersman.apimachinery.errors import is_already_exists, is_namespace_terminating
 from steersman.apimachinery.selectors import from_label_selector
 from steersman.client.changes import Deleted, Updated
 from steersman.client.objects import labels_of, name_of, namespace_of, uid_of
@@ -139,20 +139,13 @@ class DeploymentController(Shell):
                     self.own_writes.note(key, self.sets, await self.client.update(rs))
                     self._tell(deployment, message)
                 case DeleteSet(rs=rs):
-                    await self._forget(rs)
+                    await self.delete_seen(rs)
         if planned.changed:
             self.own_writes.note(key, self.deployments, await self.client.update_status(planned.deployment))
 
     def _tell(self, deployment: Deployment, message: str) -> None:
         if message:
             self.events.event(deployment, "Normal", SCALING, message)
-
-    async def _forget(self, rs: ReplicaSet) -> None:
-        try:
-            await self.client.delete(ReplicaSet, name_of(rs), namespace=namespace_of(rs), uid=uid_of(rs))
-        except Exception as error:
-            if not is_not_found(error):
-                raise
 
     async def _create(self, key: str, deployment: Deployment, action: CreateSet) -> None:
         try:

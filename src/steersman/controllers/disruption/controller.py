@@ -197,7 +197,7 @@ class Disruption(Shell):
         try:
             written = await self.patch_pod_status(pod, stale_patch(pod, now=format_time(self.clock.now())))
         except ApiError as error:
-            if is_not_found(error) or is_conflict(error):
+            if is_not_found(error):
                 return None
             raise
         self.own_writes.note(_POD + key, self._pods, written)

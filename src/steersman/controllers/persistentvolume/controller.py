@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, assert_never
 from lightkube.models.core_v1 import PersistentVolume, PersistentVolumeClaim, Pod
 from lightkube.models.storage_v1 import StorageClass
 
-from steersman.apimachinery.errors import is_conflict, is_not_found
+from steersman.apimachinery.errors import is_not_found
 from steersman.client.changes import Added, Deleted, Updated
 from steersman.client.errors import ApiError, ClientError
 from steersman.client.objects import key_of, name_of, namespace_of, uid_of
@@ -222,7 +222,7 @@ class PersistentVolumeBinder(Shell):
     async def _reclaim(self, volume: PersistentVolume) -> None:
         what, told = reclaim(volume)
         if what == "delete":
-            await self._delete(volume)
+            await self.delete_seen(volume)
         elif what == "recycle":
             outcome = await self._recycler.advance(volume)
             if outcome == "done":
@@ -236,13 +236,6 @@ class PersistentVolumeBinder(Shell):
     async def _fail(self, volume: PersistentVolume, reason: str, message: str) -> None:
         if await self._volume_phase(volume, "Failed", message) is not volume:
             self.events.event(volume, "Warning", reason, message)
-
-    async def _delete(self, volume: PersistentVolume) -> None:
-        try:
-            await self.client.delete_object(volume, uid=uid_of(volume))
-        except ApiError as error:
-            if not (is_not_found(error) or is_conflict(error)):
-                raise
 
     # Both
 

@@ -288,7 +288,7 @@ class StatefulSetController(Shell):
             await self.client.delete(Pod, name_of(pod), namespace=namespace_of(pod), uid=uid_of(pod))
         except Exception as error:
             self.expectations.deletion_observed(key, uid_of(pod))
-            if is_not_found(error) or is_conflict(error):  # it is gone, or another has its name
+            if is_not_found(error):
                 return
             self._tell(sts, "delete", pod, error)
             raise

@@ -118,7 +118,8 @@ class StorageVersionMigrator(Shell):
                 written = plan.rewrite(obj, api_version=info.api_version, kind=info.kind)
                 await self.client.apply(written, field_manager=self.name)
             except ApiError as error:
-                # It was written by somebody else, or is gone.
+                # With the UID and the version sent (``plan.rewrite``), a conflict says that it was written since, or is gone:
+                # nothing is left to do for it, as upstream has it (``sync`` of ``pkg/controller/storageversionmigrator``).
                 if is_conflict(error) or is_not_found(error):
                     continue
                 if plan.is_passing(error):
