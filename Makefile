@@ -6,17 +6,20 @@ BIN := $(VENV)/bin
 # More flags for `make up`, e.g. ARGS="--ephemeral --port 0"; more for pytest, e.g. TESTS="tests/unit -k pods".
 ARGS ?=
 TESTS ?= tests
+COMPILED := build/compiled
+SOURCES = $(shell find src -name '*.py')
 # Tests run in so many processes.
 JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help up test node lint bench codegen wheel clean
+.PHONY: help up test node lint bench compiled codegen wheel clean
 
 help:
 	@echo "make up       start the control plane and say how to reach it (Ctrl-C stops it)"
 	@echo "make test     install what the tests need and run them all"
 	@echo "make lint     ruff, mypy, import contracts, generated tables up to date"
 	@echo "make bench    measure, beside a bare handler in the same run"
+	@echo "make compiled build the package with compiled modules, which bench measures and wheels hold"
 	@echo "make codegen  make the schema tables anew"
 	@echo "make wheel    build the package"
 
@@ -42,13 +45,28 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/lint-imports
 	$(BIN)/python -m codegen --check
 
-bench: $(VENV)/.installed-dev
+# Measured is what users get: the modules of every request compiled, where there is a compiler.
+bench: export PYTHONPATH := $(COMPILED)
+bench: $(VENV)/.installed-dev compiled
 	$(BIN)/python -m benchmarks.run $(ARGS)
 	$(BIN)/python -m benchmarks.controllers
 	$(BIN)/python -m benchmarks.scaling
 	$(BIN)/python -m benchmarks.namespaces
 	$(BIN)/python -m benchmarks.scheduling
 	$(BIN)/python -m benchmarks.whole
+
+# The package as in its wheel for this kind of machine, beside the checkout (docs/decisions/0006).
+compiled: $(VENV)/.installed-dev
+	@if bash scripts/can_compile.sh $(BIN)/python; then \
+	  $(MAKE) --no-print-directory $(COMPILED)/.made; \
+	else \
+	  rm -rf $(COMPILED); \
+	fi
+
+$(COMPILED)/.made: $(SOURCES) pyproject.toml
+	@echo "compiling the modules of every request; this takes two minutes"
+	@bash scripts/build_compiled.sh $(BIN)/python $(COMPILED)
+	@touch $@
 
 codegen: $(VENV)/.installed-dev
 	$(BIN)/python -m codegen

@@ -1,14 +1,14 @@
 """uvicorn's HTTP/1.1 protocol with what it lacks: client certificates in the scope, and bounds for bad clients.
 
 What happens with every request is ours too, because it counts: no timer is made and taken back for the pause between two
-requests, and the answer is an ``Cycle``.
+requests, the parser's callbacks lie here, where they are compiled (decision 0006), and the answer is a ``Cycle``.
 """
 
 from __future__ import annotations
 
 import asyncio
 import ssl
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import unquote
 
 import httptools
@@ -99,7 +99,12 @@ class Protocol(HttpToolsProtocol):
                 self._cut_off()
             return
         self._idle_since = None
-        super().data_received(data)
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserError:
+            self.send_400_response("Invalid HTTP request received.")
+        except httptools.HttpParserUpgrade:
+            self._unsupported_upgrade_warning()
         if self._receiving:
             if self._head_bytes is not None:
                 self._head_bytes += len(data)
@@ -123,12 +128,21 @@ class Protocol(HttpToolsProtocol):
         self.expect_100_continue = False
         self.headers = []
 
+    def on_url(self, url: bytes) -> None:
+        self.url = self.url + url
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        name = name.lower()
+        if name == b"expect" and value.lower() == b"100-continue":
+            self.expect_100_continue = True
+        self.headers.append((name, value))
+
     def on_headers_complete(self) -> None:
         self._head_bytes = None
         if len(self.headers) > HEADERS_MAX:
             raise httptools.HttpParserError("too many headers")
         parser = self.parser
-        url = httptools.parse_url(self.url)
+        url: Any = httptools.parse_url(self.url)  # its stubs promise a query in every URL
         version = parser.get_http_version()
         path = url.path.decode("ascii")
         scope: dict[str, Any] = {
@@ -177,20 +191,24 @@ class Protocol(HttpToolsProtocol):
             self.tasks.discard(cycle.scope["steersman.task"])
 
     def on_body(self, body: bytes) -> None:
-        cycle = self.cycle
+        cycle = self._own_cycle()
         if cycle.response_complete:
             return
         cycle.body += body
         if len(cycle.body) > HIGH_WATER_LIMIT:
             self.flow.pause_reading()
-        cycle.message_event.set()
+        cycle.set()
 
     def on_message_complete(self) -> None:
         self._receiving = False
-        cycle = self.cycle
+        cycle = self._own_cycle()
         if not cycle.response_complete:
             cycle.more_body = False
-            cycle.message_event.set()
+            cycle.set()
+
+    def _own_cycle(self) -> Cycle:
+        cycle: Any = self.cycle  # said to be uvicorn's own
+        return cast("Cycle", cycle)
 
     def on_response_complete(self) -> None:
         """The answer is whole: the next request's turn, or a pause."""
