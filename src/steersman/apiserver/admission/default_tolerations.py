@@ -34,13 +34,19 @@ class DefaultTolerationSeconds(Plugin):
 
 def add_default_tolerations(spec: dict[str, Any], *, seconds: int = SECONDS) -> None:
     """Tolerate each of the two taints for ``seconds``, where no toleration covers it yet."""
-    tolerations = spec.get("tolerations") or []
-    added = [
-        {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": seconds}
-        for key in TAINTS
-        if not any(
-            (not t.get("key") or t["key"] == key) and t.get("effect") in (None, "", "NoExecute") for t in tolerations
-        )
-    ]
-    if added:
-        spec["tolerations"] = [*tolerations, *added]
+    tolerations = spec.get("tolerations")
+    missing = [key for key in TAINTS if not _covers(tolerations, key)] if tolerations else TAINTS
+    if missing:
+        spec["tolerations"] = [
+            *(tolerations or ()),
+            *[
+                {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": seconds}
+                for key in missing
+            ],
+        ]
+
+
+def _covers(tolerations: list[dict[str, Any]], key: str) -> bool:
+    return any(
+        (not t.get("key") or t["key"] == key) and t.get("effect") in (None, "", "NoExecute") for t in tolerations
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from steersman.apiserver.registry.entry import Entry
     from steersman.apiserver.registry.watch_cache import WatchCache
@@ -23,6 +23,9 @@ class Lookup(Generic[T]):
         self._cache: Final = cache
         self._read: Final = read
         self._kept: Final[dict[str, tuple[Entry, T]]] = {}
+        #: What ``all`` answers until something changes; kept up to date from the first such question on.
+        self._all: Sequence[T] | None = None
+        self._follows = False
 
     async def get(self, name: str, *, namespace: str = "") -> T | None:
         """The object of that name, None when there is none. Of a remote store nothing is missing before it was asked."""
@@ -37,21 +40,46 @@ class Lookup(Generic[T]):
         if entry is None:
             self._kept.pop(key, None)
             return None
-        return self._of(entry)
+        kept = self._kept.get(key)
+        return kept[1] if kept is not None and kept[0] is entry else self._of(entry)
 
     def none(self) -> bool:
         """Whether there is no object at all, as far as can be told without waiting."""
         cache = self._cache
         return cache.is_ready and not len(cache)
 
-    async def all(self, *, namespace: str = "") -> list[T]:
-        """All objects, or all of a namespace."""
+    async def all(self, *, namespace: str = "") -> Sequence[T]:
+        """All objects, or all of a namespace; of all the same sequence each time until one of them changes."""
         cache = self._cache
         if not cache.is_ready:
             await cache.ready()
-        if not len(cache):
-            return []
-        return [self._of(entry) for entry in cache.snapshot(cache.scope(namespace))]
+        if namespace:
+            return self._snapshot(namespace) if len(cache) else ()
+        if not self._follows:
+            self._follows = True
+            cache.follow(self)
+        found = self._all
+        if found is None:
+            found = self._all = self._snapshot("")
+        return found
+
+    def _snapshot(self, namespace: str) -> Sequence[T]:
+        cache = self._cache
+        return tuple([self._of(entry) for entry in cache.snapshot(cache.scope(namespace))])
+
+    # -- as a follower of the cache ------------------------------------------------------------------------------------
+
+    def reset(self, entries: list[Entry]) -> None:
+        """Other objects may be there."""
+        self._all = None
+
+    def put(self, entry: Entry) -> None:
+        """An object is another."""
+        self._all = None
+
+    def remove(self, key: str) -> None:
+        """An object is gone."""
+        self._all = None
 
     def _of(self, entry: Entry) -> T:
         kept = self._kept.get(entry.key)

@@ -101,24 +101,26 @@ class PodSecurity(Plugin):
         """Raises 403, and 422 for labels that cannot be read. Warns."""
         if attributes.object is None:
             return
-        if attributes.group_resource == "namespaces":
+        group_resource = attributes.group_resource
+        if group_resource == "namespaces":
             await self._validate_namespace(attributes, attributes.object)
             return
         if exempt := self._exempt.of_request(attributes):
             attributes.ctx.annotate(_EXEMPT, exempt)
             return
         policy = await self._policies.get(attributes.namespace) or self._defaults
-        if attributes.group_resource == "pods":
+        if group_resource == "pods":
             old = attributes.old_object
             if policy.asks_nothing:
-                attributes.ctx.annotate(_ENFORCED, str(policy.enforce))
+                if attributes.ctx.annotations is not None:
+                    attributes.ctx.annotate(_ENFORCED, str(policy.enforce))
             elif old is None or is_significant(attributes.object, old):
                 self._judge(attributes, policy, attributes.object, enforces=True)
             return
         if policy.asks_nothing:
             return
         template: Any = attributes.object
-        for step in _TEMPLATES[attributes.group_resource]:
+        for step in _TEMPLATES[group_resource]:
             template = (template or {}).get(step)
         if template:
             self._judge(attributes, policy, template, enforces=False)

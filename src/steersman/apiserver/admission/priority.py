@@ -8,6 +8,8 @@ from steersman.apiserver.admission.interface import Attributes, Operation, Plugi
 from steersman.apiserver.admission.lookups import Lookup
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from steersman.apiserver.registry.watch_cache import WatchCache
     from steersman.schema.resources import Resource
 
@@ -36,6 +38,8 @@ class Priority(Plugin):
 
     def __init__(self, priority_classes: WatchCache) -> None:
         self._classes: Final = Lookup(priority_classes, _read)
+        #: The default among certain classes.
+        self._known_default: tuple[Sequence[_Class], _Class] = ((), _NO_CLASS)
 
     def handles(self, resource: Resource, subresource: str, operation: Operation) -> bool:
         """Pods and priority classes that are created or updated."""
@@ -86,8 +90,12 @@ class Priority(Plugin):
 
     async def _default(self) -> _Class:
         """The lowest of the default classes (there can be two after a race)."""
-        defaults = [one for one in await self._classes.all() if one.is_default]
-        return min(defaults, key=lambda one: one.value) if defaults else _NO_CLASS
+        classes = await self._classes.all()
+        known, default = self._known_default
+        if classes is not known:
+            default = min((one for one in classes if one.is_default), key=lambda one: one.value, default=_NO_CLASS)
+            self._known_default = classes, default
+        return default
 
 
 def _read(tree: Tree) -> _Class:

@@ -35,6 +35,8 @@ class RuntimeClass(Plugin):
         if attributes.object is None:
             return
         spec = attributes.object["spec"]
+        if spec.get("runtimeClassName") is None:
+            return
         runtime_class = await self._class(attributes, spec)
         overhead = _overhead(runtime_class)
         if overhead is not None:
@@ -50,6 +52,8 @@ class RuntimeClass(Plugin):
         if attributes.object is None:
             return
         spec = attributes.object["spec"]
+        if spec.get("runtimeClassName") is None and spec.get("overhead") is None:
+            return
         overhead = _overhead(await self._class(attributes, spec))
         if overhead is None:
             if spec.get("overhead") is not None:

@@ -78,8 +78,8 @@ class ServiceAccount(Plugin):
             pod_name = pod["metadata"].get("name", "")
             raise attributes.forbidden(f"no service account specified for pod {attributes.namespace}/{pod_name}")
         account = await self._account(attributes, name)
-        annotations = account["metadata"].get("annotations") or {}
-        if annotations.get(ENFORCE_ANNOTATION, "").lower() in ("1", "t", "true"):
+        annotations = account["metadata"].get("annotations")
+        if annotations and annotations.get(ENFORCE_ANNOTATION, "").lower() in ("1", "t", "true"):
             for fault in _unlisted_secrets(pod["spec"], account):
                 raise attributes.forbidden(fault)
 
@@ -121,7 +121,8 @@ def _token_source() -> Tree:
 
 
 def _is_mirror(pod: Tree) -> bool:
-    return MIRROR_ANNOTATION in (pod["metadata"].get("annotations") or {})
+    annotations = pod["metadata"].get("annotations")
+    return bool(annotations) and MIRROR_ANNOTATION in annotations
 
 
 def _check_mirror(attributes: Attributes, pod: Tree) -> None:

@@ -18,13 +18,13 @@ def merge_label_keys(spec: Tree, labels: Mapping[str, str]) -> None:
 
     A key that the pod has no label for is left out; a term without a selector selects nothing and stays so.
     """
-    affinity = spec.get("affinity") or {}
-    for kind in ("podAffinity", "podAntiAffinity"):
-        terms = affinity.get(kind) or {}
-        for term in terms.get(_REQUIRED) or ():
-            _merge(term, labels)
-        for weighted in terms.get(_PREFERRED) or ():
-            _merge(weighted.get("podAffinityTerm") or {}, labels)
+    if affinity := spec.get("affinity"):
+        for kind in ("podAffinity", "podAntiAffinity"):
+            terms = affinity.get(kind) or {}
+            for term in terms.get(_REQUIRED) or ():
+                _merge(term, labels)
+            for weighted in terms.get(_PREFERRED) or ():
+                _merge(weighted.get("podAffinityTerm") or {}, labels)
     for constraint in spec.get("topologySpreadConstraints") or ():
         _merge(constraint, labels)
 

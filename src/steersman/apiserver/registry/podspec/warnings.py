@@ -64,24 +64,25 @@ def pod_warnings(pod: Tree, known: Known | None = None) -> list[str]:
             "metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; "
             f"a DNS label is recommended: [{faults}]"
         )
-    said += _warnings(pod, _SPEC, _ANNOTATIONS, known=known)
+    said += _warnings(pod, _SPEC, _ANNOTATIONS, where="spec", known=known)
     return said
 
 
 def template_warnings(template: Tree, path: Path) -> Iterable[str]:
     """Of a template that is new or has changed."""
-    return _warnings(template, path.child("spec"), path.child("metadata", "annotations"), is_template=True)
+    spec = path.child("spec")
+    return _warnings(template, spec, path.child("metadata", "annotations"), where=str(spec), is_template=True)
 
 
 def _warnings(
-    pod: Tree, path: Path, annotations: Path, *, is_template: bool = False, known: Known | None = None
+    pod: Tree, path: Path, annotations: Path, *, where: str, is_template: bool = False, known: Known | None = None
 ) -> Iterable[str]:
+    """``where`` is ``path`` as text."""
     spec = pod.get("spec") or {}
     given = (pod.get("metadata") or {}).get("annotations") or {}
     if given:
         return _all_warnings(spec, given, path, annotations, is_template=is_template)
     known = known or known_of(spec)
-    where = str(path)
     said = known.said.get(where)
     if said is None:
         said = known.say(where, _all_warnings(spec, given, path, annotations, is_template=is_template))
