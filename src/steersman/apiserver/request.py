@@ -54,6 +54,10 @@ class UserInfo(msgspec.Struct, frozen=True):
     extra: dict[str, tuple[str, ...]] = {}
 
 
+#: Who writes when the server does something of its own accord, past its endpoints.
+SERVER_USER: Final = UserInfo("system:apiserver", groups=("system:masters", "system:authenticated"))
+
+
 class RequestInfo(msgspec.Struct, frozen=True):
     """What a URL and a method ask for, as authorization and the endpoints see it."""
 

@@ -11,7 +11,6 @@ from steersman.apiserver.crd.serving import CLEANUP_FINALIZER
 
 if TYPE_CHECKING:
     from steersman.apiserver.server.loopback import Answer, Loopback
-    from steersman.schema.resources import Resource
 
     Tree = dict[str, Any]
 
@@ -29,16 +28,6 @@ class LoopbackDefinitionWriter:
         """Write the status of a definition as it was read."""
         path = f"{_PATH}/{definition['metadata']['name']}/status"
         _check(await self._client.request("PUT", path, body=msgspec.json.encode(definition)))
-
-    async def delete_all(self, resource: Resource) -> int:
-        """Delete the objects of a resource everywhere; how many are left."""
-        root = f"/apis/{resource.api_version}"
-        everywhere = f"{root}/{resource.name}"
-        items = _check(await self._client.request("GET", everywhere)).get("items") or ()
-        for namespace in sorted({item["metadata"].get("namespace", "") for item in items}):
-            path = f"{root}/namespaces/{namespace}/{resource.name}" if namespace else everywhere
-            _check(await self._client.request("DELETE", path))
-        return len(_check(await self._client.request("GET", everywhere)).get("items") or ()) if items else 0
 
     async def release(self, definition: Tree) -> None:
         """Take the cleanup finalizer away."""

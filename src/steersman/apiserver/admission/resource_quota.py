@@ -18,7 +18,7 @@ from steersman.apiserver.registry.quotas.evaluator import Evaluator, is_pertinen
 from steersman.apiserver.registry.quotas.evaluators import evaluator_for
 from steersman.apiserver.registry.store import Change
 from steersman.apiserver.registry.writing import time_text
-from steersman.apiserver.request import RequestContext, UserInfo
+from steersman.apiserver.request import SERVER_USER, RequestContext
 from steersman.schema.loader import struct_for
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 #: The server changes quotas in its own name.
 _MANAGER: Final = "kube-apiserver"
-_SERVER: Final = UserInfo("system:apiserver", groups=("system:masters", "system:authenticated"))
 _RESET: Final = (("spec",),)
 #: Namespaced kinds that are not stored, or go on their own.
 _IGNORED: Final = frozenset(
@@ -84,7 +83,7 @@ class ResourceQuota(Plugin):
         """Add what is claimed to what is used. Raises 403 when somebody else took what was left."""
         asked = claim.attributes.ctx
         ctx = RequestContext(
-            _SERVER,
+            SERVER_USER,
             asked.now,
             namespace=namespace,
             version="v1",

@@ -1,7 +1,7 @@
 """Follows the definitions: accepts their names, serves their resources, empties them when they go.
 
-One loop, level-triggered: whatever changed, every definition whose version is new is looked at again. What must be
-written is written through the API (``DefinitionWriter``), so that it looks as if upstream's controllers had done it.
+One loop, level-triggered: whatever changed, every definition whose version is new is looked at again. What becomes of a
+definition is written through the API (``DefinitionWriter``), so that it looks as if upstream's controllers had done it.
 """
 
 from __future__ import annotations
@@ -23,14 +23,17 @@ from steersman.apiserver.crd.definition import (
     stored_form,
 )
 from steersman.apiserver.crd.strategy import CustomResourceStrategy, Life, labels_of
+from steersman.apiserver.registry import deletion
+from steersman.apiserver.registry.options import DeleteOptions
 from steersman.apiserver.registry.served import ServedResource
+from steersman.apiserver.request import SERVER_USER, RequestContext
+from steersman.storage.store import StoreError
 
 if TYPE_CHECKING:
     from steersman.apiserver.discovery.catalog import Catalog
     from steersman.apiserver.registry.entry import Entry
     from steersman.apiserver.registry.registry import Kept, Registry
     from steersman.asynckit.clock import Clock
-    from steersman.schema.resources import Resource
 
     Tree = dict[str, Any]
 
@@ -52,17 +55,13 @@ class DefinitionWriter(Protocol):
         """Write ``/status`` of a definition, based on its resourceVersion. Raises StatusError."""
         ...
 
-    async def delete_all(self, resource: Resource) -> int:
-        """Delete all objects of a resource; how many are left (held by finalizers)."""
-        ...
-
     async def release(self, definition: Tree) -> None:
         """Remove the cleanup finalizer. Raises StatusError."""
         ...
 
 
 class _Custom:
-    """One definition that is served."""
+    """One definition that is established: its objects are kept, and served in those versions that it serves, if any."""
 
     def __init__(self, source: Tree, kept: Kept, life: Life, versions: dict[str, CustomVersion]) -> None:
         #: What of the definition matters for serving it.
@@ -141,7 +140,7 @@ class CustomResources:
                     self._seen[name] = entry.revision
                 else:
                     settled = False
-            except StatusError as error:
+            except (StatusError, StoreError) as error:
                 _log.info("definition %s: %s", name, error)
                 settled = False
             except Exception:  # noqa: BLE001 — one that cannot be read must not end the service of all others
@@ -184,7 +183,7 @@ class CustomResources:
         elif ending is not naming.Ending.IN_PROGRESS:
             await self._writer.release(definition)
             return True
-        elif custom is not None and await self._writer.delete_all(custom.served[0].resource):
+        elif custom is not None and await self._delete_objects(custom.kept):
             return False
         else:
             ending = naming.Ending.COMPLETED
@@ -194,6 +193,23 @@ class CustomResources:
         await self._writer.put_status(told)
         return True
 
+    async def _delete_objects(self, kept: Kept) -> int:
+        """Delete all objects of a definition; how many are left (held by finalizers).
+
+        Not through the API, which may not serve them, as upstream's finalizing controller: admission has no say in it.
+        """
+        cache = kept.cache
+        ctx = RequestContext(SERVER_USER, self._clock.now(), group_resource=kept.strategy.group_resource)
+
+        async def delete_one(entry: Entry) -> None:
+            there = msgspec.structs.replace(ctx, namespace=cache.namespace_of(entry))
+            await deletion.delete(kept.objects, there, entry.name, DeleteOptions())
+
+        await cache.wait_fresh()
+        await deletion.delete_each(cache.snapshot(), delete_one)
+        await cache.wait_fresh()
+        return len(cache)
+
     def _serve(self, name: str, definition: Tree) -> None:
         known = self._custom.get(name)
         source = {"spec": definition["spec"], "names": definition["status"].get("acceptedNames")}
@@ -201,9 +217,6 @@ class CustomResources:
             self._tell_life(known, definition)
             return  # its watches go on
         versions = served_versions(definition)
-        if not versions:
-            self._stop_serving(name)
-            return
         #: One and the same object where it is served, too: that is how it is known.
         stored = next((v for v in versions if v.is_stored), None) or stored_form(definition)
         labels = labels_of(versions)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from steersman.apimachinery.errors import is_not_found
 from steersman.apiserver.endpoints.delete import admission_of
 from steersman.apiserver.endpoints.list_options import read_list_options
 from steersman.apiserver.endpoints.negotiation import negotiate
@@ -23,9 +21,6 @@ if TYPE_CHECKING:
     from steersman.apiserver.registry.options import DeleteOptions
     from steersman.apiserver.request import RequestContext
 
-#: Deletions under way at a time: enough to share the store's commits, few enough to leave room for others.
-AT_ONCE: Final = 32
-
 
 async def delete_collection(target: Target, request: Request) -> Response:
     """The list of what was there. Raises 400, 406, 422, and what the deletion of one of them raises."""
@@ -35,14 +30,7 @@ async def delete_collection(target: Target, request: Request) -> Response:
     options = await read_delete_options(request)
     ctx = target.context(request, options)
     page = await list_page(served.cache, selection)
-    for start in range(0, len(page.entries), AT_ONCE):
-        group = page.entries[start : start + AT_ONCE]
-        outcomes = await asyncio.gather(
-            *(_delete_one(target, ctx, entry, options) for entry in group), return_exceptions=True
-        )
-        for outcome in outcomes:
-            if isinstance(outcome, BaseException) and not is_not_found(outcome):
-                raise outcome
+    await deletion.delete_each(page.entries, lambda entry: _delete_one(target, ctx, entry, options))
     return await render_list(served, request, page.entries, form=form, metadata=page.metadata)
 
 

@@ -22,7 +22,7 @@ from steersman.apiserver.registry.options import DeleteOptions, WriteOptions
 from steersman.apiserver.registry.policy import disruptions
 from steersman.apiserver.registry.store import ATTEMPTS_MAX, Change
 from steersman.apiserver.registry.writing import time_text
-from steersman.apiserver.request import RequestContext, UserInfo
+from steersman.apiserver.request import SERVER_USER, RequestContext
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 _TWO_BUDGETS: Final = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
 #: The server changes budgets in its own name.
 _MANAGER: Final = "kube-apiserver"
-_SERVER: Final = UserInfo("system:apiserver", groups=("system:masters", "system:authenticated"))
 _CONDITION: Final = {
     "type": "DisruptionTarget",
     "status": "True",
@@ -185,7 +184,7 @@ class _Eviction:
             return
         target, name, options = self._target.budgets, budget["metadata"]["name"], WriteOptions()
         ctx = RequestContext(
-            _SERVER,
+            SERVER_USER,
             self._ctx.now,
             namespace=self._ctx.namespace,
             version="v1",

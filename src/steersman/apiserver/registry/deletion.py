@@ -6,13 +6,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import datetime, timedelta
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from steersman.apimachinery.errors import StatusError, conflict, not_found
+from steersman.apimachinery.errors import StatusError, conflict, is_not_found, not_found
 from steersman.apiserver.registry.entry import Entry  # noqa: TC001 — compiled code looks at a Struct's types
 from steersman.apiserver.registry.options import FOREGROUND, ORPHAN
 from steersman.apiserver.registry.store import ATTEMPTS_MAX
@@ -21,7 +22,7 @@ from steersman.apiserver.registry.writing import time_text
 from steersman.storage.store import Conflict
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Sequence
 
     from steersman.apiserver.registry.options import DeleteOptions
     from steersman.apiserver.registry.store import ObjectStore
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     #: Admission's word on removing what is stored.
     ValidateDelete = Callable[[Tree], Awaitable[None]]
 
+#: Deletions under way at a time: enough to share the store's commits, few enough to leave room for others.
+AT_ONCE: Final = 32
 ORPHAN_FINALIZER: Final = "orphan"
 FOREGROUND_FINALIZER: Final = "foregroundDeletion"
 #: Longer grace periods are kept as asked for, but their end is told as if they were this long (a calendar ends).
@@ -240,6 +243,15 @@ async def _remove(objects: ObjectStore, ctx: RequestContext, key: str, entry: En
         return Deleted(entry, is_gone=True)
     revision = await objects.delete(ctx, key, objects.layout.tree(entry), expected=entry.revision)
     return Deleted(entry.at(revision), is_gone=True)
+
+
+async def delete_each(entries: Sequence[Entry], delete_one: Callable[[Entry], Awaitable[object]]) -> None:
+    """Call ``delete_one`` for all of them, some at a time. What is gone already is no failure; any other is raised."""
+    for start in range(0, len(entries), AT_ONCE):
+        group = entries[start : start + AT_ONCE]
+        for outcome in await asyncio.gather(*map(delete_one, group), return_exceptions=True):
+            if isinstance(outcome, BaseException) and not is_not_found(outcome):
+                raise outcome
 
 
 def is_graceful(strategy: Strategy) -> bool:

@@ -141,6 +141,29 @@ async def test_deleting_a_definition_deletes_its_objects_first(server):
     assert listed.json()["items"] == []
 
 
+async def test_objects_of_a_definition_that_serves_no_version_go_with_it(server):
+    await server.request("POST", SHIRTS, body=shirt())
+    patch = msgspec.json.encode([{"op": "replace", "path": "/spec/versions/0/served", "value": False}])
+    headers = {"content-type": "application/json-patch+json"}
+    path = f"{DEFINITIONS}/shirts.example.com"
+    await server.request("PATCH", path, body=patch, headers=headers)
+    await until(server, SHIRTS, 404)
+    await server.request("DELETE", path)
+    await until(server, path, 404)
+    assert (await server.request("POST", DEFINITIONS, body=definition())).code == 201
+    listed = await until(server, SHIRTS, 200)
+    assert listed.json()["items"] == []
+
+
+async def test_a_definition_serves_its_objects_again(server):
+    await server.request("POST", SHIRTS, body=shirt())
+    headers = {"content-type": "application/json-patch+json"}
+    for served, code in ((False, 404), (True, 200)):
+        patch = msgspec.json.encode([{"op": "replace", "path": "/spec/versions/0/served", "value": served}])
+        await server.request("PATCH", f"{DEFINITIONS}/shirts.example.com", body=patch, headers=headers)
+        await until(server, f"{SHIRTS}/a", code)
+
+
 async def test_an_object_that_is_held_holds_its_definition(server):
     body = msgspec.json.decode(shirt(spec={}))
     body["metadata"]["finalizers"] = ["example.com/hold"]

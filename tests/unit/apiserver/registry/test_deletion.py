@@ -7,8 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.apiserver.writing import CONFIG_MAPS, USER, Server
 
-from steersman.apimachinery.errors import StatusError
-from steersman.apiserver.registry.deletion import Step, delete, finalizers_after, is_graceful, plan_deletion
+from steersman.apimachinery.errors import StatusError, conflict, not_found
+from steersman.apiserver.registry.deletion import (
+    AT_ONCE,
+    Step,
+    delete,
+    delete_each,
+    finalizers_after,
+    is_graceful,
+    plan_deletion,
+)
+from steersman.apiserver.registry.entry import Entry
 from steersman.apiserver.registry.options import DeleteOptions
 from steersman.apiserver.registry.strategy import Strategy
 from steersman.apiserver.request import RequestContext
@@ -126,3 +135,30 @@ async def test_what_another_removed_meanwhile_is_404():
         with pytest.raises(StatusError) as caught:
             await delete(objects, server.context(), "a", DeleteOptions(), validate)
         assert caught.value.code == 404
+
+
+ENTRIES = [Entry(f"/registry/configmaps/default/{number:03d}", b"", 1) for number in range(2 * AT_ONCE)]
+
+
+async def test_of_many_what_is_gone_already_is_no_failure():
+    tried = []
+
+    async def delete_one(entry: Entry) -> None:
+        tried.append(entry)
+        raise not_found("configmaps", entry.name)
+
+    await delete_each(ENTRIES, delete_one)
+    assert tried == ENTRIES
+
+
+async def test_of_many_a_failure_is_raised_when_what_was_under_way_has_ended():
+    tried = []
+
+    async def delete_one(entry: Entry) -> None:
+        tried.append(entry)
+        if entry is ENTRIES[0]:
+            raise conflict("configmaps", entry.name)
+
+    with pytest.raises(StatusError):
+        await delete_each(ENTRIES, delete_one)
+    assert tried == ENTRIES[:AT_ONCE]
