@@ -9,7 +9,6 @@ from steersman.controllers.attachdetach.plan import (
     FORCE_SECONDS,
     attached_patch,
     attachment_name,
-    claim_names,
     needs_volumes,
     new_attachment,
     plan_gone,
@@ -54,16 +53,6 @@ def test_names_are_upstreams():
     assert new_attachment(volume(), "n").metadata.name == NAME
     with pytest.raises(ValueError, match="no driver"):
         new_attachment(PersistentVolume(metadata=volume().metadata), "n")
-
-
-def test_claims_of_a_pod():
-    volumes = [
-        {"name": "a", "persistentVolumeClaim": {"claimName": "c"}},
-        {"name": "e", "ephemeral": {}},
-        {"name": "x"},
-    ]
-    body = {"metadata": {"name": "p"}, "spec": {"containers": [], "volumes": volumes}}
-    assert claim_names(msgspec.convert(body, Pod)) == ["c", "p-e"]
 
 
 def test_ended_pods_need_no_volumes_unless_the_node_keeps_them():

@@ -17,7 +17,6 @@ from steersman.controllers.attachdetach.plan import (
     NodePlan,
     attached_patch,
     attachment_name,
-    claim_names,
     in_use_of,
     is_attached,
     is_managed,
@@ -28,6 +27,7 @@ from steersman.controllers.attachdetach.plan import (
     volume_of,
 )
 from steersman.controllers.base import Shell
+from steersman.runtime.pod_volumes import claim_keys_of, claims_of
 from steersman.runtime.pods import BY_NODE, node_names, node_of
 from steersman.runtime.result import Result
 
@@ -64,7 +64,7 @@ class AttachDetach(Shell):
         self._nodes.add_callback(self._node_changed)
         self._pods = self.watch(Pod, keys=node_names, when=_moves_volumes)
         self._pods.add_index(BY_NODE, node_names)
-        self._pods.add_index(_BY_CLAIM, _claim_keys)
+        self._pods.add_index(_BY_CLAIM, claim_keys_of)
         self._claims = self.watch(PersistentVolumeClaim, keys=self._nodes_of_claim)
         self._volumes = self.watch(PersistentVolume, keys=self._nodes_of_volume)
         self._attachments = self.watch(VolumeAttachment, keys=_node_of_attachment)
@@ -128,7 +128,7 @@ class AttachDetach(Shell):
     def _wanted_by(self, pod: Pod) -> dict[str, PersistentVolume]:
         """Volumes of drivers that are attached, by name."""
         found: dict[str, PersistentVolume] = {}
-        for name in claim_names(pod):
+        for name in claims_of(pod):
             claim = self._claims.lister.get(name, namespace=namespace_of(pod))
             bound = claim.spec.volumeName if claim is not None and claim.spec is not None else None
             volume = self._volumes.lister.get(bound) if bound else None
@@ -247,10 +247,6 @@ class AttachDetach(Shell):
                     raise
 
 
-def _claim_keys(pod: Pod) -> list[str]:
-    return [f"{namespace_of(pod)}/{name}" for name in claim_names(pod)]
-
-
 def _node_of_attachment(attachment: VolumeAttachment) -> tuple[str, ...]:
     return (attachment.spec.nodeName,)
 
@@ -261,7 +257,7 @@ def _volume_of_attachment(attachment: VolumeAttachment) -> tuple[str, ...]:
 
 def _moves_volumes(change: Change[Pod]) -> bool:
     """Pods without claims, and changes that have nothing to do with them, are none of its business."""
-    if not claim_names(change.latest):
+    if not claims_of(change.latest):
         return False
     if not isinstance(change, Updated):
         return True

@@ -38,17 +38,6 @@ def in_use_of(node: Node) -> frozenset[str]:
     return frozenset((node.status.volumesInUse if node.status else None) or ())
 
 
-def claim_names(pod: Pod) -> list[str]:
-    """Claims that the pod's volumes name; those of its generic ephemeral volumes too."""
-    names: list[str] = []
-    for volume in (pod.spec.volumes if pod.spec else None) or ():
-        if volume.persistentVolumeClaim is not None:
-            names.append(volume.persistentVolumeClaim.claimName)
-        elif volume.ephemeral is not None:
-            names.append(f"{name_of(pod)}-{volume.name}")
-    return names
-
-
 def needs_volumes(pod: Pod, node: Node | None) -> bool:
     """A pod that has ended needs none any more, unless its Node keeps them."""
     return not is_finished(pod) or (node is not None and annotations_of(node).get(_KEEP) == "true")
