@@ -38,7 +38,6 @@ class Attributes:
         "old_object",
         "operation",
         "options",
-        "reinvocation",
         "served",
         "subresource",
     )
@@ -71,8 +70,6 @@ class Attributes:
         self.old_object = old_object
         self.subresource = subresource
         self.options = options
-        #: Plugins keep here what they must know when they are asked a second time in the same write.
-        self.reinvocation: dict[str, Any] = {}
 
     @property
     def resource(self) -> Resource:

@@ -9,6 +9,7 @@ from steersman.apimachinery.codec import (
     decode_json,
     decode_json_exactly,
     duplicate_field_messages,
+    may_hide_keys,
 )
 from steersman.apimachinery.envelope import (
     TypeMeta,
@@ -125,7 +126,7 @@ class ObjectDecoder:
             raise unrecognized(self.kind, why, raw) from None
         if options.lenient:
             return tree, []
-        return tree, duplicate_field_messages(raw, tree)
+        return tree, duplicate_field_messages(raw, tree) if may_hide_keys(raw, tree) else []
 
     def _convert(self, tree: Any, raw: bytes, media_type: str, meta: TypeMeta) -> tuple[Tree, list[str]]:
         if meta.kind != self.kind or meta.api_version != self._api_version:

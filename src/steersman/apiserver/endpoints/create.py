@@ -32,13 +32,15 @@ async def create(target: Target, request: Request) -> Response:
     fit_namespace(metadata, ctx.namespace)
     drop_double_owners(metadata, ctx.warn)
     target.own(ctx, tree, None, known_spec)
-    name = metadata.get("name") or ""
-    tree = await target.stored(ctx, tree, None, options, name)
-    check = target.create_steps.check if target.create_steps.validate else None
+    tree = target.converted(tree)
+    steps = target.create_steps
+    attributes = target.attributes(ctx, tree, None, options, metadata.get("name") or "")
+    await steps.mutate(attributes)
+    drop_double_owners(tree["metadata"], ctx.warn, after_admission=True)
 
     async def validate(new: Tree, _: Tree | None) -> None:
-        assert check is not None
-        await check(target.attributes(ctx, new, None, options, new["metadata"]["name"]))
+        attributes.name = new["metadata"]["name"]  # it may have been made up meanwhile
+        await steps.check(attributes)
 
-    entry = await target.objects.create(ctx, tree, None if check is None else validate)
+    entry = await target.objects.create(ctx, tree, validate if steps.validate else None)
     return await target.render(request, entry, form=form, code=201)

@@ -244,15 +244,18 @@ class Target:
 
     async def stored(self, ctx: RequestContext, tree: Tree, old: Tree | None, options: WriteOptions, name: str) -> Tree:
         """What the client wrote, as it is to be stored: converted, and changed by admission. Raises what that refuses."""
-        if self.decoder.empty_lists:
-            drop_empty_lists(tree, self.decoder.empty_lists)
-        if self.served.to_storage is not None:
-            tree = self.served.to_storage(tree)
+        tree = self.converted(tree)
         steps = self.create_steps if old is None else self.update_steps
         if steps.admit:
             await steps.mutate(self.attributes(ctx, tree, old, options, name))
             drop_double_owners(tree["metadata"], ctx.warn, after_admission=True)
         return tree
+
+    def converted(self, tree: Tree) -> Tree:
+        """What the client wrote, as far as that is another in the storage version."""
+        if self.decoder.empty_lists:
+            drop_empty_lists(tree, self.decoder.empty_lists)
+        return tree if self.served.to_storage is None else self.served.to_storage(tree)
 
     def attributes(
         self, ctx: RequestContext, tree: Tree, old: Tree | None, options: WriteOptions, name: str

@@ -27,7 +27,7 @@ class Identities:
 
     def uid(self) -> str:
         """A random UUID (RFC 9562, version 4)."""
-        digits = f"{self._dice.getrandbits(128) & _VERSION_MASK | _VERSION_BITS:032x}"
+        digits = (self._dice.getrandbits(128) & _VERSION_MASK | _VERSION_BITS).to_bytes(16).hex()
         return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
     def name(self, prefix: str, *, taken: Callable[[str], bool]) -> str:

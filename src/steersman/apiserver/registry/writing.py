@@ -48,10 +48,27 @@ _RULED: Final = (
 _UINT64_END: Final = 2**64
 
 
+class _LastTime:
+    """The time that was last asked for: a write asks for its own several times."""
+
+    __slots__ = ("text", "time")
+
+    def __init__(self) -> None:
+        self.time: datetime | None = None
+        self.text = ""
+
+
+_last_time: Final = _LastTime()
+
+
 def time_text(now: datetime) -> str:
     """A time as objects carry it: UTC, whole seconds."""
-    parts = (now.year, now.month, now.day, now.hour, now.minute, now.second)
-    return "%04d-%02d-%02dT%02d:%02d:%02dZ" % parts  # noqa: UP031 — half the time of the others, in every write
+    last = _last_time
+    if last.time is not now:
+        parts = (now.year, now.month, now.day, now.hour, now.minute, now.second)
+        last.text = "%04d-%02d-%02dT%02d:%02d:%02dZ" % parts  # noqa: UP031 — half the time of the others, in every write
+        last.time = now
+    return last.text
 
 
 def wipe_system_fields(metadata: Tree) -> None:
