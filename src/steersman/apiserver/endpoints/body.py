@@ -44,7 +44,18 @@ _OLD_SCALES: Final = frozenset({"apps/v1beta1", "apps/v1beta2", "extensions/v1be
 class ObjectDecoder:
     """Decodes bodies of one kind in one version."""
 
-    __slots__ = ("_also", "_api_version", "_decode", "_group", "_is_custom", "_kin", "_version", "empty_lists", "kind")
+    __slots__ = (
+        "_also",
+        "_api_version",
+        "_decode",
+        "_group",
+        "_is_custom",
+        "_kin",
+        "_own_meta",
+        "_version",
+        "empty_lists",
+        "kind",
+    )
 
     def __init__(
         self,
@@ -61,6 +72,7 @@ class ObjectDecoder:
         self.kind: Final = kind
         self._api_version: Final = api_version
         self._group, _, self._version = api_version.rpartition("/")
+        self._own_meta: Final = TypeMeta(api_version, kind)
         self._decode: Final = decode
         #: Other versions (``autoscaling/v1``) that hold the same objects; a body in one of them is told apart.
         self._kin: Final = frozenset(kin)
@@ -76,7 +88,7 @@ class ObjectDecoder:
         """
         tree, duplicates = self._parse(raw, media_type, options)
         try:
-            meta = type_meta(tree)
+            meta = self._own_meta if self._says_own(tree) else type_meta(tree)
         except DecodeError as error:
             raise unrecognized(self.kind, error, raw) from None
         decoded, unknown = self._convert(tree, raw, media_type, meta)
@@ -144,6 +156,10 @@ class ObjectDecoder:
             raise cannot_be_handled(self._said(meta), self.kind, error) from None
         self._keep_empty(decoded, tree)
         return decoded, unknown
+
+    def _says_own(self, tree: Any) -> bool:
+        """Whether a body says of itself just what the path asks for, as nearly all do."""
+        return type(tree) is dict and tree.get("kind") == self.kind and tree.get("apiVersion") == self._api_version
 
     def _keep_empty(self, decoded: Tree, tree: Any) -> None:
         """Keep empty lists that say something; decoding drops them all. Of owners an empty list says: none."""

@@ -167,7 +167,8 @@ class ObjectStore:
 
     async def create(self, ctx: RequestContext, tree: Tree, validate: Validate | None = None) -> Entry:
         """Store a new object, which is given its name, uid and time here. Raises 400, 409, 422."""
-        await self._followed()
+        if not self.cache.is_ready:
+            await self._followed()
         generated = self._identify(ctx, tree)
         before_create(self.strategy, ctx, tree, group_kind=self.group_kind, namespaced=self.namespaced)
         if validate is not None:
@@ -356,10 +357,9 @@ class ObjectStore:
         value = self.layout.encode(tree)
         if self._lifetimes is not None:
             return await self._put_leased(key, value, self._lifetimes, expected=expected)
-        revision = await self._commit(
-            [*companions, Put(key, value, expected)]
-        )  # last: its revision is the transaction's
-        return self.layout.entry(key, value, revision)
+        # the object comes last: its revision is the transaction's
+        revision = await self._commit([*companions, Put(key, value, expected)])
+        return self._written(key, value, revision)
 
     async def _put_leased(self, key: str, value: bytes, lifetimes: Lifetimes, *, expected: int) -> Entry:
         try:
@@ -367,7 +367,14 @@ class ObjectStore:
         except LeaseNotFound:
             lifetimes.forget()
             revision = await self._commit([Put(key, value, expected, await lifetimes.lease_id())])
-        return self.layout.entry(key, value, revision)
+        return self._written(key, value, revision)
+
+    def _written(self, key: str, value: bytes, revision: int) -> Entry:
+        """The entry of what was just stored: the cache's, which has it from the store's own event, if it is there."""
+        entry = self.cache.get(key)
+        if entry is None or entry.revision != revision:
+            return self.layout.entry(key, value, revision)
+        return entry
 
     async def _put_with(
         self, key: str, tree: Tree, expected: int, companions: Callable[[Tree], Awaitable[Sequence[Op]]]
