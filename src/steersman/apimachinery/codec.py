@@ -61,7 +61,7 @@ def decode_json_exactly(raw: bytes) -> Any:
     return _decode_slowly(raw, float_from=_number_text)
 
 
-def _decode_slowly(raw: bytes, *, float_from: Callable[[str], float]) -> Any:
+def _decode_slowly(raw: bytes, *, float_from: Callable[[str], Any]) -> Any:
     """For what the fast decoder refuses: tells the fault, or reads what it will not (half surrogates)."""
     try:
         tree = json.loads(
@@ -98,7 +98,7 @@ def _float(text: str) -> float:
     return number
 
 
-def _number_text(text: str) -> float:
+def _number_text(text: str) -> NumberText:
     _float(text)
     return NumberText(text)
 

@@ -104,7 +104,7 @@ class ObjectDecoder:
         decoded["apiVersion"] = self._api_version
         return decoded
 
-    def decode_tree(self, tree: Tree) -> tuple[Tree, list[str]]:
+    def decode_tree(self, tree: Any) -> tuple[Tree, list[str]]:
         """An object that was put together here (a patch's result), and the paths of its unknown fields.
 
         Raises ``DecodeError`` when it is not of the kind, or a value does not fit.

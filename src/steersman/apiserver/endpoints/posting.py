@@ -14,6 +14,7 @@ from steersman.apiserver.endpoints.options import read_write_options
 from steersman.apiserver.endpoints.representation import render_tree
 from steersman.apiserver.endpoints.target import Target
 from steersman.apiserver.registry.writing import drop_double_owners, fit_namespace, wipe_system_fields
+from steersman.apiserver.request import RequestContext  # noqa: TC001 — compiled code looks at a Struct's types
 from steersman.schema.decoding import decode
 from steersman.schema.loader import struct_for
 
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from steersman.apiserver.http import Request, Response
     from steersman.apiserver.registry.options import WriteOptions
     from steersman.apiserver.registry.served import ServedResource
-    from steersman.apiserver.request import RequestContext
 
 Tree = dict[str, Any]
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from steersman.apiserver.registry.entry import Entry, Tree
     from steersman.apiserver.registry.strategy import Strategy
     from steersman.apiserver.registry.watch_cache import WatchCache
+    from steersman.asynckit.clock import Clock
     from steersman.schema.resources import Resource
 
 
@@ -47,7 +48,7 @@ class ServedResource:
         resource: Resource,
         *,
         storage: Any,
-        cache: WatchCache,
+        cache: WatchCache | None,
         strategy: Strategy,
         struct: Struct | None,
         to_storage: Callable[[Tree], Tree] | None = None,
@@ -56,13 +57,19 @@ class ServedResource:
         list_kind: str = "",
         field_labels: Mapping[str, str] | None = None,
         decode: Callable[[Tree], tuple[Tree, list[str]]] | None = None,
+        clock: Clock | None = None,
         random: Callable[[], float] = random.random,
     ) -> None:
+        """What is kept nowhere (reviews) has a ``clock`` and no cache."""
         #: In the version served.
         self.resource = resource
         #: The generic store, which does all writes.
         self.storage = storage
-        self.cache = cache
+        if cache is not None:
+            self.cache = cache
+            clock = cache.clock
+        assert clock is not None
+        self.clock = clock
         self.strategy = strategy
         #: Type of the object in the version served; None when anything goes.
         self.struct = struct
@@ -77,7 +84,6 @@ class ServedResource:
         self.field_labels = field_labels
         #: Makes a body's tree what is to be kept of it, and names what is not. None: as the struct says.
         self.decode = decode
-        self.clock = cache.clock
         #: From 0 to 1; spreads the ends of watches.
         self.random = random
         #: Goes before an entry's ``raw[1:]`` to make a whole object in this version (when ``from_storage`` is None).

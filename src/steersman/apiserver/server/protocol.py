@@ -66,6 +66,8 @@ class Protocol(HttpToolsProtocol):
     _write_timer: asyncio.TimerHandle | None = None
     #: Bytes of a head that is not whole yet; None outside of heads.
     _head_bytes: int | None = None
+    #: How long the pause between two requests may be.
+    _keep_alive_seconds: float
     #: What came after the head of a request for an upgrade; None on connections without one.
     _early: bytes | None = None
     #: A request has begun to arrive and is not whole.
@@ -82,6 +84,7 @@ class Protocol(HttpToolsProtocol):
             "steersman.upgrade": self.hand_over,
             **_tls_extension(transport),
         }
+        self._keep_alive_seconds = cast("Any", self.config).timeout_keep_alive
         self._read_timer = self.loop.call_later(IDLE_SECONDS, self._cut_off)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -221,14 +224,14 @@ class Protocol(HttpToolsProtocol):
             return
         self._idle_since = self.loop.time()
         if self._idle_timer is None:
-            self._idle_timer = self.loop.call_later(self.timeout_keep_alive, self._end_pause)
+            self._idle_timer = self.loop.call_later(self._keep_alive_seconds, self._end_pause)
 
     def _end_pause(self) -> None:
         """Close a connection whose pause is too long; else look again when it would be."""
         self._idle_timer = None
         if self._idle_since is None:
             return
-        left = self._idle_since + self.timeout_keep_alive - self.loop.time()
+        left = self._idle_since + self._keep_alive_seconds - self.loop.time()
         if left > 0:
             self._idle_timer = self.loop.call_later(left, self._end_pause)
         else:

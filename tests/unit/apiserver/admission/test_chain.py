@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
@@ -8,6 +7,8 @@ from tests.unit.apiserver.writing import CONFIG_MAPS, DEPLOYMENTS, Server, deplo
 
 from steersman.apiserver.admission.chain import ORDER, AdmissionChain
 from steersman.apiserver.admission.interface import Attributes, Operation, Plugin
+from steersman.apiserver.registry.served import ServedResource
+from steersman.schema.resources import table
 
 if TYPE_CHECKING:
     from steersman.schema.resources import Resource
@@ -170,7 +171,9 @@ class OnlySometimes(Plugin):
 
 async def test_a_plugin_that_has_nothing_to_go_by_is_not_asked():
     plugin = OnlySometimes()
-    steps = AdmissionChain([plugin]).steps(SimpleNamespace(resource=None), "", Operation.CREATE)  # type: ignore[arg-type]  # not looked at
+    served = ServedResource.__new__(ServedResource)
+    served.resource = table().resources[0]
+    steps = AdmissionChain([plugin]).steps(served, "", Operation.CREATE)
     for rules, asked in ((0, 0), (1, 2), (0, 2)):
         plugin.rules = rules
         await steps.mutate(None)  # type: ignore[arg-type]  # not looked at

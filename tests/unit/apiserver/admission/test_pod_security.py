@@ -6,6 +6,7 @@ from tests.unit.apiserver.writing import DEPLOYMENTS, PODS, deployment
 
 from steersman.apiserver.admission.pod_security import PodSecurity, is_significant, namespace_warnings
 from steersman.apiserver.registry.podsecurity.levels import Standard
+from steersman.apiserver.registry.watch_cache import WatchCache
 
 NAMESPACE = "/api/v1/namespaces/default"
 
@@ -178,5 +179,6 @@ async def test_labels_of_an_exempt_namespace_mean_nothing():
 
 
 def test_a_configuration_has_to_be_right():
+    unread = WatchCache.__new__(WatchCache)
     with pytest.raises(ValueError, match="defaults: 'tight' must be one of privileged, baseline, restricted"):
-        PodSecurity(namespaces=None, pods=None, configuration={"defaults": {"enforce": "tight"}})
+        PodSecurity(namespaces=unread, pods=unread, configuration={"defaults": {"enforce": "tight"}})

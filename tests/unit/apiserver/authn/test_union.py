@@ -8,6 +8,17 @@ from steersman.apiserver.http import Request
 from steersman.apiserver.request import UserInfo
 
 
+def asking(authorization: bytes = b"", chain: list[str] | None = None) -> Request:
+    scope = {
+        "method": "GET",
+        "path": "/",
+        "query_string": b"",
+        "headers": [(b"authorization", authorization)],
+        "extensions": {"tls": {"client_cert_chain": chain}},
+    }
+    return Request(scope, None)  # type: ignore[arg-type]  # nobody reads a body
+
+
 class Knows:
     def __init__(self, user: UserInfo | None) -> None:
         self.user = user
@@ -24,41 +35,30 @@ class Refuses:
 
 async def test_the_first_that_knows_the_caller_decides():
     union = Union([Knows(None), Knows(UserInfo("alice")), Knows(UserInfo("bob"))], anonymous=True)
-    assert await union.authenticate(None) == UserInfo("alice", ("system:authenticated",))
+    assert await union.authenticate(asking()) == UserInfo("alice", ("system:authenticated",))
 
 
 async def test_bad_credentials_do_not_hinder_good_ones():
-    assert (await Union([Refuses(), Knows(UserInfo("alice"))], anonymous=True).authenticate(None)).name == "alice"
+    assert (await Union([Refuses(), Knows(UserInfo("alice"))], anonymous=True).authenticate(asking())).name == "alice"
 
 
 async def test_bad_credentials_alone_are_invalid_and_not_anonymous():
     with pytest.raises(InvalidCredentials):
-        await Union([Refuses(), Knows(None)], anonymous=True).authenticate(None)
+        await Union([Refuses(), Knows(None)], anonymous=True).authenticate(asking())
 
 
 async def test_nobody_is_anonymous_where_that_is_allowed():
-    assert await Union([Knows(None)], anonymous=True).authenticate(None) == ANONYMOUS_USER
-    assert await Union([Knows(None)], anonymous=False).authenticate(None) is None
+    assert await Union([Knows(None)], anonymous=True).authenticate(asking()) == ANONYMOUS_USER
+    assert await Union([Knows(None)], anonymous=False).authenticate(asking()) is None
 
 
 @pytest.mark.parametrize("group", ["system:authenticated", "system:unauthenticated"])
 async def test_a_group_that_tells_the_known_from_the_unknown_is_not_added_to_another(group):
     union = Union([Knows(UserInfo("alice", (group,)))], anonymous=True)
-    assert (await union.authenticate(None)).groups == (group,)
+    assert (await union.authenticate(asking())).groups == (group,)
 
 
 FIXED = {"secret": UserInfo("ann"), "with space": UserInfo("bob"), "ümlaut": UserInfo("eve")}
-
-
-def asking(authorization: bytes, chain: list[str] | None = None) -> Request:
-    scope = {
-        "method": "GET",
-        "path": "/",
-        "query_string": b"",
-        "headers": [(b"authorization", authorization)],
-        "extensions": {"tls": {"client_cert_chain": chain}},
-    }
-    return Request(scope, None)  # type: ignore[arg-type]  # nobody reads a body
 
 
 def test_the_bearer_of_a_fixed_token_is_known_at_once():

@@ -56,12 +56,18 @@ def auditor(rules="{level: RequestResponse}", **form) -> Recorder:
     return Recorder(read_policy(text.encode()), [AuditSink(name="log", log=Log(), **form)], now=lambda: NOW)
 
 
-def request(method="GET", path=PODS, *headers, body=b"") -> Request:
+def unknown(method="GET", path=PODS, *headers, body=b"") -> Request:
     async def receive():
         return {"type": "http.request", "body": body}
 
     made = Request({"method": method, "path": path, "query_string": b"", "headers": list(headers)}, receive)
-    made.info, made.user, made.audit_id = parse(method, path), UserInfo("alice"), "id"
+    made.info, made.audit_id = parse(method, path), "id"
+    return made
+
+
+def request(method="GET", path=PODS, *headers, body=b"") -> Request:
+    made = unknown(method, path, *headers, body=body)
+    made.user = UserInfo("alice")
     return made
 
 
@@ -188,8 +194,7 @@ async def test_strictly_nothing_happens_unrecorded():
 )
 async def test_strangers_are_recorded_without_their_credentials(headers, why):
     recorder = auditor()
-    of = request("GET", PODS, *headers)
-    del of.user
+    of = unknown("GET", PODS, *headers)
 
     async def handler(request):
         raise unauthorized("Unauthorized")
@@ -203,8 +208,7 @@ async def test_strangers_are_recorded_without_their_credentials(headers, why):
 
 async def test_a_certificate_counts_as_a_credential():
     recorder = auditor()
-    of = request()
-    del of.user
+    of = unknown()
     of.scope["extensions"] = {"tls": {"client_cert_chain": ["pem"]}}
 
     async def handler(request):

@@ -207,19 +207,19 @@ async def test_versions_from_before_a_refill_are_too_old():
 async def test_a_store_that_does_not_answer_sends_readers_away_until_it_does(monkeypatch):
     world = World()
     await world.put("a")
-    working = world.store.range
 
-    async def broken(*_: object, **__: object) -> None:
-        raise Unavailable("no answer")
+    class Broken:
+        async def range(self, *_: object, **__: object) -> None:
+            raise Unavailable("no answer")
 
-    monkeypatch.setattr(world.store, "range", broken)
+    monkeypatch.setattr(world.cache, "_store", Broken())
     reading = asyncio.get_running_loop().create_task(world.names())
     await world.clock.advance(11)
     with pytest.raises(StatusError) as refused:
         await reading
     assert refused.value.code == 429
     assert refused.value.retry_after_seconds == 1
-    monkeypatch.setattr(world.store, "range", working)
+    monkeypatch.setattr(world.cache, "_store", world.store)
     await world.clock.advance(2)
     assert await world.names() == ["a"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 from steersman.apiserver.endpoints.posting import PostTarget
 from steersman.apiserver.endpoints.representation import render_tree
@@ -25,13 +25,6 @@ if TYPE_CHECKING:
     Answer = Callable[[Request, Posted, Callable[[], Awaitable[None]]], Awaitable[None]]
 
 
-class _Nowhere:
-    """In the place of a cache: nothing is kept, but requests have a time."""
-
-    def __init__(self, clock: Clock) -> None:
-        self.clock = clock
-
-
 def review_endpoints(
     resource: Resource, answer: Answer, *, clock: Clock, admission: AdmissionChain, authorizer: Authorizer
 ) -> Mapping[str, Callable[[Request], Awaitable[Response]]]:
@@ -39,7 +32,8 @@ def review_endpoints(
     served = ServedResource(
         resource,
         storage=None,
-        cache=cast("Any", _Nowhere(clock)),
+        cache=None,
+        clock=clock,
         strategy=Strategy(),
         struct=struct(resource.definition),
     )

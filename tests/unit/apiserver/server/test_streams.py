@@ -1,0 +1,71 @@
+"""How streams end is tested through the application (``test_app``); here is what it counts and whom it ends."""
+
+import asyncio
+
+import pytest
+
+from steersman.apiserver.http import Request, Response
+from steersman.apiserver.request import RequestInfo
+from steersman.apiserver.server.streams import Streams, task_of
+
+
+async def _never():
+    await asyncio.Event().wait()
+
+
+def request(verb, task=None):
+    scope = {"method": "GET", "path": "/", "query_string": b"", "headers": [], "steersman.task": task}
+    made = Request(scope, _never)
+    made.info = RequestInfo(verb, "/api/v1/pods", True, "", "v1", "", "pods", "", "")
+    return made
+
+
+async def _endless():
+    yield b"piece"
+    await asyncio.Event().wait()
+
+
+@pytest.fixture
+async def sending():
+    """Begins to send an endless stream; ended after the test."""
+    tasks = []
+
+    async def begin(streams, verb):
+        sent = asyncio.Queue()
+        tasks.append(asyncio.create_task(streams.send(request(verb), Response(200, stream=_endless()), sent.put)))
+        assert (await sent.get())["body"] == b"piece"
+        return tasks[-1], sent
+
+    yield begin
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def test_the_end_of_watches_ends_no_lists(sending):
+    streams = Streams()
+    watch, sent = await sending(streams, "watch")
+    listing, _ = await sending(streams, "list")
+    assert len(streams) == 2
+    streams.end_watches()
+    await watch
+    assert await sent.get() == {"type": "http.response.body", "body": b"", "more_body": False}
+    assert not listing.done()
+    assert len(streams) == 1
+
+
+async def test_who_is_cancelled_from_outside_stays_cancelled(sending):
+    streams = Streams()
+    watch, _ = await sending(streams, "watch")
+    watch.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await watch
+    assert len(streams) == 0
+
+
+async def test_the_connection_tells_the_task_or_it_is_the_one_that_asks():
+    task = asyncio.current_task()
+    assert task_of(request("get")) is task
+    other = asyncio.create_task(_never())
+    assert task_of(request("get", other)) is other
+    other.cancel()
