@@ -21,9 +21,10 @@ from steersman.apiserver.registry.podsecurity.levels import (
     policy_of,
     says_policy,
 )
+from steersman.apiserver.registry.podspec.known import Known
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from steersman.apimachinery.field import FieldError
     from steersman.apiserver.registry.watch_cache import WatchCache
@@ -163,21 +164,31 @@ def _is_stricter(now: Standard, before: Standard) -> bool:
 
 
 def _judge(attributes: Attributes, policy: Policy, pod: Tree, *, enforces: bool) -> None:
-    metadata, spec = pod.get("metadata") or {}, pod.get("spec") or {}
     ctx = attributes.ctx
-    if enforces:
+    is_new_pod = enforces and attributes.operation is Operation.CREATE
+    known = ctx.found if is_new_pod and isinstance(ctx.found, Known) else None
+    if enforces and ctx.annotations is not None:
         ctx.annotate(_ENFORCED, str(policy.enforce))
     if ctx.annotations is not None:
-        broken = violations(policy.audit, metadata, spec)
+        broken = _broken(policy.audit, pod, known)
         if broken:
-            ctx.annotate(_VIOLATIONS, f'would violate PodSecurity "{policy.audit}": {", ".join(map(str, broken))}')
+            ctx.annotate(_VIOLATIONS, f'would violate PodSecurity "{policy.audit}": {", ".join(broken)}')
     if enforces:
-        broken = violations(policy.enforce, metadata, spec)
+        broken = _broken(policy.enforce, pod, known)
         if broken:
-            raise attributes.forbidden(f'violates PodSecurity "{policy.enforce}": {", ".join(map(str, broken))}')
-    broken = violations(policy.warn, metadata, spec)
+            raise attributes.forbidden(f'violates PodSecurity "{policy.enforce}": {", ".join(broken)}')
+    broken = _broken(policy.warn, pod, known)
     if broken:
-        ctx.warn(f'would violate PodSecurity "{policy.warn}": {", ".join(map(str, broken))}')
+        ctx.warn(f'would violate PodSecurity "{policy.warn}": {", ".join(broken)}')
+
+
+def _broken(standard: Standard, pod: Tree, known: Known | None) -> Sequence[str]:
+    """What a pod breaks of a standard. ``known``: what is known of its spec, where that has been looked up."""
+    metadata, spec = pod.get("metadata") or {}, pod.get("spec") or {}
+    if known is None or metadata.get("annotations"):
+        return [str(violation) for violation in violations(standard, metadata, spec)]
+    said = known.said.get(standard)
+    return known.say(standard, map(str, violations(standard, metadata, spec))) if said is None else said
 
 
 def is_significant(pod: Tree, old: Tree) -> bool:

@@ -60,6 +60,31 @@ async def test_a_pod_that_is_refused_is_not_warned_about():
         assert warning.startswith('would violate PodSecurity "restricted:latest": allowPrivilegeEscalation != false (')
 
 
+async def test_pods_that_are_alike_are_told_the_same_each_by_the_standard_of_the_day():
+    async with secured() as server:
+        for level, code in (("baseline", 403), ("privileged", 201), ("restricted", 403), ("baseline", 403)):
+            await label(server, enforce=level)
+            refused = [await server.pod(hostPID=True, query="dryRun=All") for _ in range(2)]
+            assert [answer.code for answer in refused] == [code] * 2
+            assert refused[0].body.get("message") == refused[1].body.get("message")
+
+
+async def test_an_annotation_counts_though_a_spec_like_it_was_let_through():
+    async with secured() as server:
+        await label(server, enforce="baseline")
+        assert (await server.pod()).code == 201
+        annotations = {"container.apparmor.security.beta.kubernetes.io/c": "unconfined"}
+        answer = await server.call(
+            "POST",
+            PODS,
+            {
+                "metadata": {"name": "b", "annotations": annotations},
+                "spec": {"containers": [{"name": "c", "image": "i"}]},
+            },
+        )
+        assert answer.code == 403
+
+
 async def test_a_change_of_labels_is_not_judged_again():
     async with secured() as server:
         assert (await server.pod(hostPID=True)).code == 201

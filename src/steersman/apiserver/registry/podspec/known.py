@@ -9,7 +9,7 @@ from steersman.apimachinery.codec import encode
 from steersman.apimachinery.remembering import Remembered, digest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Hashable, Iterable, Iterator
 
     from steersman.apimachinery.field import FieldError
     from steersman.apiserver.registry.podspec.rules import PodRules
@@ -24,8 +24,9 @@ _TOKEN_VOLUME_START: Final = TOKEN_VOLUME_PREFIX.encode()
 _EPHEMERAL: Final = b'"ephemeral":'
 #: Longer specs are told apart by their digest, shorter ones quicker, by themselves.
 _TEXT_BYTES_MAX: Final = 2048
-#: Warnings of more characters are worked out each time.
+#: More characters are worked out each time, and so is what is to be said for more reasons.
 _SAID_CHARACTERS_MAX: Final = 2048
+_SAID_MAX: Final = 16
 
 
 class Known:
@@ -40,16 +41,16 @@ class Known:
         self.is_faultless_new = False
         #: Empty: not worked out yet.
         self.qos_class = ""
-        #: Warnings, by where the spec stood: there are no more places than kinds with templates.
-        self.said: Final[dict[str, tuple[str, ...]]] = {}
+        #: What was said: warnings, by where the spec stood, and what it breaks of a standard, by that.
+        self.said: Final[dict[Hashable, tuple[str, ...]]] = {}
 
-    def say(self, where: str, warnings: Iterable[str]) -> tuple[str, ...]:
-        """``warnings`` about the spec alone, kept for when one like it stands at ``where`` again."""
-        said = tuple(warnings)
-        size = sum(map(len, said))
+    def say(self, why: Hashable, texts: Iterable[str]) -> tuple[str, ...]:
+        """``texts`` about the spec alone, kept for when they are to be said of one like it again."""
+        said = tuple(texts)
         # What names the token's volume is said of this pod only.
-        if size <= _SAID_CHARACTERS_MAX and not any(TOKEN_VOLUME_PREFIX in each for each in said):
-            self.said[where] = said
+        is_about_all = not any(TOKEN_VOLUME_PREFIX in each for each in said)
+        if is_about_all and sum(map(len, said)) <= _SAID_CHARACTERS_MAX and len(self.said) < _SAID_MAX:
+            self.said[why] = said
         return said
 
 
