@@ -53,7 +53,8 @@ def _rss(pid: int) -> int:
 
 
 def _children(pid: int) -> list[int]:
-    return [int(p) for p in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    """Whichever thread has started them."""
+    return [int(p) for task in Path(f"/proc/{pid}/task").iterdir() for p in (task / "children").read_text().split()]
 
 
 @contextlib.contextmanager

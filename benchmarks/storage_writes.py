@@ -4,7 +4,7 @@
 
 Each writer burns ``--busy-us`` of CPU on the loop (a request's share), passes through a system call, and waits for one
 transaction. Prints transactions, commits (each is one fsync of the log) and their latency, and what the loop and the
-writer thread spend per transaction besides the burning.
+process that writes spend per transaction besides the burning; how long opening the store took, and the memory of that process.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ import time
 from pathlib import Path
 
 from steersman.asynckit.clock import RealClock
-from steersman.storage.sqlite import SqliteStore, writer
+from steersman.storage.sqlite import SqliteStore
+from steersman.storage.sqlite.writer import Writer
 from steersman.storage.store import Put
 
 PRELOADED = 16_000
@@ -30,6 +31,8 @@ class Tally:
         self.latencies = []
         self.burned_seconds = 0.0
         self.commits = 0
+        self.open_seconds = 0.0
+        self.writer_rss = ""
 
 
 def burn(seconds):
@@ -39,13 +42,13 @@ def burn(seconds):
 
 
 def count_commits(tally):
-    commit = writer.Writer._commit
+    persist = Writer.persist
 
-    def counting(self, writes):
+    def counting(self, *args, **kwargs):
         tally.commits += 1
-        commit(self, writes)
+        persist(self, *args, **kwargs)
 
-    writer.Writer._commit = counting
+    Writer.persist = counting
 
 
 async def write(store, number, args, value, tally, stop):
@@ -71,32 +74,45 @@ async def write(store, number, args, value, tally, stop):
 async def measure(args):
     tally, value = Tally(), os.urandom(args.value_bytes)
     with tempfile.TemporaryDirectory(dir=args.folder) as folder:
+        opening = time.perf_counter()
         store = await SqliteStore.open(Path(folder) / "store.db", clock=RealClock())
+        tally.open_seconds = time.perf_counter() - opening
+        pid = store._pipeline.writer._child.process.pid
         for first in range(0, PRELOADED, 500):
             await store.txn([Put(f"/registry/pods/ns/{n}", value) for n in range(first, first + 500)])
         await store.watch("/registry/pods/", len_of_events, after_revision=store.revision, on_lost=print)
         count_commits(tally)
-        wall, loop_cpu, all_cpu = time.perf_counter(), time.thread_time(), time.process_time()
+        wall, loop_cpu, writer_cpu = time.perf_counter(), time.thread_time(), cpu_seconds(pid)
         stop = wall + args.seconds
         await asyncio.gather(*(write(store, n, args, value, tally, stop) for n in range(args.writers)))
         wall, loop_cpu = time.perf_counter() - wall, time.thread_time() - loop_cpu
-        all_cpu = time.process_time() - all_cpu
+        writer_cpu = cpu_seconds(pid) - writer_cpu
+        tally.writer_rss = rss(pid)
         await store.close()
-    report(tally, wall=wall, loop_cpu=loop_cpu, thread_cpu=all_cpu - loop_cpu)
+    report(tally, wall=wall, loop_cpu=loop_cpu, writer_cpu=writer_cpu)
+
+
+def cpu_seconds(pid):
+    return int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) * 1e-9
+
+
+def rss(pid):
+    return next(line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("VmRSS"))
 
 
 def len_of_events(batch):
     return len(batch.events)
 
 
-def report(tally, *, wall, loop_cpu, thread_cpu):
+def report(tally, *, wall, loop_cpu, writer_cpu):
     latencies = sorted(tally.latencies)
     count = len(latencies)
     print(
         f"{count / wall:.0f} txn/s, {tally.commits / wall:.0f} commits/s ({count / tally.commits:.1f} each); "
         f"latency p50 {latencies[count // 2] * 1e3:.2f} ms, p99 {latencies[count * 99 // 100] * 1e3:.2f} ms, "
         f"max {latencies[-1] * 1e3:.0f} ms; per txn: loop {(loop_cpu - tally.burned_seconds) / count * 1e6:.1f} us, "
-        f"thread {thread_cpu / count * 1e6:.1f} us; loop busy {loop_cpu / wall:.0%}"
+        f"writer {writer_cpu / count * 1e6:.1f} us; loop busy {loop_cpu / wall:.0%}; "
+        f"opened in {tally.open_seconds * 1e3:.0f} ms; writer {tally.writer_rss}"
     )
 
 

@@ -4,7 +4,9 @@
 
 Each round starts a child that opens the store and writes with many tasks at once, reporting each acknowledged write on
 a pipe; kills it with SIGKILL at a random moment (while it starts, writes or compacts); opens the file in this process
-and compares. Exits with 1 and says what is wrong at the first difference.
+and compares. In every other round the store's own process, which writes, is killed a few times before: the child sees
+that exactly the writes that were refused did not happen, and goes on. Exits with 1 and says what is wrong at the first
+difference.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import asyncio
 import contextlib
 import os
 import random
+import signal
 import subprocess
 import sys
 import tempfile
@@ -23,7 +26,7 @@ from pathlib import Path
 
 from steersman.asynckit.clock import RealClock
 from steersman.storage.sqlite import SqliteStore
-from steersman.storage.store import Delete, Put
+from steersman.storage.store import Delete, Put, Unavailable
 
 WRITERS = 16
 KEYS_PER_WRITER = 20
@@ -32,6 +35,8 @@ SQUASHED = "/beat/"
 LIFE_SECONDS_MAX = 0.4
 #: One child in so many is killed while it starts.
 KILLED_EARLY = 5
+#: In every other round the process that writes is killed so often at most.
+WRITERS_KILLED_MAX = 4
 
 
 class Wrong(Exception):  # noqa: N818 — the script's verdict
@@ -51,7 +56,8 @@ async def child(path: str, seed: int) -> None:
         for writer in writers:
             if writer.done():
                 writer.result()
-        await store.compact(max(store.compact_revision, store.revision - 2000))
+        with contextlib.suppress(Unavailable):
+            await store.compact(max(store.compact_revision, store.revision - 2000))
 
 
 async def write(store: SqliteStore, writer: int, rng: random.Random) -> None:
@@ -61,13 +67,20 @@ async def write(store: SqliteStore, writer: int, rng: random.Random) -> None:
     while True:
         serial += 1
         key = f"{prefix}{rng.randrange(KEYS_PER_WRITER)}"
-        if key in present and rng.random() < 0.3:
-            report(f"{key} {await store.txn([Delete(key)])} -")
-            present.remove(key)
-        else:
-            value = f"{serial} {'x' * rng.randrange(3000)}".encode()
-            report(f"{key} {await store.txn([Put(key, value)])} {serial}")
-            present.add(key)
+        before = await store.get(key)
+        if (before is not None) != (key in present):
+            raise Wrong(f"{key}: is {before and text_of(before.value)} after a write that was refused or acknowledged")
+        try:
+            if key in present and rng.random() < 0.3:
+                report(f"{key} {await store.txn([Delete(key)])} -")
+                present.remove(key)
+            else:
+                value = f"{serial} {'x' * rng.randrange(3000)}".encode()
+                report(f"{key} {await store.txn([Put(key, value)])} {serial}")
+                present.add(key)
+        except Unavailable:
+            if await store.get(key) != before:
+                raise Wrong(f"{key}: was written, but refused") from None
 
 
 def report(line: str) -> None:
@@ -167,8 +180,13 @@ def run_and_kill(path: Path, rng: random.Random) -> list[str]:
     early = rng.randrange(KILLED_EARLY) == 0
     started.wait(rng.random() * 0.3 if early else 30)
     if not early:
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(rng.random() * LIFE_SECONDS_MAX)
+        kills = rng.randint(1, WRITERS_KILLED_MAX) if rng.random() < 0.5 else 0
+        life_seconds = rng.random() * LIFE_SECONDS_MAX / (kills + 1)
+        for kill in range(kills + 1):
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(life_seconds)
+            if kill < kills:
+                kill_writer(process.pid)
     died_by_itself = process.poll() is not None
     process.kill()
     reader.join()
@@ -177,6 +195,14 @@ def run_and_kill(path: Path, rng: random.Random) -> list[str]:
     if died_by_itself:
         raise Wrong(f"the child ended by itself:\n{errors}")
     return lines
+
+
+def kill_writer(pid: int) -> None:
+    """Kill the process that writes for this one, if it has one at the moment."""
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            for child_pid in (task / "children").read_text().split():
+                os.kill(int(child_pid), signal.SIGKILL)
 
 
 def main() -> int:

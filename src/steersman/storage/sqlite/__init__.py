@@ -1,8 +1,9 @@
-"""The embedded store: one SQLite file in WAL mode, one writer thread, group commit.
+"""The embedded store: one SQLite file in WAL mode, one process that writes, group commit.
 
 How a write goes: ``store`` (event loop) checks the expectations against an index in memory, assigns the revision and
-queues the rows; ``writer`` (thread) takes all that wait, writes them with one statement and one fsync; back on the
-loop the watchers are called in revision order and the callers answered. Why: ``docs/decisions/0001``.
+queues the rows; ``pipeline`` gathers them while the batch before is at work, ``writer`` sends them to a process that
+runs ``batches`` and makes them durable with one fsync; back on the loop the watchers are called in revision order and the
+callers answered. Why: ``docs/decisions/0001``.
 """
 
 from steersman.storage.sqlite.errors import CorruptStore, NotAStore, SchemaTooNew, StoreLocked, StoreNotWritable

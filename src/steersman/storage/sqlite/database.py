@@ -6,6 +6,7 @@ import os
 import sqlite3
 from typing import TYPE_CHECKING
 
+from steersman.storage.sqlite import batches
 from steersman.storage.sqlite.errors import CorruptStore, NotAStore, SchemaTooNew, StoreNotWritable
 from steersman.storage.sqlite.schema import APPLICATION_ID, MIGRATIONS
 
@@ -14,22 +15,16 @@ if TYPE_CHECKING:
 
     from steersman.storage.store import StoreError
 
-#: A reader of a foreign tool may hold a lock for a moment; nobody of ours ever waits for one.
+#: A reader of ours never waits for a lock, except that a foreign tool may hold one for a moment.
 _BUSY_SECONDS = 5.0
-#: The log is copied into the file when it reaches so many pages (32 MiB). Rarely, because the batch that does it takes
-#: ten times as long as others. The log keeps its size, so that later commits overwrite it in place, which makes their
-#: fsync cheaper than one that grows a file.
-_CHECKPOINT_PAGES = 8000
 
 
 def connect_writer(path: Path, *, migrations: tuple[str, ...] = MIGRATIONS) -> sqlite3.Connection:
-    """The one connection that writes; makes or migrates the tables. Raises the classes of ``errors``."""
+    """A connection that writes; makes or migrates the tables. Raises the classes of ``errors``."""
     try:
         # It holds Secrets; SQLite gives its log the same permissions.
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-        connection = sqlite3.connect(
-            path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=64
-        )
+        connection = batches.connect(str(path))
     except OSError as error:
         raise StoreNotWritable(path, error.strerror or str(error)) from error
     except sqlite3.Error as error:
@@ -37,10 +32,6 @@ def connect_writer(path: Path, *, migrations: tuple[str, ...] = MIGRATIONS) -> s
     try:
         version = _schema_version(connection, path, known=len(migrations))
         connection.execute("PRAGMA journal_mode=WAL").fetchall()
-        connection.execute("PRAGMA synchronous=FULL")
-        connection.execute(f"PRAGMA wal_autocheckpoint={_CHECKPOINT_PAGES}").fetchall()
-        # Wiping what was deleted would write every freed page again.
-        connection.execute("PRAGMA secure_delete=OFF").fetchall()
         _migrate(connection, version, migrations)
     except sqlite3.Error as error:
         connection.close()

@@ -1,16 +1,19 @@
-"""What the store holds open: the lock, the connections, the threads that read."""
+"""What the store holds open: the lock, the connections, the threads that read, the process that writes."""
 
 from __future__ import annotations
 
 import asyncio
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
+from steersman.storage.sqlite.child import Child
 from steersman.storage.sqlite.database import connect_reader, connect_writer, open_error
+from steersman.storage.sqlite.errors import StoreNotWritable
 from steersman.storage.sqlite.handover import HANDOVER
 from steersman.storage.sqlite.index import Index
 from steersman.storage.sqlite.lock import FileLock
@@ -40,9 +43,8 @@ class Contents(msgspec.Struct, frozen=True):
 class Files:
     """One open store file. ``open`` and ``close`` block, so they run in a thread."""
 
-    def __init__(self, path: Path, lock: FileLock, writer: sqlite3.Connection, readers: list[Reader]) -> None:
+    def __init__(self, path: Path, lock: FileLock, readers: list[Reader]) -> None:
         self.path = path
-        self.writer = writer
         #: For small reads on the loop.
         self.inline = readers[0]
         self._lock = lock
@@ -54,26 +56,29 @@ class Files:
         self._threads = ThreadPoolExecutor(_READ_THREADS, thread_name_prefix="store reader")
 
     @classmethod
-    def open(cls, path: Path) -> tuple[Files, Contents]:
-        """Raises the classes of ``errors``."""
-        lock = FileLock.take(path)
-        try:
-            writer = connect_writer(path)
-        except BaseException:
-            lock.release()
-            raise
-        files = None
-        try:
-            files = cls(path, lock, writer, [Reader(connect_reader(path)) for _ in range(_READ_THREADS + 1)])
-            return files, files._load()
-        except BaseException as error:
-            if files is not None:
-                files.close_readers()
-            writer.close()
-            lock.release()
-            if isinstance(error, sqlite3.Error):
+    def open(cls, path: Path) -> tuple[Files, Contents, Child]:
+        """Also starts the process that writes. Raises the classes of ``errors``."""
+        with ExitStack() as undo:
+            lock = FileLock.take(path)
+            undo.callback(lock.release)
+            try:
+                # Closed after the readers have looked into the file: the last one to close it would take its log along.
+                with closing(connect_writer(path)):
+                    files = cls(path, lock, [Reader(connect_reader(path)) for _ in range(_READ_THREADS + 1)])
+                    undo.callback(files.close_readers)
+                    child = files.start_writer()  # which needs some time, the loading too
+                    undo.callback(child.reap)
+                    contents = files._load()
+            except sqlite3.Error as error:
                 raise open_error(path, error) from error
-            raise
+            except OSError as error:
+                raise StoreNotWritable(path, f"no process to write it: {error.strerror or error}") from error
+            undo.pop_all()
+            return files, contents, child
+
+    def start_writer(self) -> Child:
+        """Raises ``OSError``."""
+        return Child.start(self.path, self._lock.descriptor)
 
     def _load(self) -> Contents:
         revision, compact_revision = self.inline.marks()
@@ -104,13 +109,20 @@ class Files:
         finally:
             self._idle.put(reader)
 
+    def reached(self) -> int:
+        """The revision on disk; 0 when that cannot be read."""
+        try:
+            return self.inline.marks()[0]
+        except sqlite3.Error:
+            return 0
+
     def size_bytes(self) -> int:
         """The file and its log."""
         parts = (self.path, self.path.with_name(self.path.name + "-wal"))
         return sum(part.stat().st_size for part in parts if part.exists())
 
     def close_readers(self) -> None:
-        """Wait for running reads. Before the writing connection, whose close then leaves a file without a log."""
+        """Wait for running reads. Before the process that writes, which then leaves a file without a log."""
         self._threads.shutdown(wait=True)
         for reader in self._readers:
             reader.close()

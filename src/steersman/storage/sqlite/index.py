@@ -30,23 +30,22 @@ Row = tuple[int, int, str, int, int, bytes | None]
 class Write:
     """Something accepted that the writer is to persist; answered when it is on disk and applied."""
 
-    __slots__ = ("done", "epoch", "on_settled", "revision", "rows", "statements", "undo")
+    __slots__ = ("done", "on_settled", "revision", "rows", "size_bytes", "statements", "undo")
 
     def __init__(
         self,
         done: asyncio.Future[int],
         *,
-        epoch: int,
         revision: int = 0,
         statements: Sequence[tuple[str, tuple[object, ...]]] = (),
         on_settled: Callable[[bool], None] | None = None,
     ) -> None:
         self.done = done
-        #: Writes of an epoch are refused after one of them failed, because each may build on those before it.
-        self.epoch = epoch
         #: 0 when it changes no key.
         self.revision = revision
         self.rows: list[Row] = []
+        #: Of their values.
+        self.size_bytes = 0
         #: The entries that it replaced, in order.
         self.undo: list[tuple[str, Entry | None]] = []
         #: Besides the rows: leases, marks.

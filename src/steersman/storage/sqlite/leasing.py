@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from steersman.asynckit.tasks import Supervisor
     from steersman.storage.leases import LeaseTable
     from steersman.storage.sqlite.index import Entry
-    from steersman.storage.sqlite.pipeline import Pipeline, Statement
+    from steersman.storage.sqlite.pipeline import Pipeline
+    from steersman.storage.sqlite.writer import Statement
 
 _log = logging.getLogger(__name__)
 

@@ -1,10 +1,15 @@
-"""One process per store: an advisory lock that the kernel releases however the holder dies."""
+"""One process per store: an advisory lock that the kernel releases however the holder dies.
+
+The holder shares it with its writer process, which may outlive it by a commit: an opener waits for that one.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
 import os
+import select
+import time
 from typing import TYPE_CHECKING
 
 from steersman.storage.sqlite.errors import StoreLocked, StoreNotWritable
@@ -13,6 +18,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _PID_BYTES_MAX = 32
+#: How long the writer process of a holder that died may take for its last commit, and how often that is looked at.
+_LEFTOVER_SECONDS = 10.0
+_LOOK_SECONDS = 0.005
 
 
 class FileLock:
@@ -24,28 +32,63 @@ class FileLock:
 
     @classmethod
     def take(cls, store: Path) -> FileLock:
-        """Raises ``StoreLocked`` at once when somebody has it, ``StoreNotWritable``."""
+        """Blocks only while a writer process finishes whose parent has died.
+
+        Raises ``StoreLocked`` at once when somebody has it, ``StoreNotWritable``.
+        """
         path = store.with_name(store.name + ".lock")
         try:
             fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
             raise StoreNotWritable(store, error.strerror or str(error)) from error
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
+        deadline = time.monotonic() + _LEFTOVER_SECONDS
+        while not _try_lock(fd):
             holder = _holder(fd)
-            os.close(fd)
-            raise StoreLocked(store, holder) from error
+            if holder is None or _is_alive(holder) or time.monotonic() > deadline:
+                os.close(fd)
+                raise StoreLocked(store, holder)
+            time.sleep(_LOOK_SECONDS)
         with contextlib.suppress(OSError):  # a full disk: the lock holds all the same, only its message is poorer
             os.ftruncate(fd, 0)
             os.pwrite(fd, f"{os.getpid()}\n".encode(), 0)
         return cls(path, fd)
 
+    @property
+    def descriptor(self) -> int:
+        """For a process that is to share the lock. Raises ``ValueError`` after ``release``."""
+        if self._fd is None:
+            raise ValueError(f"{self._path} is not locked any more")
+        return self._fd
+
     def release(self) -> None:
-        """Idempotent."""
+        """Idempotent. A process that shares the lock keeps it."""
         fd, self._fd = self._fd, None
         if fd is not None:
             os.close(fd)
+
+
+def _try_lock(fd: int) -> bool:
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _is_alive(pid: int) -> bool:
+    """Whether the process runs; one that has ended and that nobody has asked after does not."""
+    try:
+        process = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return False
+    except OSError:  # a kernel without it, or a number that cannot be one
+        return True
+    try:
+        ended = select.poll()
+        ended.register(process, select.POLLIN)
+        return not ended.poll(0)
+    finally:
+        os.close(process)
 
 
 def _holder(fd: int) -> int | None:

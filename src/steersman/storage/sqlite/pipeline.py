@@ -1,9 +1,10 @@
 """The way of a write, seen from the event loop: accepted, persisted, applied.
 
 Accepting checks nothing and cannot fail: it assigns the revision, moves the index on, and queues the rows. So the
-next transaction is decided against what is on its way, and never waits for the disk. Applying tells the watchers and
-then the callers, in revision order. When a batch cannot be persisted, everything accepted since the last applied
-revision is taken back: each of those writes may have been decided on one that failed.
+next transaction is decided against what is on its way, and never waits for the disk. One batch is at the writer; what is
+accepted meanwhile gathers, and goes there together (one commit, one fsync) as soon as the answer has come. Applying tells
+the watchers and then the callers, in revision order. When a batch cannot be persisted, everything accepted since the last
+applied revision is taken back: each of those writes may have been decided on one that failed.
 """
 
 from __future__ import annotations
@@ -13,28 +14,30 @@ import logging
 from collections import deque
 from typing import TYPE_CHECKING
 
-from steersman.storage.sqlite.handover import HANDOVER
 from steersman.storage.sqlite.index import Entry, Write
 from steersman.storage.sqlite.schema import POSITION_BITS, POSITIONS_MAX, Kind
-from steersman.storage.sqlite.writer import Writer
 from steersman.storage.store import Event, Put, Unavailable
 
 if TYPE_CHECKING:
-    import sqlite3
     from collections.abc import Callable, Sequence
 
     from steersman.storage.dispatch import Dispatcher
     from steersman.storage.keys import SquashedPrefixes
     from steersman.storage.leases import LeaseTable
     from steersman.storage.sqlite.index import Index, Row
+    from steersman.storage.sqlite.writer import Statement, Writer
     from steersman.storage.store import Delete
 
 _log = logging.getLogger(__name__)
 
-# Plain integers: SQLite's module is slow at binding anything else.
-_CREATED, _REPLACED, _OVERWRITTEN, _REMOVED = map(int, (Kind.CREATED, Kind.REPLACED, Kind.OVERWRITTEN, Kind.REMOVED))
-#: An SQL statement and its parameters.
-Statement = tuple[str, tuple[object, ...]]
+# Plain integers: neither marshal nor SQLite's module takes anything else.
+_REACHED, _CREATED, _REPLACED, _OVERWRITTEN, _REMOVED = map(
+    int, (Kind.REACHED, Kind.CREATED, Kind.REPLACED, Kind.OVERWRITTEN, Kind.REMOVED)
+)
+#: Writes that share a commit at most, and their values; more wait for the next, so that no answer waits for a huge batch.
+#: (One write may be larger.)
+BATCH_WRITES_MAX = 256
+BATCH_BYTES_MAX = 8 << 20
 
 
 class Pipeline:
@@ -42,7 +45,7 @@ class Pipeline:
 
     def __init__(
         self,
-        connection: sqlite3.Connection,
+        start_writer: Callable[[Callable[[str], None]], Writer],
         *,
         index: Index,
         revision: int,
@@ -62,9 +65,9 @@ class Pipeline:
         #: Called with the number of rows after each batch.
         self._on_applied = on_applied
         self._loop = asyncio.get_running_loop()
-        #: Accepted and not settled, oldest first; bounded by the callers, each of which waits for its own.
-        self._pending: deque[Write] = deque()
-        #: The newest of them, which the writer gets when the loop has done what it is about to do now.
+        #: The batch at the writer, and what is accepted and waits for the next, oldest first; bounded by the callers, each
+        #: of which waits for its own.
+        self._sent: list[Write] = []
         self._gathered: list[Write] = []
         #: How often everything under way had to be refused.
         self.refusals = 0
@@ -72,12 +75,7 @@ class Pipeline:
         self._accepted = 0
         self._settled = 0
         self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
-        self.writer = Writer(connection, name="store writer", settled=self._settled_in_thread)
-        self.writer.start()
-
-    @property
-    def idle(self) -> bool:
-        return not self._pending
+        self.writer = start_writer(self._settle)
 
     def accept(
         self,
@@ -97,7 +95,6 @@ class Pipeline:
         self._assigned += len(changes)
         write = Write(
             self._loop.create_future(),
-            epoch=self.refusals,
             revision=self._assigned if changes else 0,
             statements=statements,
             on_settled=on_settled,
@@ -109,26 +106,44 @@ class Pipeline:
             write.undo.append((op.key, before))
             if type(op) is Put:
                 write.rows.append(self._put(op, before, row_id=row_id, revision=revision))
+                write.size_bytes += len(op.value)
             elif before is not None:
                 write.rows.append(self._remove(before, row_id=row_id))
-        if not self._pending:
-            HANDOVER.begin()
-        self._pending.append(write)
         self._accepted += 1
-        if not self._gathered:
+        if not self._sent and not self._gathered:
+            # Not now: requests that come together are to share a commit.
             self._loop.call_soon(self._hand_over)
         self._gathered.append(write)
         return write.done
 
     def _hand_over(self) -> None:
-        """Give the writer all that the last turn of the loop has accepted.
+        """Give the writer what waits, unless it is at work: then its answer is the time to."""
+        if self._sent or not self._gathered:
+            return
+        self._sent = self._next_batch()
+        rows: list[Row] = []
+        statements: list[Statement] = []
+        for write in self._sent:
+            rows += write.rows
+            statements += write.statements
+        revision = rows[-1][1] >> POSITION_BITS if rows else 0
+        if rows:
+            rows.append((_REACHED, rows[-1][1], "", 0, 0, None))
+        try:
+            self.writer.persist(rows, statements, revision=revision)
+        except (ValueError, OverflowError) as error:
+            self._refuse(str(error))
 
-        Each by itself would wake the thread for a batch of one, which then fights for the interpreter with the loop
-        that makes the next: requests that come together are to share a commit.
-        """
-        for write in self._gathered:
-            self.writer.put(write)
-        self._gathered.clear()
+    def _next_batch(self) -> list[Write]:
+        size_bytes = 0
+        for count, write in enumerate(self._gathered):
+            size_bytes += write.size_bytes
+            if count == BATCH_WRITES_MAX or (count and size_bytes > BATCH_BYTES_MAX):
+                batch = self._gathered[:count]
+                del self._gathered[:count]
+                return batch
+        batch, self._gathered = self._gathered, []
+        return batch
 
     def _put(self, op: Put, before: Entry | None, *, row_id: int, revision: int) -> Row:
         key, create_revision, kind, lease_before = op.key, revision, _CREATED, 0
@@ -155,28 +170,24 @@ class Pipeline:
 
     async def settled(self) -> None:
         """Wait until everything accepted so far is durable and applied, or refused."""
-        if self._pending:
+        if self._sent or self._gathered:
             woken: asyncio.Future[None] = self._loop.create_future()
             self._waiting.append((self._accepted, woken))
             await woken
 
     async def applied(self, revision: int) -> None:
         """Wait until a revision that a read found on disk has been applied."""
-        while self.revision < revision and self._pending:
+        while self.revision < revision and (self._sent or self._gathered):
             await self.settled()
 
-    # Back from the thread.
+    # Back from the writer.
 
-    def _settled_in_thread(self, writes: list[Write], error: Exception | None) -> None:
-        try:
-            self._loop.call_soon_threadsafe(self._settle, writes, error)
-        except RuntimeError:
-            _log.warning("the event loop was closed before the store was: %d writes unanswered", len(writes))
-
-    def _settle(self, writes: list[Write], error: Exception | None) -> None:
-        if error is not None:
+    def _settle(self, error: str) -> None:
+        if error:
             self._refuse(error)
         else:
+            writes, self._sent = self._sent, []
+            self._hand_over()  # first: the writer goes on while the loop tells of what it has done
             self._apply(writes)
         while self._waiting and self._waiting[0][0] <= self._settled:
             woken = self._waiting.popleft()[1]
@@ -184,15 +195,12 @@ class Pipeline:
                 woken.set_result(None)
 
     def _apply(self, writes: list[Write]) -> None:
-        events: list[Event] = []
-        for write in writes:
-            self._pending.popleft()
-            events += [
-                Event(key, value, create, row_id >> POSITION_BITS) for _, row_id, key, create, _, value in write.rows
-            ]
+        events = [
+            Event(key, value, create, row_id >> POSITION_BITS)
+            for write in writes
+            for _, row_id, key, create, _, value in write.rows
+        ]
         self._settled += len(writes)
-        if not self._pending:
-            HANDOVER.end()
         if events:
             self.revision = events[-1].mod_revision
             self._dispatcher.deliver(events, revision=self.revision)
@@ -203,15 +211,15 @@ class Pipeline:
                 write.done.set_result(self.revision if not write.revision else write.revision)
         self._on_applied(len(events))
 
-    def _refuse(self, error: Exception) -> None:
+    def _refuse(self, error: str) -> None:
         """Answer everything under way with ``Unavailable``; the index goes back to what is on disk."""
-        _log.error("%d writes could not be persisted: %s", len(self._pending), error)
-        refused, self._pending = self._pending, deque()
+        refused = self._sent + self._gathered
+        self._sent, self._gathered = [], []
+        _log.error("%d writes could not be persisted: %s", len(refused), error)
         for write in reversed(refused):
             self.index.take_back(write, self._leases)
         self.refusals += 1
         self._settled += len(refused)
-        HANDOVER.end()
         for write in refused:
             if write.on_settled is not None:
                 write.on_settled(False)

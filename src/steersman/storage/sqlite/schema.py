@@ -5,8 +5,8 @@ its place; read backwards it leads to every revision that is kept. So a value is
 row is never needed once its write is older than what may be read (compaction only ever takes rows off the old end),
 and the present needs no history at all.
 
-The writer inserts rows into the view ``change``; the triggers put them where they belong. That makes a whole batch
-one SQL statement, thus one release of the interpreter lock, and its implicit transaction is the commit.
+The writer inserts rows into the view ``change``; the triggers put them where they belong. So a batch needs one statement
+only, whatever its rows do.
 """
 
 # ruff: noqa: S608 — SQL is put together from the constants of this module only
@@ -29,8 +29,6 @@ ROW_BYTES = 200
 class Kind(enum.IntEnum):
     """What a row of ``change`` does."""
 
-    #: Nothing; fills a statement up to its number of rows.
-    PADDING = 0
     #: Only says which revision the file is at. The last row of every batch.
     REACHED = 1
     CREATED = 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from steersman.storage.sqlite.compaction import CHECK_ROWS, Compactor
 from steersman.storage.sqlite.files import Contents, Files
 from steersman.storage.sqlite.leasing import Leasing
 from steersman.storage.sqlite.pipeline import Pipeline
+from steersman.storage.sqlite.writer import Writer
 from steersman.storage.store import (
     Compacted,
     Conflict,
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from steersman.asynckit.clock import Clock
+    from steersman.storage.sqlite.child import Child
     from steersman.storage.sqlite.reader import Reader
     from steersman.storage.store import Batch, Event, Op, StoreError, Subscription
 
@@ -46,6 +49,7 @@ class SqliteStore:
         self,
         files: Files,
         contents: Contents,
+        child: Child,
         *,
         clock: Clock,
         history_retention_seconds: float,
@@ -65,7 +69,7 @@ class SqliteStore:
         self._bounding: asyncio.Task[None] | None = None
         self._leases = LeaseTable(clock, on_expired=self._lease_expired)
         self._pipeline = Pipeline(
-            files.writer,
+            functools.partial(Writer, child, start=files.start_writer, reached=files.reached),
             index=contents.index,
             revision=contents.revision,
             leases=self._leases,
@@ -105,19 +109,24 @@ class SqliteStore:
         """
         opening = asyncio.ensure_future(asyncio.to_thread(Files.open, Path(path)))
         try:
-            files, contents = await asyncio.shield(opening)
+            files, contents, child = await asyncio.shield(opening)
         except asyncio.CancelledError:
             opening.add_done_callback(_abandon)
             raise
-        return cls(
-            files,
-            contents,
-            clock=clock,
-            history_retention_seconds=history_retention_seconds,
-            history_max_bytes=history_max_bytes,
-            squash_prefixes=squash_prefixes,
-            new_lease_id=new_lease_id,
-        )
+        try:
+            return cls(
+                files,
+                contents,
+                child,
+                clock=clock,
+                history_retention_seconds=history_retention_seconds,
+                history_max_bytes=history_max_bytes,
+                squash_prefixes=squash_prefixes,
+                new_lease_id=new_lease_id,
+            )
+        except BaseException:
+            await asyncio.to_thread(_close, files, child)
+            raise
 
     @property
     def revision(self) -> int:
@@ -282,12 +291,11 @@ class SqliteStore:
         await self._tasks.close()
         await self._leasing.checkpoint(at_least_seconds=1.0)
         self._dispatcher.close(_closed())
+        self._pipeline.writer.detach()
         await asyncio.to_thread(self._close_files)
 
     def _close_files(self) -> None:
-        self._files.close_readers()
-        self._pipeline.writer.stop()
-        self._files.release()
+        _close(self._files, self._pipeline.writer)
 
     # Checks.
 
@@ -309,10 +317,14 @@ def _closed() -> Unavailable:
     return Unavailable("the store is closed")
 
 
-def _abandon(opening: asyncio.Future[tuple[Files, Contents]]) -> None:
+def _close(files: Files, writer: Writer | Child) -> None:
+    files.close_readers()
+    writer.end()
+    files.release()
+
+
+def _abandon(opening: asyncio.Future[tuple[Files, Contents, Child]]) -> None:
     """Close what nobody waits for any more."""
     if not opening.cancelled() and opening.exception() is None:
-        files, _ = opening.result()
-        files.close_readers()
-        files.writer.close()
-        files.release()
+        files, _, child = opening.result()
+        opening.get_loop().run_in_executor(None, _close, files, child)

@@ -1,152 +1,180 @@
-"""The writer thread: takes every write that waits, persists them as one batch, reports back to the loop.
+"""The writer process, seen from the event loop: one batch at a time goes there, what became of it comes back.
 
-The interpreter lock decides its speed: after every SQLite call the thread must win the lock back from a busy event
-loop, which may take as long as the switch interval. So a batch is one statement wherever possible, and the thread
-does nothing in Python that the loop could not do cheaper.
+The loop never waits for it: a batch costs one encoding, one send and one receive. While a batch is at work the next
+gathers in the pipeline, so at most one batch (and a few bytes) is encoded and not yet sent. When the process dies, the batch
+at work counts if it is on disk and has failed otherwise, and the next batch starts another process.
 """
-
-# ruff: noqa: S608 — SQL is put together from the constants of this module only
 
 from __future__ import annotations
 
-import contextlib
-import itertools
-import queue
-import sqlite3
-import threading
-from typing import TYPE_CHECKING, Literal
+import asyncio
+import functools
+import logging
+import marshal
+from collections import deque
+from typing import TYPE_CHECKING, Any
 
-from steersman.storage.sqlite.schema import POSITION_BITS, Kind
+from steersman.storage.sqlite.batches import LENGTH_BYTES
+from steersman.storage.sqlite.schema import POSITION_BITS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from steersman.storage.sqlite.index import Row, Write
+    from steersman.storage.sqlite.child import Child
+    from steersman.storage.sqlite.index import Row
 
-#: Rows of one statement; a batch of more takes several. The sizes are few so that SQLite compiles few statements.
-_STATEMENT_ROWS = (2, 4, 8, 12, 16, 24, 32, 48, 64)
-_STATEMENT_ROWS_MAX = _STATEMENT_ROWS[-1]
-_STATEMENTS = {n: "INSERT INTO change VALUES " + ",".join(["(?,?,?,?,?,?)"] * n) for n in _STATEMENT_ROWS}
-_PADDING: Row = (int(Kind.PADDING), 0, "", 0, 0, None)
-_REACHED = int(Kind.REACHED)
-#: Writes that share a commit at most; more wait for the next, so that no answer waits for a huge batch.
-BATCH_WRITES_MAX = 256
-#: History rows forgotten at once: some ten pages, about as long as a batch of writes takes.
-_FORGET_ROWS = 200
-_FORGET = "DELETE FROM history WHERE id IN (SELECT id FROM history WHERE id < ? ORDER BY id LIMIT ?)"
+_log = logging.getLogger(__name__)
+
+#: An SQL statement and its parameters.
+Statement = tuple[str, tuple[object, ...]]
+_RECEIVE_BYTES = 4096
+#: The last format without shared references: looking for them takes longer than all the rest.
+_MARSHAL_VERSION = 2
 
 
 class Writer:
-    """Owns the writing connection. ``put`` is for the event loop; ``settled`` is called in the thread."""
+    """Owns the process. All but ``end`` is for the event loop."""
 
     def __init__(
-        self, connection: sqlite3.Connection, *, name: str, settled: Callable[[list[Write], Exception | None], None]
+        self,
+        child: Child,
+        settled: Callable[[str], None],
+        *,
+        start: Callable[[], Child],
+        reached: Callable[[], int],
     ) -> None:
-        self._connection = connection
+        """``settled`` is called with what kept a batch from being persisted, "" when it is durable.
+
+        ``start`` (which blocks) makes another process, ``reached`` reads the revision on disk, 0 when it cannot.
+        """
+        self._start = start
+        self._reached = reached
         self._settled = settled
-        #: Bounded by the callers: each waits for its write.
-        self._queue: queue.SimpleQueue[Write | Literal["wake", "stop"]] = queue.SimpleQueue()
-        #: Writes of another epoch are dropped: the loop has refused them, or will when it hears of the failure.
-        self._epoch = 0
-        #: History rows below this id may go; written by the loop, read by the thread.
+        self._loop = asyncio.get_running_loop()
+        self._child: Child | None = None
+        #: Whether a batch is at work; the revision that it leads to.
+        self._busy = False
+        self._revision = 0
+        #: What was not sent yet; the first may have been in part.
+        self._frames: deque[memoryview] = deque()
+        self._received = b""
         self._forget_below = 0
-        self._forgotten_below = 0
-        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._attach(child)
 
-    def start(self) -> None:
-        self._thread.start()
+    def persist(self, rows: Sequence[Row], statements: Sequence[Statement], *, revision: int) -> None:
+        """Have one batch persisted, which leads to ``revision`` (0: it has no rows); the next may come after ``settled``.
 
-    def put(self, write: Write) -> None:
-        self._queue.put(write)
+        Raises ``ValueError`` or ``OverflowError`` when it holds what no row can.
+        """
+        frame = _frame((rows, statements, revision))
+        self._busy = True
+        self._revision = revision
+        self._frames.append(frame)
+        if self._child is not None:
+            self._send()
+        else:
+            self._loop.run_in_executor(None, self._start).add_done_callback(self._started)
 
     def forget(self, revision: int) -> None:
         """Have the history up to ``revision`` deleted, piece by piece between batches."""
         self._forget_below = max(self._forget_below, (revision + 1) << POSITION_BITS)
-        self._queue.put("wake")
+        if self._child is not None:
+            self._frames.append(_frame(self._forget_below))
+            self._send()
 
-    def stop(self) -> None:
-        """Persist what was put before, close the connection, end. Blocks."""
-        self._queue.put("stop")
-        self._thread.join()
+    def detach(self) -> None:
+        """Hear no more of the process; ``end`` is next."""
+        if self._child is not None:
+            self._loop.remove_reader(self._child.socket)
+            self._loop.remove_writer(self._child.socket)
 
-    def _run(self) -> None:
-        stopping = False
-        while not stopping:
-            writes, stopping = self._next_batch()
-            if writes:
-                self._persist(writes)
-            if self._forgotten_below < self._forget_below and not stopping:
-                self._forget_some()
-        self._connection.close()
+    def end(self) -> None:
+        """Let the process finish what it was sent and close the file. Blocks."""
+        child, self._child = self._child, None
+        if child is not None and self._frames:
+            child.reap()  # it waits for the rest of a batch, which must not be anything else
+        elif child is not None:
+            child.end()
 
-    def _next_batch(self) -> tuple[list[Write], bool]:
-        """What waits now; sleeps until something does, unless there is history to forget meanwhile."""
-        writes: list[Write] = []
-        with contextlib.suppress(queue.Empty):
-            item = self._queue.get(block=self._forgotten_below >= self._forget_below)
-            while item != "stop":
-                if item != "wake" and item.epoch == self._epoch:
-                    writes.append(item)
-                if len(writes) == BATCH_WRITES_MAX:
-                    return writes, False
-                item = self._queue.get_nowait()
-            return writes, True
-        return writes, False
+    def _attach(self, child: Child) -> None:
+        self._child = child
+        self._received = b""
+        self._loop.add_reader(child.socket, self._receive)
+        if self._forget_below:
+            self._frames.append(_frame(self._forget_below))
+        if self._frames:
+            self._send()
 
-    def _persist(self, writes: list[Write]) -> None:
-        try:
-            self._commit(writes)
-        except Exception as error:  # noqa: BLE001 — whatever it is, those who wait must hear of it
-            self._roll_back()
-            if not self._is_on_disk(writes):
-                self._epoch += 1
-                self._settled(writes, error)
+    def _send(self) -> None:
+        """Send what can be sent now; the rest when there is room."""
+        assert self._child is not None
+        sock = self._child.socket
+        while self._frames:
+            frame = self._frames[0]
+            try:
+                sent = sock.send(frame)
+            except BlockingIOError:
+                sent = 0
+            except OSError:
+                return  # it is dead, which the end of what it sends tells
+            if sent < len(frame):
+                self._frames[0] = frame[sent:]
+                self._loop.add_writer(sock, self._send_rest)
                 return
-        self._settled(writes, None)
+            self._frames.popleft()
 
-    def _commit(self, writes: list[Write]) -> None:
-        rows = [row for write in writes for row in write.rows]
-        if rows:
-            rows.append((_REACHED, rows[-1][1], "", 0, 0, None))
-        statements = [statement for write in writes for statement in write.statements]
-        if not statements and len(rows) <= _STATEMENT_ROWS_MAX:
-            self._insert(rows)
-            return
-        execute = self._connection.execute
-        execute("BEGIN IMMEDIATE")
-        for first in range(0, len(rows), _STATEMENT_ROWS_MAX):
-            self._insert(rows[first : first + _STATEMENT_ROWS_MAX])
-        for sql, parameters in statements:
-            execute(sql, parameters)
-        execute("COMMIT")
+    def _send_rest(self) -> None:
+        assert self._child is not None
+        self._loop.remove_writer(self._child.socket)
+        self._send()
 
-    def _insert(self, rows: Sequence[Row]) -> None:
-        count = next(n for n in _STATEMENT_ROWS if n >= len(rows))
-        padded = itertools.chain(rows, itertools.repeat(_PADDING, count - len(rows)))
-        self._connection.execute(_STATEMENTS[count], tuple(itertools.chain.from_iterable(padded)))
-
-    def _roll_back(self) -> None:
-        # Some errors have rolled back already; when the disk is gone, nothing of the batch is on it either.
-        with contextlib.suppress(sqlite3.Error):
-            if self._connection.in_transaction:
-                self._connection.execute("ROLLBACK")
-
-    def _is_on_disk(self, writes: list[Write]) -> bool:
-        """Whether the commit happened although it reported an error."""
-        revision = max(write.revision for write in writes)
-        with contextlib.suppress(sqlite3.Error):
-            reached: int = self._connection.execute("SELECT revision FROM mark WHERE name = 'reached'").fetchone()[0]
-            return 0 < revision <= reached
-        return False
-
-    def _forget_some(self) -> None:
-        target = self._forget_below
+    def _receive(self) -> None:
+        assert self._child is not None
         try:
-            deleted = self._connection.execute(_FORGET, (target, _FORGET_ROWS)).rowcount
-        except sqlite3.Error:
-            # The disk is full, say. Asked again with the next compaction; what stays is only space.
-            self._roll_back()
-            self._forgotten_below = target
+            data = self._child.socket.recv(_RECEIVE_BYTES)
+        except BlockingIOError:
             return
-        if deleted < _FORGET_ROWS:
-            self._forgotten_below = target
+        except OSError:
+            data = b""
+        if not data:
+            self._lost(self._child)
+            return
+        self._received += data
+        size = LENGTH_BYTES + int.from_bytes(self._received[:LENGTH_BYTES], "little")
+        if len(self._received) < size:
+            return
+        error = self._received[LENGTH_BYTES:].decode()
+        self._received = b""
+        self._busy = False
+        self._settled(error)
+
+    # The end of a process, and the start of another.
+
+    def _lost(self, child: Child) -> None:
+        self.detach()
+        self._child = None
+        self._frames.clear()
+        reaped = functools.partial(self._reaped, unanswered=self._busy)
+        self._loop.run_in_executor(None, child.reap).add_done_callback(reaped)
+
+    def _reaped(self, done: asyncio.Future[int], *, unanswered: bool) -> None:
+        reason = f"the writer process ended with code {done.result()}"
+        _log.error("%s; the next write starts another", reason)
+        if unanswered:
+            self._busy = False
+            self._settled("" if 0 < self._revision <= self._reached() else reason)
+
+    def _started(self, done: asyncio.Future[Child]) -> None:
+        try:
+            child = done.result()
+        except OSError as error:
+            self._frames.clear()
+            self._busy = False
+            self._settled(f"no writer process: {error}")
+        else:
+            self._attach(child)
+
+
+def _frame(message: Any) -> memoryview:
+    data = marshal.dumps(message, _MARSHAL_VERSION)
+    return memoryview(len(data).to_bytes(LENGTH_BYTES, "little") + data)

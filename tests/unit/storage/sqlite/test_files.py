@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import sqlite3
+import sys
 
 import pytest
 
@@ -43,8 +44,27 @@ def test_an_opening_that_fails_half_way_leaves_nothing_open(path, monkeypatch):
         patched.setattr(files, "connect_reader", fail)
         with pytest.raises(StoreNotWritable):
             Files.open(path)
-    opened, contents = Files.open(path)
+    opened, contents, child = Files.open(path)
     assert contents.revision == 0
     opened.close_readers()
-    opened.writer.close()
+    child.end()
     opened.release()
+
+
+def test_a_file_that_no_process_could_write_is_not_opened(path, monkeypatch):
+    with monkeypatch.context() as patched:
+        patched.setattr(sys, "executable", "/none/such/python")
+        with pytest.raises(StoreNotWritable, match="no process to write it: No such file"):
+            Files.open(path)
+    opened, _, child = Files.open(path)
+    opened.close_readers()
+    child.end()
+    opened.release()
+
+
+async def test_a_file_that_cannot_be_read_is_at_no_revision(open_store):
+    store = await open_store()
+    await store.txn([Put("/a", b"1")])
+    assert store._files.reached() == 1
+    store._files.inline.close()
+    assert store._files.reached() == 0

@@ -26,8 +26,9 @@ def test_the_interval_is_short_while_anybody_works(before):
 
 async def test_a_store_leaves_the_interval_as_it_was(open_store, before):
     store = await open_store()
-    writes = [asyncio.ensure_future(store.txn([Put(f"/a/{n}", b"1")])) for n in range(50)]
-    await asyncio.wait(writes, timeout=0)
+    await store.txn([Put("/a/1", b"1")])
+    reads = [asyncio.ensure_future(store.range("/a/")) for _ in range(5)]
+    await asyncio.wait(reads, timeout=0)
     assert sys.getswitchinterval() == pytest.approx(INTERVAL_SECONDS)
-    await asyncio.gather(*writes, store.range("/a/"))
+    await asyncio.gather(*reads)
     assert sys.getswitchinterval() == pytest.approx(before)

@@ -13,7 +13,7 @@ async def test_taking_back_restores_entries_and_leases():
     leases = LeaseTable(FakeClock(), on_expired=print)
     lease = leases.add(7, ttl_seconds=5, remaining_seconds=5)
     lease.keys.add("/b")
-    write = Write(asyncio.get_running_loop().create_future(), epoch=0, revision=3)
+    write = Write(asyncio.get_running_loop().create_future(), revision=3)
     write.undo += [("/a", old), ("/b", None), ("/c", Entry("/c", 2, 2, 7))]
     index.take_back(write, leases)
     assert index == {"/a": old, "/c": Entry("/c", 2, 2, 7)}

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from steersman.storage.sqlite import StoreLocked
+from steersman.storage.sqlite import StoreLocked, lock
 from steersman.storage.sqlite.lock import FileLock
 from steersman.storage.store import Put
 
@@ -44,9 +44,56 @@ def test_the_lock_of_another_process_ends_with_its_life(path):
 
 
 def test_a_holder_without_a_pid_is_just_another_process(path):
-    lock = FileLock.take(path)
+    held = FileLock.take(path)
     path.with_name("store.db.lock").write_text("")
     with pytest.raises(StoreLocked, match="another process"):
         FileLock.take(path)
-    lock.release()
-    lock.release()
+    held.release()
+    held.release()
+
+
+def test_a_writer_process_that_outlives_its_parent_is_waited_for(path, monkeypatch):
+    """A holder that is dead (here: one that never was) leaves the lock to somebody who is about to end."""
+    held = FileLock.take(path)
+    path.with_name("store.db.lock").write_text(str(dead_pid()))
+    looks = []
+
+    def look(_seconds):
+        looks.append(1)
+        if len(looks) == 3:
+            held.release()
+
+    monkeypatch.setattr(lock.time, "sleep", look)
+    FileLock.take(path).release()
+    assert len(looks) == 3
+
+
+def test_it_is_not_waited_for_without_end(path, monkeypatch):
+    held = FileLock.take(path)
+    pid = dead_pid()
+    path.with_name("store.db.lock").write_text(str(pid))
+    monkeypatch.setattr(lock, "_LEFTOVER_SECONDS", 0.0)
+    with pytest.raises(StoreLocked, match=f"process {pid}"):
+        FileLock.take(path)
+    held.release()
+
+
+def test_a_number_that_is_none_of_a_process_counts_as_alive(path):
+    held = FileLock.take(path)
+    path.with_name("store.db.lock").write_text("0")
+    with pytest.raises(StoreLocked, match="process 0"):
+        FileLock.take(path)
+    held.release()
+
+
+def test_a_lock_that_was_released_is_not_shared(path):
+    held = FileLock.take(path)
+    held.release()
+    with pytest.raises(ValueError, match="not locked any more"):
+        held.descriptor  # noqa: B018 — asking is what fails
+
+
+def dead_pid():
+    with subprocess.Popen([sys.executable, "-c", ""]) as process:
+        pass
+    return process.pid

@@ -1,4 +1,6 @@
-"""A disk that refuses: a limit on the size of files makes the kernel fail SQLite's writes, and lifting it heals them."""
+"""How writes share commits, and a disk that refuses: a limit on the size of files makes the kernel fail the writes of the
+process that writes, and lifting it heals them.
+"""
 
 from __future__ import annotations
 
@@ -8,21 +10,89 @@ from contextlib import contextmanager
 
 import pytest
 
+from steersman.storage.sqlite import pipeline
+from steersman.storage.sqlite.pipeline import BATCH_WRITES_MAX
+from steersman.storage.sqlite.writer import Writer
 from steersman.storage.store import Conflict, Delete, Event, Put, Unavailable
 
 BIG = b"x" * 100_000
 
 
 @contextmanager
-def full_disk(path):
+def full_disk(store, path):
     """No file grows beyond what the store's log has now."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    process = store._pipeline.writer._child.process
     size = path.with_name(path.name + "-wal").stat().st_size
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    soft, hard = resource.prlimit(process.pid, resource.RLIMIT_FSIZE)
+    resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (size, hard))
     try:
         yield
     finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        if process.returncode is None:
+            resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@pytest.fixture
+def batches(monkeypatch):
+    """The numbers of rows of all batches from now on."""
+    sizes = []
+    persist = Writer.persist
+
+    def record(self, rows, statements, **kwargs):
+        sizes.append(len(rows) - 1)
+        persist(self, rows, statements, **kwargs)
+
+    monkeypatch.setattr(Writer, "persist", record)
+    return sizes
+
+
+async def test_writes_of_one_turn_of_the_loop_share_a_commit(open_store, batches):
+    store = await open_store()
+    await asyncio.gather(*(store.txn([Put(f"/a/{n}", b"1")]) for n in range(16)))
+    assert batches == [16]
+
+
+async def test_writes_that_come_while_a_batch_is_at_work_share_the_next(open_store, batches):
+    store = await open_store()
+    first = asyncio.ensure_future(store.txn([Put("/a", b"1")]))
+    while not batches:
+        await asyncio.wait([first], timeout=0)
+    later = []
+    for n in range(3):
+        later.append(asyncio.ensure_future(store.txn([Put(f"/b/{n}", b"1")])))
+        await asyncio.wait(later, timeout=0)
+    assert await asyncio.gather(first, *later) == [1, 2, 3, 4]
+    assert batches[0] == 1
+    assert sum(batches) == 4
+
+
+async def test_a_batch_has_a_bound(open_store, batches):
+    store = await open_store()
+    await asyncio.gather(*(store.txn([Put(f"/a/{n}", b"1")]) for n in range(600)))
+    assert batches == [BATCH_WRITES_MAX, BATCH_WRITES_MAX, 600 - 2 * BATCH_WRITES_MAX]
+
+
+async def test_a_batch_has_a_bound_of_bytes(open_store, batches, monkeypatch):
+    monkeypatch.setattr(pipeline, "BATCH_BYTES_MAX", 250_000)
+    store = await open_store()
+    await asyncio.gather(*(store.txn([Put(f"/a/{n}", BIG)]) for n in range(5)))
+    await store.txn([Put(f"/b/{n}", BIG) for n in range(4)])
+    assert batches == [2, 2, 1, 4]
+
+
+async def test_any_number_of_rows_is_one_transaction(open_store):
+    store = await open_store()
+    for count in (1, 2, 63, 64, 65, 1000):
+        await store.txn([Put(f"/{count}/{n}", b"%d" % n) for n in range(count)])
+        assert (await store.range(f"/{count}/", limit=1)).count == count
+
+
+async def test_what_no_batch_can_hold_is_refused(open_store):
+    store = await open_store()
+    with pytest.raises(Unavailable, match="not persisted: unmarshallable"):
+        await store._pipeline.accept([Put("/a", b"1")], [("SELECT ?", (object(),))])
+    assert await store.get("/a") is None
+    assert await store.txn([Put("/a", b"1", expected=0)]) == 2
 
 
 async def test_a_write_that_finds_no_space_is_unavailable_and_leaves_no_trace(open_store, path):
@@ -30,7 +100,7 @@ async def test_a_write_that_finds_no_space_is_unavailable_and_leaves_no_trace(op
     revision = await store.txn([Put("/a/x", b"old")])
     got = []
     await store.watch("/a/", got.append, after_revision=revision, on_lost=got.append)
-    with full_disk(path):
+    with full_disk(store, path):
         with pytest.raises(Unavailable, match="not persisted"):
             await store.txn([Put("/a/x", b"new"), Put("/a/y", BIG)])
         assert (await store.get("/a/x")).value == b"old"
@@ -41,7 +111,7 @@ async def test_a_write_that_finds_no_space_is_unavailable_and_leaves_no_trace(op
 async def test_writes_queued_behind_a_failed_one_fail_with_it(open_store, path):
     store = await open_store()
     await store.txn([Put("/a/x", b"old")])
-    with full_disk(path):
+    with full_disk(store, path):
         outcomes = await asyncio.gather(
             store.txn([Put("/a/x", BIG)]),
             *(store.txn([Put(f"/b/{n}", b"small")]) for n in range(600)),
@@ -56,7 +126,7 @@ async def test_when_there_is_space_again_writes_succeed(open_store, path):
     first = await store.txn([Put("/a/x", b"old")])
     got = []
     await store.watch("/a/", got.append, after_revision=first, on_lost=got.append)
-    with full_disk(path), pytest.raises(Unavailable):
+    with full_disk(store, path), pytest.raises(Unavailable):
         await store.txn([Put("/a/x", BIG, expected=first), Delete("/none")])
     second = await store.txn([Put("/a/x", BIG, expected=first)])
     assert second > first
@@ -69,7 +139,7 @@ async def test_a_refused_write_does_not_stand_in_the_way_of_others(open_store, p
     """What was decided on a write that failed is decided again."""
     store = await open_store()
     await store.txn([Put("/a/x", b"old")])
-    with full_disk(path):
+    with full_disk(store, path):
         outcomes = await asyncio.gather(
             store.txn([Put("/b/x", BIG, expected=0)]),
             store.txn([Put("/b/x", b"small", expected=0)]),
@@ -82,7 +152,7 @@ async def test_a_refused_write_does_not_stand_in_the_way_of_others(open_store, p
 async def test_a_key_removed_in_vain_is_there_still(open_store, path):
     store = await open_store()
     revision = await store.txn([Put("/a/x", BIG)])
-    with full_disk(path), pytest.raises(Unavailable):
+    with full_disk(store, path), pytest.raises(Unavailable):
         await store.txn([Delete("/a/x"), Put("/a/y", BIG)])
     assert await store.txn([Put("/a/x", b"2", expected=revision)]) > revision
 
@@ -93,7 +163,7 @@ async def test_a_lease_that_cannot_be_ended_yet_is_ended_later(open_store, path,
     await store.txn([Put(f"/a/{n}", b"x" * 2000, lease_id=lease) for n in range(100)])
     got = asyncio.Queue()
     await store.watch("/a/", got.put_nowait, after_revision=store.revision, on_lost=got.put_nowait)
-    with full_disk(path):
+    with full_disk(store, path):
         with pytest.raises(Unavailable):
             await store.revoke_lease(lease)
         assert len((await store.range("/a/")).kvs) == 100
@@ -105,7 +175,7 @@ async def test_a_lease_that_cannot_be_ended_yet_is_ended_later(open_store, path,
 async def test_a_lease_that_cannot_be_written_was_never_granted(open_store, path):
     store = await open_store()
     await store.txn([Put("/a/x", b"old")])
-    with full_disk(path), pytest.raises(Unavailable):
+    with full_disk(store, path), pytest.raises(Unavailable):
         await asyncio.gather(store.txn([Put("/a/y", BIG)]), store.grant_lease(10, lease_id=5))
     assert await store.grant_lease(10, lease_id=5) == 5
 
@@ -114,7 +184,7 @@ async def test_a_store_closes_on_a_full_disk(open_store, path):
     store = await open_store()
     await store.grant_lease(100)
     await store.txn([Put("/a/x", b"old")])
-    with full_disk(path):
+    with full_disk(store, path):
         with pytest.raises(Unavailable):
             await store.txn([Put("/a/y", BIG)])
         await store.close()

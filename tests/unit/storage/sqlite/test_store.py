@@ -89,9 +89,7 @@ async def test_the_loop_may_end_without_closing_the_store(path, clock):
         return asyncio.run(main())
 
     store = await asyncio.to_thread(use)
-    store._pipeline.writer.stop()
-    store._files.close_readers()
-    store._files.release()
+    store._close_files()
     assert count(path, "latest") == 1
 
 

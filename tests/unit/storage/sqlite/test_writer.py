@@ -1,57 +1,251 @@
+"""The loop's end of a socket whose other end is in the test's hands, or at a real process."""
+
 from __future__ import annotations
 
 import asyncio
+import logging
+import marshal
+import os
+import signal
+import socket
 import sqlite3
 
-from steersman.storage.sqlite.writer import BATCH_WRITES_MAX, Writer
-from steersman.storage.store import Put
+import pytest
+
+from steersman.storage.sqlite.schema import POSITION_BITS
+from steersman.storage.sqlite.writer import Writer
+from steersman.storage.store import Put, Unavailable
+
+ROW = (2, 1 << POSITION_BITS, "/a", 1, 0, b"1")
 
 
-async def test_writes_that_wait_share_a_commit(open_store, monkeypatch):
-    batches = []
-    commit = Writer._commit
+class Process:
+    """In the place of a ``Child``: the other end is ``theirs``."""
 
-    def record(self, writes):
-        batches.append(len(writes))
-        commit(self, writes)
+    def __init__(self):
+        self.socket, self.theirs = socket.socketpair()
+        self.socket.setblocking(False)
+        self.theirs.settimeout(10)
+        self.reaped = 0
 
-    monkeypatch.setattr(Writer, "_commit", record)
+    def reap(self):
+        self.reaped += 1
+        self.close()
+        return -9
+
+    def end(self):
+        self.theirs.close()
+
+    def close(self):
+        self.socket.close()
+        self.theirs.close()
+
+    def receive(self):
+        size = int.from_bytes(self.theirs.recv(4), "little")
+        data = b""
+        while len(data) < size:
+            data += self.theirs.recv(size - len(data))
+        return marshal.loads(data)
+
+    def answer(self, text=""):
+        self.theirs.sendall(len(text.encode()).to_bytes(4, "little") + text.encode())
+
+
+class Writing:
+    """A writer, what it has settled, and what a start gives and the disk says."""
+
+    def __init__(self):
+        self.processes = [Process()]
+        self.settled = asyncio.Queue()
+        self.on_disk = 0
+        self.next_start = None
+        self.writer = Writer(self.processes[0], self.settled.put_nowait, start=self.start, reached=lambda: self.on_disk)
+
+    def start(self):
+        if self.next_start is not None:
+            raise self.next_start
+        self.processes.append(Process())
+        return self.processes[-1]
+
+    async def answer(self):
+        return await asyncio.wait_for(self.settled.get(), 10)
+
+
+@pytest.fixture
+async def writing():
+    writing = Writing()
+    yield writing
+    writing.writer.detach()
+    for process in writing.processes:
+        process.close()
+
+
+async def test_a_batch_goes_there_and_its_fate_comes_back(writing):
+    writing.writer.persist([ROW], [("SELECT ?", (1.5,))], revision=1)
+    assert writing.processes[0].receive() == ([ROW], [("SELECT ?", (1.5,))], 1)
+    writing.processes[0].answer()
+    assert await writing.answer() == ""
+    writing.writer.persist([ROW], [], revision=2)
+    assert writing.processes[0].receive() == ([ROW], [], 2)
+    writing.processes[0].answer("database or disk is full: ä")
+    assert await writing.answer() == "database or disk is full: ä"
+
+
+async def test_an_answer_in_pieces_is_put_together(writing):
+    writing.writer.persist([ROW], [], revision=1)
+    for byte in b"\5\0\0\0wrong":
+        writing.processes[0].theirs.sendall(bytes([byte]))
+        writing.writer._receive()
+    assert await writing.answer() == "wrong"
+    writing.writer._receive()  # woken for nothing
+    assert writing.settled.empty()
+
+
+async def test_what_the_socket_does_not_take_at_once_follows(writing):
+    rows = [(2, 1 << POSITION_BITS, "/a", 1, 0, os.urandom(3_000_000))]
+    writing.writer.persist(rows, [], revision=1)
+    writing.writer.forget(1)
+    assert await asyncio.to_thread(writing.processes[0].receive) == (rows, [], 1)
+    assert await asyncio.to_thread(writing.processes[0].receive) == 2 << POSITION_BITS
+    writing.processes[0].answer()
+    assert await writing.answer() == ""
+
+
+async def test_what_cannot_be_encoded_is_the_callers_to_refuse(writing):
+    with pytest.raises(ValueError, match="unmarshallable"):
+        writing.writer.persist([(object(),)], [], revision=1)
+    writing.writer.persist([ROW], [], revision=1)
+    assert writing.processes[0].receive() == ([ROW], [], 1)
+
+
+@pytest.mark.parametrize("on_disk", [0, 5, 6])
+async def test_when_the_process_dies_the_batch_counts_if_it_is_on_disk(writing, on_disk, caplog):
+    writing.on_disk = on_disk
+    writing.writer.persist([ROW], [], revision=6)
+    writing.processes[0].theirs.close()
+    assert await writing.answer() == ("" if on_disk == 6 else "the writer process ended with code -9")
+    assert writing.processes[0].reaped == 1
+    assert "the writer process ended with code -9; the next write starts another" in caplog.text
+
+
+async def test_a_batch_without_rows_does_not_count_when_the_process_dies(writing):
+    writing.on_disk = 5
+    writing.writer.persist([], [("SELECT 1", ())], revision=0)
+    writing.processes[0].theirs.close()
+    assert "ended" in await writing.answer()
+
+
+async def test_the_batch_after_a_death_starts_a_process_which_is_told_what_to_forget(writing):
+    writing.writer.forget(3)
+    writing.writer.persist([ROW], [], revision=1)
+    writing.processes[0].theirs.close()
+    assert "ended" in await writing.answer()
+    writing.writer.forget(4)
+    assert len(writing.processes) == 1
+    writing.writer.persist([ROW], [], revision=2)
+    async with asyncio.timeout(10):
+        while len(writing.processes) == 1:
+            await asyncio.to_thread(int)
+    second = writing.processes[1]
+    assert await asyncio.to_thread(second.receive) == ([ROW], [], 2)
+    assert await asyncio.to_thread(second.receive) == 5 << POSITION_BITS
+    second.answer()
+    assert await writing.answer() == ""
+
+
+async def test_a_process_that_cannot_be_started_fails_the_batch_and_is_tried_again(writing):
+    writing.writer.persist([ROW], [], revision=1)
+    writing.processes[0].theirs.close()
+    assert "ended" in await writing.answer()
+    writing.next_start = OSError("no memory")
+    writing.writer.persist([ROW], [], revision=2)
+    assert await writing.answer() == "no writer process: no memory"
+    writing.next_start = None
+    writing.writer.persist([ROW], [], revision=3)
+    async with asyncio.timeout(10):
+        while len(writing.processes) == 1:
+            await asyncio.to_thread(int)
+    assert await asyncio.to_thread(writing.processes[1].receive) == ([ROW], [], 3)
+
+
+async def test_a_process_that_was_sent_half_a_batch_is_not_sent_its_end(writing):
+    process = writing.processes[0]
+    writing.writer.persist([(2, 1 << POSITION_BITS, "/a", 1, 0, b"x" * 3_000_000)], [], revision=1)
+    writing.writer.detach()
+    writing.writer.end()
+    assert process.reaped == 1
+
+
+async def test_a_process_that_has_all_is_ended(writing):
+    writing.writer.persist([ROW], [], revision=1)
+    writing.writer.detach()
+    writing.writer.end()
+    assert writing.processes[0].theirs.fileno() == -1
+    assert writing.processes[0].reaped == 0
+
+
+# With real processes.
+
+
+def pid(store):
+    return store._pipeline.writer._child.process.pid
+
+
+async def test_the_death_of_the_process_refuses_what_is_under_way_and_the_next_writes_work(open_store, caplog):
     store = await open_store()
-    await asyncio.gather(*(store.txn([Put(f"/a/{n}", b"1")]) for n in range(1000)))
-    assert sum(batches) == 1000
-    assert len(batches) < 200
-    assert max(batches) <= BATCH_WRITES_MAX
-
-
-async def test_the_thread_is_woken_when_all_that_came_together_is_accepted(open_store, monkeypatch):
-    accepted = []
-    put = Writer.put
-
-    def record(self, write):
-        accepted.append(len(store._pipeline._pending))
-        put(self, write)
-
-    monkeypatch.setattr(Writer, "put", record)
-    store = await open_store()
-    await asyncio.gather(*(store.txn([Put(f"/a/{n}", b"1")]) for n in range(16)))
-    assert accepted == [16] * 16
-
-
-async def test_a_commit_that_happened_but_reported_an_error_counts(open_store, monkeypatch):
-    commit = Writer._commit
-
-    def report_an_error(self, writes):
-        commit(self, writes)
-        raise sqlite3.OperationalError("disk I/O error")
-
-    store = await open_store()
-    monkeypatch.setattr(Writer, "_commit", report_an_error)
     assert await store.txn([Put("/a", b"1")]) == 1
-    assert (await store.get("/a")).value == b"1"
-
-
-async def test_every_number_of_rows_up_to_several_statements_is_written(open_store):
+    first = pid(store)
+    os.kill(first, signal.SIGSTOP)
+    writes = [asyncio.ensure_future(store.txn([Put("/b", b"1"), Put("/a", b"2")])) for _ in range(3)]
+    while not store._pipeline._sent:
+        await asyncio.wait(writes, timeout=0)
+    os.kill(first, signal.SIGKILL)
+    outcomes = await asyncio.gather(*writes, return_exceptions=True)
+    assert [type(outcome) for outcome in outcomes] == [Unavailable] * 3
+    assert "the writer process ended with code -9" in str(outcomes[0])
+    assert [(kv.key, kv.value) for kv in (await store.range("/")).kvs] == [("/a", b"1")]
+    revision = await store.txn([Put("/a", b"3", expected=1)])
+    assert pid(store) != first
+    await store.close()
     store = await open_store()
-    for count in range(1, 140, 3):
-        await store.txn([Put(f"/{count}/{n}", b"%d" % n) for n in range(count)])
-        assert (await store.range(f"/{count}/", limit=1)).count == count
+    assert (store.revision, (await store.get("/a")).value) == (revision, b"3")
+    assert "the next write starts another" in caplog.text
+
+
+async def test_a_process_that_dies_at_rest_is_replaced_without_a_refusal(open_store, caplog):
+    caplog.set_level(logging.ERROR)
+    store = await open_store()
+    assert await store.txn([Put("/a", b"1")]) == 1
+    child = store._pipeline.writer._child
+    os.kill(child.process.pid, signal.SIGKILL)
+    async with asyncio.timeout(10):
+        while store._pipeline.writer._child is child or child.process.returncode is None:
+            await asyncio.to_thread(int)
+    assert await store.txn([Put("/a", b"2")]) == 2
+
+
+async def test_a_store_whose_process_died_closes(open_store, path):
+    store = await open_store()
+    await store.txn([Put("/a", b"1")])
+    os.kill(pid(store), signal.SIGKILL)
+    await store.close()
+    assert (await (await open_store()).get("/a")).value == b"1"
+
+
+async def test_closing_leaves_no_process(open_store):
+    store = await open_store()
+    process = store._pipeline.writer._child.process
+    await store.close()
+    assert process.returncode == 0
+    with pytest.raises(ProcessLookupError):
+        os.kill(process.pid, 0)
+
+
+async def test_a_file_that_went_bad_under_the_process_is_unavailable(open_store, path):
+    store = await open_store()
+    await store.txn([Put("/a", b"1")])
+    with sqlite3.connect(path) as other:
+        other.execute("CREATE TRIGGER refuse BEFORE INSERT ON latest BEGIN SELECT raise(ABORT, 'out of order'); END")
+    other.close()
+    with pytest.raises(Unavailable, match="out of order"):
+        await store.txn([Put("/b", b"1")])

@@ -1,0 +1,194 @@
+"""On real files, in this process: what the process that writes does with what it is sent."""
+
+from __future__ import annotations
+
+import marshal
+import os
+import socket
+import sqlite3
+import threading
+
+import pytest
+
+from steersman.storage.sqlite import batches
+from steersman.storage.sqlite.batches import Batches
+from steersman.storage.sqlite.database import connect_writer
+from steersman.storage.sqlite.schema import POSITION_BITS, Kind
+
+MARK = "UPDATE mark SET revision = ? WHERE name = 'compacted'"
+
+
+def created(revision, key="/a", value=b"1"):
+    return (int(Kind.CREATED), revision << POSITION_BITS, key, revision, 0, value)
+
+
+def reached(revision):
+    return (int(Kind.REACHED), revision << POSITION_BITS, "", 0, 0, None)
+
+
+class Faulty(sqlite3.Connection):
+    """Raises after a statement that begins so, which it has carried out unless it is told otherwise."""
+
+    fails = ""
+    carries_out = True
+
+    def execute(self, sql, *parameters):
+        if self.fails and sql.startswith(self.fails):
+            if self.carries_out:
+                super().execute(sql, *parameters)
+            raise sqlite3.OperationalError("disk I/O error")
+        return super().execute(sql, *parameters)
+
+
+@pytest.fixture
+def connection(path):
+    connect_writer(path).close()
+    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, factory=Faulty)
+    yield connection
+    connection.close()
+
+
+@pytest.fixture
+def written(connection):
+    return Batches(connection)
+
+
+def keys(connection):
+    return [key for (key,) in connection.execute("SELECT key FROM latest ORDER BY key")]
+
+
+def test_a_batch_is_rows_and_statements_in_one_commit(connection, written):
+    assert written.persist([created(1), created(2, "/b"), reached(2)], [(MARK, (1,))], revision=2) == ""
+    assert keys(connection) == ["/a", "/b"]
+    assert dict(connection.execute("SELECT name, revision FROM mark")) == {"reached": 2, "compacted": 1}
+
+
+def test_a_batch_of_no_rows_is_its_statements(connection, written):
+    assert written.persist([], [(MARK, (7,))], revision=0) == ""
+    assert dict(connection.execute("SELECT name, revision FROM mark")) == {"reached": 0, "compacted": 7}
+
+
+def test_of_a_batch_that_fails_nothing_is_kept(connection, written):
+    error = written.persist([created(1), created(2), reached(2)], [], revision=2)
+    assert "UNIQUE" in error
+    assert keys(connection) == []
+    assert written.persist([created(3), reached(3)], [], revision=3) == ""
+    assert keys(connection) == ["/a"]
+
+
+def test_what_no_row_can_hold_is_told(connection, written):
+    assert "surrogates not allowed" in written.persist([created(1, "/\ud800"), reached(1)], [], revision=1)
+    assert keys(connection) == []
+
+
+def test_a_commit_that_happened_but_reported_an_error_counts(connection, written):
+    connection.fails = "COMMIT"
+    assert written.persist([created(1), reached(1)], [], revision=1) == ""
+    assert keys(connection) == ["/a"]
+
+
+def test_a_commit_that_did_not_happen_is_rolled_back(connection, written):
+    connection.fails, connection.carries_out = "COMMIT", False
+    assert written.persist([created(1), reached(1)], [], revision=1) == "disk I/O error"
+    connection.fails = ""
+    assert keys(connection) == []
+
+
+def test_a_file_that_cannot_even_be_read_has_nothing_of_it(connection, written):
+    connection.close()
+    assert "closed database" in written.persist([created(1), reached(1)], [], revision=1)
+
+
+def test_the_past_goes_in_pieces(connection, written):
+    rows = [created(revision, f"/{revision:03}") for revision in range(1, 501)]
+    assert written.persist([*rows, reached(500)], [], revision=500) == ""
+    assert not written.forget_some()
+    written.forget(451 << POSITION_BITS)
+    assert written.forget_some()
+    assert written.forget_some()
+    assert not written.forget_some()
+    assert connection.execute("SELECT count(*), min(id) FROM history").fetchone() == (50, 451 << POSITION_BITS)
+
+
+def test_a_piece_that_cannot_be_deleted_stays(connection, written):
+    assert written.persist([created(1), reached(1)], [], revision=1) == ""
+    written.forget(2 << POSITION_BITS)
+    connection.fails, connection.carries_out = "DELETE", False
+    assert not written.forget_some()
+    connection.fails = ""
+    assert connection.execute("SELECT count(*) FROM history").fetchone() == (1,)
+
+
+def test_it_writes_durably(path):
+    connect_writer(path).close()
+    connection = batches.connect(str(path))
+    assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    assert connection.execute("PRAGMA synchronous").fetchone() == (2,)
+    connection.close()
+
+
+# Over a socket.
+
+
+def frame(message):
+    data = marshal.dumps(message)
+    return len(data).to_bytes(4, "little") + data
+
+
+@pytest.fixture
+def served(written):
+    """A socket to a thread that serves, and how it ended."""
+    ours, theirs = socket.socketpair()
+    ends = []
+    thread = threading.Thread(target=lambda: ends.append(batches.serve(theirs.fileno(), written)))
+    ours.settimeout(10)
+    thread.start()
+    yield ours, ends, thread
+    ours.close()
+    thread.join()
+    theirs.close()
+
+
+def answer(sock):
+    return sock.recv(int.from_bytes(sock.recv(4), "little") or 0).decode()
+
+
+def test_each_batch_is_answered(served, connection):
+    sock, ends, thread = served
+    sock.sendall(frame(([created(1), reached(1)], [], 1)) + frame(([created(2), reached(2)], [], 2)))
+    assert sock.recv(4) == bytes(4)
+    assert "UNIQUE" in answer(sock)
+    sock.sendall(bytes(4))
+    thread.join()
+    assert ends == [True]
+    assert keys(connection) == ["/a"]
+
+
+def test_a_large_batch_comes_in_pieces(served, connection):
+    sock, _, _ = served
+    value = os.urandom(3_000_000)
+    sock.sendall(frame(([created(1, value=value), reached(1)], [], 1)))
+    assert sock.recv(4) == bytes(4)
+    assert connection.execute("SELECT value FROM latest").fetchone() == (value,)
+
+
+def test_a_piece_of_what_may_go_goes_after_each_message_at_least(served, connection):
+    sock, ends, thread = served
+    rows = [created(revision, f"/{revision:03}") for revision in range(1, 501)]
+    sock.sendall(frame(([*rows, reached(500)], [], 500)) + frame(501 << POSITION_BITS) + frame(501 << POSITION_BITS))
+    sock.sendall(frame(([], [(MARK, (500,))], 0)) + bytes(4))
+    assert sock.recv(4) == bytes(4)
+    assert sock.recv(4) == bytes(4)
+    thread.join()
+    assert ends == [True]
+    assert connection.execute("SELECT count(*) FROM history").fetchone() == (0,)
+
+
+@pytest.mark.parametrize("part", [b"", b"\1\0", frame(([created(1), reached(1)], [], 1))[:-1]])
+def test_the_end_of_the_other_side_ends_it_with_nothing_half_done(served, connection, part):
+    sock, ends, thread = served
+    sock.sendall(part)
+    sock.shutdown(socket.SHUT_WR)
+    thread.join()
+    assert ends == [False]
+    assert keys(connection) == []

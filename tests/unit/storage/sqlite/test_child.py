@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+import marshal
+import os
+import select
+import signal
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from steersman.storage.sqlite import StoreLocked, child
+from steersman.storage.sqlite.child import Child
+from steersman.storage.sqlite.database import connect_writer
+from steersman.storage.sqlite.lock import FileLock
+
+INSERT = marshal.dumps(([], [("INSERT INTO lease VALUES (?, 1, 1.0)", (7,))], 0))
+FRAME = len(INSERT).to_bytes(4, "little") + INSERT
+
+#: Starts a process that writes, prints its number, and waits to be killed.
+PARENT = """
+import pathlib, sys
+from steersman.storage.sqlite.child import Child
+from steersman.storage.sqlite.lock import FileLock
+path = pathlib.Path(sys.argv[1])
+child = Child.start(path, FileLock.take(path).descriptor)
+print(child.process.pid, flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def lock(path):
+    connect_writer(path).close()
+    lock = FileLock.take(path)
+    yield lock
+    lock.release()
+
+
+@pytest.fixture
+def started(path, lock):
+    child = Child.start(path, lock.descriptor)
+    child.socket.settimeout(20)
+    yield child
+    child.reap()
+
+
+def leases(path):
+    connection = sqlite3.connect(path)
+    ids = [number for (number,) in connection.execute("SELECT id FROM lease")]
+    connection.close()
+    return ids
+
+
+def test_it_writes_what_it_is_sent_and_ends_when_asked_to(started, path):
+    started.socket.sendall(FRAME)
+    assert started.socket.recv(4) == bytes(4)
+    started.end()
+    assert started.process.returncode == 0
+    assert sorted(part.name for part in path.parent.iterdir()) == ["store.db", "store.db.lock"]
+    assert leases(path) == [7]
+
+
+def test_what_was_sent_before_is_written_before_it_ends(started, path):
+    started.socket.sendall(FRAME)
+    started.end()
+    assert leases(path) == [7]
+
+
+def test_of_half_a_batch_nothing_is_written(started, path):
+    started.socket.sendall(FRAME[:-3])
+    started.reap()
+    assert leases(path) == []
+
+
+def test_nothing_is_written_after_it_was_reaped(started, path):
+    assert started.reap() == -signal.SIGKILL
+    assert started.reap() == -signal.SIGKILL
+    assert leases(path) == []
+
+
+def test_only_its_parent_ends_it(started):
+    started.socket.sendall(FRAME)
+    assert started.socket.recv(4) == bytes(4)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        started.process.send_signal(number)
+    started.socket.sendall(FRAME)
+    size = int.from_bytes(started.socket.recv(4), "little")
+    assert b"UNIQUE" in started.socket.recv(size)
+    assert os.getsid(started.process.pid) == started.process.pid
+
+
+def test_one_that_cannot_open_the_file_ends(tmp_path, lock, capfd):
+    missing = Child.start(tmp_path / "none" / "store.db", lock.descriptor)
+    missing.socket.settimeout(20)
+    assert missing.socket.recv(4) == b""
+    assert missing.process.wait() == 1
+    assert missing.reap() == 1
+    assert "unable to open database file" in capfd.readouterr().err
+
+
+def test_when_there_is_no_process_to_be_had_nothing_stays_open(path, lock, monkeypatch):
+    before = sorted(Path("/proc/self/fd").iterdir())
+    monkeypatch.setattr(sys, "executable", "/none/such/python")
+    with pytest.raises(OSError, match="No such file"):
+        Child.start(path, lock.descriptor)
+    assert sorted(Path("/proc/self/fd").iterdir()) == before
+
+
+def test_it_ends_with_a_parent_that_is_killed_and_leaves_the_file_to_the_next(path):
+    connect_writer(path).close()
+    with subprocess.Popen(
+        [sys.executable, "-c", PARENT, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as parent:
+        process = os.pidfd_open(int(parent.stdout.readline()))
+        with pytest.raises(StoreLocked, match=f"process {parent.pid}"):
+            FileLock.take(path)
+        parent.kill()
+        os.waitid(os.P_PID, parent.pid, os.WEXITED | os.WNOWAIT)  # dead, but nobody has asked after it yet
+        FileLock.take(path).release()
+    ended, _, _ = select.select([process], [], [], 20)
+    os.close(process)
+    assert ended
+
+
+def test_an_end_that_takes_too_long_is_a_kill(started, monkeypatch):
+    monkeypatch.setattr(child, "_END_SECONDS", 0.01)
+    started.process.send_signal(signal.SIGSTOP)
+    started.end()
+    assert started.process.returncode == -signal.SIGKILL
