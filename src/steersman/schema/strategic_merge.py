@@ -18,13 +18,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from steersman.apimachinery import errors
 from steersman.apimachinery.gotext import to_json, to_value_text
 from steersman.apimachinery.trees import copy_tree
-from steersman.apimachinery.typemodel import ListOf, MapOf, Struct
+from steersman.apimachinery.typemodel import ListOf, MapOf, Struct, Type
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from steersman.apimachinery.errors import StatusError
-    from steersman.apimachinery.typemodel import Type
 
     Tree = dict[str, Any]
     Identity = Callable[[Any], Any]

@@ -150,8 +150,8 @@ class ObjectDecoder:
             return whole, []
         try:
             decoded, unknown = self._decode(tree or {})
-        except InexactError as error:
-            raise cannot_be_handled(self._said(meta), self.kind, self._exact(error, raw, media_type)) from None
+        except InexactError as inexact:
+            raise cannot_be_handled(self._said(meta), self.kind, self._exact(inexact, raw, media_type)) from None
         except DecodeError as error:
             raise cannot_be_handled(self._said(meta), self.kind, error) from None
         self._keep_empty(decoded, tree)

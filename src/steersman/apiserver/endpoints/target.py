@@ -79,7 +79,8 @@ class Target:
         resource = served.resource
         self.served: Final = served
         self.subresource: Final = subresource
-        self.objects: Final[ObjectStore] = served.storage
+        if served.storage is not None:  # reviews are kept nowhere
+            self.objects: ObjectStore = served.storage
         self.group_resource: Final = resource.group_resource
         self.decoder: Final = decoder or ObjectDecoder(
             resource.kind,

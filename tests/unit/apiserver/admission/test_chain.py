@@ -8,6 +8,8 @@ from tests.unit.apiserver.writing import CONFIG_MAPS, DEPLOYMENTS, Server, deplo
 from steersman.apiserver.admission.chain import ORDER, AdmissionChain
 from steersman.apiserver.admission.interface import Attributes, Operation, Plugin
 from steersman.apiserver.registry.served import ServedResource
+from steersman.apiserver.registry.strategy import Strategy
+from steersman.asynckit.clock import FakeClock
 from steersman.schema.resources import table
 
 if TYPE_CHECKING:
@@ -171,8 +173,8 @@ class OnlySometimes(Plugin):
 
 async def test_a_plugin_that_has_nothing_to_go_by_is_not_asked():
     plugin = OnlySometimes()
-    served = ServedResource.__new__(ServedResource)
-    served.resource = table().resources[0]
+    kept_nowhere = {"storage": None, "cache": None, "clock": FakeClock(), "struct": None}
+    served = ServedResource(table().resources[0], strategy=Strategy(), **kept_nowhere)
     steps = AdmissionChain([plugin]).steps(served, "", Operation.CREATE)
     for rules, asked in ((0, 0), (1, 2), (0, 2)):
         plugin.rules = rules

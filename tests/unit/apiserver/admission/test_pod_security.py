@@ -5,8 +5,10 @@ from tests.unit.apiserver.admission.plugged import Plugged, refusal
 from tests.unit.apiserver.writing import DEPLOYMENTS, PODS, deployment
 
 from steersman.apiserver.admission.pod_security import PodSecurity, is_significant, namespace_warnings
+from steersman.apiserver.registry.entry import Layout
 from steersman.apiserver.registry.podsecurity.levels import Standard
 from steersman.apiserver.registry.watch_cache import WatchCache
+from steersman.asynckit.clock import FakeClock
 
 NAMESPACE = "/api/v1/namespaces/default"
 
@@ -197,6 +199,7 @@ async def test_labels_of_an_exempt_namespace_mean_nothing():
 
 
 def test_a_configuration_has_to_be_right():
-    unread = WatchCache.__new__(WatchCache)
+    layout = Layout("Namespace", "v1")
+    unread = WatchCache(None, "/registry/namespaces/", layout=layout, clock=FakeClock(), tasks=None)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="defaults: 'tight' must be one of privileged, baseline, restricted"):
         PodSecurity(namespaces=unread, pods=unread, configuration={"defaults": {"enforce": "tight"}})

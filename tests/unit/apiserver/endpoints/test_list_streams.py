@@ -16,7 +16,17 @@ async def test_pieces_are_joined_by_commas_between_head_and_tail():
 async def test_pretty_pieces_make_one_text():
     head = b'{"kind":"List","items":['
     sent = [piece async for piece in streamed(pieces(b'{"a":1}', b'{"a":2}'), head, b"]}", pretty=True)]
-    lines = ["{", '  "kind": "List",', '  "items": [', "    {", '      "a": 1', "    },", "    {", '      "a": 2', "    }"]
+    lines = [
+        "{",
+        '  "kind": "List",',
+        '  "items": [',
+        "    {",
+        '      "a": 1',
+        "    },",
+        "    {",
+        '      "a": 2',
+        "    }",
+    ]
     assert b"".join(sent).decode().splitlines() == [*lines, "  ]", "}"]
 
 

@@ -7,6 +7,7 @@ from steersman.apiserver.admission.interface import Operation, Plugin
 from steersman.apiserver.endpoints.repeating import RepeatedApplies
 from steersman.apiserver.endpoints.target import Target
 
+pytestmark = pytest.mark.interpreted
 A = f"{CONFIG_MAPS}/a"
 
 

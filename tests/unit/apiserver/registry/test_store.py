@@ -156,6 +156,7 @@ async def test_what_was_allocated_is_given_back_with_the_removal():
         assert kv.value.decode() == made["data"]["number"]
 
 
+@pytest.mark.interpreted
 async def test_a_store_that_cannot_answer_is_a_503():
     async with Server() as server:
         objects = server.registry.stored("configmaps").objects
@@ -169,6 +170,7 @@ async def test_a_store_that_cannot_answer_is_a_503():
         assert (caught.value.code, caught.value.message) == (503, "disk full")
 
 
+@pytest.mark.interpreted
 async def test_a_generated_name_is_not_one_that_is_taken():
     class _Dice:
         def __init__(self) -> None:
