@@ -33,6 +33,10 @@ async def test_the_default_class_is_everybodys_and_of_two_the_lower_one():
         await server.make(CLASSES, metadata={"name": "d"}, value=7, globalDefault=True)
         spec = (await server.pod()).body["spec"]
         assert (spec["priorityClassName"], spec["priority"]) == ("d", 7)
+        assert (await server.call("DELETE", f"{CLASSES}/d")).code == 200
+        await server.make(CLASSES, metadata={"name": "e"}, value=8, globalDefault=True)
+        spec = (await server.pod("b")).body["spec"]
+        assert (spec["priorityClassName"], spec["priority"]) == ("e", 8)
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,16 @@
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, ClassVar
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.unit.apiserver.writing import CONFIG_MAPS, DEPLOYMENTS, Server, causes, deployment
+
+from steersman.apiserver.admission.interface import Operation, Plugin
+
+if TYPE_CHECKING:
+    from steersman.apiserver.admission.interface import Attributes
 
 
 async def test_a_created_object_comes_back_whole_with_what_the_server_gave_it():
@@ -33,6 +40,29 @@ async def test_what_only_the_server_may_set_is_dropped():
         assert metadata["uid"] != "mine"
         assert metadata["creationTimestamp"] == "2026-01-01T00:00:00Z"
         assert not {"deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"} & metadata.keys()
+
+
+class _Names(Plugin):
+    """Writes down how objects are called when they are looked at for the last time."""
+
+    name: ClassVar[str] = "AlwaysDeny"
+
+    def __init__(self) -> None:
+        self.met: list[str] = []
+
+    def handles(self, resource: object, subresource: str, operation: Operation) -> bool:
+        return operation is Operation.CREATE
+
+    async def validate(self, attributes: Attributes) -> None:
+        self.met.append(attributes.name)
+
+
+async def test_validating_admission_is_told_the_name_that_was_made_up():
+    plugin = _Names()
+    async with Server(plugin) as server:
+        plugin.met.clear()
+        answer = await server.call("POST", CONFIG_MAPS, {"metadata": {"generateName": "a-"}})
+        assert plugin.met == [answer.body["metadata"]["name"]]
 
 
 async def test_a_taken_name_is_refused_in_a_dry_run_too():

@@ -167,3 +167,18 @@ async def test_pods_of_one_spec_are_stored_alike_from_the_first_to_the_last():
             made.append({**answer.body, "metadata": metadata})
         assert made == [made[0]] * 4
         assert made[0]["spec"]["containers"][0]["resources"]["requests"] == {"cpu": "500m"}
+
+
+async def test_what_was_let_pass_unread_is_read_when_somebody_wants_to_know():
+    body = {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "a"}, "spec": {**SPEC, "unknown": 1}}
+    doubled = json.dumps(body).replace('"unknown": 1', '"hostname": "a", "hostname": "b"').encode()
+    async with Server() as server:
+        for given in (body, doubled):
+            for validation, code, warnings in [
+                ("Ignore", 201, 0),
+                ("Ignore", 201, 0),
+                ("Warn", 201, 1),
+                ("Strict", 400, 0),
+            ]:
+                answer = await server.call("POST", PODS, given, query=f"dryRun=All&fieldValidation={validation}")
+                assert (answer.code, len(answer.warnings)) == (code, warnings)

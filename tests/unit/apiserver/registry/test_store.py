@@ -104,6 +104,18 @@ async def test_the_lag_of_a_remote_stores_cache_refuses_nothing():
         assert entry.revision > first.revision
 
 
+async def test_an_answer_is_what_was_stored_though_the_cache_lags_behind():
+    async with Server(remote=True) as server:
+        objects = server.registry.stored("configmaps").objects
+        ctx = server.context()
+        first = await objects.create(ctx, _tree())
+        await objects.cache.ready()
+        objects.cache._unsubscribe()  # no event comes any more
+        entry, _ = await objects.update(ctx, "a", Change(_setting(k="v")))
+        assert entry.tree()["data"] == {"k": "v"}
+        assert entry.revision > first.revision
+
+
 class _Numbered(Strategy):
     """Every object takes the next number, in a key of its own."""
 

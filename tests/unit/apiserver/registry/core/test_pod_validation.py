@@ -57,3 +57,9 @@ def test_annotations_of_profiles_match_the_fields():
     assert faults(
         {"annotations": {name: "unconfined"}}, securityContext={"seccompProfile": {"type": "RuntimeDefault"}}
     ) == ["spec.securityContext.seccompProfile.type: Forbidden: seccomp type in annotation and field must match"]
+
+
+def test_annotations_are_looked_at_though_a_spec_like_it_was_let_through():
+    assert faults() == faults({"annotations": {"a": "b"}}) == []
+    (fault,) = faults({"annotations": {"controller.kubernetes.io/pod-deletion-cost": "x"}})
+    assert fault.endswith('Invalid value: "x": must be a 32bit integer')
