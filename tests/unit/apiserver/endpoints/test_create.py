@@ -65,6 +65,15 @@ async def test_validating_admission_is_told_the_name_that_was_made_up():
         assert plugin.met == [answer.body["metadata"]["name"]]
 
 
+async def test_owners_that_the_client_gives_keep_what_nobody_else_owns():
+    given = {"manager": "x", "operation": "Update", "apiVersion": "v1", "fieldsType": "FieldsV1"}
+    async with Server() as server:
+        metadata = {"name": "a", "managedFields": [{**given, "fieldsV1": {"f:data": {"f:k": {}, "f:gone": {}}}}]}
+        answer = await server.call("POST", CONFIG_MAPS, {"metadata": metadata, "data": {"k": "v"}})
+        owned = {entry["manager"]: entry["fieldsV1"] for entry in answer.body["metadata"]["managedFields"]}
+        assert owned == {"x": {"f:data": {"f:gone": {}}}, "unit-test": {"f:data": {".": {}, "f:k": {}}}}
+
+
 async def test_a_taken_name_is_refused_in_a_dry_run_too():
     async with Server() as server:
         await server.make()
