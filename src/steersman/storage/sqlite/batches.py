@@ -15,7 +15,6 @@ import gc
 import marshal
 import os
 import select
-import signal
 import sqlite3
 import sys
 
@@ -138,9 +137,6 @@ def _read(fd: int, size: int) -> bytes:
 
 
 def main(path: str) -> None:
-    # Only the process that started this one says when it is to end: it has writes to finish when it is told to stop.
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)
     gc.disable()  # nothing here makes circles
     connection = connect(path)
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import signal
 import socket
 import subprocess
 import sys
@@ -15,6 +16,8 @@ _PROGRAM = Path(__file__).with_name("batches.py")
 #: How long a process that was asked to end may take for its last batch and for copying the log into the file.
 _END_SECONDS = 60.0
 _RECEIVE_BYTES = 4096
+#: Only the process that started it says when it is to end: that one has writes to finish when it is told to stop.
+_NOT_FOR_IT = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 
 
 class Child:
@@ -32,6 +35,8 @@ class Child:
         Raises ``OSError``. What keeps it from opening the file, it says on standard error, and ends.
         """
         ours, theirs = socket.socketpair()
+        # What is blocked in this thread is blocked in the process from its start on.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, _NOT_FOR_IT)
         with theirs:
             try:
                 process = subprocess.Popen(  # noqa: S603 — our own program
@@ -44,6 +49,8 @@ class Child:
             except BaseException:
                 ours.close()
                 raise
+            finally:
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
         ours.setblocking(False)
         return cls(process, ours)
 
