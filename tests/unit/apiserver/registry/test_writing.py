@@ -20,7 +20,10 @@ from steersman.asynckit.clock import FakeClock
 
 
 def test_times_are_whole_seconds_in_utc():
-    assert time_text(FakeClock().now()) == "2026-01-01T00:00:00Z"
+    now = FakeClock().now()
+    assert time_text(now) == time_text(now) == "2026-01-01T00:00:00Z"
+    assert time_text(now.replace(year=987, second=9)) == "0987-01-01T00:00:09Z"
+    assert time_text(now) == "2026-01-01T00:00:00Z"
 
 
 def test_only_system_fields_are_wiped():
