@@ -197,6 +197,7 @@ async def test_the_pod_and_version_that_is_meant_goes():
         assert "deletionTimestamp" in (await server.call("GET", POD)).body["metadata"]
 
 
+@pytest.mark.interpreted
 async def test_a_pod_that_changes_meanwhile_is_looked_at_again(monkeypatch):
     async with Server() as server:
         await server.make(PODS, metadata={"labels": LABELS}, spec=pod_spec(nodeName="n"))
@@ -216,6 +217,7 @@ async def test_a_pod_that_changes_meanwhile_is_looked_at_again(monkeypatch):
         assert meddled == ["a"]
 
 
+@pytest.mark.interpreted
 async def test_an_unready_pod_that_changes_meanwhile_is_429(monkeypatch):
     async with Server() as server:
         await make_running(server, ready="False")

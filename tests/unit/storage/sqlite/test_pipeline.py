@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import asyncio
 import resource
+import signal
+import socket
 from contextlib import contextmanager
 
 import pytest
@@ -52,18 +54,34 @@ async def test_writes_of_one_turn_of_the_loop_share_a_commit(open_store, batches
     assert batches == [16]
 
 
-async def test_writes_that_come_while_a_batch_is_at_work_share_the_next(open_store, batches):
+async def test_writes_go_to_the_writer_while_others_are_at_work(open_store, batches):
     store = await open_store()
-    first = asyncio.ensure_future(store.txn([Put("/a", b"1")]))
-    while not batches:
-        await asyncio.wait([first], timeout=0)
-    later = []
+    process = store._pipeline.writer._child.process
+    process.send_signal(signal.SIGSTOP)
+    writes = []
     for n in range(3):
-        later.append(asyncio.ensure_future(store.txn([Put(f"/b/{n}", b"1")])))
-        await asyncio.wait(later, timeout=0)
-    assert await asyncio.gather(first, *later) == [1, 2, 3, 4]
-    assert batches[0] == 1
-    assert sum(batches) == 4
+        writes.append(asyncio.ensure_future(store.txn([Put(f"/a/{n}", b"1")])))
+        while len(batches) == n:
+            await asyncio.wait(writes, timeout=0)
+    process.send_signal(signal.SIGCONT)
+    assert await asyncio.gather(*writes) == [1, 2, 3]
+    assert batches == [1, 1, 1]
+
+
+async def test_writes_gather_while_the_writer_has_no_room(open_store, batches):
+    store = await open_store()
+    store._pipeline.writer._child.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 16)
+    process = store._pipeline.writer._child.process
+    process.send_signal(signal.SIGSTOP)
+    writes = [asyncio.ensure_future(store.txn([Put("/a", BIG * 30)]))]
+    while not batches:
+        await asyncio.wait(writes, timeout=0)
+    for n in range(3):
+        writes.append(asyncio.ensure_future(store.txn([Put(f"/b/{n}", b"1")])))
+        await asyncio.wait(writes, timeout=0)
+    process.send_signal(signal.SIGCONT)
+    assert await asyncio.gather(*writes) == [1, 2, 3, 4]
+    assert batches == [1, 3]
 
 
 async def test_a_batch_has_a_bound(open_store, batches):
@@ -87,12 +105,16 @@ async def test_any_number_of_rows_is_one_transaction(open_store):
         assert (await store.range(f"/{count}/", limit=1)).count == count
 
 
-async def test_what_no_batch_can_hold_is_refused(open_store):
+async def test_what_no_batch_can_hold_is_refused_and_nothing_before_it(open_store, batches):
     store = await open_store()
+    before = asyncio.ensure_future(store.txn([Put("/a", b"1")]))
+    while not batches:
+        await asyncio.wait([before], timeout=0)
     with pytest.raises(Unavailable, match="not persisted: unmarshallable"):
-        await store._pipeline.accept([Put("/a", b"1")], [("SELECT ?", (object(),))])
-    assert await store.get("/a") is None
-    assert await store.txn([Put("/a", b"1", expected=0)]) == 2
+        await store._pipeline.accept([Put("/a", b"2"), Put("/b", b"1")], [("SELECT ?", (object(),))])
+    assert await before == 1
+    assert await store.get("/b") is None
+    assert await store.txn([Put("/a", b"3", expected=1)]) == 4
 
 
 async def test_a_write_that_finds_no_space_is_unavailable_and_leaves_no_trace(open_store, path):
