@@ -71,9 +71,11 @@ $(COMPILED)/.made: $(SOURCES) pyproject.toml
 codegen: $(VENV)/.installed-dev
 	$(BIN)/python -m codegen
 
-wheel: $(VENV)/.installed-dev
+# One for every machine and, where there is a compiler, one for machines like this.
+wheel: $(VENV)/.installed-dev compiled
 	rm -rf dist
 	$(BIN)/python -m build --wheel
+	@if [ -e $(COMPILED) ]; then cp $(COMPILED)/*.whl dist/; fi
 
 clean:
 	rm -rf $(VENV) dist build node_modules

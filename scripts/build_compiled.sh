@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds the wheel with compiled modules (docs/decisions/0006) and unpacks it into the folder named, to be put first on
-# PYTHONPATH. The checkout stays as it is: nothing compiled ever lies beside its sources, where it would hide changes.
+# PYTHONPATH; the wheel itself lies there, too. The checkout stays as it is: nothing compiled ever lies beside its sources, where it would hide changes.
 set -euo pipefail
 python=${1:?python of the virtual environment}
 place=${2:?folder to unpack into}
@@ -19,5 +19,4 @@ rm -rf "$place"
 mkdir -p "$place"
 "$python" -m zipfile -e "$work"/wheel/*.whl "$place"
 "$python" -m compileall -q "$place"
-mkdir -p dist
-cp "$work"/wheel/*.whl dist/
+mv "$work"/wheel/*.whl "$place"/
