@@ -1,9 +1,9 @@
 """Durable transactions per second of the SQLite store beside a loop that has other work to do.
 
-    python benchmarks/storage_writes.py [--busy-us 150] [--writers 16] [--update] [--uvloop] [--switch-us 5000]
+    python benchmarks/storage_writes.py [--busy-us 150] [--writers 16] [--update] [--uvloop] [--think-ms 0]
 
 Each writer burns ``--busy-us`` of CPU on the loop (a request's share), passes through a system call, and waits for one
-transaction. Prints transactions, commits (each is one fsync of the log) and their latency, and what the loop and the
+transaction; then it thinks for ``--think-ms`` on average, without which all go in step. Prints transactions, commits (each is one fsync of the log) and their latency, and what the loop and the
 process that writes spend per transaction besides the burning; how long opening the store took, and the memory of that process.
 """
 
@@ -13,7 +13,6 @@ import argparse
 import asyncio
 import os
 import random
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -67,6 +66,8 @@ async def write(store, number, args, value, tally, stop):
         started = time.perf_counter()
         await store.txn([Put(key, value)])
         tally.latencies.append(time.perf_counter() - started)
+        if args.think_ms:
+            await asyncio.sleep(rng.expovariate(1e3 / args.think_ms))
     os.close(pipe[0])
     os.close(pipe[1])
 
@@ -124,10 +125,9 @@ def main():
     parser.add_argument("--value-bytes", type=int, default=1500)
     parser.add_argument("--update", action="store_true", help="overwrite keys instead of creating them")
     parser.add_argument("--uvloop", action="store_true")
-    parser.add_argument("--switch-us", type=float, default=5000, help="sys.setswitchinterval")
+    parser.add_argument("--think-ms", type=float, default=0)
     parser.add_argument("--folder", default=".", help="on the disk to measure; not a tmpfs")
     args = parser.parse_args()
-    sys.setswitchinterval(args.switch_us * 1e-6)
     if args.uvloop:
         import uvloop  # noqa: PLC0415 — only when asked for
 

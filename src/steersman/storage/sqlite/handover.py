@@ -3,7 +3,7 @@
 CPython's rule: a thread that waits for the lock asks for it after the switch interval (5 ms), and the interval starts
 anew whenever the lock was free for a moment. A busy loop frees it for a moment at every system call, too shortly for
 another core to wake up and take it. With more than one such call per interval the thread may wait for seconds, and
-with it everybody whose write is under way (measured: ``docs/decisions/0001``). An interval shorter than the time between two
+with it whoever reads (measured, with writes: ``docs/decisions/0001``). An interval shorter than the time between two
 system calls cures that; it costs nothing while no thread waits, and is set only while the store has one at work.
 """
 

@@ -1,10 +1,10 @@
 """The way of a write, seen from the event loop: accepted, persisted, applied.
 
 Accepting checks nothing and cannot fail: it assigns the revision, moves the index on, and queues the rows. So the
-next transaction is decided against what is on its way, and never waits for the disk. One batch is at the writer; what is
-accepted meanwhile gathers, and goes there together (one commit, one fsync) as soon as the answer has come. Applying tells
-the watchers and then the callers, in revision order. When a batch cannot be persisted, everything accepted since the last
-applied revision is taken back: each of those writes may have been decided on one that failed.
+next transaction is decided against what is on its way, and never waits for the disk. What one turn of the loop accepts goes
+to the writer together, unless that has no room: then it gathers. Applying tells the watchers and then the callers, in
+revision order. When a write cannot be persisted, everything accepted since the last applied revision is taken back: each of
+those writes may have been decided on one that failed.
 """
 
 from __future__ import annotations
@@ -34,8 +34,7 @@ _log = logging.getLogger(__name__)
 _REACHED, _CREATED, _REPLACED, _OVERWRITTEN, _REMOVED = map(
     int, (Kind.REACHED, Kind.CREATED, Kind.REPLACED, Kind.OVERWRITTEN, Kind.REMOVED)
 )
-#: Writes that share a commit at most, and their values; more wait for the next, so that no answer waits for a huge batch.
-#: (One write may be larger.)
+#: Writes that go to the writer at once at most, and their values. (One write may be larger.)
 BATCH_WRITES_MAX = 256
 BATCH_BYTES_MAX = 8 << 20
 
@@ -45,7 +44,7 @@ class Pipeline:
 
     def __init__(
         self,
-        start_writer: Callable[[Callable[[str], None]], Writer],
+        start_writer: Callable[[Callable[[int, str], None]], Writer],
         *,
         index: Index,
         revision: int,
@@ -65,9 +64,9 @@ class Pipeline:
         #: Called with the number of rows after each batch.
         self._on_applied = on_applied
         self._loop = asyncio.get_running_loop()
-        #: The batch at the writer, and what is accepted and waits for the next, oldest first; bounded by the callers, each
+        #: What is at the writer, as it went there, and what is accepted and waits, oldest first; bounded by the callers, each
         #: of which waits for its own.
-        self._sent: list[Write] = []
+        self._sent: deque[list[Write]] = deque()
         self._gathered: list[Write] = []
         #: How often everything under way had to be refused.
         self.refusals = 0
@@ -110,20 +109,21 @@ class Pipeline:
             elif before is not None:
                 write.rows.append(self._remove(before, row_id=row_id))
         self._accepted += 1
-        if not self._sent and not self._gathered:
+        if not self._gathered:
             # Not now: requests that come together are to share a commit.
             self._loop.call_soon(self._hand_over)
         self._gathered.append(write)
         return write.done
 
     def _hand_over(self) -> None:
-        """Give the writer what waits, unless it is at work: then its answer is the time to."""
-        if self._sent or not self._gathered:
-            return
-        self._sent = self._next_batch()
+        """Give the writer what waits, as long as it has room; when it has room again, it says so."""
+        while self._gathered and self.writer.has_room:
+            self._persist(self._next_batch())
+
+    def _persist(self, batch: list[Write]) -> None:
         rows: list[Row] = []
         statements: list[Statement] = []
-        for write in self._sent:
+        for write in batch:
             rows += write.rows
             statements += write.statements
         revision = rows[-1][1] >> POSITION_BITS if rows else 0
@@ -132,7 +132,10 @@ class Pipeline:
         try:
             self.writer.persist(rows, statements, revision=revision)
         except (ValueError, OverflowError) as error:
-            self._refuse(str(error))
+            refused, self._gathered = batch + self._gathered, []
+            self._refuse(refused, str(error))
+        else:
+            self._sent.append(batch)
 
     def _next_batch(self) -> list[Write]:
         size_bytes = 0
@@ -182,13 +185,16 @@ class Pipeline:
 
     # Back from the writer.
 
-    def _settle(self, error: str) -> None:
+    def _settle(self, batches: int, error: str) -> None:
+        """So many batches are durable; the writer failed with all others if there is an error."""
+        if batches:
+            self._apply([write for _ in range(batches) for write in self._sent.popleft()])
         if error:
-            self._refuse(error)
-        else:
-            writes, self._sent = self._sent, []
-            self._hand_over()  # first: the writer goes on while the loop tells of what it has done
-            self._apply(writes)
+            refused = [write for batch in (*self._sent, self._gathered) for write in batch]
+            self._sent.clear()
+            self._gathered = []
+            self._refuse(refused, error)
+        self._hand_over()
         while self._waiting and self._waiting[0][0] <= self._settled:
             woken = self._waiting.popleft()[1]
             if not woken.done():
@@ -211,10 +217,8 @@ class Pipeline:
                 write.done.set_result(self.revision if not write.revision else write.revision)
         self._on_applied(len(events))
 
-    def _refuse(self, error: str) -> None:
-        """Answer everything under way with ``Unavailable``; the index goes back to what is on disk."""
-        refused = self._sent + self._gathered
-        self._sent, self._gathered = [], []
+    def _refuse(self, refused: list[Write], error: str) -> None:
+        """Answer the newest writes with ``Unavailable``; the index goes back to what was before them."""
         _log.error("%d writes could not be persisted: %s", len(refused), error)
         for write in reversed(refused):
             self.index.take_back(write, self._leases)

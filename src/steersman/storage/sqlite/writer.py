@@ -1,14 +1,13 @@
-"""The writer process, seen from the event loop: one batch at a time goes there, what became of it comes back.
+"""The process that writes, seen from the event loop: writes go there frame by frame, what became of them comes back.
 
-The loop never waits for it: a batch costs one encoding, one send and one receive. While a batch is at work the next
-gathers in the pipeline, so at most one batch (and a few bytes) is encoded and not yet sent. When the process dies, the batch
-at work counts if it is on disk and has failed otherwise, and the next batch starts another process.
+The loop never waits for it: a frame costs one encoding and one send, a commit one receive. While a frame waits for room in the
+socket, the next writes gather in the pipeline, so at most one frame (and a few bytes) is encoded and not yet sent. When the
+process dies, the frames that are on disk count and the others have failed, and the next writes start another process.
 """
 
 from __future__ import annotations
 
 import asyncio
-import functools
 import logging
 import marshal
 from collections import deque
@@ -38,12 +37,13 @@ class Writer:
     def __init__(
         self,
         child: Child,
-        settled: Callable[[str], None],
+        settled: Callable[[int, str], None],
         *,
         start: Callable[[], Child],
         reached: Callable[[], int],
     ) -> None:
-        """``settled`` is called with what kept a batch from being persisted, "" when it is durable.
+        """``settled`` is called with the number of frames that are durable now, the oldest first, and with what went wrong, if
+        anything did: then all the others have failed. It is the time to persist what had to wait, too.
 
         ``start`` (which blocks) makes another process, ``reached`` reads the revision on disk, 0 when it cannot.
         """
@@ -52,24 +52,32 @@ class Writer:
         self._settled = settled
         self._loop = asyncio.get_running_loop()
         self._child: Child | None = None
-        #: Whether a batch is at work; the revision that it leads to.
-        self._busy = False
-        self._revision = 0
+        #: The revisions that the unanswered frames lead to.
+        self._under_way: deque[int] = deque()
+        #: How often this process has told of a failure: it drops what was sent before that was heard.
+        self._epoch = 0
+        self._reaping = False
+        self._detached = False
         #: What was not sent yet; the first may have been in part.
         self._frames: deque[memoryview] = deque()
         self._received = b""
         self._forget_below = 0
         self._attach(child)
 
-    def persist(self, rows: Sequence[Row], statements: Sequence[Statement], *, revision: int) -> None:
-        """Have one batch persisted, which leads to ``revision`` (0: it has no rows); the next may come after ``settled``.
+    @property
+    def has_room(self) -> bool:
+        """Whether it takes writes now; ``settled`` says when it does again."""
+        return not self._frames and not self._reaping
 
-        Raises ``ValueError`` or ``OverflowError`` when it holds what no row can.
+    def persist(self, rows: Sequence[Row], statements: Sequence[Statement], *, revision: int) -> None:
+        """Have writes persisted together, which lead to ``revision`` (0: they have no rows). Only while ``has_room``.
+
+        Raises ``ValueError`` or ``OverflowError`` when they hold what no row can.
         """
-        frame = _frame((rows, statements, revision))
-        self._busy = True
-        self._revision = revision
-        self._frames.append(frame)
+        if self._child is None:
+            self._epoch = 0
+        self._frames.append(_frame((self._epoch, rows, statements, revision)))
+        self._under_way.append(revision)
         if self._child is not None:
             self._send()
         else:
@@ -83,18 +91,22 @@ class Writer:
             self._send()
 
     def detach(self) -> None:
-        """Hear no more of the process; ``end`` is next."""
+        """Hear no more of the process, not even of its end; ``end`` is next."""
+        self._detached = True
         if self._child is not None:
-            self._loop.remove_reader(self._child.socket)
-            self._loop.remove_writer(self._child.socket)
+            self._unwatch(self._child)
 
     def end(self) -> None:
         """Let the process finish what it was sent and close the file. Blocks."""
         child, self._child = self._child, None
         if child is not None and self._frames:
-            child.reap()  # it waits for the rest of a batch, which must not be anything else
+            child.reap()  # it waits for the rest of a frame, which must not be anything else
         elif child is not None:
             child.end()
+
+    def _unwatch(self, child: Child) -> None:
+        self._loop.remove_reader(child.socket)
+        self._loop.remove_writer(child.socket)
 
     def _attach(self, child: Child) -> None:
         self._child = child
@@ -127,6 +139,8 @@ class Writer:
         assert self._child is not None
         self._loop.remove_writer(self._child.socket)
         self._send()
+        if not self._frames:
+            self._settled(0, "")
 
     def _receive(self) -> None:
         assert self._child is not None
@@ -140,37 +154,53 @@ class Writer:
             self._lost(self._child)
             return
         self._received += data
-        size = LENGTH_BYTES + int.from_bytes(self._received[:LENGTH_BYTES], "little")
-        if len(self._received) < size:
+        while len(self._received) >= 2 * LENGTH_BYTES:
+            end = 2 * LENGTH_BYTES + int.from_bytes(self._received[LENGTH_BYTES : 2 * LENGTH_BYTES], "little")
+            if len(self._received) < end:
+                return
+            frames = int.from_bytes(self._received[:LENGTH_BYTES], "little")
+            error = self._received[2 * LENGTH_BYTES : end].decode()
+            self._received = self._received[end:]
+            self._answered(frames, error)
+
+    def _answered(self, frames: int, error: str) -> None:
+        if error:
+            self._epoch += 1
+            self._under_way.clear()
+            self._settled(0, error)
             return
-        error = self._received[LENGTH_BYTES:].decode()
-        self._received = b""
-        self._busy = False
-        self._settled(error)
+        for _ in range(frames):
+            self._under_way.popleft()
+        self._settled(frames, "")
 
     # The end of a process, and the start of another.
 
     def _lost(self, child: Child) -> None:
-        self.detach()
+        self._unwatch(child)
         self._child = None
         self._frames.clear()
-        reaped = functools.partial(self._reaped, unanswered=self._busy)
-        self._loop.run_in_executor(None, child.reap).add_done_callback(reaped)
+        self._reaping = True
+        self._loop.run_in_executor(None, child.reap).add_done_callback(self._reaped)
 
-    def _reaped(self, done: asyncio.Future[int], *, unanswered: bool) -> None:
+    def _reaped(self, done: asyncio.Future[int]) -> None:
+        if self._detached:
+            return  # the file is being closed, nobody waits and nobody may read it any more
+        self._reaping = False
         reason = f"the writer process ended with code {done.result()}"
         _log.error("%s; the next write starts another", reason)
-        if unanswered:
-            self._busy = False
-            self._settled("" if 0 < self._revision <= self._reached() else reason)
+        reached = self._reached()
+        on_disk = max((n for n, revision in enumerate(self._under_way, 1) if 0 < revision <= reached), default=0)
+        failed = len(self._under_way) > on_disk
+        self._under_way.clear()
+        self._settled(on_disk, reason if failed else "")
 
     def _started(self, done: asyncio.Future[Child]) -> None:
         try:
             child = done.result()
         except OSError as error:
             self._frames.clear()
-            self._busy = False
-            self._settled(f"no writer process: {error}")
+            self._under_way.clear()
+            self._settled(0, f"no writer process: {error}")
         else:
             self._attach(child)
 

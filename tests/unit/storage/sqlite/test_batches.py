@@ -149,42 +149,78 @@ def served(written):
     theirs.close()
 
 
+def writes(revision, key="/a", *, epoch=0, value=b"1"):
+    return frame((epoch, [created(revision, key, value), reached(revision)], [], revision))
+
+
 def answer(sock):
-    return sock.recv(int.from_bytes(sock.recv(4), "little") or 0).decode()
+    """The number of frames, and what went wrong."""
+    head = sock.recv(8, socket.MSG_WAITALL)
+    return int.from_bytes(head[:4], "little"), sock.recv(int.from_bytes(head[4:], "little")).decode()
 
 
-def test_each_batch_is_answered(served, connection):
+def test_writes_are_answered(served, connection):
     sock, ends, thread = served
-    sock.sendall(frame(([created(1), reached(1)], [], 1)) + frame(([created(2), reached(2)], [], 2)))
-    assert sock.recv(4) == bytes(4)
-    assert "UNIQUE" in answer(sock)
+    sock.sendall(writes(1))
+    assert answer(sock) == (1, "")
+    sock.sendall(writes(2, "/b"))
+    assert answer(sock) == (1, "")
     sock.sendall(bytes(4))
     thread.join()
     assert ends == [True]
-    assert keys(connection) == ["/a"]
+    assert keys(connection) == ["/a", "/b"]
+
+
+def test_writes_that_wait_share_a_commit(served, connection):
+    sock, _, _ = served
+    sock.sendall(writes(1, "/a") + writes(2, "/b") + frame((0, [], [(MARK, (1,))], 0)) + writes(3, "/c"))
+    assert answer(sock) == (4, "")
+    assert keys(connection) == ["/a", "/b", "/c"]
+    assert dict(connection.execute("SELECT name, revision FROM mark")) == {"reached": 3, "compacted": 1}
+
+
+def test_a_commit_has_a_bound(served):
+    sock, _, _ = served
+    sock.sendall(b"".join(writes(revision, f"/{revision}") for revision in range(1, 301)))
+    assert answer(sock) == (128, "")
+    assert answer(sock) == (128, "")
+    assert answer(sock) == (44, "")
+
+
+def test_after_a_failure_what_was_sent_before_that_was_heard_is_dropped(served, connection):
+    sock, _, _ = served
+    sock.sendall(writes(1))
+    assert answer(sock) == (1, "")
+    sock.sendall(writes(2))
+    frames, error = answer(sock)
+    assert (frames, "UNIQUE" in error) == (1, True)
+    sock.sendall(writes(3, "/b") + writes(4, "/c") + writes(5, "/d", epoch=1))
+    assert answer(sock) == (1, "")
+    assert keys(connection) == ["/a", "/d"]
 
 
 def test_a_large_batch_comes_in_pieces(served, connection):
     sock, _, _ = served
     value = os.urandom(3_000_000)
-    sock.sendall(frame(([created(1, value=value), reached(1)], [], 1)))
-    assert sock.recv(4) == bytes(4)
+    sock.sendall(writes(1, value=value))
+    assert answer(sock) == (1, "")
     assert connection.execute("SELECT value FROM latest").fetchone() == (value,)
 
 
 def test_a_piece_of_what_may_go_goes_after_each_message_at_least(served, connection):
     sock, ends, thread = served
     rows = [created(revision, f"/{revision:03}") for revision in range(1, 501)]
-    sock.sendall(frame(([*rows, reached(500)], [], 500)) + frame(501 << POSITION_BITS) + frame(501 << POSITION_BITS))
-    sock.sendall(frame(([], [(MARK, (500,))], 0)) + bytes(4))
-    assert sock.recv(4) == bytes(4)
-    assert sock.recv(4) == bytes(4)
+    sock.sendall(frame((0, [*rows, reached(500)], [], 500)) + frame(501 << POSITION_BITS) + frame(501 << POSITION_BITS))
+    sock.sendall(frame((0, [], [(MARK, (500,))], 0)))
+    assert answer(sock) == (1, "")
+    assert answer(sock) == (1, "")
+    sock.sendall(bytes(4))
     thread.join()
     assert ends == [True]
     assert connection.execute("SELECT count(*) FROM history").fetchone() == (0,)
 
 
-@pytest.mark.parametrize("part", [b"", b"\1\0", frame(([created(1), reached(1)], [], 1))[:-1]])
+@pytest.mark.parametrize("part", [b"", b"\1\0", writes(1)[:-1]])
 def test_the_end_of_the_other_side_ends_it_with_nothing_half_done(served, connection, part):
     sock, ends, thread = served
     sock.sendall(part)

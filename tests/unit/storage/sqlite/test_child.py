@@ -16,7 +16,9 @@ from steersman.storage.sqlite.child import Child
 from steersman.storage.sqlite.database import connect_writer
 from steersman.storage.sqlite.lock import FileLock
 
-INSERT = marshal.dumps(([], [("INSERT INTO lease VALUES (?, 1, 1.0)", (7,))], 0))
+INSERT = marshal.dumps((0, [], [("INSERT INTO lease VALUES (?, 1, 1.0)", (7,))], 0))
+#: The answer to one frame that is durable.
+DONE = b"\1\0\0\0" + bytes(4)
 FRAME = len(INSERT).to_bytes(4, "little") + INSERT
 
 #: Starts a process that writes, prints its number, and waits to be killed.
@@ -56,7 +58,7 @@ def leases(path):
 
 def test_it_writes_what_it_is_sent_and_ends_when_asked_to(started, path):
     started.socket.sendall(FRAME)
-    assert started.socket.recv(4) == bytes(4)
+    assert started.socket.recv(8) == DONE
     started.end()
     assert started.process.returncode == 0
     assert sorted(part.name for part in path.parent.iterdir()) == ["store.db", "store.db.lock"]
@@ -83,12 +85,11 @@ def test_nothing_is_written_after_it_was_reaped(started, path):
 
 def test_only_its_parent_ends_it(started):
     started.socket.sendall(FRAME)
-    assert started.socket.recv(4) == bytes(4)
+    assert started.socket.recv(8) == DONE
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         started.process.send_signal(number)
     started.socket.sendall(FRAME)
-    size = int.from_bytes(started.socket.recv(4), "little")
-    assert b"UNIQUE" in started.socket.recv(size)
+    assert b"UNIQUE" in started.socket.recv(4096)
     assert os.getsid(started.process.pid) == started.process.pid
 
 
