@@ -15,9 +15,10 @@ from steersman.apiserver.filters.flow_control import priority_and_fairness
 from steersman.apiserver.filters.impersonation import impersonation
 from steersman.apiserver.filters.request_deadline import request_deadline
 from steersman.apiserver.filters.request_info import request_info
+from steersman.apiserver.server.dispatching import dispatching
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Sequence
+    from collections.abc import Sequence
 
     from steersman.apiserver.authn.interface import RequestAuthenticator
     from steersman.apiserver.authz.interface import Authorizer
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from steersman.apiserver.filters.fairness import InFlight
     from steersman.apiserver.filters.flow_control import PriorityAndFairness
     from steersman.apiserver.filters.request_metrics import RequestMetrics
-    from steersman.apiserver.http import Filter, Handler, Request, Response
+    from steersman.apiserver.http import Filter, Handler
     from steersman.apiserver.server.routes import Routes
 
 
@@ -62,7 +63,7 @@ def build_chain(options: ChainOptions, *, resources: Handler, routes: Routes) ->
         _limits(options),
         authorization(options.authorizer),
     ]
-    handler = _dispatch(resources, routes)
+    handler = dispatching(resources, routes)
     for wrap in reversed(filters):
         handler = wrap(handler)
     return handler
@@ -80,10 +81,3 @@ def _recording(auditor: Auditor) -> tuple[Sequence[Filter], Sequence[Filter]]:
     from steersman.apiserver.filters.auditing import auditing, failed_authentication  # noqa: PLC0415 — few servers record
 
     return [failed_authentication(auditor)], [auditing(auditor)]
-
-
-def _dispatch(resources: Handler, routes: Routes) -> Handler:
-    def dispatch(request: Request) -> Awaitable[Response]:
-        return resources(request) if request.info.is_resource else routes.dispatch(request)
-
-    return dispatch
