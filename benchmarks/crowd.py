@@ -18,7 +18,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -26,6 +25,7 @@ import uvloop
 
 from benchmarks.client import Target, load
 from benchmarks.rates import NAMESPACE, Report
+from benchmarks.servers import processes
 from benchmarks.whole import NODES, PODS, cpu_seconds, process_megabytes, until_ready
 from steersman.client import Client, drop_managed_fields, tree
 from steersman.client.changes import Deleted
@@ -184,17 +184,16 @@ async def measure_end(report: Report, meter: Meter, plane: ControlPlane, pods: i
 def run(report: Report, wanted: argparse.Namespace) -> None:
     if wanted.scheduled:
         with ControlPlane(ephemeral=False, whole=True, nodes=wanted.nodes) as plane:
-            children = Path(f"/proc/{plane.pid}/task/{plane.pid}/children").read_text().split()
-            meter = Meter({"API server": plane.pid, "beside it": int(children[0])})
+            meter = Meter(processes(plane.pid))
             uvloop.run(measure(report, meter, plane, wanted))
             uvloop.run(measure_end(report, meter, plane, wanted.pods))
         return
     with ControlPlane(ephemeral=False) as plane:
         with simulated(plane, wanted.nodes) as pid:
-            uvloop.run(measure(report, Meter({"API server": plane.pid, "nodes": pid}), plane, wanted))
+            uvloop.run(measure(report, Meter({**processes(plane.pid), "nodes": pid}), plane, wanted))
         # Another process finds what the first has left, and goes on with it.
         with simulated(plane, wanted.nodes) as pid:
-            meter = Meter({"API server": plane.pid, "nodes": pid})
+            meter = Meter({**processes(plane.pid), "nodes": pid})
             uvloop.run(until_beaten(report, meter, plane, wanted.nodes))
             uvloop.run(measure_end(report, meter, plane, wanted.pods))
 

@@ -52,6 +52,15 @@ def _rss(pid: int) -> int:
     return 0
 
 
+def processes(pid: int) -> dict[str, int]:
+    """An API server's process and its children, by what they do."""
+    found = {"API server": pid}
+    for child in _children(pid):
+        writes = b"sqlite/batches" in Path(f"/proc/{child}/cmdline").read_bytes()
+        found["its writer" if writes else "beside it"] = child
+    return found
+
+
 def _children(pid: int) -> list[int]:
     """Whichever thread has started them."""
     return [int(p) for task in Path(f"/proc/{pid}/task").iterdir() for p in (task / "children").read_text().split()]

@@ -20,6 +20,7 @@ import uvloop
 
 from benchmarks.client import percentile
 from benchmarks.rates import Report
+from benchmarks.servers import processes
 from steersman.client import Client, tree
 from steersman.client.changes import Deleted
 from steersman.client.connecting import connect
@@ -32,24 +33,24 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 
 class Costs:
-    """Processor time of a control plane's two processes."""
+    """Processor time of a control plane's processes."""
 
     def __init__(self, plane: ControlPlane) -> None:
-        children = Path(f"/proc/{plane.pid}/task/{plane.pid}/children").read_text().split()
-        self._pids = [plane.pid, *map(int, children)]
-        self._start = [cpu_seconds(pid) for pid in self._pids]
+        self._pids = processes(plane.pid)
+        self._start = {name: cpu_seconds(pid) for name, pid in self._pids.items()}
         self._begun = time.perf_counter()
 
     def told(self) -> str:
-        server, *others = (cpu_seconds(pid) - start for pid, start in zip(self._pids, self._start, strict=True))
-        return f"CPU: API server {server:.1f} s, beside it {sum(others):.1f} s"
+        return "CPU: " + ", ".join(f"{name} {used:.1f} s" for name, used in self._used().items())
 
     def cores(self) -> float:
-        used = sum(cpu_seconds(pid) - start for pid, start in zip(self._pids, self._start, strict=True))
-        return used / (time.perf_counter() - self._begun)
+        return sum(self._used().values()) / (time.perf_counter() - self._begun)
 
-    def rss_megabytes(self) -> list[float]:
-        return [process_megabytes(pid) for pid in self._pids]
+    def rss_megabytes(self) -> dict[str, float]:
+        return {name: process_megabytes(pid) for name, pid in self._pids.items()}
+
+    def _used(self) -> dict[str, float]:
+        return {name: cpu_seconds(pid) - self._start[name] for name, pid in self._pids.items()}
 
 
 def cpu_seconds(pid: int) -> float:
@@ -108,12 +109,13 @@ async def measure_start(report: Report) -> None:
             took = time.perf_counter() - begun
             await asyncio.sleep(2)
         costs = Costs(started)
-        server, beside = costs.rss_megabytes()
-        cpu = sum(map(cpu_seconds, costs._pids))
+        memory = costs.rss_megabytes()
+        cpu = sum(map(cpu_seconds, costs._pids.values()))
         text = f"{took:5.2f} s to a Ready node (≤ 1.5 s), {cpu:.2f} s of CPU"
         report.line("up", text, met=took <= 1.5)
-        text = f"{server + beside:5.0f} MB (≤ 250 MB): API server {server:.0f}, beside it {beside:.0f}"
-        report.line("memory of up", text, met=server + beside <= 250)
+        total = sum(memory.values())
+        parts = ", ".join(f"{name} {megabytes:.0f}" for name, megabytes in memory.items())
+        report.line("memory of up", f"{total:5.0f} MB (≤ 250 MB): {parts}", met=total <= 250)
 
 
 async def measure_deployment(report: Report) -> None:
