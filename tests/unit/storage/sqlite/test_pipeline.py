@@ -48,12 +48,14 @@ def batches(monkeypatch):
     return sizes
 
 
+@pytest.mark.interpreted
 async def test_writes_of_one_turn_of_the_loop_share_a_commit(open_store, batches):
     store = await open_store()
     await asyncio.gather(*(store.txn([Put(f"/a/{n}", b"1")]) for n in range(16)))
     assert batches == [16]
 
 
+@pytest.mark.interpreted
 async def test_writes_go_to_the_writer_while_others_are_at_work(open_store, batches):
     store = await open_store()
     process = store._pipeline.writer._child.process
@@ -68,6 +70,7 @@ async def test_writes_go_to_the_writer_while_others_are_at_work(open_store, batc
     assert batches == [1, 1, 1]
 
 
+@pytest.mark.interpreted
 async def test_writes_gather_while_the_writer_has_no_room(open_store, batches):
     store = await open_store()
     store._pipeline.writer._child.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 16)
@@ -84,12 +87,14 @@ async def test_writes_gather_while_the_writer_has_no_room(open_store, batches):
     assert batches == [1, 3]
 
 
+@pytest.mark.interpreted
 async def test_a_batch_has_a_bound(open_store, batches):
     store = await open_store()
     await asyncio.gather(*(store.txn([Put(f"/a/{n}", b"1")]) for n in range(600)))
     assert batches == [BATCH_WRITES_MAX, BATCH_WRITES_MAX, 600 - 2 * BATCH_WRITES_MAX]
 
 
+@pytest.mark.interpreted
 async def test_a_batch_has_a_bound_of_bytes(open_store, batches, monkeypatch):
     monkeypatch.setattr(pipeline, "BATCH_BYTES_MAX", 250_000)
     store = await open_store()
@@ -105,6 +110,7 @@ async def test_any_number_of_rows_is_one_transaction(open_store):
         assert (await store.range(f"/{count}/", limit=1)).count == count
 
 
+@pytest.mark.interpreted
 async def test_what_no_batch_can_hold_is_refused_and_nothing_before_it(open_store, batches):
     store = await open_store()
     before = asyncio.ensure_future(store.txn([Put("/a", b"1")]))
