@@ -9,6 +9,7 @@ from steersman.apiserver.admission.chain import ORDER, AdmissionChain
 from steersman.apiserver.admission.interface import Attributes, Operation, Plugin
 from steersman.apiserver.registry.served import ServedResource
 from steersman.apiserver.registry.strategy import Strategy
+from steersman.apiserver.request import RequestContext, UserInfo
 from steersman.asynckit.clock import FakeClock
 from steersman.schema.resources import table
 
@@ -173,11 +174,14 @@ class OnlySometimes(Plugin):
 
 async def test_a_plugin_that_has_nothing_to_go_by_is_not_asked():
     plugin = OnlySometimes()
-    kept_nowhere = {"storage": None, "cache": None, "clock": FakeClock(), "struct": None}
+    clock = FakeClock()
+    kept_nowhere = {"storage": None, "cache": None, "clock": clock, "struct": None}
     served = ServedResource(table().resources[0], strategy=Strategy(), **kept_nowhere)
     steps = AdmissionChain([plugin]).steps(served, "", Operation.CREATE)
+    ctx = RequestContext(UserInfo("alice"), clock.now())
+    write = Attributes(Operation.CREATE, served, ctx, name="a", obj={})
     for rules, asked in ((0, 0), (1, 2), (0, 2)):
         plugin.rules = rules
-        await steps.mutate(None)  # type: ignore[arg-type]  # not looked at
-        await steps.check(None)  # type: ignore[arg-type]  # the same
+        await steps.mutate(write)
+        await steps.check(write)
         assert plugin.asked == asked
