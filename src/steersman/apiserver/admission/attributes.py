@@ -77,7 +77,7 @@ class Attributes:
     @property
     def group_resource(self) -> str:
         """``pods``, ``deployments.apps``."""
-        return self.served.resource.group_resource
+        return self.served.group_resource
 
     @property
     def dry_run(self) -> bool:

@@ -32,6 +32,7 @@ class ServedResource:
         "decode",
         "field_labels",
         "from_storage",
+        "group_resource",
         "head",
         "is_custom",
         "list_kind",
@@ -63,6 +64,8 @@ class ServedResource:
         """What is kept nowhere (reviews) has a ``clock`` and no cache."""
         #: In the version served.
         self.resource = resource
+        #: ``pods``, ``deployments.apps``.
+        self.group_resource = resource.group_resource
         #: The generic store, which does all writes.
         self.storage = storage
         if cache is not None:
