@@ -2,7 +2,7 @@
 
 It is run by its path, so it imports only what it needs of the standard library: it starts in some 10 ms and takes 11 MB.
 
-The process has one end of a socket as its standard input. A frame on it is a length in four bytes and so much ``marshal``:
+The process has one end of a socket as its standard input and of a pipe as its standard output. A frame that comes in is a length in four bytes and so much ``marshal``:
 writes (their epoch, rows, statements and the revision they lead to), or an integer, the id below which history may go.
 Writes that wait are one batch, and one commit. It is answered with the number of its frames, the length and the text of
 what went wrong; no text says that it is durable. After that went wrong, writes of that epoch are dropped without an answer:
@@ -32,7 +32,8 @@ _FORGET = "DELETE FROM history WHERE id IN (SELECT id FROM history WHERE id < ? 
 #: Rows that share a commit, before those of the last frame; more wait for the next, so that no answer waits for a huge batch.
 _BATCH_ROWS = 256
 LENGTH_BYTES = 4
-_SOCKET = 0
+_FRAMES = 0
+_ANSWERS = 1
 
 
 def connect(path: str) -> sqlite3.Connection:
@@ -108,8 +109,8 @@ class Batches:
         return reached
 
 
-def serve(fd: int, batches: Batches) -> bool:
-    """Do what comes in until an empty frame (True) or the end of the stream (False)."""
+def serve(fd: int, batches: Batches, *, answers: int) -> bool:
+    """Do what comes in at ``fd`` until an empty frame (True) or the end of the stream (False); answer at ``answers``."""
     epoch, frames, revision = 0, 0, 0
     rows: list[tuple[object, ...]] = []
     statements: list[tuple[str, tuple[object, ...]]] = []
@@ -127,7 +128,7 @@ def serve(fd: int, batches: Batches) -> bool:
         if frames:
             error = batches.persist(rows, statements, revision=revision)
             epoch += error != ""
-            os.write(fd, answer(frames, error))
+            os.write(answers, answer(frames, error))
             rows, statements, frames, revision = [], [], 0, 0
         if not frame:
             return frame is not None
@@ -169,7 +170,7 @@ def main(path: str) -> None:
     gc.disable()  # nothing here makes circles
     connection = connect(path)
     try:
-        if serve(_SOCKET, Batches(connection)):
+        if serve(_FRAMES, Batches(connection), answers=_ANSWERS):
             connection.close()
     except ConnectionError:
         pass

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import socket
 import subprocess
@@ -21,12 +22,17 @@ _NOT_FOR_IT = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 
 
 class Child:
-    """One process and the socket to it. It ends when the socket is closed, so it outlives nobody who holds one of these."""
+    """One process and the ways to it. It ends when the socket is closed, so it outlives nobody who holds one of these.
 
-    def __init__(self, process: subprocess.Popen[bytes], sock: socket.socket) -> None:
+    Answers come another way than writes go: the kernel wakes a process that waits at one end of a socket when the other end reads,
+    since there is room to write now, and the process would look up from its wait for nothing after every answer.
+    """
+
+    def __init__(self, process: subprocess.Popen[bytes], sock: socket.socket, answers: int) -> None:
         self.process = process
-        #: Does not block. What goes over it: ``batches``.
+        #: Where writes go, and the pipe that says what became of them. Neither blocks. The format: ``batches``.
         self.socket = sock
+        self.answers = answers
 
     @classmethod
     def start(cls, path: Path, lock_fd: int) -> Child:
@@ -35,6 +41,7 @@ class Child:
         Raises ``OSError``. What keeps it from opening the file, it says on standard error, and ends.
         """
         ours, theirs = socket.socketpair()
+        answers, said = os.pipe()
         # What is blocked in this thread is blocked in the process from its start on.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, _NOT_FOR_IT)
         with theirs:
@@ -42,17 +49,20 @@ class Child:
                 process = subprocess.Popen(  # noqa: S603 — our own program
                     [sys.executable, "-I", "-S", str(_PROGRAM), str(path.absolute())],
                     stdin=theirs.fileno(),
-                    stdout=subprocess.DEVNULL,
+                    stdout=said,
                     pass_fds=[lock_fd],
                     start_new_session=True,  # a terminal's signals are for the one that started it
                 )
             except BaseException:
                 ours.close()
+                os.close(answers)
                 raise
             finally:
+                os.close(said)
                 signal.pthread_sigmask(signal.SIG_SETMASK, before)
         ours.setblocking(False)
-        return cls(process, ours)
+        os.set_blocking(answers, False)
+        return cls(process, ours, answers)
 
     def end(self) -> None:
         """Let it finish what it was sent, all of it whole, and close the file; kill it when that takes longer than a minute."""
@@ -67,5 +77,8 @@ class Child:
     def reap(self) -> int:
         """Its exit code; it is killed if it runs yet. After this nothing of it can reach the disk any more."""
         self.socket.close()
+        if self.answers >= 0:
+            os.close(self.answers)
+            self.answers = -1
         self.process.kill()
         return self.process.wait()

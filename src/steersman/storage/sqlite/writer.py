@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import marshal
+import os
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
@@ -105,13 +106,13 @@ class Writer:
             child.end()
 
     def _unwatch(self, child: Child) -> None:
-        self._loop.remove_reader(child.socket)
+        self._loop.remove_reader(child.answers)
         self._loop.remove_writer(child.socket)
 
     def _attach(self, child: Child) -> None:
         self._child = child
         self._received = b""
-        self._loop.add_reader(child.socket, self._receive)
+        self._loop.add_reader(child.answers, self._receive)
         if self._forget_below:
             self._frames.append(_frame(self._forget_below))
         if self._frames:
@@ -145,7 +146,7 @@ class Writer:
     def _receive(self) -> None:
         assert self._child is not None
         try:
-            data = self._child.socket.recv(_RECEIVE_BYTES)
+            data = os.read(self._child.answers, _RECEIVE_BYTES)
         except BlockingIOError:
             return
         except OSError:

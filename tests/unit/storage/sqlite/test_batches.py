@@ -140,7 +140,7 @@ def served(written):
     """A socket to a thread that serves, and how it ended."""
     ours, theirs = socket.socketpair()
     ends = []
-    thread = threading.Thread(target=lambda: ends.append(batches.serve(theirs.fileno(), written)))
+    thread = threading.Thread(target=lambda: ends.append(batches.serve(theirs.fileno(), written, answers=theirs.fileno())))
     ours.settimeout(10)
     thread.start()
     yield ours, ends, thread

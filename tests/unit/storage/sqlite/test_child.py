@@ -45,6 +45,7 @@ def lock(path):
 def started(path, lock):
     child = Child.start(path, lock.descriptor)
     child.socket.settimeout(20)
+    os.set_blocking(child.answers, True)
     yield child
     child.reap()
 
@@ -58,7 +59,7 @@ def leases(path):
 
 def test_it_writes_what_it_is_sent_and_ends_when_asked_to(started, path):
     started.socket.sendall(FRAME)
-    assert started.socket.recv(8) == DONE
+    assert os.read(started.answers, 8) == DONE
     started.end()
     assert started.process.returncode == 0
     assert sorted(part.name for part in path.parent.iterdir()) == ["store.db", "store.db.lock"]
@@ -85,18 +86,18 @@ def test_nothing_is_written_after_it_was_reaped(started, path):
 
 def test_only_its_parent_ends_it(started):
     started.socket.sendall(FRAME)
-    assert started.socket.recv(8) == DONE
+    assert os.read(started.answers, 8) == DONE
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         started.process.send_signal(number)
     started.socket.sendall(FRAME)
-    assert b"UNIQUE" in started.socket.recv(4096)
+    assert b"UNIQUE" in os.read(started.answers, 4096)
     assert os.getsid(started.process.pid) == started.process.pid
 
 
 def test_one_that_cannot_open_the_file_ends(tmp_path, lock, capfd):
     missing = Child.start(tmp_path / "none" / "store.db", lock.descriptor)
-    missing.socket.settimeout(20)
-    assert missing.socket.recv(4) == b""
+    os.set_blocking(missing.answers, True)
+    assert os.read(missing.answers, 4) == b""
     assert missing.process.wait() == 1
     assert missing.reap() == 1
     assert "unable to open database file" in capfd.readouterr().err

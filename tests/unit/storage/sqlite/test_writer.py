@@ -27,6 +27,7 @@ class Process:
         self.socket, self.theirs = socket.socketpair()
         self.socket.setblocking(False)
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 16)
+        self.answers = self.socket.fileno()
         self.theirs.settimeout(10)
         self.reaped = 0
 
