@@ -15,7 +15,7 @@ from steersman.storage.sqlite.child import Child
 from steersman.storage.sqlite.database import connect_reader, connect_writer, open_error
 from steersman.storage.sqlite.errors import StoreNotWritable
 from steersman.storage.sqlite.handover import HANDOVER
-from steersman.storage.sqlite.index import Index
+from steersman.storage.sqlite.index import Index  # noqa: TC001 — msgspec reads the fields' types
 from steersman.storage.sqlite.lock import FileLock
 from steersman.storage.sqlite.reader import Reader
 from steersman.storage.store import Unavailable
@@ -82,7 +82,7 @@ class Files:
 
     def _load(self) -> Contents:
         revision, compact_revision = self.inline.marks()
-        index = Index((entry.key, entry) for entry in self.inline.entries())
+        index = {entry.key: entry for entry in self.inline.entries()}
         return Contents(index, revision, compact_revision, self.inline.leases())
 
     def read(self, work: Callable[[Reader], T]) -> T:

@@ -54,19 +54,20 @@ class Write:
         self.on_settled = on_settled
 
 
-class Index(dict[str, Entry]):
-    """All keys. Ahead of the disk by the writes that are under way."""
+#: All keys. Ahead of the disk by the writes that are under way.
+Index = dict[str, Entry]
 
-    def take_back(self, write: Write, leases: LeaseTable) -> None:
-        """Undo a write that was not kept; the newest first."""
-        for key, before in reversed(write.undo):
-            current = self.get(key)
-            leases.move(
-                key,
-                before=0 if current is None else current.lease_id,
-                after=0 if before is None else before.lease_id,
-            )
-            if before is None:
-                del self[key]
-            else:
-                self[key] = before
+
+def take_back(index: Index, write: Write, *, leases: LeaseTable) -> None:
+    """Undo a write that was not kept; the newest first."""
+    for key, before in reversed(write.undo):
+        current = index.get(key)
+        leases.move(
+            key,
+            before=0 if current is None else current.lease_id,
+            after=0 if before is None else before.lease_id,
+        )
+        if before is None:
+            del index[key]
+        else:
+            index[key] = before

@@ -14,7 +14,7 @@ import logging
 from collections import deque
 from typing import TYPE_CHECKING
 
-from steersman.storage.sqlite.index import Entry, Write
+from steersman.storage.sqlite.index import Entry, Write, take_back
 from steersman.storage.sqlite.schema import POSITION_BITS, POSITIONS_MAX, Kind
 from steersman.storage.store import Event, Put, Unavailable
 
@@ -221,7 +221,7 @@ class Pipeline:
         """Answer the newest writes with ``Unavailable``; the index goes back to what was before them."""
         _log.error("%d writes could not be persisted: %s", len(refused), error)
         for write in reversed(refused):
-            self.index.take_back(write, self._leases)
+            take_back(self.index, write, leases=self._leases)
         self.refusals += 1
         self._settled += len(refused)
         for write in refused:
