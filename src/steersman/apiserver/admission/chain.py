@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from steersman.apiserver.registry.served import ServedResource
 
     #: What a plugin does, and whether it has nothing to do now.
-    Step = tuple[Callable[[Attributes], Awaitable[None]], Callable[[], bool] | None]
+    Step = tuple[Callable[[Attributes], Awaitable[None] | None], Callable[[], bool] | None]
 
 #: Upstream's order (``AllOrderedPlugins``): object defaults, then policies and webhooks, then what must have the last word.
 ORDER: Final = (
@@ -59,6 +59,26 @@ ORDER: Final = (
 _PLACE: Final = {name: place for place, name in enumerate(ORDER)}
 
 
+def run(steps: Sequence[Step], attributes: Attributes) -> Awaitable[None] | None:
+    """Run the steps as far as they wait for nothing. Returns what does the rest, None when all is done.
+
+    Raises what they refuse with, and so does the rest.
+    """
+    for number, (step, idle) in enumerate(steps, 1):
+        if idle is None or not idle():
+            waiting = step(attributes)
+            if waiting is not None:
+                return _run_on(waiting, steps[number:], attributes)
+    return None
+
+
+async def _run_on(waiting: Awaitable[None], steps: Sequence[Step], attributes: Attributes) -> None:
+    await waiting
+    rest = run(steps, attributes)
+    if rest is not None:
+        await rest
+
+
 class Steps:
     """The plugins that one kind of write meets."""
 
@@ -70,15 +90,15 @@ class Steps:
 
     async def mutate(self, attributes: Attributes) -> None:
         """Run the mutating plugins. Raises what they refuse with."""
-        for step, idle in self.admit:
-            if idle is None or not idle():
-                await step(attributes)
+        waiting = run(self.admit, attributes)
+        if waiting is not None:
+            await waiting
 
     async def check(self, attributes: Attributes) -> None:
         """Run the validating plugins. Raises what they refuse with."""
-        for step, idle in self.validate:
-            if idle is None or not idle():
-                await step(attributes)
+        waiting = run(self.validate, attributes)
+        if waiting is not None:
+            await waiting
 
 
 class AdmissionChain:

@@ -26,7 +26,7 @@ class DefaultTolerationSeconds(Plugin):
         is_pod = resource.name == "pods" and not resource.group and not subresource
         return is_pod and operation in (Operation.CREATE, Operation.UPDATE)
 
-    async def admit(self, attributes: Attributes) -> None:
+    def admit(self, attributes: Attributes) -> None:
         """Add what is missing."""
         if attributes.object is not None:
             add_default_tolerations(attributes.object["spec"], seconds=self._seconds)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from steersman.apiserver.admission.attributes import Attributes, Operation
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Awaitable, Sequence
 
     from steersman.schema.resources import Resource
 
@@ -29,11 +29,11 @@ class Plugin:
         """Whether nothing is stored that the plugin goes by, so that it need not be asked (most clusters have no policies)."""
         return False
 
-    async def admit(self, attributes: Attributes) -> None:
-        """Change ``attributes.object``, or refuse."""
+    def admit(self, attributes: Attributes) -> Awaitable[None] | None:
+        """Change ``attributes.object``, or refuse. Returns what there is to wait for; most writes wait for nothing."""
 
-    async def validate(self, attributes: Attributes) -> None:
-        """Look at ``attributes.object`` as it will be stored, and refuse or not."""
+    def validate(self, attributes: Attributes) -> Awaitable[None] | None:
+        """Look at ``attributes.object`` as it will be stored, and refuse or not; returns as ``admit``."""
 
 
 def plugins_that(method: str, plugins: Sequence[Plugin]) -> tuple[Plugin, ...]:

@@ -43,6 +43,14 @@ class Lookup(Generic[T]):
         kept = self._kept.get(key)
         return kept[1] if kept is not None and kept[0] is entry else self._of(entry)
 
+    def at_once(self, name: str, *, namespace: str = "") -> T | None:
+        """As ``get``, without waiting; None as well when that could not be told."""
+        cache = self._cache
+        if not cache.is_ready:
+            return None
+        entry = cache.get(cache.key(namespace, name))
+        return None if entry is None else self._of(entry)
+
     def none(self) -> bool:
         """Whether there is no object at all, as far as can be told without waiting."""
         cache = self._cache
@@ -55,9 +63,16 @@ class Lookup(Generic[T]):
             await cache.ready()
         if namespace:
             return self._snapshot(namespace) if len(cache) else ()
+        return self._everything()
+
+    def all_at_once(self) -> Sequence[T] | None:
+        """All objects, without waiting; None when that could not be told."""
+        return self._everything() if self._cache.is_ready else None
+
+    def _everything(self) -> Sequence[T]:
         if not self._follows:
             self._follows = True
-            cache.follow(self)
+            self._cache.follow(self)
         found = self._all
         if found is None:
             found = self._all = self._snapshot("")

@@ -9,6 +9,8 @@ from steersman.apiserver.admission.interface import Attributes, Operation, Plugi
 from steersman.apiserver.admission.lookups import Lookup
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
     from steersman.apiserver.registry.watch_cache import WatchCache
     from steersman.schema.resources import Resource
 
@@ -33,18 +35,28 @@ class NamespaceLifecycle(Plugin):
             return False
         return resource.namespaced and operation is not Operation.CONNECT
 
-    async def admit(self, attributes: Attributes) -> None:
+    def admit(self, attributes: Attributes) -> Awaitable[None] | None:
         """404 when the namespace is missing, 403 when it is terminating (creates only) or must stay (deletes)."""
         if attributes.operation is Operation.DELETE:
             if attributes.name in IMMORTAL_NAMESPACES:
                 raise attributes.forbidden("this namespace may not be deleted")
-            return
-        namespace = attributes.namespace
-        terminating = await self._terminating.get(namespace)
+            return None
+        terminating = self._terminating.at_once(attributes.namespace)
         if terminating is None:
-            raise not_found("namespaces", namespace)
-        if terminating and attributes.operation is Operation.CREATE:
-            raise _terminating(attributes, namespace)
+            return self._ask(attributes)
+        _check(attributes, terminating=terminating)
+        return None
+
+    async def _ask(self, attributes: Attributes) -> None:
+        terminating = await self._terminating.get(attributes.namespace)
+        if terminating is None:
+            raise not_found("namespaces", attributes.namespace)
+        _check(attributes, terminating=terminating)
+
+
+def _check(attributes: Attributes, *, terminating: bool) -> None:
+    if terminating and attributes.operation is Operation.CREATE:
+        raise _refusal(attributes, attributes.namespace)
 
 
 def _is_terminating(namespace: dict[str, Any]) -> bool:
@@ -56,7 +68,7 @@ def _is_namespaces(resource: Resource) -> bool:
     return resource.name == "namespaces" and not resource.group
 
 
-def _terminating(attributes: Attributes, namespace: str) -> Exception:
+def _refusal(attributes: Attributes, namespace: str) -> Exception:
     error = attributes.forbidden(
         f"unable to create new content in namespace {namespace} because it is being terminated"
     )

@@ -24,7 +24,7 @@ from steersman.apiserver.registry.podsecurity.levels import (
 from steersman.apiserver.registry.podspec.known import Known
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Awaitable, Iterable, Sequence
 
     from steersman.apimachinery.field import FieldError
     from steersman.apiserver.registry.watch_cache import WatchCache
@@ -98,30 +98,38 @@ class PodSecurity(Plugin):
             return subresource in _POD_SUBRESOURCES
         return not subresource and (resource.group_resource == "namespaces" or resource.group_resource in _TEMPLATES)
 
-    async def validate(self, attributes: Attributes) -> None:
+    def validate(self, attributes: Attributes) -> Awaitable[None] | None:
         """Raises 403, and 422 for labels that cannot be read. Warns."""
-        if attributes.object is None:
-            return
-        group_resource = attributes.group_resource
-        if group_resource == "namespaces":
-            await self._validate_namespace(attributes, attributes.object)
-            return
+        obj = attributes.object
+        if obj is None:
+            return None
+        if attributes.group_resource == "namespaces":
+            return self._validate_namespace(attributes, obj)
         if exempt := self._exempt.of_request(attributes):
             attributes.ctx.annotate(_EXEMPT, exempt)
-            return
-        policy = await self._policies.get(attributes.namespace) or self._defaults
-        if group_resource == "pods":
+            return None
+        policy = self._policies.at_once(attributes.namespace)
+        if policy is None:
+            return self._ask(attributes, obj)
+        self._apply(attributes, policy, obj)
+        return None
+
+    async def _ask(self, attributes: Attributes, obj: Tree) -> None:
+        self._apply(attributes, await self._policies.get(attributes.namespace) or self._defaults, obj)
+
+    def _apply(self, attributes: Attributes, policy: Policy, obj: Tree) -> None:
+        if attributes.group_resource == "pods":
             old = attributes.old_object
             if policy.asks_nothing:
                 if attributes.ctx.annotations is not None:
                     attributes.ctx.annotate(_ENFORCED, str(policy.enforce))
-            elif old is None or is_significant(attributes.object, old):
-                self._judge(attributes, policy, attributes.object, enforces=True)
+            elif old is None or is_significant(obj, old):
+                self._judge(attributes, policy, obj, enforces=True)
             return
         if policy.asks_nothing:
             return
-        template: Any = attributes.object
-        for step in _TEMPLATES[group_resource]:
+        template: Any = obj
+        for step in _TEMPLATES[attributes.group_resource]:
             template = (template or {}).get(step)
         if template:
             self._judge(attributes, policy, template, enforces=False)

@@ -8,7 +8,7 @@ from steersman.apiserver.admission.interface import Attributes, Operation, Plugi
 from steersman.apiserver.admission.lookups import Lookup
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Awaitable, Sequence
 
     from steersman.apiserver.registry.watch_cache import WatchCache
     from steersman.schema.resources import Resource
@@ -47,50 +47,45 @@ class Priority(Plugin):
             return False
         return resource.group_resource in ("pods", "priorityclasses.scheduling.k8s.io")
 
-    async def admit(self, attributes: Attributes) -> None:
+    def admit(self, attributes: Attributes) -> Awaitable[None] | None:
         """Write the class's numbers into the pod. 403 for an unknown class, and for numbers that differ from it."""
         pod = attributes.object
         if pod is None or attributes.group_resource != "pods":
-            return
+            return None
         spec = pod["spec"]
         if attributes.operation is Operation.UPDATE:
             _keep(spec, (attributes.old_object or {}).get("spec") or {})
-            return
+            return None
         name = spec.get("priorityClassName")
-        chosen = await self._classes.get(name) if name else await self._default()
+        classes = None if name else self._classes.all_at_once()
+        if classes is None:
+            return self._choose(attributes, spec, name)
+        _write(attributes, spec, self._default_of(classes))
+        return None
+
+    async def _choose(self, attributes: Attributes, spec: Tree, name: str | None) -> None:
+        chosen = await self._classes.get(name) if name else self._default_of(await self._classes.all())
         if chosen is None:
             raise attributes.forbidden(f"no PriorityClass with name {name} was found")
-        if chosen.name:
-            spec["priorityClassName"] = chosen.name
-        if spec.get("priority") not in (None, chosen.value):
-            raise attributes.forbidden(
-                f"the integer value of priority ({spec['priority']}) must not be provided in pod spec; "
-                f"priority admission controller computed {chosen.value} from the given PriorityClass name"
-            )
-        spec["priority"] = chosen.value
-        if chosen.policy is not None:
-            if spec.get("preemptionPolicy") not in (None, chosen.policy):
-                raise attributes.forbidden(
-                    f"the string value of PreemptionPolicy ({spec['preemptionPolicy']}) must not be provided in pod spec; "
-                    f"priority admission controller computed {chosen.policy} from the given PriorityClass name"
-                )
-            spec["preemptionPolicy"] = chosen.policy
+        _write(attributes, spec, chosen)
 
-    async def validate(self, attributes: Attributes) -> None:
+    def validate(self, attributes: Attributes) -> Awaitable[None] | None:
         """403 for a second default class."""
         new = attributes.object
         if new is None or attributes.group_resource == "pods" or not new.get("globalDefault"):
-            return
-        default = await self._default()
+            return None
+        return self._check(attributes, new)
+
+    async def _check(self, attributes: Attributes, new: Tree) -> None:
+        default = self._default_of(await self._classes.all())
         is_another = attributes.operation is Operation.CREATE or default.name != new["metadata"]["name"]
         if default.name and is_another:
             raise attributes.forbidden(
                 f"PriorityClass {default.name} is already marked as default. Only one default can exist"
             )
 
-    async def _default(self) -> _Class:
+    def _default_of(self, classes: Sequence[_Class]) -> _Class:
         """The lowest of the default classes (there can be two after a race)."""
-        classes = await self._classes.all()
         known, default = self._known_default
         if classes is not known:
             default = min((one for one in classes if one.is_default), key=lambda one: one.value, default=_NO_CLASS)
@@ -101,6 +96,24 @@ class Priority(Plugin):
 def _read(tree: Tree) -> _Class:
     is_default = bool(tree.get("globalDefault"))
     return _Class(tree["metadata"]["name"], tree.get("value", 0), tree.get("preemptionPolicy"), is_default=is_default)
+
+
+def _write(attributes: Attributes, spec: Tree, chosen: _Class) -> None:
+    if chosen.name:
+        spec["priorityClassName"] = chosen.name
+    if spec.get("priority") not in (None, chosen.value):
+        raise attributes.forbidden(
+            f"the integer value of priority ({spec['priority']}) must not be provided in pod spec; "
+            f"priority admission controller computed {chosen.value} from the given PriorityClass name"
+        )
+    spec["priority"] = chosen.value
+    if chosen.policy is not None:
+        if spec.get("preemptionPolicy") not in (None, chosen.policy):
+            raise attributes.forbidden(
+                f"the string value of PreemptionPolicy ({spec['preemptionPolicy']}) must not be provided in pod spec; "
+                f"priority admission controller computed {chosen.policy} from the given PriorityClass name"
+            )
+        spec["preemptionPolicy"] = chosen.policy
 
 
 def _keep(spec: Tree, old: Tree) -> None:

@@ -10,6 +10,8 @@ from steersman.apiserver.admission.lookups import Lookup, whole
 from steersman.apiserver.admission.tolerations import merge_tolerations
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
     from steersman.apiserver.registry.watch_cache import WatchCache
     from steersman.schema.resources import Resource
 
@@ -30,13 +32,14 @@ class RuntimeClass(Plugin):
         """Creation of pods."""
         return resource.group_resource == "pods" and not subresource and operation is Operation.CREATE
 
-    async def admit(self, attributes: Attributes) -> None:
+    def admit(self, attributes: Attributes) -> Awaitable[None] | None:
         """403 for an unknown class, and for an overhead or node selector that contradicts it."""
         if attributes.object is None:
-            return
+            return None
         spec = attributes.object["spec"]
-        if spec.get("runtimeClassName") is None:
-            return
+        return None if spec.get("runtimeClassName") is None else self._fill_in(attributes, spec)
+
+    async def _fill_in(self, attributes: Attributes, spec: Tree) -> None:
         runtime_class = await self._class(attributes, spec)
         overhead = _overhead(runtime_class)
         if overhead is not None:
@@ -47,13 +50,16 @@ class RuntimeClass(Plugin):
         if scheduling is not None:
             _add_scheduling(attributes, spec, scheduling)
 
-    async def validate(self, attributes: Attributes) -> None:
+    def validate(self, attributes: Attributes) -> Awaitable[None] | None:
         """403 when the overhead is not the class's in the end."""
         if attributes.object is None:
-            return
+            return None
         spec = attributes.object["spec"]
         if spec.get("runtimeClassName") is None and spec.get("overhead") is None:
-            return
+            return None
+        return self._check(attributes, spec)
+
+    async def _check(self, attributes: Attributes, spec: Tree) -> None:
         overhead = _overhead(await self._class(attributes, spec))
         if overhead is None:
             if spec.get("overhead") is not None:

@@ -12,13 +12,15 @@ from steersman.apiserver.registry.podspec.known import TOKEN_VOLUME_PREFIX
 from steersman.apiserver.registry.podspec.secrets import secret_names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Awaitable, Callable, Iterator
 
     from steersman.apimachinery.names import Dice
     from steersman.apiserver.registry.watch_cache import WatchCache
     from steersman.schema.resources import Resource
 
     Tree = dict[str, Any]
+    #: What is done with a pod's spec and its account.
+    _Act = Callable[[Attributes, Tree, Tree], None]
 
 DEFAULT_ACCOUNT: Final = "default"
 MIRROR_ANNOTATION: Final = "kubernetes.io/config.mirror"
@@ -45,50 +47,55 @@ class ServiceAccount(Plugin):
             return operation is Operation.UPDATE
         return not subresource and operation is Operation.CREATE
 
-    async def admit(self, attributes: Attributes) -> None:
+    def admit(self, attributes: Attributes) -> Awaitable[None] | None:
         """Fill in the account, its token volume and its pull secrets. 403 when there is no such account."""
         pod = attributes.object
         if pod is None or attributes.subresource:
-            return
+            return None
         if _is_mirror(pod):
             _check_mirror(attributes, pod)
-            return
+            return None
         spec = pod["spec"]
         name = spec.get("serviceAccountName") or DEFAULT_ACCOUNT
         spec["serviceAccountName"] = spec["serviceAccount"] = name
-        account = await self._account(attributes, name)
+        return self._with_account(attributes, spec, name, act=self._fill_in)
+
+    def _fill_in(self, attributes: Attributes, spec: Tree, account: Tree) -> None:
         if _mounts_token(spec, account):
             self._mount_token(spec)
         if not spec.get("imagePullSecrets") and account.get("imagePullSecrets"):
             spec["imagePullSecrets"] = [{"name": ref["name"]} for ref in account["imagePullSecrets"] if ref.get("name")]
 
-    async def validate(self, attributes: Attributes) -> None:
+    def validate(self, attributes: Attributes) -> Awaitable[None] | None:
         """The account is there, and where it says so the pod uses no secrets but the account's."""
         pod = attributes.object
         if pod is None:
-            return
-        if attributes.subresource:
-            if _is_mirror(pod):
-                return
-        elif _is_mirror(pod):
-            _check_mirror(attributes, pod)
-            return
-        name = pod["spec"].get("serviceAccountName")
+            return None
+        if _is_mirror(pod):
+            if not attributes.subresource:
+                _check_mirror(attributes, pod)
+            return None
+        spec = pod["spec"]
+        name = spec.get("serviceAccountName")
         if not name:
             pod_name = pod["metadata"].get("name", "")
             raise attributes.forbidden(f"no service account specified for pod {attributes.namespace}/{pod_name}")
-        account = await self._account(attributes, name)
-        annotations = account["metadata"].get("annotations")
-        if annotations and annotations.get(ENFORCE_ANNOTATION, "").lower() in ("1", "t", "true"):
-            for fault in _unlisted_secrets(pod["spec"], account):
-                raise attributes.forbidden(fault)
+        return self._with_account(attributes, spec, name, act=_check_secrets)
 
-    async def _account(self, attributes: Attributes, name: str) -> Tree:
+    def _with_account(self, attributes: Attributes, spec: Tree, name: str, *, act: _Act) -> Awaitable[None] | None:
+        """Act at once when the account is known, as it nearly always is."""
+        account = self._accounts.at_once(name, namespace=attributes.namespace)
+        if account is None:
+            return self._ask(attributes, spec, name, act=act)
+        act(attributes, spec, account)
+        return None
+
+    async def _ask(self, attributes: Attributes, spec: Tree, name: str, *, act: _Act) -> None:
         account = await self._accounts.get(name, namespace=attributes.namespace)
         if account is None:
             why = not_found("serviceaccount", name).message
             raise attributes.forbidden(f"error looking up service account {attributes.namespace}/{name}: {why}")
-        return account
+        act(attributes, spec, account)
 
     def _mount_token(self, spec: Tree) -> None:
         """Mount the token where a container has nothing at its place; one volume serves all."""
@@ -145,6 +152,13 @@ def _mounts_token(spec: Tree, account: Tree) -> bool:
         if decision is not None:
             return bool(decision)
     return True
+
+
+def _check_secrets(attributes: Attributes, spec: Tree, account: Tree) -> None:
+    annotations = account["metadata"].get("annotations")
+    if annotations and annotations.get(ENFORCE_ANNOTATION, "").lower() in ("1", "t", "true"):
+        for fault in _unlisted_secrets(spec, account):
+            raise attributes.forbidden(fault)
 
 
 def _unlisted_secrets(spec: Tree, account: Tree) -> Iterator[str]:

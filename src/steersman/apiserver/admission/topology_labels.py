@@ -8,6 +8,8 @@ from steersman.apiserver.admission.interface import Attributes, Operation, Plugi
 from steersman.apiserver.admission.lookups import Lookup
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
     from steersman.apiserver.registry.watch_cache import WatchCache
     from steersman.schema.resources import Resource
 
@@ -28,17 +30,20 @@ class PodTopologyLabels(Plugin):
             return False
         return (resource.name, subresource) in (("pods", ""), ("pods", "binding"), ("bindings", ""))
 
-    async def admit(self, attributes: Attributes) -> None:
+    def admit(self, attributes: Attributes) -> Awaitable[None] | None:
         """Copy the labels over the object's own; a node that is unknown gives none."""
         obj = attributes.object
         if obj is None:
-            return
+            return None
         if attributes.subresource or attributes.resource.name == "bindings":
             target = obj.get("target") or {}
             node = target.get("name") if target.get("kind") in (None, "", "Node") else None
         else:
             node = (obj.get("spec") or {}).get("nodeName")
-        labels = await self._labels.get(node) if node else None
+        return self._label(obj, node) if node else None
+
+    async def _label(self, obj: dict[str, Any], node: str) -> None:
+        labels = await self._labels.get(node)
         if labels:
             obj["metadata"]["labels"] = {**(obj["metadata"].get("labels") or {}), **labels}
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from steersman.apiserver.admission.chain import run
 from steersman.apiserver.endpoints.media import body_media_type
 from steersman.apiserver.endpoints.negotiation import negotiate
 from steersman.apiserver.endpoints.options import read_write_options
 from steersman.apiserver.registry.writing import drop_double_owners, fit_namespace, wipe_system_fields
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable
     from typing import Any
 
     from steersman.apiserver.endpoints.target import Target
@@ -35,12 +37,14 @@ async def create(target: Target, request: Request) -> Response:
     tree = target.converted(tree)
     steps = target.create_steps
     attributes = target.attributes(ctx, tree, None, options, metadata.get("name") or "")
-    await steps.mutate(attributes)
+    waiting = run(steps.admit, attributes)
+    if waiting is not None:
+        await waiting
     drop_double_owners(tree["metadata"], ctx.warn, after_admission=True)
 
-    async def validate(new: Tree, _: Tree | None) -> None:
+    def validate(new: Tree, _: Tree | None) -> Awaitable[None] | None:
         attributes.name = new["metadata"]["name"]  # it may have been made up meanwhile
-        await steps.check(attributes)
+        return run(steps.validate, attributes)
 
     entry = await target.objects.create(ctx, tree, validate if steps.validate else None)
     return await target.render(request, entry, form=form, code=201)
