@@ -6,6 +6,7 @@ from steersman.apimachinery.errors import StatusError
 from steersman.apiserver.registry.core.pod import PodStrategy
 from steersman.apiserver.registry.strategy import Strategy
 from steersman.apiserver.registry.writing import (
+    CreateRules,
     UpdateRules,
     before_create,
     drop_double_owners,
@@ -83,10 +84,10 @@ def test_finalizers_need_a_domain_where_the_kind_asks_for_it(need_domains, count
     ctx = RequestContext(UserInfo("a"), FakeClock().now(), namespace="n")
     if count:
         with pytest.raises(StatusError) as caught:
-            before_create(Kind(), ctx, tree, group_kind="Thing", namespaced=True)
+            before_create(CreateRules(Kind()), ctx, tree, group_kind="Thing", namespaced=True)
         assert len(caught.value.status["details"]["causes"]) == count
     else:
-        before_create(Kind(), ctx, tree, group_kind="Thing", namespaced=True)
+        before_create(CreateRules(Kind()), ctx, tree, group_kind="Thing", namespaced=True)
 
 
 def test_each_way_to_write_has_its_warnings():
