@@ -145,6 +145,7 @@ def depth_of(tree: Any) -> int:
 
 #: A colon, where it is not written as it is.
 _HIDDEN_COLONS: Final = (rb"\u003a", rb"\u003A")
+_BACKSLASH: Final = ord("\\")
 
 
 def duplicate_fields(raw: bytes, tree: Any) -> list[str]:
@@ -164,8 +165,8 @@ def may_hide_keys(raw: bytes, tree: Any) -> bool:
     """Whether ``duplicate_fields`` has to read the text again. Nearly always the answer is no, and quickly given."""
     if raw.count(b":") != encode(tree).count(b":"):
         return True
-    # a single byte is found much quicker than several, and most JSON has no backslash
-    return b"\\" in raw and any(colon in raw for colon in _HIDDEN_COLONS)
+    # a number is found much quicker than bytes, and most JSON has no backslash
+    return _BACKSLASH in raw and any(colon in raw for colon in _HIDDEN_COLONS)
 
 
 def _collect_duplicates(node: Any, path: str, found: dict[str, None]) -> None:

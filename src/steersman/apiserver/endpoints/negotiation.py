@@ -198,6 +198,6 @@ def _quality(text: str) -> float:
 
 def _wants_lines(request: Request) -> bool:
     """``pretty=true``, or a client that a person sits at (unless ``pretty`` says otherwise)."""
-    if b"pretty" in request.raw_query and (pretty := request.param("pretty")):
+    if request.raw_query and b"pretty" in request.raw_query and (pretty := request.param("pretty")):
         return is_true(pretty)
     return request.header(b"user-agent").startswith(_PEOPLE)
