@@ -151,7 +151,7 @@ class Layout:
 
 def _says_version(value: bytes) -> bool:
     """Whether metadata holds a resourceVersion (no API server writes one, but people do); the word alone is no proof."""
-    if b'"resourceVersion"' not in value:
+    if value.find(b'"resourceVersion"') < 0:  # ``in`` would first try whether that is a number, for 50 ns
         return False
     try:
         return bool(version_of(value))
