@@ -11,7 +11,7 @@ from steersman.storage.dispatch import Dispatcher, Watcher
 from steersman.storage.keys import SquashedPrefixes, prefix_end
 from steersman.storage.leases import LeaseTable, random_lease_id
 from steersman.storage.retention import Retention
-from steersman.storage.sorted_entries import SortedEntries
+from steersman.storage.sorted_keys import SortedKeys
 from steersman.storage.store import (
     Compacted,
     Conflict,
@@ -67,7 +67,7 @@ class MemoryStore:
         self._clock = clock
         self._present: dict[str, KeyValue] = {}
         #: The keys of ``_present`` in order.
-        self._keys: SortedEntries[str] = SortedEntries(str)
+        self._keys = SortedKeys()
         #: Oldest first; every entry's revision is above ``_compact_revision``.
         self._history: deque[Displaced] = deque()
         self._history_bytes = 0
@@ -209,7 +209,7 @@ class MemoryStore:
         key = op.key if before is None else before.key  # the string that is in the tables already
         self._present[key] = KeyValue(key, op.value, create_revision, self._revision, op.lease_id)
         if before is None:
-            self._keys.put(key)
+            self._keys.add(key)
         self._leases.move(key, before=0 if before is None else before.lease_id, after=op.lease_id)
         if before is not None and self._squashed.matches(key):
             self._squashed.overwritten(key, self._revision)

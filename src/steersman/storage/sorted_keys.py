@@ -1,73 +1,64 @@
-"""Entries in the order of their keys, in chunks: an entry in the middle moves its chunk, not all that come after it.
+"""Keys in order, in chunks: a key in the middle moves its chunk, not all that come after it.
 
-A flat sorted list moves eight bytes for every entry behind the place, 15 µs at 100,000 entries. Here a key is found among
-the chunks' lower bounds, then in its chunk; full chunks are split, small neighbours joined. With n entries in chunks
+A flat sorted list moves eight bytes for every key behind the place, 15 µs at 100,000 keys. Here a key is found among
+the chunks' lower bounds, then in its chunk; full chunks are split, small neighbours joined. With n keys in chunks
 of c at most, a change costs O(c), and now and then O(n/c) for the list of chunks; memory is that of a flat list.
+
+What belongs to a key lies in a dict beside it: a key that stays where it is costs nothing here.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from bisect import bisect_left, bisect_right, insort
+from typing import Final
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-T = TypeVar("T")
-
-#: Entries of a chunk: √n of a million, and still one small move.
+#: Keys of a chunk: √n of a million, and still one small move.
 _CHUNK_MAX: Final = 1024
 
 
-class SortedEntries(Generic[T]):
-    """One entry for each key, in byte order of the keys (Python compares strings by code points, which is the same)."""
+class SortedKeys:
+    """A set of keys in byte order (Python compares strings by code points, which is the same)."""
 
-    def __init__(self, key: Callable[[T], str], entries: list[T] | None = None, *, chunk_max: int = _CHUNK_MAX) -> None:
-        """``entries`` must be in order. ``key`` of an entry never changes."""
-        self._key = key
+    __slots__ = ("_bounds", "_chunk_max", "_chunks")
+
+    def __init__(self, keys: list[str] | None = None, *, chunk_max: int = _CHUNK_MAX) -> None:
+        """``keys`` must be in order, each once."""
         self._chunk_max = chunk_max
-        given = [] if entries is None else entries
+        given = [] if keys is None else keys
         half = chunk_max // 2
         #: None is empty, but for a single one.
-        self._chunks: list[list[T]] = [given[at : at + half] for at in range(0, len(given), half)] or [[]]
+        self._chunks: list[list[str]] = [given[at : at + half] for at in range(0, len(given), half)] or [[]]
         #: For each chunk: none of its keys is less, and all keys of the chunks before are.
-        self._bounds: list[str] = ["", *[key(chunk[0]) for chunk in self._chunks[1:]]]
+        self._bounds: list[str] = ["", *[chunk[0] for chunk in self._chunks[1:]]]
 
-    def put(self, entry: T) -> None:
-        """Add ``entry``, or replace the one of its key."""
-        key = self._key(entry)
+    def add(self, key: str) -> None:
+        """Take in a key that is not here. It is the caller who knows: nobody looks."""
         at = bisect_right(self._bounds, key) - 1
         chunk = self._chunks[at]
-        place = len(chunk)
-        if chunk and key <= self._key(chunk[-1]):
-            place = bisect_left(chunk, key, key=self._key)
-            if self._key(chunk[place]) == key:
-                chunk[place] = entry
-                return
-        chunk.insert(place, entry)
+        insort(chunk, key)
         if len(chunk) > self._chunk_max:
-            self._split(at, place)
+            self._split(at, key)
 
     def remove(self, key: str) -> None:
-        """Take out the entry of ``key``. Raises ``KeyError`` when there is none."""
+        """Take out a key. Raises ``KeyError`` when it is not here."""
         at = bisect_right(self._bounds, key) - 1
         chunk = self._chunks[at]
-        place = bisect_left(chunk, key, key=self._key)
-        if place == len(chunk) or self._key(chunk[place]) != key:
+        place = bisect_left(chunk, key)
+        if place == len(chunk) or chunk[place] != key:
             raise KeyError(key)
         del chunk[place]
         if not self._join(at - 1):
             self._join(at)
 
-    def between(self, low: str = "", high: str = "") -> list[T]:
-        """The entries whose keys are not less than ``low`` and less than ``high`` (empty: all that follow). A new list."""
+    def between(self, low: str = "", high: str = "") -> list[str]:
+        """The keys that are not less than ``low`` and less than ``high`` (empty: all that follow). A new list."""
         if high and low >= high:
             return []
         first = bisect_right(self._bounds, low) - 1
         last = (bisect_left(self._bounds, high) if high else len(self._chunks)) - 1
         chunk = self._chunks[last]
-        end = bisect_left(chunk, high, key=self._key) if high else len(chunk)
-        begin = bisect_left(self._chunks[first], low, key=self._key)
+        end = bisect_left(chunk, high) if high else len(chunk)
+        begin = bisect_left(self._chunks[first], low)
         if first == last:
             return chunk[begin:end]
         found = self._chunks[first][begin:]
@@ -76,13 +67,13 @@ class SortedEntries(Generic[T]):
         found += chunk[:end]
         return found
 
-    def _split(self, at: int, place: int) -> None:
-        """Make two chunks of one that grew at ``place``: halves, or at the very end, where more will come, a new one."""
+    def _split(self, at: int, key: str) -> None:
+        """Make two chunks of one that ``key`` made too long: halves, or at the very end, where more will come, a new one."""
         chunk = self._chunks[at]
-        is_end = at == len(self._chunks) - 1 and place == len(chunk) - 1
-        middle = place if is_end else len(chunk) // 2
+        is_end = at == len(self._chunks) - 1 and chunk[-1] == key
+        middle = len(chunk) - 1 if is_end else len(chunk) // 2
         self._chunks[at : at + 1] = [chunk[:middle], chunk[middle:]]
-        self._bounds.insert(at + 1, self._key(chunk[middle]))
+        self._bounds.insert(at + 1, chunk[middle])
 
     def _join(self, at: int) -> bool:
         """Make one of the chunk and the next if they are small together, or one is empty."""

@@ -79,18 +79,19 @@ async def list_page(cache: WatchCache, options: ListOptions) -> Page:
     place = await _place(cache, options)
     try:
         revision = place.exact or cache.revision
-        entries = await _entries(cache, selection, place)
+        entries, count = await _entries(cache, selection, place, revision)
     except Compacted:
         raise _expired(place, options) from None
     except StoreError as error:
         raise service_unavailable(str(error)) from None
-    count = len(entries)
     metadata: Tree = {"resourceVersion": str(revision)}
     if options.shard_selector:
         metadata["shardInfo"] = {"selector": options.shard_selector}
     if place.limit <= 0 or selection.is_single:
         return Page(await _matching(cache, selection, entries), metadata)
-    entries, more = await _first(cache, selection, entries, limit=place.limit)
+    more = count > len(entries)
+    if not selection.takes_all:
+        entries, more = await _first(cache, selection, entries, limit=place.limit)
     if more:
         metadata["continue"] = encode_continue(f"{entries[-1].key[len(selection.base) :]}\0", revision)
         if selection.takes_all:
@@ -123,17 +124,18 @@ async def _place(cache: WatchCache, options: ListOptions) -> _Place:
     return _Place(exact=revision if is_exact else 0, limit=limit)
 
 
-async def _entries(cache: WatchCache, selection: Selection, place: _Place) -> list[Entry]:
-    """All objects of the scope from the place on."""
+async def _entries(cache: WatchCache, selection: Selection, place: _Place, revision: int) -> tuple[list[Entry], int]:
+    """The objects of the scope from the place on, and how many there are; no more than the page's where all match."""
     if selection.is_single:
         if not place.exact:
             entry = cache.get(selection.scope)
-            return [] if entry is None else [entry]
-        entries = await cache.snapshot_at(place.exact, selection.scope)
-        return [entry for entry in entries if entry.key == selection.scope]
-    if place.exact:
-        return await cache.snapshot_at(place.exact, selection.scope, start=place.start)
-    return cache.snapshot(selection.scope, start=place.start)
+            entries = [] if entry is None else [entry]
+        else:
+            entries, _ = await cache.snapshot_at(revision, selection.scope)
+            entries = [entry for entry in entries if entry.key == selection.scope]
+        return entries, len(entries)
+    limit = place.limit if selection.takes_all else 0
+    return await cache.snapshot_at(revision, selection.scope, start=place.start, limit=limit)
 
 
 async def _matching(cache: WatchCache, selection: Selection, entries: list[Entry]) -> list[Entry]:
@@ -152,8 +154,6 @@ async def _first(
     cache: WatchCache, selection: Selection, entries: list[Entry], *, limit: int
 ) -> tuple[list[Entry], bool]:
     """The first ``limit`` that match, and whether any object, matching or not, follows them."""
-    if selection.takes_all:
-        return entries[:limit], len(entries) > limit
     found: list[Entry] = []
     for start in range(0, len(entries), _STEP):
         found += selection.of(entries[start : start + _STEP])

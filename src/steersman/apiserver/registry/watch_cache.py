@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from bisect import insort
-from operator import attrgetter, itemgetter
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final, Protocol
 from weakref import WeakValueDictionary
 
@@ -23,7 +23,7 @@ from steersman.apiserver.registry.change_ring import Change, ChangeRing, EventTy
 from steersman.apiserver.registry.entry import UnreadableValueError
 from steersman.apiserver.registry.wakeups import Wakeups
 from steersman.storage.keys import prefix_end
-from steersman.storage.sorted_entries import SortedEntries
+from steersman.storage.sorted_keys import SortedKeys
 from steersman.storage.store import StoreError
 
 if TYPE_CHECKING:
@@ -44,7 +44,10 @@ READY_WAIT_SECONDS: Final = 10.0
 _REFILL_PAUSE_SECONDS: Final = 1.0
 _Waiter = tuple[int, "asyncio.Future[None]"]
 _number: Final = itemgetter(0)
-_key: Final = attrgetter("key")
+#: Looked up once: members of an enumeration are found by a descriptor.
+_ADDED: Final = EventType.ADDED
+_MODIFIED: Final = EventType.MODIFIED
+_DELETED: Final = EventType.DELETED
 
 
 class Follower(Protocol):
@@ -94,8 +97,8 @@ class WatchCache:
         self.clock = clock
         self._tasks = tasks
         self._entries: dict[str, Entry] = {}
-        #: The same entries in order (slices of it are what lists are made from).
-        self._ordered: SortedEntries[Entry] = SortedEntries(_key)
+        #: The keys of ``_entries`` in order.
+        self._keys = SortedKeys()
         #: Everything up to here has been applied.
         self._applied = 0
         self._subscription: Subscription | None = None
@@ -134,7 +137,7 @@ class WatchCache:
         """Tell ``follower`` of all objects, at once when the cache is filled, and from then on of their changes."""
         self._followers.append(follower)
         if self._filled:
-            follower.reset(self._ordered.between())
+            follower.reset(self.snapshot())
 
     def close(self) -> None:
         """Stop following the store and end all watches. Idempotent."""
@@ -162,7 +165,7 @@ class WatchCache:
         try:
             entries, revision = await self._read_all()
             self._entries = {entry.key: entry for entry in entries}
-            self._ordered = SortedEntries(_key, entries)
+            self._keys = SortedKeys(list(self._entries))
             self._applied = revision
             self.ring.clear(revision)
             for follower in self._followers:
@@ -227,14 +230,15 @@ class WatchCache:
 
     def _apply(self, batch: Batch) -> None:
         """The store's sink: bring state and ring up to ``batch.revision`` and wake who waits for it."""
+        ring, wakeups, revision = self.ring, self.wakeups, batch.revision
         for event in batch.events:
             change = self._apply_event(event)
             if change is not None:
-                self.ring.append(change)
-                self.wakeups.touch(event.key)
-        self._applied = max(self._applied, batch.revision)
+                ring.append(change)
+                wakeups.touch(event.key)
+        self._applied = max(self._applied, revision)
         if batch.events:
-            self.wakeups.wake()
+            wakeups.wake()
         if self._revision_waiters:
             self._resolve(self._revision_waiters)
 
@@ -246,15 +250,16 @@ class WatchCache:
             if previous is None:
                 return None
             del self._entries[key]
-            self._ordered.remove(key)
+            self._keys.remove(key)
             for follower in self._followers:
                 follower.remove(key)
-            return Change(EventType.DELETED, previous.at(revision), previous, revision)
+            return Change(_DELETED, previous.at(revision), previous, revision)
         self._entries[key] = entry
-        self._ordered.put(entry)
+        if previous is None:
+            self._keys.add(key)
         for follower in self._followers:
             follower.put(entry)
-        return Change(EventType.MODIFIED if previous is not None else EventType.ADDED, entry, previous, revision)
+        return Change(_ADDED if previous is None else _MODIFIED, entry, previous, revision)
 
     # -- revisions -------------------------------------------------------------------------------------------------
 
@@ -318,25 +323,38 @@ class WatchCache:
 
     def snapshot(self, scope: str = "", *, start: str = "") -> list[Entry]:
         """The objects whose keys begin with ``scope`` (and are not before ``start``) now, in order. A new list."""
-        end = prefix_end(scope) if scope != self.prefix else ""
-        return self._ordered.between(max(scope, start), end)
+        return self._entries_of(self._keys_of(scope, start))
 
-    async def snapshot_at(self, revision: int, scope: str = "", *, start: str = "") -> list[Entry]:
-        """As ``snapshot``, at an older revision: from the ring, else from the store. Raises ``Compacted``."""
-        if revision >= self.revision:
-            return self.snapshot(scope, start=start)
-        undone = self.ring.undo(revision)
+    async def snapshot_at(
+        self, revision: int, scope: str = "", *, start: str = "", limit: int = 0
+    ) -> tuple[list[Entry], int]:
+        """As ``snapshot``, at a revision: from the ring, of long ago from the store. Raises ``Compacted``.
+
+        Returns the first ``limit`` objects (0: all) and how many there are: a page costs little more than its own objects.
+        """
+        undone = self.ring.undo(revision) if revision < self.revision else {}
         if undone is None:
-            return await self._stored_at(revision, scope or self.prefix, start)
-        entries = self.snapshot(scope, start=start)
+            entries = await self._stored_at(revision, scope or self.prefix, start)
+            return entries[:limit] if limit else entries, len(entries)
         low = max(scope, start)
         undone = {key: entry for key, entry in undone.items() if key >= low and key.startswith(scope)}
+        keys = self._keys_of(scope, start)
+        if undone:
+            keys = [key for key in keys if key not in undone]
+            keys += [key for key, entry in undone.items() if entry is not None]
+            keys.sort()
+        page = keys[:limit] if limit else keys
         if not undone:
-            return entries
-        kept = [entry for entry in entries if entry.key not in undone]
-        kept += [entry for entry in undone.values() if entry is not None]
-        kept.sort(key=_key)
-        return kept
+            return self._entries_of(page), len(keys)
+        return [undone.get(key) or self._entries[key] for key in page], len(keys)
+
+    def _keys_of(self, scope: str, start: str) -> list[str]:
+        end = prefix_end(scope) if scope != self.prefix else ""
+        return self._keys.between(max(scope, start), end)
+
+    def _entries_of(self, keys: list[str]) -> list[Entry]:
+        entries = self._entries
+        return [entries[key] for key in keys]
 
     async def _stored_at(self, revision: int, scope: str, start: str) -> list[Entry]:
         entries: list[Entry] = []

@@ -9,7 +9,7 @@ from tests.unit.apiserver.writing import Server
 from steersman.apimachinery.errors import StatusError
 from steersman.apiserver.registry.store import Change
 from steersman.apiserver.registry.strategy import Strategy
-from steersman.storage.store import Delete, Put, Unavailable
+from steersman.storage.store import Delete, Event, Put, Unavailable
 
 
 def _tree(**parts: Any) -> dict[str, Any]:
@@ -99,7 +99,7 @@ async def test_the_lag_of_a_remote_stores_cache_refuses_nothing():
         ctx = server.context()
         first = await objects.create(ctx, _tree())
         await objects.cache.ready()
-        objects.cache._entries.clear()  # as if the event had not come yet
+        objects.cache._apply_event(Event(first.key, None, first.revision, first.revision))  # as if it had not come yet
         entry, _ = await objects.update(ctx, "a", Change(_setting(k="v")))
         assert entry.revision > first.revision
 

@@ -122,6 +122,8 @@ async def test_pages_at_an_old_revision_are_the_past_of_the_model(steps, revisio
     items = page["items"]
     while "continue" in page["metadata"]:
         assert page["metadata"]["resourceVersion"] == str(revision)
+        if not selector:
+            assert page["metadata"]["remainingItemCount"] == len(shown(model[revision], namespace, "")) - len(items)
         page = await world.items(namespace, **query, **{"continue": page["metadata"]["continue"]})
         items += page["items"]
     assert state_of(items) == shown(model[revision], namespace, selector)
