@@ -1,12 +1,14 @@
-"""What is known of one request: who asks, what for, and what the answer must mention. Filled in by the filters."""
+"""What is known of one request: who asks, what for, and what the answer must mention. Filled in by the filters.
+
+These are plain classes and no Structs, as every request reads them some sixty times: compiled code (decision 0006) reads
+an attribute of a class of its own directly, and of a Struct by its name.
+"""
 
 from __future__ import annotations
 
 import logging
 from enum import IntEnum
 from typing import TYPE_CHECKING, Final
-
-import msgspec
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -45,65 +47,221 @@ class Annotations:
             _log.warning("the audit annotation %s is %r already, not %r", key, kept, value)
 
 
-class UserInfo(msgspec.Struct, frozen=True):
-    """Who asks, as authentication found out (``user.Info`` upstream)."""
+class UserInfo:
+    """Who asks, as authentication found out (``user.Info`` upstream). A value: it is shared, and never changed."""
 
-    name: str
-    groups: tuple[str, ...] = ()
-    uid: str = ""
-    extra: dict[str, tuple[str, ...]] = {}
+    __slots__ = ("extra", "groups", "name", "uid")
+
+    def __init__(
+        self,
+        name: str,
+        groups: tuple[str, ...] = (),
+        uid: str = "",
+        extra: dict[str, tuple[str, ...]] | None = None,
+    ) -> None:
+        self.name: Final = name
+        self.groups: Final = groups
+        self.uid: Final = uid
+        self.extra: Final[dict[str, tuple[str, ...]]] = {} if extra is None else extra
+
+    def _values(self) -> tuple[object, ...]:
+        """What makes two of them equal, in the order of the constructor."""
+        return (self.name, self.groups, self.uid, self.extra)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, UserInfo) and self._values() == other._values()
+
+    #: ``extra`` is a dict.
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"UserInfo{self._values()!r}"
 
 
 #: Who writes when the server does something of its own accord, past its endpoints.
 SERVER_USER: Final = UserInfo("system:apiserver", groups=("system:masters", "system:authenticated"))
 
 
-class RequestInfo(msgspec.Struct, frozen=True):
-    """What a URL and a method ask for, as authorization and the endpoints see it."""
+class RequestInfo:
+    """What a URL and a method ask for, as authorization and the endpoints see it.
 
-    #: ``get``, ``list``, ``watch``, ``create``, ``update``, ``patch``, ``delete``, ``deletecollection``; for paths that
-    #: name no resource the HTTP method in lower case.
-    verb: str
-    path: str
-    is_resource: bool = False
-    group: str = ""
-    version: str = ""
-    namespace: str = ""
-    resource: str = ""
-    name: str = ""
-    subresource: str = ""
-    #: What follows the subresource (``proxy/a/b`` → ``("a", "b")``).
-    parts: tuple[str, ...] = ()
-    #: Of a collection's request: what its field selector demands, as (field, value, whether it must be equal).
-    fields: tuple[tuple[str, str, bool], ...] = ()
+    A value: requests for the same path share one, so it is never changed (``changed`` makes another).
+    """
+
+    __slots__ = (
+        "fields",
+        "group",
+        "is_resource",
+        "name",
+        "namespace",
+        "parts",
+        "path",
+        "resource",
+        "subresource",
+        "verb",
+        "version",
+    )
+
+    def __init__(  # noqa: PLR0917 — in the order of a path, and a call by position costs less
+        self,
+        verb: str,
+        path: str,
+        is_resource: bool = False,  # noqa: FBT001, FBT002 — as above
+        group: str = "",
+        version: str = "",
+        namespace: str = "",
+        resource: str = "",
+        name: str = "",
+        subresource: str = "",
+        parts: tuple[str, ...] = (),
+        fields: tuple[tuple[str, str, bool], ...] = (),
+    ) -> None:
+        #: ``get``, ``list``, ``watch``, ``create``, ``update``, ``patch``, ``delete``, ``deletecollection``; for paths
+        #: that name no resource the HTTP method in lower case.
+        self.verb: Final = verb
+        self.path: Final = path
+        self.is_resource: Final = is_resource
+        self.group: Final = group
+        self.version: Final = version
+        self.namespace: Final = namespace
+        self.resource: Final = resource
+        self.name: Final = name
+        self.subresource: Final = subresource
+        #: What follows the subresource (``proxy/a/b`` → ``("a", "b")``).
+        self.parts: Final = parts
+        #: Of a collection's request: what its field selector demands, as (field, value, whether it must be equal).
+        self.fields: Final = fields
+
+    def changed(
+        self,
+        *,
+        verb: str | None = None,
+        name: str | None = None,
+        fields: tuple[tuple[str, str, bool], ...] | None = None,
+    ) -> RequestInfo:
+        """The same with another verb, name or field selector; None: as it is."""
+        return RequestInfo(
+            self.verb if verb is None else verb,
+            self.path,
+            self.is_resource,
+            self.group,
+            self.version,
+            self.namespace,
+            self.resource,
+            self.name if name is None else name,
+            self.subresource,
+            self.parts,
+            self.fields if fields is None else fields,
+        )
+
+    def _values(self) -> tuple[object, ...]:
+        """What makes two of them equal, in the order of the constructor."""
+        return (
+            self.verb,
+            self.path,
+            self.is_resource,
+            self.group,
+            self.version,
+            self.namespace,
+            self.resource,
+            self.name,
+            self.subresource,
+            self.parts,
+            self.fields,
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, RequestInfo) and self._values() == other._values()
+
+    def __hash__(self) -> int:
+        return hash(self._values())
+
+    def __repr__(self) -> str:
+        return f"RequestInfo{self._values()!r}"
 
 
-class RequestContext(msgspec.Struct):
+class RequestContext:
     """One request's facts as the registry, strategies and admission need them. Not shared between requests."""
 
-    user: UserInfo
-    #: The server's time at which the request is served; every stamp in one write is this one.
-    now: datetime
-    namespace: str = ""
-    #: The object's name as the path has it; empty when the path is a collection's.
-    path_name: str = ""
-    #: Version that the client speaks (``v1``), of the group of the resource.
-    version: str = ""
-    #: What authorization was asked for: ``create``, ``update``, ``patch``, …
-    verb: str = ""
-    subresource: str = ""
-    dry_run: bool = False
-    #: Owner of what is written; from ``fieldManager`` or the User-Agent.
-    field_manager: str = ""
-    audit_id: str = ""
-    #: Texts for ``Warning`` headers, in order, without duplicates.
-    warnings: list[str] = msgspec.field(default_factory=list)
-    #: As messages name what the path asks for: ``pods``, ``deployments.apps``.
-    group_resource: str = ""
-    #: What the strategy found out about the object when it prepared it, for its next steps in the same write.
-    found: object = None
-    #: Where ``annotate`` notes; None when nobody records the request.
-    annotations: Annotations | None = None
+    __slots__ = (
+        "annotations",
+        "audit_id",
+        "dry_run",
+        "field_manager",
+        "found",
+        "group_resource",
+        "namespace",
+        "now",
+        "path_name",
+        "subresource",
+        "user",
+        "verb",
+        "version",
+        "warnings",
+    )
+
+    def __init__(
+        self,
+        user: UserInfo,
+        now: datetime,
+        *,
+        namespace: str = "",
+        path_name: str = "",
+        version: str = "",
+        verb: str = "",
+        subresource: str = "",
+        dry_run: bool = False,
+        field_manager: str = "",
+        audit_id: str = "",
+        warnings: list[str] | None = None,
+        group_resource: str = "",
+        found: object = None,
+        annotations: Annotations | None = None,
+    ) -> None:
+        self.user = user
+        #: The server's time at which the request is served; every stamp in one write is this one.
+        self.now = now
+        self.namespace = namespace
+        #: The object's name as the path has it; empty when the path is a collection's.
+        self.path_name = path_name
+        #: Version that the client speaks (``v1``), of the group of the resource.
+        self.version = version
+        #: What authorization was asked for: ``create``, ``update``, ``patch``, …
+        self.verb = verb
+        self.subresource = subresource
+        self.dry_run = dry_run
+        #: Owner of what is written; from ``fieldManager`` or the User-Agent.
+        self.field_manager = field_manager
+        self.audit_id = audit_id
+        #: Texts for ``Warning`` headers, in order, without duplicates.
+        self.warnings: list[str] = [] if warnings is None else warnings
+        #: As messages name what the path asks for: ``pods``, ``deployments.apps``.
+        self.group_resource = group_resource
+        #: What the strategy found out about the object when it prepared it, for its next steps in the same write.
+        self.found = found
+        #: Where ``annotate`` notes; None when nobody records the request.
+        self.annotations = annotations
+
+    def changed(
+        self, *, namespace: str | None = None, group_resource: str | None = None, dry_run: bool | None = None
+    ) -> RequestContext:
+        """The facts of a further write that the request is about; None: as here. Warnings and notes are told together."""
+        return RequestContext(
+            self.user,
+            self.now,
+            namespace=self.namespace if namespace is None else namespace,
+            path_name=self.path_name,
+            version=self.version,
+            verb=self.verb,
+            subresource=self.subresource,
+            dry_run=self.dry_run if dry_run is None else dry_run,
+            field_manager=self.field_manager,
+            audit_id=self.audit_id,
+            warnings=self.warnings,
+            group_resource=self.group_resource if group_resource is None else group_resource,
+            found=self.found,
+            annotations=self.annotations,
+        )
 
     def annotate(self, key: str, value: str, *, level: AuditLevel = AuditLevel.METADATA) -> None:
         """Note something for the audit log, if it records at least ``level`` of this request."""

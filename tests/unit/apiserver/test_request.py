@@ -2,7 +2,9 @@
 
 from datetime import UTC, datetime
 
-from steersman.apiserver.request import Annotations, AuditLevel, RequestContext, UserInfo
+import pytest
+
+from steersman.apiserver.request import Annotations, AuditLevel, RequestContext, RequestInfo, UserInfo
 
 
 def test_a_warning_is_told_once_and_in_order():
@@ -40,3 +42,63 @@ def test_what_needs_a_higher_level_is_not_noted():
 
 def test_without_an_audit_log_nothing_is_noted():
     RequestContext(UserInfo("a"), datetime(2026, 1, 1, tzinfo=UTC)).annotate("a", "b")
+
+
+INFO = RequestInfo("list", "/api/v1/namespaces/n/pods", True, "", "v1", "n", "pods", parts=("a",))
+
+
+def test_what_asks_for_the_same_is_equal():
+    same = RequestInfo("list", "/api/v1/namespaces/n/pods", True, "", "v1", "n", "pods", parts=("a",))
+    assert same == INFO
+    assert hash(INFO) == hash(same)
+    assert INFO != "list"
+
+
+@pytest.mark.parametrize("change", [{"verb": "watch"}, {"name": "a"}, {"fields": (("metadata.name", "a", True),)}])
+def test_another_is_made_that_differs_in_one_thing(change):
+    before = repr(INFO)
+    new = INFO.changed(**change)
+    assert new != INFO
+    assert [getattr(new, part) for part in change] == list(change.values())
+    assert repr(INFO) == before
+    assert new.changed(**{part: getattr(INFO, part) for part in change}) == INFO
+
+
+def test_what_is_asked_for_can_be_read():
+    assert repr(INFO.changed(name="x")) == (
+        "RequestInfo('list', '/api/v1/namespaces/n/pods', True, '', 'v1', 'n', 'pods', 'x', '', ('a',), ())"
+    )
+
+
+def test_users_are_equal_when_all_that_is_known_of_them_is():
+    user = UserInfo("a", ("g",), "u", {"k": ("v",)})
+    assert user == UserInfo("a", ("g",), "u", {"k": ("v",)})
+    assert user != UserInfo("a", ("g",), "u")
+    assert user != "a"
+    assert repr(user) == "UserInfo('a', ('g',), 'u', {'k': ('v',)})"
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(user)
+
+
+def test_a_further_write_of_a_request_has_its_facts_and_tells_its_warnings_with_it():
+    facts = {
+        "user": UserInfo("a"),
+        "now": datetime(2026, 1, 1, tzinfo=UTC),
+        "namespace": "n",
+        "path_name": "p",
+        "version": "v1",
+        "verb": "create",
+        "subresource": "s",
+        "dry_run": False,
+        "field_manager": "m",
+        "audit_id": "i",
+        "warnings": ["w"],
+        "group_resource": "pods",
+        "found": INFO,
+        "annotations": Annotations(),
+    }
+    changes = {"namespace": "", "group_resource": "namespaces", "dry_run": True}
+    ctx = RequestContext(**facts)
+    for new, wanted in ((ctx.changed(), facts), (ctx.changed(**changes), {**facts, **changes})):
+        assert {part: getattr(new, part) for part in facts} == wanted
+        assert new.warnings is ctx.warnings

@@ -7,8 +7,6 @@ import random
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from urllib.parse import urlencode
 
-import msgspec
-
 from steersman.apimachinery.errors import StatusError
 from steersman.apiserver.admission.chain import AdmissionChain
 from steersman.apiserver.admission.namespace_lifecycle import NamespaceLifecycle
@@ -140,8 +138,8 @@ class Server:
 
     def context(self, group_resource: str = "configmaps", **more: Any) -> RequestContext:
         namespace = more.pop("namespace", "default")
-        ctx = RequestContext(USER, self.clock.now(), namespace=namespace, group_resource=group_resource)
-        return msgspec.structs.replace(ctx, **more)
+        user = more.pop("user", USER)
+        return RequestContext(user, self.clock.now(), namespace=namespace, group_resource=group_resource, **more)
 
     async def events(self, prefix: str) -> list[tuple[str, int]]:
         """What happened to keys under a prefix from now on: a list that grows (key, or ``-key`` when removed)."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-import msgspec
-
 from steersman.apimachinery.errors import StatusError, is_already_exists, not_found
 from steersman.apiserver.admission.interface import Attributes, Operation, Plugin
 from steersman.apiserver.admission.lookups import Lookup
@@ -52,7 +50,7 @@ class NamespaceAutoProvision(Plugin):
         name = attributes.namespace
         if attributes.dry_run or await self._names.get(name) is not None:
             return
-        ctx = msgspec.structs.replace(attributes.ctx, namespace="", group_resource="namespaces")
+        ctx = attributes.ctx.changed(namespace="", group_resource="namespaces")
         tree: dict[str, Any] = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}, "spec": {}}
         self._namespaces.strategy.default(tree, "v1")
         try:

@@ -118,7 +118,7 @@ class Impersonation:
 
     def _check(self, mode: Mode, caller: UserInfo, wanted: UserInfo, info: RequestInfo) -> UserInfo:
         if mode.name:
-            self._authorize(caller, msgspec.structs.replace(info, verb=f"impersonate-on:{mode.name}:{info.verb}"))
+            self._authorize(caller, info.changed(verb=f"impersonate-on:{mode.name}:{info.verb}"))
         groups = self._check_name(mode, caller, wanted)
         if wanted.uid:
             self._authorize(caller, _right(mode.verb, _GROUP, "uids", wanted.uid))

@@ -202,7 +202,7 @@ class CustomResources:
         ctx = RequestContext(SERVER_USER, self._clock.now(), group_resource=kept.strategy.group_resource)
 
         async def delete_one(entry: Entry) -> None:
-            there = msgspec.structs.replace(ctx, namespace=cache.namespace_of(entry))
+            there = ctx.changed(namespace=cache.namespace_of(entry))
             await deletion.delete(kept.objects, there, entry.name, DeleteOptions())
 
         await cache.wait_fresh()

@@ -5,8 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-import msgspec
-
 from steersman.apimachinery import field
 from steersman.apimachinery.errors import StatusError, bad_request, conflict, plain_error
 from steersman.apimachinery.field import join_messages
@@ -70,7 +68,7 @@ async def bind(target: PostTarget, request: Request) -> Response:
     if errors:
         raise plain_error(join_messages(map(str, errors)))
     await target.check(posted)
-    ctx = msgspec.structs.replace(posted.ctx, group_resource=_PODS)
+    ctx = posted.ctx.changed(group_resource=_PODS)
 
     def change(pod: Tree) -> None:
         check_preconditions(target.objects.key(ctx, posted.name), pod, binding)

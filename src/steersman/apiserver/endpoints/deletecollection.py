@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from steersman.apiserver.endpoints.delete import admission_of
 from steersman.apiserver.endpoints.list_options import read_list_options
 from steersman.apiserver.endpoints.negotiation import negotiate
@@ -37,5 +35,5 @@ async def delete_collection(target: Target, request: Request) -> Response:
 async def _delete_one(target: Target, ctx: RequestContext, entry: Entry, options: DeleteOptions) -> None:
     cache = target.served.cache
     if cache.namespaced and not ctx.namespace:
-        ctx = msgspec.structs.replace(ctx, namespace=cache.namespace_of(entry))
+        ctx = ctx.changed(namespace=cache.namespace_of(entry))
     await deletion.delete(target.objects, ctx, entry.name, options, admission_of(target, ctx, options, ""))

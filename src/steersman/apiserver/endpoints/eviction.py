@@ -110,7 +110,7 @@ class _Eviction:
         self._target = target
         self._name = posted.name
         self._options = options
-        self._ctx = msgspec.structs.replace(posted.ctx, dry_run=options.dry_run)
+        self._ctx = posted.ctx.changed(dry_run=options.dry_run)
         self._says_version = options.precondition_resource_version is not None
 
     async def run(self) -> None:

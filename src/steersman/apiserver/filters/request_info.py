@@ -6,10 +6,8 @@ selector for one name) is worked out every time.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qs
-
-import msgspec
 
 from steersman.apimachinery.errors import path_not_found
 from steersman.apimachinery.names import name_is_path_segment
@@ -122,17 +120,17 @@ def refine(info: RequestInfo, raw_query: bytes) -> RequestInfo:
         query = parse_qs(raw_query.decode("ascii"), keep_blank_values=True, max_num_fields=1000)
     except ValueError:
         return info  # whoever reads the query will say what is wrong with it
-    changes: dict[str, Any] = {}
     is_read = info.verb != "deletecollection"
     if is_read and "watch" in query and _is_true(query["watch"][0]):
-        changes["verb"] = "watch"
+        info = info.changed(verb="watch")
     fields = _fields(query.get("fieldSelector", [""])[0])
-    if fields is not None:
-        changes["fields"] = tuple((each.field, each.value, each.equal) for each in fields.requirements)
-        name = fields.exact_value("metadata.name")
-        if is_read and name and not name_is_path_segment(name):
-            changes["name"] = name
-    return msgspec.structs.replace(info, **changes) if changes else info
+    if fields is None:
+        return info
+    name = fields.exact_value("metadata.name")
+    return info.changed(
+        name=name if is_read and name and not name_is_path_segment(name) else None,
+        fields=tuple((each.field, each.value, each.equal) for each in fields.requirements),
+    )
 
 
 def _is_true(text: str) -> bool:

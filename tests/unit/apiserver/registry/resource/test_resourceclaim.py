@@ -1,12 +1,12 @@
 from __future__ import annotations
 
-import msgspec
 import pytest
 from tests.unit.apiserver.registry.samples import CONTEXT, NOW, defaulted, edited, named, texts
 
 from steersman.apiserver.authz.claim_writers import ClaimWriters
 from steersman.apiserver.authz.modes import AlwaysAllow, AlwaysDeny
 from steersman.apiserver.registry.resource.resourceclaim import ResourceClaimStrategy
+from steersman.apiserver.request import RequestContext
 
 STRATEGY = ResourceClaimStrategy()
 REQUESTS = [{"name": "gpu", "exactly": {"deviceClassName": "gpus"}}]
@@ -63,7 +63,7 @@ def test_what_drivers_said_of_devices_goes_with_their_allocation(allocation, tol
 def test_who_takes_an_allocation_away_needs_no_right_of_its_drivers():
     old = edited(CLAIM, {"status": {"allocation": {"devices": {"results": [RESULT]}}, "devices": [RESULT]}})
     new = edited(old, {"status.allocation": None})
-    ctx = msgspec.structs.replace(CONTEXT, verb="update")
+    ctx = RequestContext(CONTEXT.user, NOW, version="v1", verb="update")
     STRATEGY.prepare_for_status_update(ctx, new, old)
     denying, allowing = (ResourceClaimStrategy(writers=ClaimWriters(mode())) for mode in (AlwaysDeny, AlwaysAllow))
     [fault] = texts(denying.validate_status_update(ctx, new, old))
