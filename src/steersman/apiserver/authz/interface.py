@@ -9,9 +9,9 @@ import msgspec
 
 from steersman.apimachinery.errors import StatusError, forbidden
 from steersman.apimachinery.gotext import quote
+from steersman.apiserver.authz.policy import PolicyRule  # noqa: TC001 — compiled code looks at a Struct's types
 
 if TYPE_CHECKING:
-    from steersman.apiserver.authz.policy import PolicyRule
     from steersman.apiserver.request import RequestInfo, UserInfo
 
 
@@ -23,16 +23,25 @@ class Verdict(Enum):
     NO_OPINION = "no opinion"
 
 
-class Decision(msgspec.Struct, frozen=True):
-    """A verdict and its reason, which a refusal tells the caller."""
+class Decision:
+    """A verdict and its reason, which a refusal tells the caller. A value: it is kept and shared, and never changed."""
 
-    verdict: Verdict
-    reason: str = ""
+    __slots__ = ("allowed", "reason", "verdict")
 
-    @property
-    def allowed(self) -> bool:
-        """Whether the caller may."""
-        return self.verdict is Verdict.ALLOW
+    def __init__(self, verdict: Verdict, reason: str = "") -> None:
+        self.verdict: Final = verdict
+        self.reason: Final = reason
+        #: Whether the caller may.
+        self.allowed: Final = verdict is Verdict.ALLOW
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Decision) and (self.verdict, self.reason) == (other.verdict, other.reason)
+
+    def __hash__(self) -> int:
+        return hash((self.verdict, self.reason))
+
+    def __repr__(self) -> str:
+        return f"Decision({self.verdict!r}, {self.reason!r})"
 
 
 ALLOW: Final = Decision(Verdict.ALLOW)

@@ -74,7 +74,9 @@ class Chain:
         reasons = []
         for authorizer in self._authorizers:
             decision = authorizer.authorize(user, info)
-            if decision.verdict is not Verdict.NO_OPINION:
+            if decision is NO_OPINION:
+                continue  # what most say of most, and soon told
+            if decision.allowed or decision.verdict is not Verdict.NO_OPINION:
                 return decision
             if decision.reason:
                 reasons.append(decision.reason)

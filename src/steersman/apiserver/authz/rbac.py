@@ -127,9 +127,9 @@ class RBAC:
         else:
             key = (info.verb, info.path)
         answer = rights.answers.get(key) or rights.answer(key, info)
-        if answer.__class__ is _Answer:
+        if isinstance(answer, _Answer):
             return answer.named.get(info.name) or answer.otherwise
-        return answer  # type: ignore[return-value]
+        return answer
 
     def rules_for(self, user: UserInfo, namespace: str) -> Rules:
         """Everything that the user holds in a namespace."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from steersman.apiserver.authz.interface import Verdict, refusal
+from steersman.apiserver.authz.interface import refusal
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def note(annotations: Annotations, decision: Decision) -> None:
     """What the audit log tells of a decision."""
-    annotations.add("authorization.k8s.io/decision", "allow" if decision.verdict is Verdict.ALLOW else "forbid")
+    annotations.add("authorization.k8s.io/decision", "allow" if decision.allowed else "forbid")
     annotations.add("authorization.k8s.io/reason", decision.reason)
 
 
@@ -29,7 +29,7 @@ def authorization(authorizer: Authorizer) -> Filter:
             decision = authorize(request.user, request.info)
             if request.annotations is not None:
                 note(request.annotations, decision)
-            if decision.verdict is not Verdict.ALLOW:
+            if not decision.allowed:
                 raise refusal(request.user, request.info, decision.reason)
             return handler(request)
 
