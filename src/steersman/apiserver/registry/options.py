@@ -23,25 +23,24 @@ META_GROUP: Final = "meta.k8s.io"
 _META_V1: Final = "meta.k8s.io/v1"
 
 
-class WriteOptions(msgspec.Struct, frozen=True):
-    """Options of a create, update or patch, as the client gave them."""
+class WriteOptions:
+    """Options of a create, update or patch, as the client gave them. A value: it is kept and shared, and never changed."""
 
-    dry_run: bool = False
-    field_manager: str = ""
-    #: ``Ignore``, ``Warn``, ``Strict``, or empty, which means ``Warn``.
-    field_validation: str = ""
-    #: Only of applies: take over what other managers own. None: not said.
-    force: bool | None = None
+    __slots__ = ("dry_run", "field_manager", "field_validation", "force", "lenient", "strict")
 
-    @property
-    def strict(self) -> bool:
-        """Unknown and doubled fields are refused."""
-        return self.field_validation == STRICT
-
-    @property
-    def lenient(self) -> bool:
-        """Unknown and doubled fields are not even mentioned."""
-        return self.field_validation == IGNORE
+    def __init__(
+        self, *, dry_run: bool = False, field_manager: str = "", field_validation: str = "", force: bool | None = None
+    ) -> None:
+        self.dry_run: Final = dry_run
+        self.field_manager: Final = field_manager
+        #: ``Ignore``, ``Warn``, ``Strict``, or empty, which means ``Warn``.
+        self.field_validation: Final = field_validation
+        #: Only of applies: take over what other managers own. None: not said.
+        self.force: Final = force
+        #: Unknown and doubled fields are refused.
+        self.strict: Final = field_validation == STRICT
+        #: Unknown and doubled fields are not even mentioned.
+        self.lenient: Final = field_validation == IGNORE
 
     def tree(self, kind: str) -> dict[str, Any]:
         """As admission webhooks see it; ``kind`` is ``CreateOptions`` or ``UpdateOptions``."""
