@@ -39,16 +39,18 @@ _PAST = f"""
 {_PRESENT} AND mod_revision <= :at
 UNION ALL
 SELECT key, mod_revision, create_revision, lease_id, value FROM history
-WHERE key >= :low AND key < :high AND id >= :after_id AND mod_revision BETWEEN 1 AND :at
+WHERE key >= :low AND key < :high AND id >= :after_id AND mod_revision <= :at
 """
 _PRESENT_COUNT = "SELECT count(*) FROM latest WHERE key >= :low AND key < :high"
-#: Counted from the present backwards, since the present's count needs no look at the rows: the keys written since, as many
-#: as there were, in place of those that there are. (The plus signs: what was written since is less than the whole range.)
+#: Counted from the present backwards, since the present's count needs no look at the rows: without the keys made since, and of
+#: those changed since as many as there were, in place of those that there are. (The plus signs: what was written since is
+#: less than the whole range.)
 _PAST_COUNT = f"""
 WITH since AS (SELECT key, mod_revision FROM history WHERE id >= :after_id AND +key >= :low AND +key < :high)
 SELECT ({_PRESENT_COUNT})
-  + (SELECT count(*) FROM since WHERE mod_revision BETWEEN 1 AND :at)
-  - (SELECT count(*) FROM latest WHERE key IN (SELECT key FROM since))
+  - (SELECT count(*) FROM latest WHERE id >= :after_id AND +key >= :low AND +key < :high)
+  + (SELECT count(*) FROM since WHERE mod_revision <= :at)
+  - (SELECT count(*) FROM latest WHERE key IN (SELECT key FROM since) AND +id < :after_id)
 """
 _HEADS = """
 SELECT json_group_array(json_array(key, mod_revision, create_revision, lease_id, length(value)))
@@ -56,29 +58,37 @@ FROM ({rows} ORDER BY key LIMIT :rows)
 """
 _VALUES = "SELECT CAST(group_concat(CAST(value AS TEXT), '') AS BLOB) FROM ({rows} ORDER BY key)"
 
-#: The last of the rows that one catch-up looks at.
-_WINDOW = """
-SELECT max(id) FROM (
-  SELECT id FROM history WHERE id >= :first AND id < :end
-  AND bytes_total <= (SELECT bytes_total FROM history WHERE id >= :first ORDER BY id LIMIT 1) + :bytes
-  ORDER BY id LIMIT :rows
+#: Where the events of a window come from, as their revisions and about their sizes: what was changed or removed, what was made
+#: and is as it was, and what was made and changed since.
+_EVENTS = (
+    f"SELECT id >> {POSITION_BITS}, length(value) FROM history WHERE id >= :first AND id < :end ORDER BY id LIMIT :rows",
+    f"SELECT id >> {POSITION_BITS}, length(value) FROM latest WHERE id >= :first AND id < :end ORDER BY id LIMIT :rows",
+    """SELECT mod_revision, length(value) FROM history INDEXED BY history_of_made
+    WHERE mod_revision = create_revision AND mod_revision > :after AND mod_revision <= :upto
+    ORDER BY mod_revision LIMIT :rows""",
 )
-"""
 #: What the writes of a window wrote. The value is where the key's next write put it, or in its place still; when it is in
 #: neither, the key is squashed and the value gone. (The plus signs keep SQLite from walking the window by key.)
 _WRITES = f"""
-WITH written AS (
+WITH changed AS (
   SELECT id, key, removed, create_revision, id >> {POSITION_BITS} AS revision,
     (SELECT h.id FROM history AS h WHERE h.key = w.key AND h.id > w.id ORDER BY h.id LIMIT 1) AS next_id
   FROM history AS w WHERE id >= :first AND id < :end AND +key >= :low AND +key < :high
 )
-SELECT key, create_revision, revision, NULL FROM written WHERE removed
+SELECT key, create_revision, revision, NULL FROM changed WHERE removed
 UNION ALL
-SELECT n.key, n.create_revision, n.mod_revision, n.value FROM written AS w JOIN history AS n ON n.id = w.next_id
+SELECT n.key, n.create_revision, n.mod_revision, n.value FROM changed AS w JOIN history AS n ON n.id = w.next_id
   WHERE NOT w.removed AND n.mod_revision = w.revision
 UNION ALL
-SELECT l.key, l.create_revision, l.mod_revision, l.value FROM written AS w JOIN latest AS l ON l.key = w.key
+SELECT l.key, l.create_revision, l.mod_revision, l.value FROM changed AS w JOIN latest AS l ON l.key = w.key
   WHERE NOT w.removed AND w.next_id IS NULL AND l.mod_revision = w.revision
+UNION ALL
+SELECT key, create_revision, mod_revision, value FROM latest
+  WHERE id >= :first AND id < :end AND mod_revision = create_revision AND +key >= :low AND +key < :high
+UNION ALL
+SELECT key, create_revision, mod_revision, value FROM history INDEXED BY history_of_made
+  WHERE mod_revision = create_revision AND mod_revision > :after AND mod_revision <= :upto
+  AND +key >= :low AND +key < :high
 """
 _SQUASHED = """
 SELECT key, create_revision, mod_revision, value FROM latest
@@ -202,7 +212,7 @@ class Reader:
         """
         upto = self._window(after, upto)
         low, high = prefix, prefix_end(prefix) or _NO_END
-        window = {"low": low, "high": high, "first": (after + 1) << POSITION_BITS, "end": (upto + 1) << POSITION_BITS}
+        window = {"low": low, "high": high, **_window(after, upto)}
         found = self._connection.execute(_WRITES, window).fetchall()
         for other in squashed:
             if other.startswith(prefix) or prefix.startswith(other):
@@ -218,13 +228,10 @@ class Reader:
 
     def _window(self, after: int, upto: int) -> int:
         """How far one catch-up goes: up to ``upto``, or until enough rows or bytes, but one revision at least."""
-        bounds = {"first": (after + 1) << POSITION_BITS, "end": (upto + 1) << POSITION_BITS}
-        last = self._number(_WINDOW, {**bounds, "rows": _CATCH_UP_ROWS, "bytes": _CATCH_UP_BYTES})
-        if not last or not self._number(
-            "SELECT EXISTS(SELECT 1 FROM history WHERE id > ? AND id < ?)", (last, bounds["end"])
-        ):
-            return upto
-        return last >> POSITION_BITS
+        for events in _EVENTS:
+            bounds = {**_window(after, upto), "rows": _CATCH_UP_ROWS}
+            upto = _end_of_piece(self._connection.execute(events, bounds).fetchall(), upto)
+        return upto
 
     def history_bytes(self) -> int:
         """Roughly what the history occupies."""
@@ -241,6 +248,21 @@ class Reader:
             (bytes_max,),
         )
         return max(0, (row >> POSITION_BITS) - 1)
+
+
+def _window(after: int, upto: int) -> dict[str, int]:
+    """The revisions after one and up to another, as revisions and as ids of rows."""
+    return {"after": after, "upto": upto, "first": (after + 1) << POSITION_BITS, "end": (upto + 1) << POSITION_BITS}
+
+
+def _end_of_piece(events: list[tuple[int, int | None]], upto: int) -> int:
+    """The revision by which there are as many events (revision and size, in order), or bytes, as are read at once."""
+    size_bytes = 0
+    for number, (revision, length) in enumerate(events, 1):
+        size_bytes += length or 0
+        if number == _CATCH_UP_ROWS or size_bytes >= _CATCH_UP_BYTES:
+            return revision
+    return upto
 
 
 def _chunks(heads: list[_Head]) -> Iterable[list[_Head]]:

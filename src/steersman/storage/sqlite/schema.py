@@ -1,9 +1,10 @@
 """The tables of the file, and how they came to be.
 
-``latest`` holds each key's present row. ``history`` is an undo log: one row per write, with what the write put out of
-its place; read backwards it leads to every revision that is kept. So a value is written once when its key is made, a
-row is never needed once its write is older than what may be read (compaction only ever takes rows off the old end),
-and the present needs no history at all.
+``latest`` holds each key's present row, numbered by the write that made the key. ``history`` is an undo log: one row for each
+write that put something out of its place, with what that was; read backwards it leads to every revision that is kept. A
+row is never needed once its write is older than what may be read (compaction only ever takes rows off the old end), and the
+present needs no history at all. A new key puts nothing out of its place: it is one row in ``latest``, and that it was made is
+read from there or, when it was changed since, from the first row that it left in ``history``.
 
 The writer inserts rows into the view ``change``; the triggers put them where they belong. So a batch needs one statement
 only, whatever its rows do.
@@ -17,7 +18,7 @@ import enum
 
 #: "Strs", in the file's header: this SQLite file is one of ours.
 APPLICATION_ID = 0x53747273
-#: A history row's id is ``revision << POSITION_BITS``: in older files writes of a transaction shared their revision, and
+#: The id of a row is ``revision << POSITION_BITS``, of the write that made the key (``latest``) or changed it (``history``): in older files writes of a transaction shared their revision, and
 #: the bits told them apart.
 POSITION_BITS = 16
 #: So many keys can one transaction write.
@@ -51,6 +52,26 @@ _UPDATE = f"""
     WHERE key = NEW.key;
 """
 
+#: What the writer inserts into, but for the trigger of new keys.
+_VIEW = f"""
+CREATE VIEW change (kind, id, key, create_revision, lease_id, value) AS SELECT NULL, NULL, NULL, NULL, NULL, NULL;
+
+CREATE TRIGGER reached INSTEAD OF INSERT ON change WHEN NEW.kind = {Kind.REACHED:d} BEGIN
+  UPDATE mark SET revision = NEW.id >> {POSITION_BITS} WHERE name = 'reached';
+END;
+CREATE TRIGGER replaced INSTEAD OF INSERT ON change WHEN NEW.kind = {Kind.REPLACED:d} BEGIN
+  {_DISPLACE}
+  {_UPDATE}
+END;
+CREATE TRIGGER overwritten INSTEAD OF INSERT ON change WHEN NEW.kind = {Kind.OVERWRITTEN:d} BEGIN
+  {_UPDATE}
+END;
+CREATE TRIGGER removed INSTEAD OF INSERT ON change WHEN NEW.kind = {Kind.REMOVED:d} BEGIN
+  {_DISPLACE}
+  DELETE FROM latest WHERE key = NEW.key;
+END;
+"""
+
 _FIRST = f"""
 CREATE TABLE latest (
   id INTEGER PRIMARY KEY,
@@ -79,30 +100,40 @@ CREATE TABLE lease (
 CREATE TABLE mark (name TEXT PRIMARY KEY, revision INTEGER NOT NULL) WITHOUT ROWID;
 INSERT INTO mark VALUES ('reached', 0), ('compacted', 0);
 
-CREATE VIEW change (kind, id, key, create_revision, lease_id, value) AS SELECT NULL, NULL, NULL, NULL, NULL, NULL;
-
-CREATE TRIGGER reached INSTEAD OF INSERT ON change WHEN NEW.kind = {Kind.REACHED:d} BEGIN
-  UPDATE mark SET revision = NEW.id >> {POSITION_BITS} WHERE name = 'reached';
-END;
+{_VIEW}
 CREATE TRIGGER created INSTEAD OF INSERT ON change WHEN NEW.kind = {Kind.CREATED:d} BEGIN
   INSERT INTO history VALUES (NEW.id, NEW.key, 0, 0, 0, 0,
     coalesce((SELECT bytes_total FROM history ORDER BY id DESC LIMIT 1), 0) + {ROW_BYTES}, NULL);
   INSERT INTO latest (key, mod_revision, create_revision, lease_id, value)
     VALUES (NEW.key, NEW.id >> {POSITION_BITS}, NEW.create_revision, NEW.lease_id, NEW.value);
 END;
-CREATE TRIGGER replaced INSTEAD OF INSERT ON change WHEN NEW.kind = {Kind.REPLACED:d} BEGIN
-  {_DISPLACE}
-  {_UPDATE}
-END;
-CREATE TRIGGER overwritten INSTEAD OF INSERT ON change WHEN NEW.kind = {Kind.OVERWRITTEN:d} BEGIN
-  {_UPDATE}
-END;
-CREATE TRIGGER removed INSTEAD OF INSERT ON change WHEN NEW.kind = {Kind.REMOVED:d} BEGIN
-  {_DISPLACE}
-  DELETE FROM latest WHERE key = NEW.key;
+"""
+
+#: Rows of ``latest`` are numbered by the making of their keys, and that leaves no row in the history any more.
+_SECOND = f"""
+DROP VIEW change;
+ALTER TABLE latest RENAME TO latest_before;
+CREATE TABLE latest (
+  id INTEGER PRIMARY KEY,
+  key TEXT NOT NULL UNIQUE,
+  mod_revision INTEGER NOT NULL,
+  create_revision INTEGER NOT NULL,
+  lease_id INTEGER NOT NULL,
+  value BLOB NOT NULL
+);
+INSERT INTO latest
+  SELECT (create_revision << {POSITION_BITS}) + row_number() OVER (PARTITION BY create_revision ORDER BY id) - 1 AS made,
+    key, mod_revision, create_revision, lease_id, value FROM latest_before ORDER BY made;
+DROP TABLE latest_before;
+DELETE FROM history WHERE mod_revision = 0;
+-- the first row that a key left, by the revision that had made the key
+CREATE INDEX history_of_made ON history (mod_revision) WHERE mod_revision = create_revision;
+{_VIEW}
+CREATE TRIGGER created INSTEAD OF INSERT ON change WHEN NEW.kind = {Kind.CREATED:d} BEGIN
+  INSERT INTO latest VALUES (NEW.id, NEW.key, NEW.id >> {POSITION_BITS}, NEW.create_revision, NEW.lease_id, NEW.value);
 END;
 """
 
 #: ``MIGRATIONS[n]`` leads from schema ``n`` (``PRAGMA user_version``) to ``n + 1``. Entries are never changed once
 #: released, only added.
-MIGRATIONS: tuple[str, ...] = (_FIRST,)
+MIGRATIONS: tuple[str, ...] = (_FIRST, _SECOND)

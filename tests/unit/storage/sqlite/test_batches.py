@@ -22,6 +22,15 @@ def created(revision, key="/a", value=b"1"):
     return (int(Kind.CREATED), revision << POSITION_BITS, key, revision, 0, value)
 
 
+def replaced(revision, key="/a", value=b"2"):
+    return (int(Kind.REPLACED), revision << POSITION_BITS, key, 1, 0, value)
+
+
+def changes(count):
+    """The rows of a key that is made and changed until so many revisions are reached."""
+    return [created(1), *[replaced(revision) for revision in range(2, count + 1)], reached(count)]
+
+
 def reached(revision):
     return (int(Kind.REACHED), revision << POSITION_BITS, "", 0, 0, None)
 
@@ -100,8 +109,7 @@ def test_a_file_that_cannot_even_be_read_has_nothing_of_it(connection, written):
 
 
 def test_the_past_goes_in_pieces(connection, written):
-    rows = [created(revision, f"/{revision:03}") for revision in range(1, 501)]
-    assert written.persist([*rows, reached(500)], [], revision=500) == ""
+    assert written.persist(changes(500), [], revision=500) == ""
     assert not written.forget_some()
     written.forget(451 << POSITION_BITS)
     assert written.forget_some()
@@ -111,8 +119,8 @@ def test_the_past_goes_in_pieces(connection, written):
 
 
 def test_a_piece_that_cannot_be_deleted_stays(connection, written):
-    assert written.persist([created(1), reached(1)], [], revision=1) == ""
-    written.forget(2 << POSITION_BITS)
+    assert written.persist(changes(2), [], revision=2) == ""
+    written.forget(3 << POSITION_BITS)
     connection.fails, connection.carries_out = "DELETE", False
     assert not written.forget_some()
     connection.fails = ""
@@ -140,7 +148,9 @@ def served(written):
     """A socket to a thread that serves, and how it ended."""
     ours, theirs = socket.socketpair()
     ends = []
-    thread = threading.Thread(target=lambda: ends.append(batches.serve(theirs.fileno(), written, answers=theirs.fileno())))
+    thread = threading.Thread(
+        target=lambda: ends.append(batches.serve(theirs.fileno(), written, answers=theirs.fileno()))
+    )
     ours.settimeout(10)
     thread.start()
     yield ours, ends, thread
@@ -209,8 +219,7 @@ def test_a_large_batch_comes_in_pieces(served, connection):
 
 def test_a_piece_of_what_may_go_goes_after_each_message_at_least(served, connection):
     sock, ends, thread = served
-    rows = [created(revision, f"/{revision:03}") for revision in range(1, 501)]
-    sock.sendall(frame((0, [*rows, reached(500)], [], 500)) + frame(501 << POSITION_BITS) + frame(501 << POSITION_BITS))
+    sock.sendall(frame((0, changes(500), [], 500)) + frame(501 << POSITION_BITS) + frame(501 << POSITION_BITS))
     sock.sendall(frame((0, [], [(MARK, (500,))], 0)))
     assert answer(sock) == (1, "")
     assert answer(sock) == (1, "")

@@ -80,7 +80,7 @@ async def test_an_older_schema_is_migrated_and_keeps_its_keys(open_store, path, 
     await store.close()
     with sqlite3.connect(path) as connection:
         assert connection.execute("SELECT x FROM added").fetchall() == [(3,)]
-        assert connection.execute("PRAGMA user_version").fetchone() == (2,)
+        assert connection.execute("PRAGMA user_version").fetchone() == (len(newer),)
     connection.close()
 
 

@@ -80,6 +80,18 @@ async def test_the_past_is_read_in_pieces_of_whole_revisions(open_store, monkeyp
     )
 
 
+@pytest.mark.parametrize(("bound", "value", "pieces"), [("_CATCH_UP_ROWS", 5, 4), ("_CATCH_UP_BYTES", 30, 7)])
+async def test_keys_that_were_only_made_come_in_pieces_too(open_store, monkeypatch, bound, value, pieces):
+    monkeypatch.setattr(reading, bound, value)
+    store = await open_store()
+    for n in range(20):
+        await store.txn([Put(f"/a/{n}", b"x" * 10)])
+    got = []
+    await store.watch("/a/", got.append, after_revision=0, on_lost=got.append)
+    assert len(got) == pieces
+    assert [event.key for batch in got for event in batch.events] == [f"/a/{n}" for n in range(20)]
+
+
 async def test_catching_up_gives_way_to_others(open_store, monkeypatch):
     monkeypatch.setattr(reading, "_CATCH_UP_ROWS", 5)
     store = await open_store()
