@@ -43,7 +43,7 @@ def changes_of(ops: Sequence[Op], present: Mapping[str, Versioned]) -> list[Put 
         if op.expected is not None and op.expected != (0 if current is None else current.mod_revision):
             raise UnmetError(op.key)
         if type(op) is Put:
-            if current is None:
+            if current is None and not op.key.isascii():
                 op.key.encode()
             if len(op.value) > VALUE_BYTES_MAX:
                 raise ValueError(f"{op.key}: a value of {len(op.value)} bytes")

@@ -6,6 +6,7 @@ store: they see trees in the storage version and change the new one only.
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery.errors import bad_request, conflict, invalid, plain_error
@@ -21,7 +22,6 @@ from steersman.apiserver.registry.strategy import Strategy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from datetime import datetime
 
     from steersman.apimachinery.errors import StatusError
     from steersman.apimachinery.field import FieldError
@@ -49,26 +49,27 @@ _UINT64_END: Final = 2**64
 
 
 class _Last:
-    """The time that was last asked for, and its text: a write asks for its own several times."""
+    """The second that was last asked for: its start, its end and its text. Most writes are of the second of the one before."""
 
     __slots__ = ("told",)
 
     def __init__(self) -> None:
-        #: One pair, so that servers in several threads never see the parts of two.
-        self.told: tuple[datetime | None, str] = (None, "")
+        #: One value, so that servers in several threads never see the parts of two.
+        self.told: tuple[datetime, datetime, str] = (_NEVER, _NEVER, "")
 
 
+_NEVER: Final = datetime.min.replace(tzinfo=UTC)
+_SECOND: Final = timedelta(seconds=1)
 _last: Final = _Last()
-#: Where ``isoformat`` tells how far from UTC a time is: not at all.
-_OFFSET_AT: Final = len("2026-01-01T00:00:00")
 
 
 def time_text(now: datetime) -> str:
     """A time as objects carry it: UTC, whole seconds."""
-    time, text = _last.told
-    if time is not now:
-        text = now.isoformat("T", "seconds")[:_OFFSET_AT] + "Z"
-        _last.told = now, text
+    start, end, text = _last.told
+    if not start <= now < end:
+        start = now.replace(microsecond=0)
+        text = start.strftime("%Y-%m-%dT%H:%M:%SZ")
+        _last.told = start, start + _SECOND, text
     return text
 
 

@@ -31,6 +31,17 @@ _FORGET = "DELETE FROM history WHERE id IN (SELECT id FROM history WHERE id < ? 
 
 #: Rows that share a commit, before those of the last frame; more wait for the next, so that no answer waits for a huge batch.
 _BATCH_ROWS = 256
+#: Rows are numbered by the writes that made them, each of which has so many numbers: ``schema``.
+POSITION_BITS = 16
+#: The revision that the file is at: the newest row tells it, or the mark where the newest write left none, or all are forgotten.
+REACHED = f"""
+SELECT max(
+  (SELECT max(revision) FROM mark),
+  coalesce((SELECT max(id) FROM latest), 0) >> {POSITION_BITS},
+  coalesce((SELECT max(id) FROM history), 0) >> {POSITION_BITS}
+)
+"""  # noqa: S608 — nothing foreign is in it
+
 LENGTH_BYTES = 4
 _FRAMES = 0
 _ANSWERS = 1
@@ -103,7 +114,7 @@ class Batches:
     def _reached(self) -> int:
         """The revision that is on disk, to tell a commit that happened although it reported an error; 0 when unreadable."""
         try:
-            reached: int = self._connection.execute("SELECT revision FROM mark WHERE name = 'reached'").fetchone()[0]
+            reached: int = self._connection.execute(REACHED).fetchone()[0]
         except sqlite3.Error:
             return 0
         return reached

@@ -14,8 +14,9 @@ import logging
 from collections import deque
 from typing import TYPE_CHECKING
 
+from steersman.storage.sqlite.batches import POSITION_BITS
 from steersman.storage.sqlite.index import Entry, Write, take_back
-from steersman.storage.sqlite.schema import POSITION_BITS, POSITIONS_MAX, Kind
+from steersman.storage.sqlite.schema import POSITIONS_MAX, Kind
 from steersman.storage.store import Event, Put, Unavailable
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ class Pipeline:
             rows += write.rows
             statements += write.statements
         revision = rows[-1][1] >> POSITION_BITS if rows else 0
-        if rows:
+        if rows and rows[-1][0] == _OVERWRITTEN:
             rows.append((_REACHED, rows[-1][1], "", 0, 0, None))
         try:
             self.writer.persist(rows, statements, revision=revision)

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from steersman.storage.keys import prefix_end
+from steersman.storage.sqlite.batches import POSITION_BITS, REACHED
 from steersman.storage.sqlite.index import Entry
-from steersman.storage.sqlite.schema import POSITION_BITS
 from steersman.storage.store import Event, KeyValue
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ class Reader:
         bounds = {"low": low, "high": high, "at": revision, "after_id": (revision + 1) << POSITION_BITS}
         self._connection.execute("BEGIN")
         try:
-            at = self._number("SELECT revision FROM mark WHERE name = 'reached'")
+            at = self._number(REACHED)
             count = self._number(_PAST_COUNT if revision else _PRESENT_COUNT, bounds)
             kvs = self._pages(rows, bounds, wanted=min(limit or count, count), index=index, keys_only=keys_only)
         finally:
@@ -181,8 +181,7 @@ class Reader:
 
     def marks(self) -> tuple[int, int]:
         """The revision reached, and the one compacted to."""
-        marks = dict(self._connection.execute("SELECT name, revision FROM mark").fetchall())
-        return marks["reached"], marks["compacted"]
+        return self._number(REACHED), self._number("SELECT revision FROM mark WHERE name = 'compacted'")
 
     def entries(self) -> Iterable[Entry]:
         """Every key, for the index."""

@@ -6,6 +6,9 @@ row is never needed once its write is older than what may be read (compaction on
 present needs no history at all. A new key puts nothing out of its place: it is one row in ``latest``, and that it was made is
 read from there or, when it was changed since, from the first row that it left in ``history``.
 
+The id of a row is ``revision << POSITION_BITS``, of the write that made the key (``latest``) or changed it (``history``): in
+older files writes of a transaction shared their revision, and the bits told them apart.
+
 The writer inserts rows into the view ``change``; the triggers put them where they belong. So a batch needs one statement
 only, whatever its rows do.
 """
@@ -16,11 +19,10 @@ from __future__ import annotations
 
 import enum
 
+from steersman.storage.sqlite.batches import POSITION_BITS
+
 #: "Strs", in the file's header: this SQLite file is one of ours.
 APPLICATION_ID = 0x53747273
-#: The id of a row is ``revision << POSITION_BITS``, of the write that made the key (``latest``) or changed it (``history``): in older files writes of a transaction shared their revision, and
-#: the bits told them apart.
-POSITION_BITS = 16
 #: So many keys can one transaction write.
 POSITIONS_MAX = 1 << POSITION_BITS
 #: Counted per history row besides its value.
@@ -30,7 +32,7 @@ ROW_BYTES = 200
 class Kind(enum.IntEnum):
     """What a row of ``change`` does."""
 
-    #: Only says which revision the file is at. The last row of every batch.
+    #: Only says which revision the file is at. The last row of a batch whose newest write leaves no row that tells.
     REACHED = 1
     CREATED = 2
     REPLACED = 3

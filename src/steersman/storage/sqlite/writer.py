@@ -14,8 +14,7 @@ import os
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
-from steersman.storage.sqlite.batches import LENGTH_BYTES
-from steersman.storage.sqlite.schema import POSITION_BITS
+from steersman.storage.sqlite.batches import LENGTH_BYTES, POSITION_BITS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

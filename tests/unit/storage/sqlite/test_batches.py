@@ -11,9 +11,9 @@ import threading
 import pytest
 
 from steersman.storage.sqlite import batches
-from steersman.storage.sqlite.batches import Batches
+from steersman.storage.sqlite.batches import POSITION_BITS, Batches
 from steersman.storage.sqlite.database import connect_writer
-from steersman.storage.sqlite.schema import POSITION_BITS, Kind
+from steersman.storage.sqlite.schema import Kind
 
 MARK = "UPDATE mark SET revision = ? WHERE name = 'compacted'"
 

@@ -41,7 +41,7 @@ def batches(monkeypatch):
     persist = Writer.persist
 
     def record(self, rows, statements, **kwargs):
-        sizes.append(len(rows) - 1)
+        sizes.append(len(rows))
         persist(self, rows, statements, **kwargs)
 
     monkeypatch.setattr(Writer, "persist", record)

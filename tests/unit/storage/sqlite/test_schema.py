@@ -4,9 +4,9 @@ import sqlite3
 
 import pytest
 
-from steersman.storage.sqlite.batches import Batches
+from steersman.storage.sqlite.batches import POSITION_BITS, Batches
 from steersman.storage.sqlite.database import connect_writer
-from steersman.storage.sqlite.schema import MIGRATIONS, POSITION_BITS, ROW_BYTES, Kind
+from steersman.storage.sqlite.schema import MIGRATIONS, ROW_BYTES, Kind
 from steersman.storage.store import Delete, Put
 
 

@@ -22,6 +22,20 @@ async def test_revisions_go_on_where_they_were_even_when_nothing_is_left(open_st
     assert await store.txn([Put("/a", b"1")]) == 3
 
 
+@pytest.mark.parametrize(
+    "last", [Put("/beat/x", b"2"), Put("/a/x", b"2"), Put("/a/new", b"1"), Delete("/a/x"), Delete("/beat/x")]
+)
+@pytest.mark.parametrize("forgotten", [False, True])
+async def test_revisions_go_on_where_they_were_whatever_was_last(open_store, last, forgotten):
+    store = await open_store(squash_prefixes=["/beat/"])
+    for op in (Put("/a/x", b"1"), Put("/beat/x", b"1"), Put("/a/gone", b"1"), Delete("/a/gone"), last):
+        await store.txn([op])
+    if forgotten:
+        await store.compact(5)
+    await store.close()
+    assert (await open_store(squash_prefixes=["/beat/"])).revision == 5
+
+
 async def test_the_past_is_there_after_reopening(open_store):
     store = await open_store()
     for n in range(3):

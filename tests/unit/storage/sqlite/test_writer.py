@@ -13,7 +13,7 @@ import sqlite3
 import pytest
 
 from steersman.storage.sqlite import batches
-from steersman.storage.sqlite.schema import POSITION_BITS
+from steersman.storage.sqlite.batches import POSITION_BITS
 from steersman.storage.sqlite.writer import Writer
 from steersman.storage.store import Put, Unavailable
 
