@@ -51,8 +51,10 @@ def decode_json(raw: bytes) -> Any:
 
 
 def check_depth(tree: Any, raw: bytes) -> None:
-    """Raises ``DecodeError`` for a tree deeper than ``MAX_DEPTH``; free when ``raw`` has few brackets."""
-    if raw.count(b"{") + raw.count(b"[") > MAX_DEPTH and depth_of(tree) > MAX_DEPTH:
+    """Raises ``DecodeError`` for a tree deeper than ``MAX_DEPTH``; free when ``raw`` is short or has few brackets."""
+    if len(raw) <= MAX_DEPTH or raw.count(b"{") + raw.count(b"[") <= MAX_DEPTH:
+        return
+    if depth_of(tree) > MAX_DEPTH:
         raise DecodeError("exceeded max depth")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apiserver.admission.interface import Operation, Plugin, plugins_that
 
@@ -10,10 +10,11 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     from steersman.apiserver.admission.interface import Attributes
+    from steersman.apiserver.admission.lookups import Lookup
     from steersman.apiserver.registry.served import ServedResource
 
-    #: What a plugin does, and whether it has nothing to do now.
-    Step = tuple[Callable[[Attributes], Awaitable[None] | None], Callable[[], bool] | None]
+    #: What a plugin does, and what it goes by: without any of that it has nothing to do.
+    Step = tuple[Callable[[Attributes], Awaitable[None] | None], Lookup[Any] | None]
 
 #: Upstream's order (``AllOrderedPlugins``): object defaults, then policies and webhooks, then what must have the last word.
 ORDER: Final = (
@@ -64,8 +65,8 @@ def run(steps: Sequence[Step], attributes: Attributes) -> Awaitable[None] | None
 
     Raises what they refuse with, and so does the rest.
     """
-    for number, (step, idle) in enumerate(steps, 1):
-        if idle is None or not idle():
+    for number, (step, goes_by) in enumerate(steps, 1):
+        if goes_by is None or not goes_by.none():
             waiting = step(attributes)
             if waiting is not None:
                 return _run_on(waiting, steps[number:], attributes)
@@ -120,11 +121,6 @@ class AdmissionChain:
             return [plugin for plugin in plugins if plugin.handles(resource, subresource, operation)]
 
         return Steps(
-            tuple((plugin.admit, _idle(plugin)) for plugin in concerned(self._mutating)),
-            tuple((plugin.validate, _idle(plugin)) for plugin in concerned(self._validating)),
+            tuple((plugin.admit, plugin.goes_by()) for plugin in concerned(self._mutating)),
+            tuple((plugin.validate, plugin.goes_by()) for plugin in concerned(self._validating)),
         )
-
-
-def _idle(plugin: Plugin) -> Callable[[], bool] | None:
-    """None for a plugin that always has something to do."""
-    return None if type(plugin).idle is Plugin.idle else plugin.idle

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from steersman.apiserver.admission.attributes import Attributes, Operation
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Sequence
 
+    from steersman.apiserver.admission.lookups import Lookup
     from steersman.schema.resources import Resource
 
 #: ``attributes`` is a module of its own because it is compiled, which plugins cannot extend (decision 0006).
@@ -25,9 +26,12 @@ class Plugin:
         """Whether writes of this kind concern the plugin. Asked once for each combination."""
         raise NotImplementedError
 
-    def idle(self) -> bool:
-        """Whether nothing is stored that the plugin goes by, so that it need not be asked (most clusters have no policies)."""
-        return False
+    def goes_by(self) -> Lookup[Any] | None:
+        """What the plugin goes by: while there is none of it the plugin is not asked (most clusters have no policies).
+
+        None for a plugin that always has something to do.
+        """
+        return None
 
     def admit(self, attributes: Attributes) -> Awaitable[None] | None:
         """Change ``attributes.object``, or refuse. Returns what there is to wait for; most writes wait for nothing."""

@@ -42,9 +42,9 @@ class LimitRanger(Plugin):
         """New pods, pods that are resized, volume claims."""
         return (resource.group_resource, subresource, operation) in _HANDLED
 
-    def idle(self) -> bool:
-        """Without limit ranges."""
-        return self._ranges.none()
+    def goes_by(self) -> Lookup[Any]:
+        """The limit ranges."""
+        return self._ranges
 
     async def admit(self, attributes: Attributes) -> None:
         """Fill in what containers do not say."""

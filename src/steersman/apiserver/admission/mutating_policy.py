@@ -82,9 +82,9 @@ class MutatingAdmissionPolicy(Plugin):
         """Creates and updates of everything but the policies themselves, and reviews."""
         return operation in (Operation.CREATE, Operation.UPDATE) and not is_exempt(resource)
 
-    def idle(self) -> bool:
-        """Without policies."""
-        return self._policies.none()
+    def goes_by(self) -> Lookup[Any]:
+        """The policies."""
+        return self._policies
 
     async def admit(self, attributes: Attributes) -> None:
         """Change the object. Raises 403 where a policy cannot be followed."""

@@ -57,9 +57,9 @@ class ResourceQuota(Plugin):
             return False
         return evaluator.counts_updates if not subresource else subresource in evaluator.counted_subresources
 
-    def idle(self) -> bool:
-        """Without quotas."""
-        return self._quotas.none()
+    def goes_by(self) -> Lookup[Any]:
+        """The quotas."""
+        return self._quotas
 
     async def validate(self, attributes: Attributes) -> None:
         """Raises 403."""

@@ -116,9 +116,9 @@ class ValidatingAdmissionPolicy(Plugin):
         """Everything but the policies themselves, and reviews."""
         return not is_exempt(resource)
 
-    def idle(self) -> bool:
-        """Without policies."""
-        return self._policies.none()
+    def goes_by(self) -> Lookup[Any]:
+        """The policies."""
+        return self._policies
 
     async def validate(self, attributes: Attributes) -> None:
         """422 (or what the policy says) for a write that a policy denies; warnings and audit notes for others."""

@@ -136,6 +136,12 @@ class Strategy:
         else:
             obj["status"] = msgspec.json.decode(encoded)
 
+    def only_drops_status(self) -> bool:
+        """Whether ``prepare_for_create`` does nothing but drop a status that the kind does not have."""
+        kind = type(self)
+        is_plain = (kind.prepare_for_create, kind.reset_status) == (Strategy.prepare_for_create, Strategy.reset_status)
+        return is_plain and _encoded_zero_status(self.group_resource) is None
+
     def prepare_for_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
         """Carry over from ``old`` what this write may not change."""
         _carry(obj, old, "status")

@@ -68,7 +68,7 @@ def time_text(now: datetime) -> str:
     start, end, text = _last.told
     if not start <= now < end:
         start = now.replace(microsecond=0)
-        text = start.strftime("%Y-%m-%dT%H:%M:%SZ")
+        text = start.isoformat().removesuffix("+00:00") + "Z"
         _last.told = start, start + _SECOND, text
     return text
 
@@ -166,7 +166,10 @@ class CreateRules:
     )
 
     def __init__(self, strategy: Strategy) -> None:
-        self.prepare: Final[Callable[[RequestContext, Tree], None]] = strategy.prepare_for_create
+        #: None: the kind has no status, and that is all that there is to see to.
+        self.prepare: Final[Callable[[RequestContext, Tree], None] | None] = (
+            None if strategy.only_drops_status() else strategy.prepare_for_create
+        )
         self.has_generation: Final = strategy.has_generation
         # What most kinds ask of a name is asked without going by way of the strategy.
         self.name_errors: Final = _own(strategy, "name_errors") or name_is_dns_subdomain
@@ -213,7 +216,10 @@ class UpdateRules:
 def before_create(rules: CreateRules, ctx: RequestContext, tree: Tree, *, group_kind: str, namespaced: bool) -> None:
     """Prepare and check a new object that has its name, uid and creation time. Raises 400, 422."""
     metadata = tree["metadata"]
-    rules.prepare(ctx, tree)
+    if rules.prepare is not None:
+        rules.prepare(ctx, tree)
+    else:
+        tree.pop("status", None)
     if rules.has_generation:
         metadata["generation"] = 1
     errors = validate_object_meta(

@@ -1,12 +1,16 @@
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
+from tests.unit.apiserver.reading import World
 from tests.unit.apiserver.writing import CONFIG_MAPS, DEPLOYMENTS, Server, deployment
 
+from steersman.apimachinery.errors import StatusError
 from steersman.apiserver.admission.chain import ORDER, AdmissionChain
 from steersman.apiserver.admission.interface import Attributes, Operation, Plugin
+from steersman.apiserver.admission.lookups import Lookup, whole
 from steersman.apiserver.registry.served import ServedResource
 from steersman.apiserver.registry.strategy import Strategy
 from steersman.apiserver.request import RequestContext, UserInfo
@@ -14,6 +18,8 @@ from steersman.asynckit.clock import FakeClock
 from steersman.schema.resources import table
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
     from steersman.schema.resources import Resource
 
 A = f"{CONFIG_MAPS}/a"
@@ -152,16 +158,16 @@ async def test_a_create_by_an_update_is_a_create():
 class OnlySometimes(Plugin):
     name: ClassVar[str] = "AlwaysDeny"
 
-    def __init__(self) -> None:
-        self.rules = 0
+    def __init__(self, rules: Lookup[Any]) -> None:
+        self.rules = rules
         self.asked = 0
 
     def handles(self, resource: object, subresource: str, operation: Operation) -> bool:
         del resource, subresource, operation
         return True
 
-    def idle(self) -> bool:
-        return not self.rules
+    def goes_by(self) -> Lookup[Any]:
+        return self.rules
 
     async def admit(self, attributes: Attributes) -> None:
         del attributes
@@ -173,15 +179,66 @@ class OnlySometimes(Plugin):
 
 
 async def test_a_plugin_that_has_nothing_to_go_by_is_not_asked():
-    plugin = OnlySometimes()
+    world = World()
+    await world.cache.ready()
+    plugin = OnlySometimes(Lookup(world.cache, whole))
     clock = FakeClock()
     kept_nowhere = {"storage": None, "cache": None, "clock": clock, "struct": None}
     served = ServedResource(table().resources[0], strategy=Strategy(), **kept_nowhere)
     steps = AdmissionChain([plugin]).steps(served, "", Operation.CREATE)
     ctx = RequestContext(UserInfo("alice"), clock.now())
     write = Attributes(Operation.CREATE, served, ctx, name="a", obj={})
-    for rules, asked in ((0, 0), (1, 2), (0, 2)):
-        plugin.rules = rules
+    for change, asked in ((None, 0), (world.put, 2), (world.delete, 2)):
+        if change is not None:
+            await change("a")
         await steps.mutate(write)
         await steps.check(write)
         assert plugin.asked == asked
+
+
+class Told(Plugin):
+    """Tells when it is asked; ``waits`` for its word or not."""
+
+    def __init__(self, name: str, log: list[str], *, waits: bool = False, refuses: bool = False) -> None:
+        self.name = name  # type: ignore[misc]
+        self._log = log
+        self._waits = waits
+        self._refuses = refuses
+
+    def handles(self, resource: object, subresource: str, operation: Operation) -> bool:
+        del resource, subresource, operation
+        return True
+
+    def admit(self, attributes: Attributes) -> Awaitable[None] | None:
+        if self._waits:
+            return self._later(attributes)
+        self._tell(attributes)
+        return None
+
+    async def _later(self, attributes: Attributes) -> None:
+        await asyncio.sleep(0)  # noqa: TID251 — no time passes, others get their turn
+        self._tell(attributes)
+
+    def _tell(self, attributes: Attributes) -> None:
+        self._log.append(self.name)
+        if self._refuses:
+            raise attributes.forbidden(self.name)
+
+
+@pytest.mark.parametrize("waiting", [(), (0,), (1,), (0, 2), (0, 1, 2)])
+@pytest.mark.parametrize("refusing", [None, 0, 1, 2])
+async def test_plugins_have_their_turn_whether_they_wait_or_not(waiting, refusing):
+    log: list[str] = []
+    names = ("NamespaceLifecycle", "Priority", "AlwaysDeny")
+    plugins = [Told(name, log, waits=n in waiting, refuses=n == refusing) for n, name in enumerate(names)]
+    clock = FakeClock()
+    kept_nowhere = {"storage": None, "cache": None, "clock": clock, "struct": None}
+    served = ServedResource(table().resources[0], strategy=Strategy(), **kept_nowhere)
+    steps = AdmissionChain(plugins).steps(served, "", Operation.CREATE)
+    write = Attributes(Operation.CREATE, served, RequestContext(UserInfo("alice"), clock.now()), name="a", obj={})
+    if refusing is None:
+        await steps.mutate(write)
+    else:
+        with pytest.raises(StatusError, match=names[refusing]):
+            await steps.mutate(write)
+    assert log == list(names if refusing is None else names[: refusing + 1])
