@@ -13,22 +13,34 @@ if TYPE_CHECKING:
 #: As upstream's ``maxNameGenerationCreateAttempts``.
 NAME_ATTEMPTS_MAX: Final = 8
 
-_VERSION_MASK: Final = ~((0xF << 76) | (0x3 << 62))
-_VERSION_BITS: Final = (0x4 << 76) | (0x2 << 62)
+#: Digits are drawn for so many uids at once, which is cheaper.
+_BLOCK_UIDS: Final = 64
+_UID_BYTES: Final = 16
+_UID_DIGITS: Final = 2 * _UID_BYTES
+#: Two bits of this digit say which layout the uid has (RFC 9562, variant), the others are random.
+_VARIANTS: Final = {digit: "89ab"[int(digit, 16) % 4] for digit in "0123456789abcdef"}
 
 
 class Identities:
     """Draws from ``dice``, so that a test can have the same objects every time."""
 
-    __slots__ = ("_dice",)
+    __slots__ = ("_at", "_dice", "_digits")
 
     def __init__(self, dice: Random) -> None:
         self._dice: Final = dice
+        #: Random digits, used up to ``_at``.
+        self._digits = ""
+        self._at = 0
 
     def uid(self) -> str:
         """A random UUID (RFC 9562, version 4)."""
-        digits = (self._dice.getrandbits(128) & _VERSION_MASK | _VERSION_BITS).to_bytes(16).hex()
-        return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
+        if self._at == len(self._digits):
+            self._digits = self._dice.randbytes(_BLOCK_UIDS * _UID_BYTES).hex()
+            self._at = 0
+        digits = self._digits[self._at : self._at + _UID_DIGITS]
+        self._at += _UID_DIGITS
+        variant = _VARIANTS[digits[16]]
+        return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"
 
     def name(self, prefix: str, *, taken: Callable[[str], bool]) -> str:
         """A name that begins with ``prefix``; one that is not taken, unless all of the attempts meet taken ones."""

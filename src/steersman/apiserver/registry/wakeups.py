@@ -67,10 +67,13 @@ class Wakeups:
                 del self._waiting[scope]
 
     def touch(self, key: str) -> None:
-        """A key has changed; who waits for it is woken by ``wake``."""
-        if self._waiting:
-            self._touched.add(key)
-            self._touched.add(key[: key.rfind("/") + 1])
+        """A key has changed; who waits for it is woken by ``wake``. (Who begins to wait later has seen the change.)"""
+        waiting = self._waiting
+        if not waiting:
+            return
+        for scope in (key, key[: key.rfind("/") + 1], self._prefix):
+            if scope in waiting:
+                self._touched.add(scope)
 
     def wake(self) -> None:
         """Wake those concerned by what was touched: with the next pass of the loop, or when the next round is due."""
@@ -93,7 +96,6 @@ class Wakeups:
         self._timer = None
         self._round_began = self._clock.monotonic()
         touched, self._touched = self._touched, set()
-        touched.add(self._prefix)
         sleepers: list[Sleeper] = []
         for scope in touched:
             sleepers += self._waiting.get(scope, ())
