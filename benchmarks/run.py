@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
+import os
 import statistics
 import sys
 import tempfile
@@ -129,6 +130,7 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="measure for a shorter time")
     parser.add_argument("--only", choices=["rates", "access", "watch", "start", "memory", "informer"], help="one part")
     arguments = parser.parse_args()
+    os.sync()  # what was built just before is not to be written between what is measured
     seconds = 1.0 if arguments.quick else 4.0
     report = Report()
     parts = [arguments.only] if arguments.only else ["start", "rates", "access", "watch", "memory", "informer"]

@@ -54,6 +54,16 @@ _UPDATE = f"""
     WHERE key = NEW.key;
 """
 
+_LATEST = """
+CREATE TABLE latest (
+  id INTEGER PRIMARY KEY,
+  key TEXT NOT NULL UNIQUE,
+  mod_revision INTEGER NOT NULL,
+  create_revision INTEGER NOT NULL,
+  lease_id INTEGER NOT NULL,
+  value BLOB NOT NULL
+);
+"""
 #: What the writer inserts into, but for the trigger of new keys.
 _VIEW = f"""
 CREATE VIEW change (kind, id, key, create_revision, lease_id, value) AS SELECT NULL, NULL, NULL, NULL, NULL, NULL;
@@ -75,15 +85,7 @@ END;
 """
 
 _FIRST = f"""
-CREATE TABLE latest (
-  id INTEGER PRIMARY KEY,
-  key TEXT NOT NULL UNIQUE,
-  mod_revision INTEGER NOT NULL,
-  create_revision INTEGER NOT NULL,
-  lease_id INTEGER NOT NULL,
-  value BLOB NOT NULL
-);
-CREATE TABLE history (
+{_LATEST}CREATE TABLE history (
   id INTEGER PRIMARY KEY,
   key TEXT NOT NULL,
   removed INTEGER NOT NULL,
@@ -115,15 +117,7 @@ END;
 _SECOND = f"""
 DROP VIEW change;
 ALTER TABLE latest RENAME TO latest_before;
-CREATE TABLE latest (
-  id INTEGER PRIMARY KEY,
-  key TEXT NOT NULL UNIQUE,
-  mod_revision INTEGER NOT NULL,
-  create_revision INTEGER NOT NULL,
-  lease_id INTEGER NOT NULL,
-  value BLOB NOT NULL
-);
-INSERT INTO latest
+{_LATEST}INSERT INTO latest
   SELECT (create_revision << {POSITION_BITS}) + row_number() OVER (PARTITION BY create_revision ORDER BY id) - 1 AS made,
     key, mod_revision, create_revision, lease_id, value FROM latest_before ORDER BY made;
 DROP TABLE latest_before;
