@@ -15,15 +15,8 @@ if TYPE_CHECKING:
 
 Tree = dict[str, Any]
 
-_JSON = ["application/json"]
 _ANSWERS = ["application/json", "application/yaml"]
 _STREAMS = ["application/json;stream=watch"]
-_PATCHES = [
-    "application/json-patch+json",
-    "application/merge-patch+json",
-    "application/strategic-merge-patch+json",
-    "application/apply-patch+yaml",
-]
 _REASONS = {200: "OK", 201: "Created", 202: "Accepted", 401: "Unauthorized"}
 _PATH_PARAMETER = re.compile(r"\{(\w+)\}")
 _SECURITY = {
@@ -101,7 +94,7 @@ def _schema(name: str, prefix: str) -> Tree:
 
 def _swagger_operation(operation: Operation, query: list[str]) -> Tree:
     tree = _common(operation, query, v3=False)
-    tree["consumes"] = _PATCHES if operation.patch else ["*/*"]
+    tree["consumes"] = list(operation.consumes)
     tree["produces"] = _ANSWERS + (_STREAMS if operation.stream else [])
     if operation.body:
         body: Tree = {"name": "body", "in": "body", "schema": _schema(operation.body, "#/definitions/")}
@@ -118,9 +111,8 @@ def _swagger_operation(operation: Operation, query: list[str]) -> Tree:
 def _openapi3_operation(operation: Operation, query: list[str]) -> Tree:
     tree = _common(operation, query, v3=True)
     if operation.body:
-        types = _PATCHES if operation.patch else ["*/*"]
         schema = _schema(operation.body, "#/components/schemas/")
-        tree["requestBody"] = {"content": {t: {"schema": schema} for t in types}}
+        tree["requestBody"] = {"content": {t: {"schema": schema} for t in operation.consumes}}
         if operation.method in ("POST", "PUT", "PATCH"):
             tree["requestBody"]["required"] = True
     tree["responses"] = {str(code): {"description": _REASONS[code]} for code in operation.codes}

@@ -62,3 +62,13 @@ def test_calls_name_their_action_and_kind():
     get = swagger([READ], {})["paths"]["/things/{name}"]["get"]
     assert get["x-kubernetes-action"] == "get"
     assert get["x-kubernetes-group-version-kind"] == {"group": "", "kind": "Thing", "version": "v1"}
+
+
+PATCH = Operation(
+    "PATCH", "/x/{name}", "patchX", "", "patch", "t", ("g", "v1", "X"), body="x.Patch", consumes=("a/b", "c/d")
+)
+
+
+def test_both_versions_list_the_media_types_of_a_patch():
+    assert swagger([PATCH], {})["paths"]["/x/{name}"]["patch"]["consumes"] == ["a/b", "c/d"]
+    assert list(openapi3([PATCH], {})["paths"]["/x/{name}"]["patch"]["requestBody"]["content"]) == ["a/b", "c/d"]
