@@ -119,7 +119,9 @@ class ServerCore:
             keys=self.keys.public_keys,
             jwks_uri=options.service_account_jwks_uri,
         )
-        add_discovery(routes, self.catalog, custom=self._custom.schema, server_address=lambda: self.address)
+        add_discovery(
+            routes, self.catalog, custom=self._custom.schema, clock=clock, server_address=lambda: self.address
+        )
 
     def _chain_options(
         self, authentication: Authentication, metrics: RequestMetrics, in_flight: InFlight

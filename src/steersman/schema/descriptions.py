@@ -73,6 +73,8 @@ def _python_name(name: str, known: dict[str, str]) -> str:
 def _unwrap(text: str) -> str:
     """Joins lines that were wrapped; where the next word would have fitted, a paragraph or an item ended."""
     lines = [line for line in map(str.strip, text.split("\n")) if line]
+    if len(lines) < 2:
+        return "".join(lines)
     wide = len(_TWO_SPACES.findall(text)) > len(_ONE_SPACE.findall(text))
     joined = lines[:1]
     in_list = False

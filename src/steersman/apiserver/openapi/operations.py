@@ -1,4 +1,4 @@
-"""Which calls a resource offers, named as upstream names them: ``readCoreV1NamespacedPod``, ``listAppsV1Namespaced…``."""
+"""Operations on a resource, named as upstream names them: ``readCoreV1NamespacedPod``, ``listAppsV1Namespaced…``."""
 
 from __future__ import annotations
 
