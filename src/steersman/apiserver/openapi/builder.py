@@ -9,6 +9,7 @@ from steersman.apiserver.openapi import operations
 from steersman.apiserver.openapi.definitions import GVK, Definitions, Dialect, Library
 from steersman.apiserver.openapi.document import Document
 from steersman.apiserver.openapi.path_items import encode_path_items
+from steersman.apiserver.openapi.renderer import built_in_etag
 from steersman.schema import loader
 from steersman.schema.descriptions import describe
 
@@ -51,7 +52,9 @@ class Builder:
     version until the group version changes. Both are bounded by the types and schemas that are served.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, renderer: bytes) -> None:
+        """``renderer``: the ``renderer_digest``."""
+        self._renderer = renderer
         self._libraries = {v3: Library(Dialect(v3=v3), describe) for v3 in (False, True)}
         self._parts: dict[GroupVersionSource, _Parts] = {}
 
@@ -70,7 +73,9 @@ class Builder:
         own = operations.discovery_operations([(source.group, source.version)])
         calls = [call for call in own if call.path == f"/{source.path}/"] + _calls(source)
         custom = {source: self._encode_custom(source, v3=True)}
-        return Document(encode_path_items(calls, v3=True), self._definitions([source], custom, v3=True), is_v3=True)
+        definitions = self._definitions([source], custom, v3=True)
+        etag = built_in_etag(self._renderer, source.path, source.resources) if source.is_built_in else ""
+        return Document(encode_path_items(calls, v3=True), definitions, is_v3=True, etag=etag)
 
     def discovery(self, path: str) -> Document:
         """Return the OpenAPI 3.0 document of a path that is about no group version: ``api``, ``apis/apps``, ``version``."""
@@ -79,7 +84,8 @@ class Builder:
         definitions = Definitions(self._libraries[True], kinds={})
         for call in calls:
             _add_by_name(definitions, call.answer)
-        return Document(encode_path_items(calls, v3=True), definitions.encoded, is_v3=True)
+        etag = built_in_etag(self._renderer, path, ())
+        return Document(encode_path_items(calls, v3=True), definitions.encoded, is_v3=True, etag=etag)
 
     def _parts_of(self, source: GroupVersionSource) -> _Parts:
         return _Parts(encode_path_items(_calls(source), v3=False), self._encode_custom(source, v3=False))

@@ -34,15 +34,17 @@ class Document:
 
     __slots__ = ("_definitions", "_is_v3", "_paths", "etag", "json", "size")
 
-    def __init__(self, paths: Mapping[str, bytes], definitions: Mapping[str, bytes], *, is_v3: bool) -> None:
+    def __init__(
+        self, paths: Mapping[str, bytes], definitions: Mapping[str, bytes], *, is_v3: bool, etag: str = ""
+    ) -> None:
         self._is_v3 = is_v3
         self._paths = dict(sorted(paths.items()))
         self._definitions = dict(sorted(definitions.items()))
         #: Their concatenation is the JSON text.
         self.json = tuple(self._fragments())
         self.size = sum(map(len, self.json))
-        #: SHA-512 of the JSON text in upper-case hexadecimal (upstream: ``computeETag``).
-        self.etag = _digest(self.json)
+        #: SHA-512 of the JSON text in upper-case hexadecimal (upstream: ``computeETag``), unless another hash is given.
+        self.etag = etag or _digest(self.json)
 
     def protobuf(self) -> tuple[bytes, ...]:
         """Return fragments whose concatenation is the document as a gnostic message."""

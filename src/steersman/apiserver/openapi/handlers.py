@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from steersman.apiserver.discovery.catalog import Catalog
     from steersman.apiserver.http import Request
-    from steersman.apiserver.openapi.document import Document
     from steersman.apiserver.openapi.sources import CustomSchemas
     from steersman.asynckit.clock import Clock
 
@@ -58,15 +57,15 @@ class OpenAPIHandlers:
         if form is None:
             return Response(406, content_type=b"")
         document = await self._cache.document(SWAGGER)
-        return page_not_found() if document is None else await self._serve(request, SWAGGER, document, form, [])
+        return page_not_found() if document is None else await self._serve(request, SWAGGER, document.etag, form, [])
 
     async def v3_index(self, request: Request) -> Response:
         """Answer ``GET /openapi/v3``: the documents with their hashes. The content type is text, as recorded upstream."""
         paths = {}
         for path in self._cache.paths():
-            document = await self._cache.document(path)
-            if document is not None:
-                paths[path] = {"serverRelativeURL": _address(path, document)}
+            etag = await self._cache.etag(path)
+            if etag is not None:
+                paths[path] = {"serverRelativeURL": _address(path, etag)}
         body = msgspec.json.encode({"paths": paths})
         return Response(200, body, content_type=b"text/plain; charset=utf-8")
 
@@ -76,26 +75,31 @@ class OpenAPIHandlers:
         form = _negotiate(request, 3)
         if form is None:
             return Response(406, content_type=b"")
-        document = await self._cache.document(path) if path != SWAGGER else None
-        if document is None:
+        etag = await self._cache.etag(path)
+        if etag is None:
             return page_not_found()
         requested_hash = request.param("hash")
         caching: Headers = []
         if requested_hash:
-            if requested_hash != document.etag:
-                return Response(301, headers=[(b"location", _address(path, document).encode())])
+            if requested_hash != etag:
+                return Response(301, headers=[(b"location", _address(path, etag).encode())])
             expires = (self._clock.now() + _IMMUTABLE_FOR).strftime("%a, %d %b %Y %H:%M:%S GMT")
             caching = [(b"cache-control", b"public, immutable"), (b"expires", expires.encode())]
-        return await self._serve(request, path, document, form, caching)
+        return await self._serve(request, path, etag, form, caching)
 
     async def _serve(
-        self, request: Request, path: str, document: Document, form: tuple[bytes, bool], caching: Headers
+        self, request: Request, path: str, etag: str, form: tuple[bytes, bool], caching: Headers
     ) -> Response:
+        """Answer with the document unless the client has the one with this hash."""
         content_type, is_protobuf = form
-        tag = f'"{document.etag}"'
-        headers = [(b"etag", tag.encode()), (b"vary", b"Accept"), *caching]
-        if _matches(request.header(b"if-none-match"), tag):
-            return Response(304, content_type=b"", headers=headers)
+        if _matches(request.header(b"if-none-match"), f'"{etag}"'):
+            return Response(304, content_type=b"", headers=_about(etag, caching))
+        document = await self._cache.document(path)
+        if document is None:
+            return page_not_found()
+        if document.etag != etag:
+            caching = []
+        headers = _about(document.etag, caching)
         fragments = await self._cache.protobuf(path, document) if is_protobuf else document.json
         size = sum(map(len, fragments)) if is_protobuf else document.size
         if size <= _PIECE_BYTES:
@@ -109,8 +113,12 @@ class OpenAPIHandlers:
             await self._clock.sleep(0)
 
 
-def _address(path: str, document: Document) -> str:
-    return f"/openapi/v3/{path}?hash={document.etag}"
+def _address(path: str, etag: str) -> str:
+    return f"/openapi/v3/{path}?hash={etag}"
+
+
+def _about(etag: str, caching: Headers) -> Headers:
+    return [(b"etag", f'"{etag}"'.encode()), (b"vary", b"Accept"), *caching]
 
 
 def _matches(if_none_match: str, tag: str) -> bool:

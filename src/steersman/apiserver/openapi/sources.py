@@ -46,6 +46,11 @@ class GroupVersionSource:
         }
 
     @property
+    def is_built_in(self) -> bool:
+        """Report whether all resources are built in, so that the document depends on nothing else."""
+        return all(resource.definition for resource in self.resources)
+
+    @property
     def path(self) -> str:
         """Path of the document below ``/openapi/v3/``."""
         return f"apis/{self.group}/{self.version}" if self.group else f"api/{self.version}"

@@ -35,7 +35,7 @@ def references(node: Any) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def swagger() -> dict[str, Any]:
-    return tree(Builder().swagger(snapshot(Catalog(table())).group_versions))
+    return tree(Builder(b"").swagger(snapshot(Catalog(table())).group_versions))
 
 
 def test_version_2_has_no_dangling_reference(swagger):
@@ -43,7 +43,7 @@ def test_version_2_has_no_dangling_reference(swagger):
 
 
 def test_no_document_of_version_3_has_a_dangling_reference():
-    builder = Builder()
+    builder = Builder(b"")
     for path, source in snapshot(Catalog(table())).by_path.items():
         document = tree(builder.discovery(path) if source is None else builder.openapi3(source))
         known = document["components"]["schemas"].keys()
@@ -83,7 +83,7 @@ def with_gadgets() -> Catalog:
 def test_openapi3_publishes_custom_kinds_with_their_schema():
     source = snapshot(with_gadgets(), gadgets=SCHEMA).by_path["apis/example.com/v1"]
     assert isinstance(source, GroupVersionSource)
-    document = tree(Builder().openapi3(source))
+    document = tree(Builder(b"").openapi3(source))
     definition = document["components"]["schemas"]["com.example.v1.Gadget"]
     assert definition["properties"]["size"] == {"type": "integer"}
     assert "com.example.v1.GadgetList" in document["components"]["schemas"]
@@ -94,15 +94,15 @@ def test_both_versions_publish_no_strategic_merge_patch_of_custom_kinds():
     path = "/apis/example.com/v1/namespaces/{namespace}/gadgets/{name}"
     source = found.by_path["apis/example.com/v1"]
     assert isinstance(source, GroupVersionSource)
-    v3 = tree(Builder().openapi3(source))["paths"][path]["patch"]["requestBody"]["content"]
-    v2 = tree(Builder().swagger(found.group_versions))["paths"][path]["patch"]["consumes"]
+    v3 = tree(Builder(b"").openapi3(source))["paths"][path]["patch"]["requestBody"]["content"]
+    v2 = tree(Builder(b"").swagger(found.group_versions))["paths"][path]["patch"]["consumes"]
     assert list(v3) == v2
     assert "application/strategic-merge-patch+json" not in v2
     assert "application/merge-patch+json" in v2
 
 
 def test_swagger_reuses_the_parts_of_group_versions_that_did_not_change(monkeypatch):
-    builder, catalog = Builder(), with_gadgets()
+    builder, catalog = Builder(b""), with_gadgets()
     sources = Sources(catalog, lambda resource: SCHEMA if resource.name == "gadgets" else None)
     builder.swagger(sources.current().group_versions)
     built: list[str] = []
@@ -112,3 +112,19 @@ def test_swagger_reuses_the_parts_of_group_versions_that_did_not_change(monkeypa
     document = tree(builder.swagger(sources.current().group_versions))
     assert built == ["apis/example.com/v1"]
     assert document["definitions"]["com.example.v1.Gadget"]["properties"]["size"] == {"type": "integer"}
+
+
+def test_hash_of_built_in_documents_covers_renderer_and_resources():
+    catalog = Catalog(table())
+    source = snapshot(catalog).by_path["apis/apps/v1"]
+    catalog.remove(next(r for r in table().resources if r.api_version == "apps/v1" and r.name == "deployments"))
+    less = snapshot(catalog).by_path["apis/apps/v1"]
+    builders = {name: Builder(name) for name in (b"1", b"2")}
+    etags = {builders[name].openapi3(s).etag for name in builders for s in (source, less)}
+    assert len(etags) == 4
+    assert len({builder.discovery("api").etag for builder in builders.values()}) == 2
+
+
+def test_hash_of_custom_documents_does_not_depend_on_the_renderer():
+    source = snapshot(with_gadgets(), gadgets=SCHEMA).by_path["apis/example.com/v1"]
+    assert Builder(b"1").openapi3(source).etag == Builder(b"2").openapi3(source).etag

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from steersman.apiserver.discovery.catalog import Catalog
 from steersman.apiserver.openapi.cache import SWAGGER, DocumentCache
+from steersman.apiserver.openapi.renderer import renderer_digest
 from steersman.schema.resources import Resource, ResourceTable, Subresource, table
 
 OWN = "apis/example.com/v1"
@@ -34,7 +35,7 @@ class CountingExecutor:
         self.builds = 0
 
     def __call__(self, function: Callable[[], Any]) -> asyncio.Future[Any]:
-        self.builds += 1
+        self.builds += function is not renderer_digest
         future = asyncio.get_running_loop().create_future()
         try:
             future.set_result(function())
@@ -44,14 +45,17 @@ class CountingExecutor:
 
 
 class HeldExecutor:
-    """Holds each build until the test releases it."""
+    """Holds each build until the test releases it; the digest of the renderer is computed at once."""
 
     def __init__(self) -> None:
         self.held: list[tuple[Callable[[], Any], asyncio.Future[Any]]] = []
 
     def __call__(self, function: Callable[[], Any]) -> asyncio.Future[Any]:
         future = asyncio.get_running_loop().create_future()
-        self.held.append((function, future))
+        if function is renderer_digest:
+            future.set_result(function())
+        else:
+            self.held.append((function, future))
         return future
 
     def release(self) -> None:
@@ -102,6 +106,22 @@ async def test_change_of_one_definition_rebuilds_its_group_version_and_swagger_o
     after = await server.all()
     assert {path for path in after if after[path] is not before[path]} == {OWN, SWAGGER}
     assert executor.builds == 2
+
+
+async def test_hashes_of_built_in_kinds_need_no_build():
+    executor = CountingExecutor()
+    server = Server(executor)
+    server.serve(gadgets(), {"type": "object"})
+    etags = {path: await server.cache.etag(path) for path in server.cache.paths()}
+    assert executor.builds == 1
+    documents = await server.all()
+    assert etags == {path: document.etag for path, document in documents.items() if path != SWAGGER}
+
+
+async def test_unknown_paths_have_neither_hash_nor_document():
+    server = Server(CountingExecutor())
+    assert await server.cache.etag("apis/none/v1") is None
+    assert await server.cache.document("apis/none/v1") is None
 
 
 async def test_protobuf_is_encoded_once_for_each_document():
@@ -190,6 +210,7 @@ async def test_build_of_an_outdated_source_is_returned_but_not_kept():
 
 async def test_failed_build_is_reported_and_tried_again_by_the_next_request(monkeypatch):
     server = Server(CountingExecutor())
+    await server.cache.document("apis")
 
     def fail(_path: str) -> None:
         raise ValueError("cannot be built")
