@@ -27,7 +27,7 @@ LISTED = {f"{r.api_version} {r.name}": r for r in table().resources if "list" in
 def test_openapi_operations_are_upstreams():
     recorded = {tuple(line.split()) for line in (FACTS / "openapi-operations.txt").read_text().splitlines()}
     sources = Sources(Catalog(table()), lambda _resource: None).current().group_versions
-    paths = msgspec.json.decode(b"".join(Builder().swagger(sources).json))["paths"]
+    paths = msgspec.json.decode(b"".join(Builder(b"").swagger(sources).json))["paths"]
     served = set()
     for path, item in paths.items():
         for method, operation in item.items():
