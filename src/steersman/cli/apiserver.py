@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Final
 import uvloop
 
 from steersman.cli.flags import companion_flags, parse
-from steersman.controlplane.process import die_with_parent, run_until_stopped
+from steersman.controlplane.options import OptionError
+from steersman.controlplane.process import EXIT_REFUSED, die_with_parent, run_until_stopped
 from steersman.controlplane.up import up
 
 if TYPE_CHECKING:
@@ -20,10 +21,6 @@ if TYPE_CHECKING:
 
     from steersman.controlplane.up import ControlPlane
 
-_DESCRIPTIONS: Final = {
-    "up": "Start a whole control plane, and say how to reach it. Ctrl-C stops it.",
-    "apiserver": "Start an API server alone.",
-}
 #: New containers until the collector looks for cycles among them; requests hardly make any.
 _GARBAGE_MAX: Final = 10_000
 #: By ``--v``.
@@ -33,7 +30,12 @@ _LEVELS: Final = (logging.WARNING, logging.INFO, logging.INFO, logging.INFO, log
 def run(command: str, arguments: Sequence[str]) -> int:
     """Runs until a signal; returns the exit code."""
     begun_seconds = time.perf_counter()
-    options, process = parse(command, _DESCRIPTIONS[command], arguments)
+    options, process = parse(command, arguments)
+    try:
+        companions = companion_flags(process) if command == "up" else None
+    except OptionError as error:
+        sys.stderr.write(f"steersman: {error}\n")
+        return EXIT_REFUSED
     logging.basicConfig(
         level=_LEVELS[min(process.v, len(_LEVELS) - 1)],
         format="%(asctime)s %(levelname)s %(name)s: %(message)s",
@@ -47,7 +49,7 @@ def run(command: str, arguments: Sequence[str]) -> int:
             options,
             merge=process.merge,
             begun_seconds=begun_seconds,
-            companions=companion_flags(process) if command == "up" else None,
+            companions=companions,
             verbosity=process.v,
             announces=process.parent_pipe is None,  # what another program keeps is no business of the user's
         )
