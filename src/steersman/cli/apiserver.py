@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Final
 
 import uvloop
 
-from steersman.cli.flags import companion_flags, parse
+from steersman.cli.flags import companion_flags, parse, parser
+from steersman.controlplane.option_checks import check_options
 from steersman.controlplane.options import OptionError
-from steersman.controlplane.process import EXIT_REFUSED, die_with_parent, run_until_stopped
+from steersman.controlplane.process import die_with_parent, run_until_stopped
 from steersman.controlplane.up import up
 
 if TYPE_CHECKING:
@@ -28,14 +29,14 @@ _LEVELS: Final = (logging.WARNING, logging.INFO, logging.INFO, logging.INFO, log
 
 
 def run(command: str, arguments: Sequence[str]) -> int:
-    """Runs until a signal; returns the exit code."""
+    """Run until a signal; return the exit code."""
     begun_seconds = time.perf_counter()
     options, process = parse(command, arguments)
     try:
+        check_options(options)  # its warnings are logged at the start, which checks again
         companions = companion_flags(process) if command == "up" else None
     except OptionError as error:
-        sys.stderr.write(f"steersman: {error}\n")
-        return EXIT_REFUSED
+        parser(command).error(str(error))
     logging.basicConfig(
         level=_LEVELS[min(process.v, len(_LEVELS) - 1)],
         format="%(asctime)s %(levelname)s %(name)s: %(message)s",

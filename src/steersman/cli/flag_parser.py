@@ -123,7 +123,7 @@ class FlagParser(argparse.ArgumentParser):
     def _unknown(self, words: Sequence[str]) -> str:
         word = next((word for word in words if word.startswith("-")), words[0])
         if not word.startswith("-"):
-            return f'{self.prog} does not take any arguments, got "{word}"'
+            return f'unexpected argument "{word}", the command takes only flags'
         import difflib  # noqa: PLC0415 — only a wrong flag needs it
 
         name = word.partition("=")[0]

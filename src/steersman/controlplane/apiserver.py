@@ -125,7 +125,11 @@ class APIServer:
         if directory is None and self.options.ephemeral:
             self._temporary = directory = Path(tempfile.mkdtemp(prefix="steersman-"))
         directory = directory or default_data_dir()
-        directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        try:
+            directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            raise OptionError(f"--data-dir: cannot create {directory}: {reason}") from error
         return directory
 
     async def _open_store(self, directory: Path) -> Store:

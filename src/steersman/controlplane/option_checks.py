@@ -110,13 +110,15 @@ def check_readable(flag: str, path: Path) -> None:
 
 
 def _check_files(options: APIServerOptions) -> None:
-    for flag, path in _paths(options):
-        check_readable(flag, path)
     if (options.tls_cert_file is None) != (options.tls_private_key_file is None):
         raise OptionError("--tls-cert-file and --tls-private-key-file need each other")
+    for flag, path in _paths(options):
+        check_readable(flag, path)
     _check_certificates(options)
     if options.kubeconfig is not None and options.kubeconfig.is_dir():
         raise OptionError(f"--kubeconfig: {options.kubeconfig} is a directory, expected a file to write")
+    if options.kubeconfig is not None:
+        _check_parents("--kubeconfig", options.kubeconfig)
 
 
 def _check_certificates(options: APIServerOptions) -> None:
@@ -126,7 +128,7 @@ def _check_certificates(options: APIServerOptions) -> None:
         except ssl.SSLError as error:
             files = f"{options.tls_cert_file} and {options.tls_private_key_file}"
             raise OptionError(
-                f"--tls-cert-file and --tls-private-key-file: {files} are not a PEM certificate and its key ({error.reason})"
+                f"--tls-cert-file and --tls-private-key-file: {files} are not a PEM certificate and its key"
             ) from error
     for flag, path in (("--client-ca-file", options.client_ca_file), ("--oidc-ca-file", options.oidc_ca_file)):
         if path is not None:
@@ -138,15 +140,17 @@ def _check_certificates(options: APIServerOptions) -> None:
         return
     from steersman.apiserver.authn import keys  # noqa: PLC0415 — loads cryptography
 
+    signing = options.service_account_signing_key_file
     try:
-        flag, path = "--service-account-signing-key-file", options.service_account_signing_key_file
-        if path is not None:
-            keys.read_private_key(path.read_bytes())
-        flag = "--service-account-key-file"
-        for path in options.service_account_key_file:
-            keys.read_public_keys(path.read_bytes())
+        if signing is not None:
+            keys.read_private_key(signing.read_bytes())
     except keys.KeyFileError as error:
-        raise OptionError(f"{flag}: {path}: {error}") from error
+        raise OptionError(f"--service-account-signing-key-file: {signing} holds no PEM private key") from error
+    for path in options.service_account_key_file:
+        try:
+            keys.read_public_keys(path.read_bytes())
+        except keys.KeyFileError as error:
+            raise OptionError(f"--service-account-key-file: {path}: {error}") from error
 
 
 def _check_addresses(options: APIServerOptions) -> None:
@@ -300,18 +304,11 @@ def _check_directory(options: APIServerOptions) -> None:
     path = options.data_dir
     if path is None:
         return
+    _check_parents("--data-dir", path)
     try:
         status = path.stat()
     except FileNotFoundError:
-        parent = next(each for each in path.absolute().parents if each.exists())
-        if not parent.is_dir():
-            raise OptionError(f"--data-dir: {path}: {parent} is a file, expected a directory") from None
-        if not os.access(parent, os.W_OK | os.X_OK):
-            raise OptionError(f"--data-dir: cannot create {path}: {parent} is not writable") from None
         return
-    except NotADirectoryError:
-        parent = next(each for each in path.absolute().parents if each.is_file())
-        raise OptionError(f"--data-dir: {path}: {parent} is a file, expected a directory") from None
     except OSError as error:
         raise OptionError(f"--data-dir: {path}: {(error.strerror or str(error)).lower()}") from error
     if not stat.S_ISDIR(status.st_mode):
@@ -319,3 +316,12 @@ def _check_directory(options: APIServerOptions) -> None:
     if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
         owner = "" if status.st_uid == os.geteuid() else f" (it belongs to user {status.st_uid})"
         raise OptionError(f"--data-dir: {path} is not writable{owner}")
+
+
+def _check_parents(flag: str, path: Path) -> None:
+    """Raise ``OptionError`` unless the nearest parent that exists is a directory in which ``path`` can be created."""
+    parent = next(each for each in path.absolute().parents if os.path.lexists(each))
+    if not parent.is_dir():
+        raise OptionError(f"{flag}: cannot create {path}: {parent} is not a directory")
+    if not path.exists() and not os.access(parent, os.W_OK | os.X_OK):
+        raise OptionError(f"{flag}: cannot create {path}: {parent} is not writable")
