@@ -19,7 +19,7 @@ from steersman.controlplane.process import die_with_parent
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping
 
-#: New containers until the collector looks for cycles: caches are full of objects that it would look at in vain.
+#: Allocations between runs of the garbage collector: caches are full of objects that no run would free.
 _CONTAINERS_MAX: Final = 50_000
 
 _READERS: Final[dict[Any, Callable[[str], Any]]] = {

@@ -421,8 +421,8 @@ def test_unusable_flag_is_refused_before_anything_starts(
 ) -> None:
     files = sorted(folder.iterdir())
     usage = f"run 'steersman {command} --help' for usage"
-    said = f"steersman {command}: {reason.format(tmp=folder) if '{tmp}' in reason else reason}"
-    assert refuse(capsys, command, *flags.split()) == (2, f"{said}\n{usage}\n")
+    line = f"steersman {command}: {reason.format(tmp=folder) if '{tmp}' in reason else reason}"
+    assert refuse(capsys, command, *flags.split()) == (2, f"{line}\n{usage}\n")
     assert sorted(folder.iterdir()) == files
 
 
