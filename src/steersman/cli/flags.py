@@ -267,7 +267,7 @@ def parser(command: str) -> FlagParser:
                                help="Storage of the objects: sqlite or memory (default sqlite)")  # fmt: skip
         if title == "serving":
             group.add_argument("--port", dest="secure_port", type=values.port, default=argparse.SUPPRESS,
-                               help="Same as --secure-port", metavar="PORT")  # fmt: skip
+                               help="Port to listen on, as --secure-port; 0 for any free port (default 6443)", metavar="PORT")  # fmt: skip
     if command == "up":
         _add_component_flags(made)
     process = made.add_argument_group("process")

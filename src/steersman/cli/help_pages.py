@@ -24,7 +24,7 @@ PAGES: Final[dict[str, HelpPage]] = {
             ),
             Example(
                 "With an admission plugin that is off by default, without one of the controllers",
-                "steersman up --enable-admission-plugins=AlwaysPullImages --controllers=*,-ttl-after-finished-controller",
+                "steersman up --enable-admission-plugins=AlwaysPullImages --controllers='*,-ttl-after-finished-controller'",
             ),
         ),
         groups=(
