@@ -8,6 +8,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
+from steersman.cel.prediction import Automaton
 from steersman.cel.tokens import EOF, TYPE
 
 if TYPE_CHECKING:
@@ -199,6 +200,7 @@ class Network:
         for name, after in self.calls.values():
             self.returns[name].append(after)
         self._looks: Final[dict[int, frozenset[int]]] = {}
+        self.automaton: Final = Automaton()
         for part in self.rules.values():
             self._decide(part)
 

@@ -48,9 +48,11 @@ class _Frame(NamedTuple):
     precedence: int
 
 
-def explain(text: str, tokens: Sequence[Token], unreadable: Sequence[Unreadable] = ()) -> list[Issue]:
-    """What is wrong with a text; at least one thing."""
-    parser = _Parser(text, tokens, unreadable, net=network())
+def explain(
+    text: str, tokens: Sequence[Token], unreadable: Sequence[Unreadable] = (), *, net: Network | None = None
+) -> list[Issue]:
+    """What is wrong with a text; at least one thing. ``net`` is shared by all calls unless one is given."""
+    parser = _Parser(text, tokens, unreadable, net=net or network())
     with suppress(_GaveUpError, RecursionError):
         parser.rule("start", _Frame(-1, 0))
     if not parser.issues:

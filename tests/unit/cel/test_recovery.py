@@ -5,8 +5,12 @@ from __future__ import annotations
 import pytest
 from tests.unit.cel.expressions import fault
 
+from steersman.cel.atn import Network
 from steersman.cel.parser import parse
+from steersman.cel.prediction import STATES_MAX
+from steersman.cel.recovery import explain
 from steersman.cel.source import CelError
+from steersman.cel.tokens import tokenize
 
 START = (
     "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}"
@@ -62,3 +66,22 @@ def test_the_line_is_shown_with_a_mark_below_the_place():
 
 def test_faults_come_in_the_order_of_their_places():
     assert [text.partition(" ")[0] for text in fault("x + y")] == ["1:1:", "1:5:"]
+
+
+def test_lookahead_states_are_shared_by_repeated_operators():
+    """A syntax error at the end of a long text costs no more states than one at the end of a short text."""
+    net = Network()
+    sizes = []
+    for count in (10, 1000):
+        tokens, unreadable = tokenize("1 + " * count)
+        explain("1 + " * count, tokens, unreadable, net=net)
+        sizes.append(net.automaton.size)
+    assert sizes[0] == sizes[1]
+
+
+def test_lookahead_states_are_bounded():
+    net = Network()
+    for text in ("[" * 200 + "1", "(" * 300 + "1", "{1:" * 150):
+        tokens, unreadable = tokenize(text)
+        explain(text, tokens, unreadable, net=net)
+    assert 0 < net.automaton.size <= 2 * STATES_MAX
