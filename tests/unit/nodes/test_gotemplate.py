@@ -143,3 +143,51 @@ def test_what_does_not_go_with_the_values_is_told(text: str, fault: str) -> None
     with pytest.raises(TemplateRenderError) as caught:
         rendered(text)
     assert str(caught.value) == fault
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("{{ range 9999 }}{{ range 9999 }}{{ end }}{{ end }}", "the template takes too many steps"),
+        ("{{ range 999999999999 }}{{ end }}", "range over 999999999999 takes too many steps"),
+        (
+            '{{ $x := "aaaaaaaa" }}{{ range 30 }}{{ $x = print $x $x }}{{ end }}',
+            "error calling print: the result is too long",
+        ),
+        ('{{ range 9999 }}{{ repeat 500 "a" }}{{ end }}', "the template writes too much text"),
+        ('{{ printf "%999999999d" 1 }}', "error calling printf: a width or precision is too large"),
+        ('{{ printf "%.99999999999999999999f" 1.5 }}', "error calling printf: a width or precision is too large"),
+        ('{{ indent 999999999 "a" }}', "error calling indent: the text is too long"),
+        ('{{ replace "" (repeat 1000 "b") (repeat 9999 "a") }}', "error calling replace: the text is too long"),
+        ('{{ join (repeat 9999 "b") (until 9999) }}', "error calling join: the text is too long"),
+        ("{{ YAML .list 9999999 }}", "error calling YAML: the text is too long"),
+        ('{{ regexMatch "[" "a" }}', "error calling regexMatch: unterminated character set at position 0"),
+        ('{{ set .map "a" .map }}', "templates or values are nested too deeply"),
+    ],
+)
+def test_render_bounds_work_and_text(text: str, fault: str) -> None:
+    with pytest.raises(TemplateRenderError) as caught:
+        parse(text).render({"list": [1], "map": {}}, {})
+    assert str(caught.value) == fault
+
+
+@pytest.mark.parametrize(
+    "text", ["{{ " + "(" * 3000 + "1" + ")" * 3000 + " }}", "{{ if 1 }}" * 3000, "{{ " + "1" * 5000 + " }}"]
+)
+def test_parse_rejects_deep_nesting_and_long_numbers(text: str) -> None:
+    with pytest.raises(TemplateSyntaxError, match=r"nested too deeply|illegal number"):
+        parse(text)
+
+
+def test_render_leaves_data_unchanged_by_set() -> None:
+    data = {"map": {"a": 1}}
+    assert parse('{{ $_ := set .map "a" 2 }}{{ .map.a }}').render(data, {}) == "2"
+    assert data == {"map": {"a": 1}}
+
+
+def test_integers_wrap_to_64_bits_and_half_surrogates_are_replaced() -> None:
+    assert (
+        rendered("{{ mul 4294967296 4294967296 }} {{ add 9223372036854775807 1 }} {{ div -7 2 }}")
+        == "0 -9223372036854775808 -3"
+    )
+    assert rendered(r'{{ "\ud800" }}') == "\ufffd"

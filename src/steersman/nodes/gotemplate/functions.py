@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 import re
 from typing import TYPE_CHECKING, Any, Final
 
+from steersman.apimachinery.codec import decode_json
 from steersman.apimachinery.gotext import quote, to_json, to_value_text
 from steersman.apimachinery.yaml_codec import encode_yaml
 from steersman.nodes.gotemplate.errors import TemplateRenderError
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 _VERB: Final = re.compile(r"%([-+ 0#]*)(\d*)(?:\.(\d+))?([a-zA-Z%])")
 #: Of what a template may make at once: items of a list, characters of a repeated text.
 _SIZE_MAX: Final = 1_000_000
+#: Digits of a number that is certainly larger than ``_SIZE_MAX``.
+_DIGITS_MAX: Final = 9
 
 
 def _index(value: Any, *keys: Any) -> Any:
@@ -58,6 +60,16 @@ def _value_text(value: Any) -> str:
 
 def _printf(form: str, *values: Any) -> str:
     left = list(values)
+    room = _SIZE_MAX
+
+    def padding(width: str) -> int:
+        """Return the width. Raises ValueError when all widths together, or its digits, are too many."""
+        nonlocal room
+        size = int(width) if len(width) < _DIGITS_MAX else _SIZE_MAX + 1
+        room -= size
+        if room < 0:
+            raise ValueError("a width or precision is too large")
+        return size
 
     def written(match: re.Match[str]) -> str:
         flags, width, precision, verb = match.groups()
@@ -65,10 +77,11 @@ def _printf(form: str, *values: Any) -> str:
             return "%"
         if not left:
             return f"%!{verb}(MISSING)"
-        text = _formatted(left.pop(0), verb, flags, int(precision) if precision else None)
+        text = _formatted(left.pop(0), verb, flags, padding(precision) if precision else None)
+        size = padding(width or "0")
         if "-" in flags:
-            return text.ljust(int(width or 0))
-        return text.zfill(int(width or 0)) if "0" in flags else text.rjust(int(width or 0))
+            return text.ljust(size)
+        return text.zfill(size) if "0" in flags else text.rjust(size)
 
     return _VERB.sub(written, form)
 
@@ -99,6 +112,7 @@ def _quote_for_yaml(value: Any) -> str:
 def _yaml(value: Any, indent: int = 0) -> str:
     """On lines of its own, two spaces an indent."""
     text = encode_yaml(value).decode()
+    _check_size(max(0, indent) * 2 * text.count("\n"))
     return ("\n" + text).replace("\n", "\n" + "  " * indent) if indent > 0 else text
 
 
@@ -113,11 +127,16 @@ def _set(target: dict[str, Any], key: str, value: Any) -> dict[str, Any]:
 
 
 def _int(value: Any) -> int:
-    """What is no number is 0."""
+    """Convert to an int64, as Go wraps it; what is no number is 0."""
     try:
-        return int(float(value)) if isinstance(value, str) and "." in value else int(value or 0)
-    except ValueError:
+        return _wrapped(int(float(value)) if isinstance(value, str) and "." in value else int(value or 0))
+    except (ValueError, OverflowError):
         return 0
+
+
+def _wrapped(number: int) -> int:
+    """Return the number that 64 bits hold of a result."""
+    return (number + 2**63) % 2**64 - 2**63
 
 
 def _float(value: Any) -> float:
@@ -130,13 +149,17 @@ def _float(value: Any) -> float:
 def _product(*values: Any) -> int:
     made = 1
     for value in values:
-        made *= _int(value)
+        made = _wrapped(made * _int(value))
     return made
 
 
 def _divided(left: Any, right: Any) -> int:
-    """Towards zero."""
-    return int(_int(left) / _int(right))
+    """Divide towards zero."""
+    dividend, divisor = _int(left), _int(right)
+    if divisor == 0:
+        raise ZeroDivisionError("division by zero")
+    quotient = abs(dividend) // abs(divisor)
+    return _wrapped(quotient if (dividend < 0) == (divisor < 0) else -quotient)
 
 
 def _until(*bounds: Any) -> list[int]:
@@ -148,18 +171,32 @@ def _until(*bounds: Any) -> list[int]:
 
 def _repeat(count: Any, text: Any) -> str:
     made = _value_text(text)
-    if len(made) * _int(count) > _SIZE_MAX:
-        raise ValueError("the text is too long")
+    _check_size(len(made) * _int(count))
     return made * _int(count)
 
 
+def _replace(old: str, new: str, text: str) -> str:
+    _check_size(text.count(old) * len(new))
+    return text.replace(old, new)
+
+
+def _check_size(size: int) -> None:
+    """Raise ValueError when a text that is about to be made has too many characters."""
+    if size > _SIZE_MAX:
+        raise ValueError("the text is too long")
+
+
 def _indent(spaces: int, text: str) -> str:
-    pad = " " * _int(spaces)
+    count = max(0, _int(spaces))
+    _check_size(count * (text.count("\n") + 1))
+    pad = " " * count
     return pad + text.replace("\n", "\n" + pad)
 
 
 def _join(separator: str, values: Any) -> str:
-    return separator.join(map(_value_text, values if isinstance(values, list | tuple) else [values]))
+    items = values if isinstance(values, list | tuple) else [values]
+    _check_size(len(separator) * len(items))
+    return separator.join(map(_value_text, items))
 
 
 def _title(text: str) -> str:
@@ -187,9 +224,9 @@ _GO: Final[Mapping[str, Callable[..., Any]]] = {
 }
 _KWOK: Final[Mapping[str, Callable[..., Any]]] = {"Quote": _quote_for_yaml, "YAML": _yaml}
 _NUMBERS: Final[Mapping[str, Callable[..., Any]]] = {
-    "add": lambda *values: sum(map(_int, values)),
-    "add1": lambda value: _int(value) + 1,
-    "sub": lambda left, right: _int(left) - _int(right),
+    "add": lambda *values: _wrapped(sum(map(_int, values))),
+    "add1": lambda value: _wrapped(_int(value) + 1),
+    "sub": lambda left, right: _wrapped(_int(left) - _int(right)),
     "mul": _product,
     "div": _divided,
     "mod": lambda left, right: _int(left) - _int(right) * _divided(left, right),
@@ -215,7 +252,7 @@ _TEXTS: Final[Mapping[str, Callable[..., Any]]] = {
     "contains": lambda part, text: part in text,
     "hasPrefix": lambda prefix, text: text.startswith(prefix),
     "hasSuffix": lambda suffix, text: text.endswith(suffix),
-    "replace": lambda old, new, text: text.replace(old, new),
+    "replace": _replace,
     "trunc": lambda length, text: text[:length] if length >= 0 else text[length:],
     "repeat": _repeat,
     "indent": _indent,
@@ -224,7 +261,7 @@ _TEXTS: Final[Mapping[str, Callable[..., Any]]] = {
     "splitList": lambda separator, text: text.split(separator),
     "regexMatch": lambda pattern, text: re.search(pattern, text) is not None,
     "toJson": to_json,
-    "fromJson": json.loads,
+    "fromJson": lambda text: decode_json(text.encode()),
     "b64enc": lambda text: base64.b64encode(text.encode()).decode(),
     "b64dec": lambda text: base64.b64decode(text).decode(),
     "sha256sum": lambda text: hashlib.sha256(text.encode()).hexdigest(),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Final
 
+from steersman.apimachinery.codec import decode_json
 from steersman.nodes.gotemplate import running
 from steersman.nodes.gotemplate.errors import TemplateSyntaxError
 from steersman.nodes.gotemplate.functions import FUNCTIONS
@@ -26,7 +26,10 @@ def parse(text: str, context: Collection[str] = ()) -> Template:
 
     Raises TemplateSyntaxError.
     """
-    return _Parser(text, context).template()
+    try:
+        return _Parser(text, context).template()
+    except RecursionError:
+        raise TemplateSyntaxError("blocks or parentheses are nested too deeply") from None
 
 
 class _Parser:
@@ -43,6 +46,8 @@ class _Parser:
         self._body = Body()
         self._names: list[tuple[str, int]] = [("$", 0)]
         self._loops = 0
+        #: A function that changes its argument is called.
+        self._mutates_data = False
 
     def template(self) -> Template:
         body = self._body
@@ -53,7 +58,13 @@ class _Parser:
         for name, line in self._called:
             if name not in self._bodies:
                 raise TemplateSyntaxError(f'line {line}: template "{name}" not defined')
-        return Template(body)
+        return Template(body, mutates_data=self._mutates_data)
+
+    def _number(self, text: str) -> float | int:
+        try:
+            return float(text) if "." in text else int(text)
+        except ValueError:  # more digits than Python converts
+            raise self._fault(f"illegal number syntax: {text[:20]}…") from None
 
     def _fault(self, why: str) -> TemplateSyntaxError:
         return TemplateSyntaxError(f"line {self._line}: {why}")
@@ -262,6 +273,7 @@ class _Parser:
             return running.called(name, None, arguments)
         if name not in FUNCTIONS:
             raise self._fault(f'function "{name}" not defined')
+        self._mutates_data |= name == "set"
         return running.called(name, FUNCTIONS[name], arguments)
 
     def _operand(self) -> Expression:
@@ -282,7 +294,7 @@ class _Parser:
             case "text" | "raw":
                 return running.constant(_unquoted(token))
             case "number":
-                return running.constant(float(token.text) if "." in token.text else int(token.text))
+                return running.constant(self._number(token.text))
             case "word" if token.text in _CONSTANTS:
                 return running.constant(_CONSTANTS[token.text])
             case "word":
@@ -301,6 +313,6 @@ def _unquoted(token: Token) -> str:
     if token.kind == "raw":
         return token.text[1:-1]
     try:
-        return str(json.loads(token.text))
+        return str(decode_json(token.text.encode()))
     except ValueError:
         raise TemplateSyntaxError(f"bad string {token.text}") from None

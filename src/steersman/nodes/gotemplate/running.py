@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Final
 
+from steersman.apimachinery.trees import copy_tree
 from steersman.nodes.gotemplate.errors import TemplateRenderError
 from steersman.nodes.gotemplate.values import is_true, pairs, text_of
 
@@ -17,6 +19,10 @@ if TYPE_CHECKING:
 
 #: Templates within templates.
 _DEPTH_MAX: Final = 100
+#: Iterations and invoked templates of one run.
+_STEPS_MAX: Final = 20_000
+#: Characters that one run may write, and characters or items that a function may return.
+_SIZE_MAX: Final = 1_000_000
 
 
 class Body:
@@ -30,12 +36,36 @@ class Body:
         self.slots = 1
 
 
+class Output:
+    """The text that a run writes, and the work that it may still do."""
+
+    __slots__ = ("parts", "size_left", "steps_left")
+
+    def __init__(self) -> None:
+        self.parts: list[str] = []
+        self.size_left = _SIZE_MAX
+        self.steps_left = _STEPS_MAX
+
+    def write(self, text: str) -> None:
+        """Append text. Raises TemplateRenderError when there is too much of it."""
+        self.size_left -= len(text)
+        if self.size_left < 0:
+            raise TemplateRenderError("the template writes too much text")
+        self.parts.append(text)
+
+    def count_step(self) -> None:
+        """Count an iteration or an invocation. Raises TemplateRenderError when there are too many."""
+        self.steps_left -= 1
+        if self.steps_left < 0:
+            raise TemplateRenderError("the template takes too many steps")
+
+
 class Frame:
     """One run of a body."""
 
     __slots__ = ("context", "depth", "out", "slots")
 
-    def __init__(self, body: Body, data: Any, out: list[str], context: Mapping[str, Any], depth: int) -> None:
+    def __init__(self, body: Body, data: Any, out: Output, context: Mapping[str, Any], depth: int) -> None:
         self.slots = [data, *[None] * (body.slots - 1)]
         self.out = out
         self.context = context
@@ -45,16 +75,22 @@ class Frame:
 class Template:
     """A template that has been read."""
 
-    def __init__(self, body: Body) -> None:
+    def __init__(self, body: Body, *, mutates_data: bool = False) -> None:
         self._body = body
+        self._mutates_data = mutates_data
 
     def render(self, data: Any, context: Mapping[str, Callable[..., Any]]) -> str:
         """The text. ``context`` has the functions that were named when it was read. Raises TemplateRenderError."""
-        out: list[str] = []
+        if self._mutates_data:  # the data is shared, e.g. with an informer's store
+            data = copy_tree(data)
+        out = Output()
         frame = Frame(self._body, data, out, context, 0)
-        for step in self._body.steps:
-            step(frame, data)
-        return "".join(out)
+        try:
+            for step in self._body.steps:
+                step(frame, data)
+        except RecursionError:
+            raise TemplateRenderError("templates or values are nested too deeply") from None
+        return "".join(out.parts)
 
 
 class _BreakError(Exception):
@@ -72,7 +108,7 @@ def copied(text: str) -> Step:
     """Text as it is."""
 
     def step(frame: Frame, _dot: Any) -> None:
-        frame.out.append(text)
+        frame.out.write(text)
 
     return step
 
@@ -81,7 +117,7 @@ def shown(expression: Expression) -> Step:
     """A value's text."""
 
     def step(frame: Frame, dot: Any) -> None:
-        frame.out.append(text_of(expression(frame, dot)))
+        frame.out.write(text_of(expression(frame, dot)))
 
     return step
 
@@ -117,6 +153,7 @@ def repeated(over: Expression, variables: tuple[int, ...], steps: Sequence[Step]
     def step(frame: Frame, dot: Any) -> None:
         found = pairs(over(frame, dot))
         for key, item in found:
+            frame.out.count_step()
             if variables:
                 frame.slots[variables[-1]] = item
             if len(variables) > 1:
@@ -151,6 +188,7 @@ def invoked(bodies: Mapping[str, Body], name: str, argument: Expression) -> Step
     def step(frame: Frame, dot: Any) -> None:
         if frame.depth >= _DEPTH_MAX:
             raise TemplateRenderError(f"templates call each other without an end: {name!r}")
+        frame.out.count_step()
         body, data = bodies[name], argument(frame, dot)
         inner = Frame(body, data, frame.out, frame.context, frame.depth + 1)
         for each in body.steps:
@@ -207,11 +245,14 @@ def called(name: str, function: Callable[..., Any] | None, arguments: Sequence[E
     def call(frame: Frame, dot: Any) -> Any:
         values = [each(frame, dot) for each in arguments]
         try:
-            return (function or frame.context[name])(*values)
+            result = (function or frame.context[name])(*values)
         except TemplateRenderError:
             raise
-        except (TypeError, ValueError, KeyError, IndexError, AttributeError, ArithmeticError) as error:
+        except (TypeError, ValueError, KeyError, IndexError, AttributeError, ArithmeticError, re.error) as error:
             raise TemplateRenderError(f"error calling {name}: {error}") from None
+        if isinstance(result, str | list) and len(result) > _SIZE_MAX:
+            raise TemplateRenderError(f"error calling {name}: the result is too long")
+        return result
 
     return call
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from steersman.apimachinery.gotext import to_value_text
 from steersman.nodes.gotemplate.errors import TemplateRenderError
+
+#: Numbers that a ``range`` may count to.
+_NUMBERS_MAX: Final = 20_000
 
 
 def is_true(value: Any) -> bool:
@@ -29,6 +32,8 @@ def pairs(value: Any) -> list[tuple[Any, Any]]:
     if isinstance(value, list | tuple):
         return list(enumerate(value))
     if isinstance(value, int) and not isinstance(value, bool):
+        if value > _NUMBERS_MAX:
+            raise TemplateRenderError(f"range over {value} takes too many steps")
         return [(number, number) for number in range(value)]
     raise TemplateRenderError(f"range can't iterate over {text_of(value)}")
 
