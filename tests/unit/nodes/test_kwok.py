@@ -379,3 +379,31 @@ def test_the_example_of_the_page_can_be_read(tmp_path: Path) -> None:
     outcomes = all_of(found.stage.turns_into(made, AROUND))
     assert [each.event is not None for each in outcomes] == [True, False]
     assert outcomes[1].patch["status"]["phase"] == "Failed"
+
+
+def test_query_with_long_number_is_rejected() -> None:
+    with pytest.raises(QuerySyntaxError, match="too long"):
+        compile_query("1" * 5000)
+
+
+@pytest.mark.parametrize("query", [f"1{'0' * 400} + 1.5", f"1{'0' * 400} - 1.5"])
+def test_query_of_numbers_out_of_range_is_a_query_error(query: str) -> None:
+    with pytest.raises(QueryError):
+        list(compile_query(query)(OBJECT))
+
+
+def test_query_replaces_half_surrogates() -> None:
+    assert list(compile_query(r'"\ud83d\ude00\ud800"')(None)) == ["😀\ufffd"]
+
+
+def test_weight_that_is_infinite_counts_as_none() -> None:
+    spec = {
+        "resourceRef": {"apiGroup": "v1", "kind": "Pod"},
+        "selector": {"matchLabels": {}},
+        "weightFrom": {"expressionFrom": ".weight | tonumber"},
+    }
+    made = read_stage(
+        {"apiVersion": "kwok.x-k8s.io/v1alpha1", "kind": "Stage", "metadata": {"name": "a"}, "spec": spec}
+    )
+    assert made is not None
+    assert made.stage.weight_for({"weight": "1e999"}) is None

@@ -69,6 +69,12 @@ class _Parser:
     def _fault(self, why: str) -> QuerySyntaxError:
         return QuerySyntaxError(f"query {self._text!r}: {why}")
 
+    def _number(self, text: str) -> float | int:
+        try:
+            return float(text) if "." in text else int(text)
+        except ValueError:  # more digits than Python converts
+            raise self._fault(f"the number {text[:20]}… is too long") from None
+
     def _expect(self, sign: str) -> None:
         if self._take(sign) is None:
             raise self._fault(f"{sign!r} is missing before {self._peek().text or 'the end'!r}")
@@ -159,7 +165,7 @@ class _Parser:
         token = self._peek()
         self._at += 1
         if token.kind == "number":
-            return _constant(float(token.text) if "." in token.text else int(token.text))
+            return _constant(self._number(token.text))
         if token.kind == "text":
             return _constant(_unquoted(token.text))
         if token.kind == "field":
@@ -220,7 +226,8 @@ def _unquoted(text: str) -> str:
         code = match[1]
         return chr(int(code[1:], 16)) if len(code) > 1 else _ESCAPES.get(code, code)
 
-    return _ESCAPE.sub(meant, text[1:-1])
+    # pairs of surrogates become characters, half ones U+FFFD
+    return _ESCAPE.sub(meant, text[1:-1]).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 # Queries
@@ -307,7 +314,7 @@ def _add(left: Any, right: Any) -> Any:
         return right if left is None else left
     try:
         return {**left, **right} if isinstance(left, dict) else left + right
-    except TypeError:
+    except (TypeError, OverflowError):
         raise QueryError("these cannot be added") from None
 
 
@@ -316,7 +323,7 @@ def _subtract(left: Any, right: Any) -> Any:
         return [each for each in left if each not in right]
     try:
         return left - right
-    except TypeError:
+    except (TypeError, OverflowError):
         raise QueryError("these cannot be subtracted") from None
 
 
@@ -370,7 +377,9 @@ def _told(inner: Query) -> Query:
     def query(value: Any) -> Iterator[Any]:
         try:
             yield from inner(value)
-        except (TypeError, AttributeError) as error:
+        except (TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
+            if isinstance(error, QueryError):
+                raise
             raise QueryError(str(error)) from None
 
     return query

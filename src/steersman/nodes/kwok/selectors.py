@@ -150,7 +150,7 @@ def weight_from(source: ExpressionFrom, otherwise: int) -> Callable[[Tree], int 
             return otherwise
         try:
             return int(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             return None
 
     return read
