@@ -35,6 +35,8 @@ HEADERS_MAX: Final = 1000
 #: A client that speaks another protocol before it was allowed to is cut off after so much.
 EARLY_BYTES_MAX: Final = 64 * 1024
 
+_MALFORMED: Final = "Invalid HTTP request received."
+
 _TLS_VERSIONS: Final = {"TLSv1.2": 0x0303, "TLSv1.3": 0x0304}
 
 
@@ -73,6 +75,8 @@ class Protocol(HttpToolsProtocol):
     _early: bytes | None = None
     #: A request has begun to arrive and is not whole.
     _receiving = False
+    #: The bytes after the last whole request are not HTTP: nothing more is read.
+    _is_malformed = False
     #: Since when the connection waits for another request, in the loop's time; None while it does not.
     _idle_since: float | None = None
     #: Looks every now and then whether that is too long: cheaper than a timer for each pause.
@@ -102,11 +106,13 @@ class Protocol(HttpToolsProtocol):
             if len(self._early) > EARLY_BYTES_MAX:
                 self._cut_off()
             return
+        if self._is_malformed:
+            return
         self._idle_since = None
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserError:
-            self.send_400_response("Invalid HTTP request received.")
+            self._reject_malformed()
         except httptools.HttpParserUpgrade:
             self._unsupported_upgrade_warning()
         if self._receiving:
@@ -122,6 +128,16 @@ class Protocol(HttpToolsProtocol):
         elif self._read_timer is None and self._idle_since is None:
             # Bytes that begin no request (empty lines) end the waiting for one, which must not last forever.
             self._read_timer = self.loop.call_later(IDLE_SECONDS, self._cut_off)
+
+    def _reject_malformed(self) -> None:
+        """Answer 400 and close the connection, after the answers to the whole requests before."""
+        self._is_malformed = True
+        self._receiving = False
+        cycle = self.cycle
+        if self.pipeline and cycle.more_body:
+            self.pipeline.popleft()  # the request whose body is malformed
+        elif cycle is None or cycle.response_complete or cycle.more_body:
+            self.send_400_response(_MALFORMED)
 
     def on_message_begin(self) -> None:
         if not self._receiving:
@@ -222,6 +238,9 @@ class Protocol(HttpToolsProtocol):
         self.flow.resume_reading()
         if self.pipeline:
             self._start(self.pipeline.pop()[0])  # type: ignore[arg-type]
+            return
+        if self._is_malformed:
+            self.send_400_response(_MALFORMED)
             return
         self._idle_since = self.loop.time()
         if self._idle_timer is None:

@@ -3,6 +3,7 @@
 import asyncio
 import datetime as dt
 import random
+import re
 import ssl
 from contextlib import asynccontextmanager
 
@@ -186,6 +187,17 @@ async def test_what_is_no_http_gets_400_or_a_closed_connection(raw):
         answer = await server.ask(raw)
         assert answer == b"" or answer.startswith(b"HTTP/1.1 400")
         assert b"200 OK" in await server.ask(request("/", CLOSE))
+
+
+@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize(
+    "malformed", [b"nonsense\r\n\r\n", b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"]
+)
+async def test_requests_before_malformed_bytes_are_answered_first(count, malformed):
+    async with serving() as server:
+        answer = await server.ask(request("/") * count + malformed)
+    codes = re.findall(rb"HTTP/1\.1 ([0-9]+) ", answer)
+    assert codes == [b"200"] * count + [b"400"]
 
 
 async def test_too_many_headers_are_refused():
