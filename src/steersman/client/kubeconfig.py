@@ -7,7 +7,6 @@ wins over files. What is malformed is a ``ConfigError`` that says where.
 from __future__ import annotations
 
 import base64
-import binascii
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -203,7 +202,12 @@ def _read(path: Path) -> Tree:
 
     try:
         config = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+    except (
+        OSError,
+        ValueError,
+        RecursionError,
+        yaml.YAMLError,
+    ) as error:  # ValueError: no UTF-8, or a date such as 2024-99-05
         raise ConfigError(f"the kubeconfig {path} cannot be read: {error}") from error
     if config is None:
         return {}
@@ -218,13 +222,13 @@ def _data(entry: Tree, name: str, folder: Path, where: str) -> bytes | None:
     if encoded:
         try:
             return base64.b64decode(str(encoded), validate=True)
-        except binascii.Error as error:
+        except ValueError as error:
             raise ConfigError(f"{where}: {name}-data is no base64: {error}") from error
     if not file:
         return None
     try:
         return (folder / str(file)).read_bytes()
-    except OSError as error:
+    except (OSError, ValueError) as error:  # ValueError: a null byte in the path
         raise ConfigError(f"{where}: unable to read {name} {file}: {error}") from error
 
 

@@ -81,7 +81,7 @@ def merge_kubeconfig(path: Path, access: Access) -> None:
     if target.exists():
         try:
             config = yaml.safe_load(target.read_text(encoding="utf-8")) or {}
-        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
             raise KubeconfigError(f"{path} cannot be read, nothing was changed in it: {error}") from error
     if not isinstance(config, dict) or not all(isinstance(config.get(s) or [], list) for s in _SECTIONS):
         raise KubeconfigError(f"{path} is no kubeconfig, nothing was changed in it")

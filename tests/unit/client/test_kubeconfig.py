@@ -182,3 +182,23 @@ def test_elsewhere_there_is_none(tmp_path):
 
 def test_without_a_user_nobody_is_somebody(write):
     assert isinstance(load_kubeconfig(write(config(context={"user": ""}))).credentials, StaticCredentials)
+
+
+_CONTEXT = "\ncontexts: [{name: a, context: {cluster: a}}]\ncurrent-context: a"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: " + "[" * 800,
+        "current-context: 2024-99-05",
+        "clusters: [{name: a, cluster: {server: 'https://a', certificate-authority-data: ä}}]" + _CONTEXT,
+        'clusters: [{name: a, cluster: {server: "https://a", certificate-authority: "a\\0b"}}]' + _CONTEXT,
+    ],
+    ids=["nested", "date", "base64", "null byte"],
+)
+def test_load_kubeconfig_reports_malformed_values_as_config_error(tmp_path, text):
+    path = tmp_path / "config"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"cannot be read|no base64|unable to read"):
+        load_kubeconfig(path)

@@ -68,7 +68,7 @@ def test_merging_makes_the_file_and_follows_links(tmp_path, access):
     assert yaml.safe_load(real.read_text())["kind"] == "Config"
 
 
-@pytest.mark.parametrize("text", ["[1]", "clusters: {a: 1}", "a: [", "\x00"])
+@pytest.mark.parametrize("text", ["[1]", "clusters: {a: 1}", "a: [", "\x00", "a: 2024-99-05", "a: " + "[" * 800])
 def test_what_is_no_kubeconfig_is_left_alone(tmp_path, access, text):
     path = tmp_path / "config"
     path.write_text(text)
