@@ -8,6 +8,7 @@ in its canonical text (compact JSON, sorted keys), so that equal elements are eq
 from __future__ import annotations
 
 import json
+import math
 import re
 from functools import lru_cache
 from typing import Any, Final
@@ -17,6 +18,10 @@ from steersman.apimachinery.gotext import quote, to_json, to_value_text
 #: The member of a node that says that the node itself belongs to the set.
 SELF: Final = "."
 
+#: At most as many digits as an int64 has.
+_INDEX: Final = re.compile(r"[-+]?[0-9]{1,19}", re.ASCII)
+#: Go writes larger floats with an exponent.
+_WHOLE_MAX: Final = 1e21
 _UNSAFE: Final = re.compile('[\x00-\x1f"\\\\<>&\u2028\u2029]').search
 
 
@@ -57,7 +62,9 @@ def canonical(element: str) -> str | None:
     if sort == "f":
         return element
     if sort == "i":
-        return f"i:{int(text)}"
+        if not _INDEX.fullmatch(text) or not -(2**63) <= (index := int(text)) < 2**63:
+            raise ValueError(f"not an index: {text}")
+        return f"i:{index}"
     if sort == "v":
         return set_item(_parse(text))
     if sort == "k":
@@ -70,9 +77,22 @@ def canonical(element: str) -> str | None:
 
 def _parse(text: str) -> Any:
     try:
-        return json.loads(text)
+        return json.loads(text, parse_float=_number, parse_constant=_reject_constant)
     except RecursionError:
         raise ValueError("nested too deeply") from None
+
+
+def _number(text: str) -> float | int:
+    """Return a number as upstream keeps it: ``1.0`` is 1."""
+    value = float(text)
+    if math.isinf(value):
+        raise ValueError(f"number out of range: {text}")
+    return int(value) if value.is_integer() and abs(value) < _WHOLE_MAX else value
+
+
+def _reject_constant(text: str) -> float:
+    """Reject ``NaN`` and ``Infinity``, which Python's decoder accepts."""
+    raise ValueError(f"invalid character in {text}")
 
 
 def element_text(element: str) -> str:

@@ -69,3 +69,19 @@ def test_order_is_fields_then_items_then_values_then_positions():
         'v:"a"',
         "i:1",
     ]
+
+
+@pytest.mark.parametrize(
+    ("element", "expected"),
+    [("v:1.0", "v:1"), ('k:{"a":2e0}', 'k:{"a":2}'), ("v:1.5", "v:1.5"), ("i:+1", "i:1"), ("i:007", "i:7")],
+)
+def test_canonical_writes_whole_numbers_as_integers(element, expected):
+    assert canonical(element) == expected
+
+
+@pytest.mark.parametrize(
+    "element", ["i:1_0", "i: 1", "i:٣", "i:99999999999999999999", "v:NaN", "v:-Infinity", "v:1e999"]
+)
+def test_canonical_rejects_numbers_that_go_rejects(element):
+    with pytest.raises(ValueError, match=r"index|number|character"):
+        canonical(element)
