@@ -80,7 +80,7 @@ def _decode_slowly(raw: bytes, *, float_from: Callable[[str], Any]) -> Any:
     except json.JSONDecodeError as error:
         raise DecodeError(_fault(raw) or f"malformed JSON at character {error.pos}") from None
     check_depth(tree, raw)
-    return _whole_text(tree) if isinstance(tree, str) else tree
+    return _whole_value(tree)
 
 
 def _fault(raw: bytes) -> str | None:

@@ -136,3 +136,7 @@ def test_encoding_keeps_the_order_of_keys() -> None:
 def test_pretty_text_is_indented_by_two() -> None:
     assert codec.encode_pretty({"a": {}, "b": [1]}) == b'{\n  "a": {},\n  "b": [\n    1\n  ]\n}'
     assert codec.prettify(b'{"a":{}}') == b'{\n  "a": {}\n}'
+
+
+def test_decode_json_replaces_half_surrogates_in_top_level_list():
+    assert codec.decode_json(rb'["\ud800", ["\udc00a"]]') == ["\ufffd", ["\ufffda"]]
