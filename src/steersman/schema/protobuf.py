@@ -8,6 +8,7 @@ client sends, the tree still has to be decoded (``schema.decoding``): Go writes 
 from __future__ import annotations
 
 import base64
+import math
 import struct as structs
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from steersman.apimachinery.codec import DecodeError, decode_json
+from steersman.apimachinery.gotext import float_text
 from steersman.apimachinery.typemodel import ListOf, MapOf, Scalar, ScalarKind, Struct, Type
 from steersman.schema.loader import struct_for
 
@@ -30,6 +32,8 @@ _TABLE: Final = Path(__file__).parent / "generated" / "protobuf.json"
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 #: As deep as no real object is; deeper ones are refused before Python's stack is.
 _DEPTH_MAX: Final = 100
+
+_DOUBLE: Final = structs.Struct("<d")
 
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 
@@ -146,9 +150,9 @@ def _scalar(kind: ScalarKind, value: int | bytes) -> Any:
         case ScalarKind.INT32 | ScalarKind.INT64:
             return _signed(value)
         case ScalarKind.BOOLEAN:
-            return bool(value)
+            return bool(_signed(value))
         case ScalarKind.NUMBER:
-            return structs.unpack("<d", _message(value))[0]
+            return _double(_message(value))
         case ScalarKind.BYTES:
             return base64.b64encode(_message(value)).decode()
         case ScalarKind.TIME | ScalarKind.MICRO_TIME:
@@ -165,6 +169,15 @@ def _scalar(kind: ScalarKind, value: int | bytes) -> Any:
             return decode_json(raw) if raw else None
 
 
+def _double(raw: bytes) -> float:
+    if len(raw) != _DOUBLE.size:
+        raise DecodeError("proto: wrong wireType for a double")
+    number: float = _DOUBLE.unpack(raw)[0]
+    if not math.isfinite(number):  # JSON has no way to write it
+        raise DecodeError(f"json: unsupported value: {float_text(number)}")
+    return number
+
+
 def _time(raw: bytes, *, fraction: bool) -> str | None:
     """Seconds and nanoseconds since 1970; an empty message is no time at all."""
     parts = dict(_fields(raw))
@@ -175,7 +188,7 @@ def _time(raw: bytes, *, fraction: bool) -> str | None:
         moment = _EPOCH + timedelta(seconds=seconds, microseconds=nanos // 1000)
     except OverflowError:
         raise DecodeError(f"time out of range: {seconds}") from None
-    text = moment.strftime("%Y-%m-%dT%H:%M:%S")
+    text = f"{moment.year:04d}{moment:-%m-%dT%H:%M:%S}"  # %Y does not pad
     return f"{text}.{moment.microsecond:06d}Z" if fraction else f"{text}Z"
 
 

@@ -127,3 +127,14 @@ def test_unknown_numbers_are_passed_over():
 def test_what_cannot_be_read_is_refused(broken):
     with pytest.raises(DecodeError):
         protobuf.decode_body(broken)
+
+
+def test_decode_body_rejects_boolean_of_another_wire_type():
+    with pytest.raises(DecodeError, match="wrong wireType"):
+        protobuf.decode_body(body("Service", NAMED + length_delimited(2, length_delimited(13, b"x"))))
+
+
+def test_decode_body_pads_years():
+    seconds = length_delimited(8, integer(1, -62135596799))  # creationTimestamp
+    tree = protobuf.decode_body(body("ConfigMap", length_delimited(1, string(1, "a") + seconds)))
+    assert tree["metadata"]["creationTimestamp"] == "0001-01-01T00:00:01Z"
