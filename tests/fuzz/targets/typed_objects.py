@@ -1,0 +1,55 @@
+"""Decoding into built-in types: raises DecodeError only; decoding twice changes nothing; what is decoded can be written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tests.fuzz.choices import Choices, json_case
+
+from steersman.apimachinery.codec import DecodeError, decode_json, encode
+from steersman.apimachinery.trees import copy_tree
+from steersman.apimachinery.yaml_codec import decode_yaml, encode_yaml
+from steersman.schema import decoding
+from steersman.schema.loader import struct_for
+from steersman.schema.resources import table
+
+TOKENS = (b'"metadata":', b'"spec":', b"null", b"[]", b"{}", b'"2024-05-06T07:08:09Z"', b'"100m"', b"1.5")
+
+
+def run(data: bytes) -> None:
+    group, version, kind, tree = json_case(data, 4, _draw)
+    try:
+        struct = struct_for(str(group), str(version), str(kind))
+    except KeyError:
+        return
+    before = copy_tree(tree)
+    try:
+        decoded = decoding.decode(struct, tree)
+    except DecodeError:
+        assert tree == before
+        return
+    assert tree == before
+    once = encode(decoded.tree)
+    again = decoding.decode(struct, decode_json(once))
+    assert again.tree == decode_json(once), (once, again.tree)
+    assert not again.unknown, again.unknown
+    if max(_integers(decoded.tree), default=0) < 2**64:  # larger ones are read as floats
+        assert decode_yaml(encode_yaml(decoded.tree)).tree == decode_json(once)
+
+
+def _integers(tree: object) -> Iterator[int]:
+    """Iterate over the absolute values of all integers."""
+    if isinstance(tree, int):
+        yield abs(tree)
+    elif isinstance(tree, dict | list):
+        for item in tree.values() if isinstance(tree, dict) else tree:
+            yield from _integers(item)
+
+
+def _draw(choices: Choices) -> tuple[object, ...]:
+    resource = choices.pick(table().resources)
+    try:
+        struct = struct_for(resource.group, resource.version, resource.kind)
+    except KeyError:
+        return "", "v1", "Pod", {}
+    return resource.group, resource.version, resource.kind, choices.typed(struct)
