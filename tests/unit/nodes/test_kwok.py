@@ -407,3 +407,30 @@ def test_weight_that_is_infinite_counts_as_none() -> None:
     )
     assert made is not None
     assert made.stage.weight_for({"weight": "1e999"}) is None
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("[1, 2] < [1, 3]", True),
+        ("[1] >= [1, null]", False),
+        ("[.[]] >= [null]", True),
+        ('["a"] > [1]', True),
+        ("[[], [1]] < [[], [1, 2]]", True),
+    ],
+)
+def test_query_compares_lists_as_jq(query: str, expected: bool) -> None:
+    assert list(compile_query(query)([{"a": 1}])) == [expected]
+
+
+def test_query_compares_objects_by_keys_then_values() -> None:
+    query = compile_query(".[0] < .[1]")
+    assert list(query([{"a": 2}, {"b": 1}])) == [True]
+    assert list(query([{"a": 2}, {"a": 1}])) == [False]
+
+
+@pytest.mark.parametrize("query", ["[][]" + "[.[]]" * 9, " | ".join(["(., .)"] * 30), " + ".join([".[]"] * 9)])
+def test_query_that_combines_too_many_values_is_a_query_error(query: str) -> None:
+    with pytest.raises(QueryError, match="too many values"):
+        for _ in compile_query(query)(list(range(10))):
+            pass

@@ -34,6 +34,8 @@ _ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 _CONSTANTS: Final = {"null": None, "true": True, "false": False}
 #: A selector is a line; one that is nested deeper is no selector.
 _DEPTH_MAX: Final = 50
+#: Far more than any object has values.
+_COMBINATIONS_MAX: Final = 20_000
 
 
 class _Token(NamedTuple):
@@ -46,7 +48,28 @@ def compile_query(text: str) -> Query:
     parser = _Parser(text)
     query = parser.pipe()
     parser.expect_end()
-    return query
+    work = parser.work
+
+    def bounded(value: Any) -> Iterator[Any]:
+        work.left = _COMBINATIONS_MAX
+        yield from query(value)
+
+    return bounded
+
+
+class _Work:
+    """The combinations of values that one run of a query may still form: their number multiplies with each index."""
+
+    __slots__ = ("left",)
+
+    def __init__(self) -> None:
+        self.left = _COMBINATIONS_MAX
+
+    def count(self) -> None:
+        """Count a combination. Raises QueryError when there are too many."""
+        self.left -= 1
+        if self.left < 0:
+            raise QueryError("the query combines too many values")
 
 
 class _Parser:
@@ -55,6 +78,7 @@ class _Parser:
         self._tokens = list(_tokens(text))
         self._at = 0
         self._depth = 0
+        self.work = _Work()
 
     def _peek(self) -> _Token:
         return self._tokens[self._at] if self._at < len(self._tokens) else _Token("end", "")
@@ -91,7 +115,7 @@ class _Parser:
             raise self._fault("too deep")
         query = self._commas()
         while self._take("|"):
-            query = _piped(query, self._commas())
+            query = _piped(query, self._commas(), self.work)
         self._depth -= 1
         return query
 
@@ -122,19 +146,19 @@ class _Parser:
     def _comparison(self) -> Query:
         query = self._sum()
         sign = self._take(*COMPARISONS)
-        return query if sign is None else _combined(COMPARISONS[sign], query, self._sum())
+        return query if sign is None else _combined(COMPARISONS[sign], query, self._sum(), self.work)
 
     def _sum(self) -> Query:
         query = self._postfix()
         while (sign := self._take("+", "-")) is not None:
-            query = _combined(_add if sign == "+" else _subtract, query, self._postfix())
+            query = _combined(_add if sign == "+" else _subtract, query, self._postfix(), self.work)
         return query
 
     def _postfix(self) -> Query:
         query = self._term()
         while True:
             if (field := self._take(kind="field")) is not None:
-                query = _piped(query, _at(field[1:]))
+                query = _piped(query, _at(field[1:]), self.work)
             elif self._take("?"):
                 query = _quiet(query)
             elif self._take("["):
@@ -156,10 +180,10 @@ class _Parser:
 
     def _index(self, query: Query) -> Query:
         if self._take("]"):
-            return _piped(query, _iterate)
+            return _piped(query, _iterate, self.work)
         inner = self.pipe()
         self._expect("]")
-        return _indexed(query, inner)
+        return _indexed(query, inner, self.work)
 
     def _term(self) -> Query:
         token = self._peek()
@@ -183,7 +207,7 @@ class _Parser:
         if token.text == "[":
             return self._list()
         if token.text == "-":
-            return _combined(_subtract, _constant(0), self._postfix())
+            return _combined(_subtract, _constant(0), self._postfix(), self.work)
         raise self._fault(f"{token.text or 'the end'!r} is not expected")
 
     def _list(self) -> Query:
@@ -265,10 +289,12 @@ def _iterate(value: Any) -> Iterator[Any]:
         raise QueryError("what is no list and no object has no items")
 
 
-def _indexed(query: Query, index: Query) -> Query:
+def _indexed(query: Query, index: Query, work: _Work) -> Query:
     def found(value: Any) -> Iterator[Any]:
         for which in index(value):
+            work.count()
             for each in query(value):
+                work.count()
                 yield _item(each, which)
 
     return found
@@ -284,9 +310,10 @@ def _item(value: Any, which: Any) -> Any:
     raise QueryError(f"{which!r} is no index of it")
 
 
-def _piped(first: Query, then: Query) -> Query:
+def _piped(first: Query, then: Query, work: _Work) -> Query:
     def query(value: Any) -> Iterator[Any]:
         for each in first(value):
+            work.count()
             yield from then(each)
 
     return query
@@ -300,10 +327,12 @@ def _chained(queries: list[Query]) -> Query:
     return query
 
 
-def _combined(combine: Callable[[Any, Any], Any], left: Query, right: Query) -> Query:
+def _combined(combine: Callable[[Any, Any], Any], left: Query, right: Query, work: _Work) -> Query:
     def query(value: Any) -> Iterator[Any]:
         for second in right(value):
+            work.count()
             for first in left(value):
+                work.count()
                 yield combine(first, second)
 
     return query

@@ -28,10 +28,22 @@ def _rank(value: Any) -> int:
 
 def _ordered(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
     def holds(left: Any, right: Any) -> bool:
-        ranks = _rank(left), _rank(right)
-        return compare(left, right) if ranks[0] == ranks[1] and ranks[0] > 2 else compare(*ranks)
+        return compare(_sort_key(left), _sort_key(right))
 
     return holds
+
+
+def _sort_key(value: Any) -> tuple[Any, ...]:
+    """Return a key that sorts as jq does: lists by their items, objects by their sorted keys and then by their values."""
+    rank = _rank(value)
+    if rank < 3:
+        return (rank,)
+    if isinstance(value, list):
+        return (rank, [_sort_key(item) for item in value])
+    if isinstance(value, dict):
+        keys = sorted(value)
+        return (rank, keys, [_sort_key(value[key]) for key in keys])
+    return (rank, value)
 
 
 def _equal(left: Any, right: Any) -> bool:
