@@ -33,14 +33,14 @@ def run(data: bytes) -> None:
     again = decoding.decode(struct, decode_json(once))
     assert again.tree == decode_json(once), (once, again.tree)
     assert not again.unknown, again.unknown
-    if max(_integers(decoded.tree), default=0) < 2**64:  # larger ones are read as floats
+    if all(-(2**63) <= number < 2**64 for number in _integers(decoded.tree)):  # others are read as floats
         assert decode_yaml(encode_yaml(decoded.tree)).tree == decode_json(once)
 
 
 def _integers(tree: object) -> Iterator[int]:
-    """Iterate over the absolute values of all integers."""
+    """Iterate over all integers."""
     if isinstance(tree, int):
-        yield abs(tree)
+        yield tree
     elif isinstance(tree, dict | list):
         for item in tree.values() if isinstance(tree, dict) else tree:
             yield from _integers(item)
