@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import uvloop
 
-from steersman.cli.flags import companion_flags, parse
+from steersman.cli.flags import component_flags, parse
 from steersman.controlplane.process import die_with_parent, run_until_stopped
 from steersman.controlplane.up import up
 
@@ -47,7 +47,7 @@ def run(command: str, arguments: Sequence[str]) -> int:
             options,
             merge=process.merge,
             begun_seconds=begun_seconds,
-            companions=companion_flags(process) if command == "up" else None,
+            components=component_flags(process) if command == "up" else None,
             verbosity=process.v,
             announces=process.parent_pipe is None,  # what another program keeps is no business of the user's
         )

@@ -227,12 +227,12 @@ def parse(command: str, description: str, arguments: Sequence[str]) -> tuple[API
 
 
 #: Flags of ``up`` that are for what runs beside the API server.
-_COMPANION_FLAGS = ("nodes", "node_template", "stages", "simulated_storage", "process_pods", "controllers")
+_COMPONENT_FLAGS = ("nodes", "node_template", "stages", "simulated_storage", "process_pods", "controllers")
 
 
-def companion_flags(parsed: argparse.Namespace) -> list[str]:
+def component_flags(parsed: argparse.Namespace) -> list[str]:
     """What was said of what runs beside the API server, as flags again. Raises ``OptionError``."""
-    said = {name: getattr(parsed, name) for name in _COMPANION_FLAGS if getattr(parsed, name) is not None}
+    said = {name: getattr(parsed, name) for name in _COMPONENT_FLAGS if getattr(parsed, name) is not None}
     if "node_template" in said or "stages" in said:
         from steersman.nodes.options import NodesOptions  # noqa: PLC0415 — few starts need it
 

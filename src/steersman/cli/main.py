@@ -47,10 +47,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             from steersman.cli import controller_manager  # noqa: PLC0415 — only when it is called
 
             return controller_manager.run(rest)
-        case ["scheduler" | "nodes" | "companions" as command, *rest]:
-            from steersman.cli import companions  # noqa: PLC0415 — only when it is called
+        case ["scheduler" | "nodes" | "components" as command, *rest]:
+            from steersman.cli import components  # noqa: PLC0415 — only when it is called
 
-            return companions.run(command, rest)
+            return components.run(command, rest)
         case ["status", *rest]:
             from steersman.cli import status  # noqa: PLC0415 — only when it is called
 

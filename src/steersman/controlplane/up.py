@@ -62,10 +62,10 @@ class ControlPlane:
             announcement.close()
 
 
-async def companions_beside(server: APIServer, flags: Sequence[str], *, begun_seconds: float, verbosity: int) -> Child:
+async def components_child(server: APIServer, flags: Sequence[str], *, begun_seconds: float, verbosity: int) -> Child:
     """Controllers, scheduler and nodes for a server of this process, in one of their own so that two cores work."""
     arguments = [
-        "companions",
+        "components",
         f"--kubeconfig={server.kubeconfig}",
         f"--root-ca-file={server.access.ca}",
         f"--service-account-private-key-file={await server.account_key_file()}",
@@ -88,19 +88,19 @@ async def up(
     *,
     merge: bool,
     begun_seconds: float,
-    companions: Sequence[str] | None = None,
+    components: Sequence[str] | None = None,
     verbosity: int = 0,
     announces: bool = False,
 ) -> ControlPlane:
     """Start everything. Raises what ``APIServer.start`` does.
 
-    ``begun_seconds`` is ``time.perf_counter()`` at the start, ``companions`` the flags of what runs beside the server;
+    ``begun_seconds`` is ``time.perf_counter()`` at the start, ``components`` the flags of what runs beside the server;
     None: nothing does. One that ``announces`` itself is found by ``steersman status``.
     """
     server = await APIServer.start(options)
     children = []
-    if companions is not None:
-        children.append(await companions_beside(server, companions, begun_seconds=begun_seconds, verbosity=verbosity))
+    if components is not None:
+        children.append(await components_child(server, components, begun_seconds=begun_seconds, verbosity=verbosity))
     for child in children:
         child.start()
     running = ControlPlane(server, children)

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from steersman.cli import companions
-from steersman.cli.flags import companion_flags, parser
+from steersman.cli import components
+from steersman.cli.flags import component_flags, parser
 from steersman.cli.option_flags import given
 from steersman.controllers.manager.options import ManagerOptions
 from steersman.controlplane.options import OptionError
@@ -14,12 +14,12 @@ from steersman.scheduler.options import SchedulerOptions
 
 
 def test_each_command_has_the_flags_of_what_it_runs() -> None:
-    nodes = companions.parser("nodes").parse_args(["--nodes=3", "--stages=never-end"])
+    nodes = components.parser("nodes").parse_args(["--nodes=3", "--stages=never-end"])
     assert NodesOptions(**given(NodesOptions, nodes)) == NodesOptions(nodes=3, stages="never-end")
-    scheduler = companions.parser("scheduler").parse_args(["--scheduler-name=mine", "--leader-elect=false"])
+    scheduler = components.parser("scheduler").parse_args(["--scheduler-name=mine", "--leader-elect=false"])
     made = SchedulerOptions(**given(SchedulerOptions, scheduler))
     assert (made.scheduler_name, made.leader_elect) == ("mine", False)
-    both = companions.parser("companions").parse_args(["--kubeconfig=/k", "--controllers=a,b", "--port=0"])
+    both = components.parser("components").parse_args(["--kubeconfig=/k", "--controllers=a,b", "--port=0"])
     assert given(ManagerOptions, both)["controllers"] == ("a", "b")
     assert given(NodesOptions, both)["kubeconfig"] == given(SchedulerOptions, both)["kubeconfig"] == Path("/k")
 
@@ -30,7 +30,7 @@ def test_each_command_has_the_flags_of_what_it_runs() -> None:
 )
 def test_what_makes_no_sense_is_refused(arguments: list[str], fault: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        companions.run("nodes", arguments)
+        components.run("nodes", arguments)
     assert fault in capsys.readouterr().err
 
 
@@ -38,16 +38,16 @@ def test_a_configuration_that_makes_no_sense_is_refused(tmp_path: Path, capsys: 
     path = tmp_path / "scheduler.yaml"
     path.write_text("apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nfoo: 1\n")
     with pytest.raises(SystemExit):
-        companions.run("scheduler", [f"--config={path}"])
+        components.run("scheduler", [f"--config={path}"])
     assert f'--config: {path}: strict decoding error: unknown field "foo"' in capsys.readouterr().err
 
 
-def test_up_hands_on_what_is_for_its_companions() -> None:
+def test_up_passes_component_flags_on() -> None:
     parsed = parser("up", "").parse_args(["--nodes=2", "--controllers=*,-job-controller"])
-    assert companion_flags(parsed) == ["--nodes=2", "--controllers=*,-job-controller"]
+    assert component_flags(parsed) == ["--nodes=2", "--controllers=*,-job-controller"]
 
 
-def test_up_refuses_what_its_companions_would() -> None:
+def test_up_rejects_invalid_component_flags() -> None:
     parsed = parser("up", "").parse_args(["--stages=x"])
     with pytest.raises(OptionError, match="no set of stages 'x'"):
-        companion_flags(parsed)
+        component_flags(parsed)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from steersman.cli.option_flags import add_options, add_process_flags, given, run_process
 from steersman.controllers.manager.options import ManagerOptions
-from steersman.controlplane.companions import run_all, run_nodes, run_scheduler
+from steersman.controlplane.components import run_all, run_nodes, run_scheduler
 from steersman.nodes.node_object import TemplateError
 from steersman.nodes.options import NodesOptions
 from steersman.scheduler.configuration.errors import ConfigurationError
@@ -71,7 +71,7 @@ def parser(command: str) -> argparse.ArgumentParser:
     structs: dict[str, list[type[msgspec.Struct]]] = {"scheduler": [SchedulerOptions], "nodes": [NodesOptions]}
     for options in structs.get(command, [NodesOptions, SchedulerOptions, ManagerOptions]):
         add_options(made, options, _TEXTS)
-    if command == "companions":
+    if command == "components":
         made.add_argument("--begun", type=float, help=argparse.SUPPRESS)
     add_process_flags(made)
     return made
