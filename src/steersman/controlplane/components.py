@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from steersman.client import Client
-    from steersman.client.informer_factory import InformerFactory
     from steersman.controllers.manager.options import ManagerOptions
     from steersman.nodes.options import NodesOptions
     from steersman.scheduler.options import SchedulerOptions, Setup
@@ -111,11 +110,11 @@ async def run_all(
         # It looks at the same objects, in the same form, as controllers do: what they watch is kept once.
         context = ControllerContext(client, dice=shared.dice, metrics=shared.metrics, informers=shared.informers)
         _add_scheduler(manager, context, scheduler)
-        manager.add(_Identity(SCHEDULER, context))
+        manager.add_context(context)
         client = await stack.enter_async_context(_connect(controllers.kubeconfig, KUBELET))
         context = ControllerContext(client, dice=shared.dice, metrics=shared.metrics, transform=drop_managed_fields)
         _add_nodes(manager, context, nodes)
-        manager.add(_Identity(KUBELET, context, informers=context.informers))
+        manager.add_context(context)
         if begun_seconds is not None:
             manager.add(Greeting(context, begun_seconds=begun_seconds))
         add_controllers(manager, controllers, identities, served)
@@ -138,37 +137,6 @@ def _add_nodes(manager: Manager, context: ControllerContext, options: NodesOptio
         manager.add(NodeStages(context, node_stages))
     if options.simulated_storage and options.templates():
         manager.add(SimulatedStorage(context))
-
-
-class _Identity:
-    """The writer of events of one identity, and its informers if it has its own; run by a manager like a controller."""
-
-    def __init__(self, name: str, context: ControllerContext, *, informers: InformerFactory | None = None) -> None:
-        self.name = name
-        self._context = context
-        self._informers = informers
-        self._stop = asyncio.Event()
-
-    @property
-    def is_ready(self) -> bool:
-        return True
-
-    def stop(self) -> None:
-        self._stop.set()
-
-    async def run(self) -> None:
-        """Until ``stop``."""
-        if self._informers is not None:
-            self._informers.start()
-        writer = asyncio.create_task(self._context.events.run(), name=f"{self.name}: events")
-        try:
-            await self._stop.wait()
-            await self._context.events.flush()
-        finally:
-            writer.cancel()
-            await asyncio.wait([writer])
-            if self._informers is not None:
-                await self._informers.close()
 
 
 def _limit(options: SchedulerOptions) -> tuple[float, int]:

@@ -7,6 +7,7 @@ import logging
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
 
+from steersman.asynckit.stopping import run_unless_stopped
 from steersman.asynckit.tasks import Supervisor
 from steersman.client.changes import Added, Updated
 from steersman.client.objects import key_of, resource_version_of
@@ -63,6 +64,7 @@ class Controller(ABC):
         #: Names and work of what runs beside the queues.
         self._background: list[tuple[str, Callable[[], Coroutine[Any, Any, None]]]] = []
         self._ready = False
+        self._stop_requested = asyncio.Event()
         self.queue: Final[WorkQueue[str]] = self.add_queue(
             self.name, self._reconcile, workers=workers, rate_limiter=rate_limiter
         )
@@ -167,9 +169,8 @@ class Controller(ABC):
 
         The context's informers must have been started. May be called once.
         """
-        for informer in self._informers:
-            await informer.wait_synced()
-        await self.start()
+        if not await run_unless_stopped(self._sync_and_start(), self._stop_requested):
+            return
         self.log.info("%s starts", self.name)
         background = Supervisor(self.name)
         try:
@@ -184,8 +185,17 @@ class Controller(ABC):
             await background.close()
             self.log.info("%s has ended", self.name)
 
+    async def _sync_and_start(self) -> None:
+        for informer in self._informers:
+            await informer.wait_synced()
+        await self.start()
+
     def stop(self) -> None:
-        """Begin no other reconcile; ``run`` returns when those that run have ended. Idempotent."""
+        """Begin no other reconcile; ``run`` returns when those that run have ended. Idempotent.
+
+        A controller whose caches are not synced yet returns at once: they may never be.
+        """
+        self._stop_requested.set()
         for workers in self._workers:
             workers.stop()
 

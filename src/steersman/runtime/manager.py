@@ -98,11 +98,11 @@ class Manager:
         self._elector = elector
         self._warm_standby = warm_standby
         self._grace = shutdown_grace_seconds
+        #: All that the runnables use; the manager's own first.
+        self._contexts = [self.context]
         self._runnables: list[Runnable] = []
         #: Names and work of what runs all the time, leading or not.
-        self._background: list[tuple[str, Callable[[], Coroutine[Any, Any, None]]]] = [
-            ("events", self.context.events.run)
-        ]
+        self._background: list[tuple[str, Callable[[], Coroutine[Any, Any, None]]]] = []
         self._failure: BaseException | None = None
         self._stop = asyncio.Event()
         self._working = False
@@ -115,6 +115,13 @@ class Manager:
         """One more to be run; all must be added before ``run``."""
         self._runnables.append(runnable)
         return runnable
+
+    def add_context(self, context: ControllerContext) -> None:
+        """Start, flush and close the event broadcaster and the informers of another identity with the manager's own.
+
+        They outlive the runnables, which may use them until they have ended.
+        """
+        self._contexts.append(context)
 
     def add_background(self, name: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """What runs from start to end, whether or not this process leads: a ``LeaseCandidate``, a heartbeat.
@@ -161,10 +168,13 @@ class Manager:
             stack.push_async_callback(background.close)
             for name, work in self._background:
                 background.start(name, work())
+            for context in self._contexts:
+                background.start("events", context.events.run())
             stack.push_async_callback(self._flush_events)
-            stack.push_async_callback(self.context.informers.close)
+            for context in self._contexts:
+                stack.push_async_callback(context.informers.close)
             if self._warm_standby:
-                self.context.informers.start()
+                self._start_informers()
             await self._run_until_stopped()
         if self._failure is not None:
             raise self._failure
@@ -208,7 +218,7 @@ class Manager:
 
     async def _work(self) -> None:
         self._working = True
-        self.context.informers.start()
+        self._start_informers()
         try:
             async with asyncio.TaskGroup() as group:
                 for runnable in self._runnables:
@@ -216,9 +226,14 @@ class Manager:
         finally:
             self._working = False
 
+    def _start_informers(self) -> None:
+        for context in self._contexts:
+            context.informers.start()
+
     async def _flush_events(self) -> None:
+        flushes = asyncio.gather(*(context.events.flush() for context in self._contexts))
         try:
-            await wait_for(self.context.events.flush(), _FLUSH_SECONDS, clock=self._clock)
+            await wait_for(flushes, _FLUSH_SECONDS, clock=self._clock)
         except TimeoutError:
             _log.warning("some events could not be written")
 

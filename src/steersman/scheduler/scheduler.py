@@ -7,6 +7,7 @@ import logging
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from steersman.apimachinery.durations import parse_duration
+from steersman.asynckit.stopping import run_unless_stopped
 from steersman.asynckit.tasks import Supervisor
 from steersman.client.errors import ClientError
 from steersman.scheduler.brain import Brain, Failed, Placed
@@ -66,7 +67,7 @@ class Scheduler:
         self._following = Following(context.informers, self.brain, wake=self._woken)
         self._writes = Supervisor("scheduler: writes")
         self._free = asyncio.Semaphore(WRITES_MAX)
-        self._stopping = False
+        self._stop_requested = asyncio.Event()
         self._ready = False
         self.metrics: Final = SchedulerMetrics(self.brain.queue, self.brain.profiles)
         context.metrics.registry.register(self.metrics)
@@ -78,17 +79,18 @@ class Scheduler:
 
     def stop(self) -> None:
         """End after what is under way."""
-        self._stopping = True
+        self._stop_requested.set()
         self._wanted.set()
 
     async def run(self) -> None:
         """Schedule until ``stop``."""
         try:
             self._following.start()
-            await self._following.wait_synced()
+            if not await run_unless_stopped(self._following.wait_synced(), self._stop_requested):
+                return
             self._ready = True
             flushed = self._clock.monotonic()
-            while not self._stopping:
+            while not self._stop_requested.is_set():
                 self._wanted.clear()
                 tried = await self._some()
                 now = self._clock.monotonic()

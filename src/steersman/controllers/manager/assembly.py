@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from prometheus_client import Gauge
 
 from steersman.asynckit.backoff import Backoff, BackoffPolicy
+from steersman.asynckit.stopping import run_unless_stopped
 from steersman.asynckit.tasks import Supervisor
 from steersman.asynckit.timeouts import Timeout
 from steersman.client import drop_managed_fields
@@ -53,6 +55,7 @@ class Managed:
         self._context = context
         self._delay_seconds = 0.0
         self._ended = False
+        self._stop_requested = asyncio.Event()
 
     def start_after(self, seconds: float) -> None:
         """Let so much time pass before it begins."""
@@ -65,8 +68,9 @@ class Managed:
 
     async def run(self) -> None:
         """Until ``stop`` or cancellation."""
-        if self._delay_seconds:
-            await self._context.clock.sleep(self._delay_seconds)
+        delay = self._context.clock.sleep(self._delay_seconds)
+        if not await run_unless_stopped(delay, self._stop_requested):
+            return
         writer = Supervisor(self.name)
         events = self._context.events
         writer.start("events", events.run())
@@ -88,6 +92,7 @@ class Managed:
 
     def stop(self) -> None:
         """Finish what is under way."""
+        self._stop_requested.set()
         self._controller.stop()
 
     def check(self) -> None:
