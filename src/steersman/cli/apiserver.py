@@ -11,13 +11,17 @@ from typing import TYPE_CHECKING, Final
 
 import uvloop
 
+from steersman.cli import values
 from steersman.cli.flags import component_flags, parse
+from steersman.cli.signals import block_signals
 from steersman.controlplane.process import die_with_parent, run_until_stopped
-from steersman.controlplane.up import up
+from steersman.controlplane.up import ComponentOptions, up
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Sequence
 
+    from steersman.controlplane.child_process import ChildProcess
     from steersman.controlplane.up import ControlPlane
 
 _DESCRIPTIONS: Final = {
@@ -30,26 +34,33 @@ _GARBAGE_MAX: Final = 10_000
 _LEVELS: Final = (logging.WARNING, logging.INFO, logging.INFO, logging.INFO, logging.DEBUG)
 
 
-def run(command: str, arguments: Sequence[str]) -> int:
-    """Runs until a signal; returns the exit code."""
-    begun_seconds = time.perf_counter()
-    options, process = parse(command, _DESCRIPTIONS[command], arguments)
+def run(
+    command: str, arguments: Sequence[str], *, begun_seconds: float | None = None, process: ChildProcess | None = None
+) -> int:
+    """Run until a signal; return the exit code.
+
+    ``begun_seconds``: when the command began, by ``time.perf_counter``; ``process``: that of the components, if it was
+    spawned already.
+    """
+    begun_seconds = time.perf_counter() if begun_seconds is None else begun_seconds
+    options, parsed = parse(command, _DESCRIPTIONS[command], arguments)
     logging.basicConfig(
-        level=_LEVELS[min(process.v, len(_LEVELS) - 1)],
+        level=_LEVELS[min(parsed.v, len(_LEVELS) - 1)],
         format="%(asctime)s %(levelname)s %(name)s: %(message)s",
         stream=sys.stderr,
     )
-    if process.die_with_parent:
+    if parsed.die_with_parent:
         die_with_parent()
 
     async def start() -> ControlPlane:
         running = await up(
             options,
-            merge=process.merge,
+            merge=parsed.merge,
             begun_seconds=begun_seconds,
-            components=component_flags(process) if command == "up" else None,
-            verbosity=process.v,
-            announces=process.parent_pipe is None,  # what another program keeps is no business of the user's
+            components=component_options(parsed) if command == "up" else None,
+            process=process,
+            verbosity=parsed.v,
+            announces=parsed.parent_pipe is None,  # what another program keeps is no business of the user's
         )
         # What is there now stays: the collector need not look at it ever again.
         gc.freeze()
@@ -58,4 +69,12 @@ def run(command: str, arguments: Sequence[str]) -> int:
         return running
 
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        return runner.run(run_until_stopped(start, parent_pipe=process.parent_pipe))
+        code = runner.run(run_until_stopped(start, parent_pipe=parsed.parent_pipe))
+        block_signals()
+    return code
+
+
+def component_options(parsed: argparse.Namespace) -> ComponentOptions:
+    """Return what ``up`` was asked to run beside the API server. Raises ``OptionError``."""
+    controllers = ("*",) if parsed.controllers is None else tuple(values.names(parsed.controllers))
+    return ComponentOptions(flags=component_flags(parsed), controllers=controllers, wait=parsed.wait)

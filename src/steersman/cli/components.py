@@ -6,7 +6,10 @@ import argparse
 from typing import TYPE_CHECKING, Final
 
 from steersman.cli.option_flags import add_options, add_process_flags, given, run_process
+from steersman.client import aiohttp_transport
+from steersman.controllers import registry
 from steersman.controllers.manager.options import ManagerOptions
+from steersman.controlplane.child_process import ARGUMENTS_FROM_PARENT, receive_arguments
 from steersman.controlplane.components import run_all, run_nodes, run_scheduler
 from steersman.nodes.node_object import TemplateError
 from steersman.nodes.options import NodesOptions
@@ -47,6 +50,13 @@ def run(command: str, arguments: Sequence[str]) -> int:
     """Runs until a signal or the loss of the lease; returns the exit code."""
     made = parser(command)
     parsed = made.parse_args(arguments)
+    aiohttp_transport.preload()
+    if command == "components" and parsed.arguments_from_parent:
+        registry.preload()
+        received = receive_arguments(parsed.parent_pipe)
+        if received is None:
+            return 0
+        parsed = made.parse_args([*arguments, *received])
     nodes = NodesOptions(**given(NodesOptions, parsed))
     try:
         nodes.templates(), nodes.pod_stages(), nodes.node_stages()
@@ -62,7 +72,8 @@ def run(command: str, arguments: Sequence[str]) -> int:
     if command == "scheduler":
         return run_process(run_scheduler(scheduler, parent_pipe=pipe), parsed)
     controllers = ManagerOptions(**given(ManagerOptions, parsed))
-    return run_process(run_all(controllers, scheduler, nodes, parent_pipe=pipe, begun_seconds=parsed.begun), parsed)
+    work = run_all(controllers, scheduler, nodes, parent_pipe=pipe, reports_readiness=parsed.arguments_from_parent)
+    return run_process(work, parsed)
 
 
 def parser(command: str) -> argparse.ArgumentParser:
@@ -72,6 +83,6 @@ def parser(command: str) -> argparse.ArgumentParser:
     for options in structs.get(command, [NodesOptions, SchedulerOptions, ManagerOptions]):
         add_options(made, options, _TEXTS)
     if command == "components":
-        made.add_argument("--begun", type=float, help=argparse.SUPPRESS)
+        made.add_argument(ARGUMENTS_FROM_PARENT, action="store_true", help=argparse.SUPPRESS)
     add_process_flags(made)
     return made

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from steersman.cli import values
 from steersman.cli.option_flags import add_options, add_process_flags, given, run_process
+from steersman.client import aiohttp_transport
 from steersman.controllers.manager.options import ManagerOptions
-from steersman.controllers.registry import REGISTRY, unknown
+from steersman.controllers.registry import REGISTRY, preload, unknown
 from steersman.controlplane.controller_manager import run_controller_manager
 
 if TYPE_CHECKING:
@@ -50,6 +51,8 @@ _COORDINATED: Final = "CoordinatedLeaderElection"
 def run(arguments: Sequence[str]) -> int:
     """Runs until a signal or the loss of the lease; returns the exit code."""
     options, process = parse(arguments)
+    aiohttp_transport.preload()
+    preload(options.controllers)
     return run_process(run_controller_manager(options, parent_pipe=process.parent_pipe), process)
 
 

@@ -201,6 +201,10 @@ def parser(command: str, description: str) -> argparse.ArgumentParser:
             "--simulated-storage", type=values.boolean, nargs="?", const=True, metavar="STORAGE",
             help="whether volumes are made for claims, by a default StorageClass (default true)",
         )  # fmt: skip
+        beside.add_argument(
+            "--wait", type=values.boolean, nargs="?", const=True, default=True, metavar="WAIT",
+            help="whether to be ready only when pods can run (default true)",
+        )  # fmt: skip
         beside.add_argument("--controllers", metavar="NAMES", help="which controllers to run (default *)")
     process = made.add_argument_group("process")
     process.add_argument(

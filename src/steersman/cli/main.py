@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gc
 import sys
+import time
 from typing import TYPE_CHECKING, Final
 
+from steersman.cli import signals
 from steersman.version import KUBERNETES_VERSION, __version__
 
 if TYPE_CHECKING:
@@ -30,19 +32,24 @@ commands:
 Add --help to a command for its flags; --version tells the version.
 """
 
+#: Commands that run until a signal.
+_LONG_RUNNING: Final = ("up", "apiserver", "controller-manager", "scheduler", "nodes", "components")
+_HELP: Final = frozenset(("-h", "--help", "--help-all"))
+
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; returns the exit code."""
+    """Run one command; return the exit code. Without ``argv``, the process is this command's: it handles signals."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    begun_seconds = time.perf_counter()
+    if argv is None and arguments[:1] and arguments[0] in _LONG_RUNNING:
+        signals.exit_on_signals()
+        gc.disable()  # a start leaves no garbage worth looking for; the command enables the collector again
     match arguments:
         case ["--version" | "version"]:
             sys.stdout.write(f"steersman {__version__} (Kubernetes {KUBERNETES_VERSION})\n")
             return 0
         case ["up" | "apiserver" as command, *rest]:
-            gc.disable()  # a start makes no garbage worth looking for; the command turns it on again
-            from steersman.cli import apiserver  # noqa: PLC0415 — only when it is called
-
-            return apiserver.run(command, rest)
+            return _serve(command, rest, begun_seconds=begun_seconds)
         case ["controller-manager", *rest]:
             from steersman.cli import controller_manager  # noqa: PLC0415 — only when it is called
 
@@ -69,3 +76,21 @@ def main(argv: Sequence[str] | None = None) -> int:
         case _:
             sys.stderr.write(f"steersman: unknown command {arguments[0]!r}\n\n{_USAGE}")
             return 2
+
+
+def _serve(command: str, arguments: Sequence[str], *, begun_seconds: float) -> int:
+    """Run an API server. The process of the components imports its modules while this one does."""
+    process = None
+    if command == "up" and _HELP.isdisjoint(arguments):
+        from steersman.controlplane.child_process import ChildProcess  # noqa: PLC0415 — only when it is called
+
+        with signals.deferred():
+            process = ChildProcess.spawn("components")
+            signals.kill_on_exit(process.process.pid)
+    try:
+        from steersman.cli import apiserver  # noqa: PLC0415 — only when it is called
+
+        return apiserver.run(command, arguments, begun_seconds=begun_seconds, process=process)
+    finally:
+        if process is not None:
+            process.kill()

@@ -14,6 +14,7 @@ import msgspec
 import uvloop
 
 from steersman.cli import logs, values
+from steersman.cli.signals import block_signals
 from steersman.controlplane.process import die_with_parent
 
 if TYPE_CHECKING:
@@ -68,7 +69,21 @@ def run_process(work: Coroutine[Any, Any, int], process: argparse.Namespace) -> 
     gc.set_threshold(_CONTAINERS_MAX)
     gc.enable()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        return runner.run(work)
+        runner.get_loop().set_exception_handler(log_loop_error)
+        code = runner.run(work)
+        block_signals()
+    return code
+
+
+def log_loop_error(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Log what the loop reports, except writes to connections that were closed during their TLS handshake.
+
+    uvloop's ``SSLProtocol`` reports those as fatal errors; the request was cancelled, so no task is concerned.
+    """
+    error = context.get("exception")
+    if isinstance(error, RuntimeError) and str(error).endswith("the handler is closed"):
+        return
+    loop.default_exception_handler(context)
 
 
 def _plain_type(annotation: Any) -> Any:

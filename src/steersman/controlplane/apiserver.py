@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import shutil
 import tempfile
@@ -37,8 +38,10 @@ CONTEXT = "steersman"
 class APIServer:
     """A running API server. ``start`` makes one; ``stop`` it once."""
 
-    def __init__(self, options: APIServerOptions, *, clock: Clock) -> None:
+    def __init__(self, options: APIServerOptions, *, clock: Clock, makes_service_accounts: bool = False) -> None:
         self.options = options
+        self._makes_service_accounts = makes_service_accounts
+        self._key_file: asyncio.Task[Path | None] | None = None
         self._clock = clock
         self._temporary: Path | None = None
         self._core: ServerCore | None = None
@@ -51,9 +54,15 @@ class APIServer:
         self.pki: PKI
 
     @classmethod
-    async def start(cls, options: APIServerOptions, *, clock: Clock | None = None) -> APIServer:
-        """Ready when it returns. Raises ``OptionError``, ``OSError`` (``ssl.SSLError`` is one), ``StoreError``."""
-        server = cls(options, clock=clock or RealClock())
+    async def start(
+        cls, options: APIServerOptions, *, clock: Clock | None = None, makes_service_accounts: bool = False
+    ) -> APIServer:
+        """Return a server that is ready. Raises ``OptionError``, ``OSError`` (``ssl.SSLError`` is one), ``StoreError``.
+
+        ``makes_service_accounts``: before it is ready the system namespaces have their ServiceAccounts ``default``, which
+        are otherwise made by the serviceaccount controller; pods cannot be created without. For servers with controllers.
+        """
+        server = cls(options, clock=clock or RealClock(), makes_service_accounts=makes_service_accounts)
         try:
             await server._start()
         except BaseException:
@@ -69,18 +78,25 @@ class APIServer:
     async def account_key_file(self) -> Path | None:
         """The key that signs tokens of service accounts, for those who fill token Secrets; None: only in memory."""
         assert self._core is not None
-        return await self._core.keys.signing_file()
+        return await (self._key_file or self._core.keys.signing_file())
 
     async def _start(self) -> None:
         directory = self._directory()
         store = await self._open_store(directory)
         try:
             self._core = core = ServerCore(
-                self.options, store, clock=self._clock, keys=self._keys(directory), with_loops=True
+                self.options,
+                store,
+                clock=self._clock,
+                keys=self._keys(directory),
+                with_loops=True,
+                makes_service_accounts=self._makes_service_accounts,
             )
         except BaseException:
             await store.close()
             raise
+        if self._makes_service_accounts:  # the controllers will ask for the key, and making one takes a while
+            self._key_file = asyncio.create_task(core.keys.signing_file(), name="service account key")
         self.pki = pki = ensure_pki(directory / "pki", self._names(), now=self._clock.now())
         tls = tls_context(self._tls_files(pki))
         core.resources.connections.kubelet_tls = kubelets = client_tls()
@@ -170,6 +186,8 @@ class APIServer:
     async def stop(self, *, grace_seconds: float | None = None) -> None:
         """Drain and close; ``grace_seconds`` (``drain_seconds`` of the options) bounds how long requests may finish."""
         grace = self.options.drain_seconds if grace_seconds is None else grace_seconds
+        if self._key_file is not None:
+            await asyncio.wait([self._key_file])  # a thread writes it, which cannot be cancelled
         if self._core is not None:
             if self._serving is not None and grace > 0:
                 await self._core.retire()

@@ -11,7 +11,7 @@ import sys
 import uuid
 from contextlib import AsyncExitStack
 from random import Random
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from steersman.asynckit.clock import RealClock
 from steersman.asynckit.ratelimit import TokenBucket
@@ -21,8 +21,8 @@ from steersman.client.errors import ClientError
 from steersman.client.leaderelection import LeaderElector, LeaseLock, Timing
 from steersman.controllers.manager.assembly import add_controllers, wait_for_server
 from steersman.controlplane.controller_manager import make_identities, run_until_stopped
-from steersman.controlplane.greeting import Greeting
 from steersman.controlplane.process import EXIT_REFUSED, Reasons
+from steersman.controlplane.readiness import ReadinessReporter
 from steersman.nodes.kubelet.assembly import add_kubelet
 from steersman.nodes.node_stages import NodeStages
 from steersman.nodes.pod_addresses import PodAddresses
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
     from steersman.client import Client
     from steersman.controllers.manager.options import ManagerOptions
+    from steersman.controlplane.readiness import Step
     from steersman.nodes.options import NodesOptions
     from steersman.scheduler.options import SchedulerOptions, Setup
 
@@ -86,11 +87,11 @@ async def run_all(
     nodes: NodesOptions,
     *,
     parent_pipe: int | None = None,
-    begun_seconds: float | None = None,
+    reports_readiness: bool = False,
 ) -> int:
     """Everything beside an API server whose only clients of the kind these are: there is nobody to be elected against.
 
-    The user is told when pods can run, if they know when (``time.perf_counter``) all of it began.
+    With ``reports_readiness`` the parent learns through ``parent_pipe`` (a socket, see ``child_process``) when pods run.
     """
 
     async def make(stack: AsyncExitStack) -> Manager:
@@ -109,34 +110,45 @@ async def run_all(
         client = await stack.enter_async_context(_connect(controllers.kubeconfig, SCHEDULER, limit=limit))
         # It looks at the same objects, in the same form, as controllers do: what they watch is kept once.
         context = ControllerContext(client, dice=shared.dice, metrics=shared.metrics, informers=shared.informers)
-        _add_scheduler(manager, context, scheduler)
+        running_scheduler = _add_scheduler(manager, context, scheduler)
         manager.add_context(context)
         client = await stack.enter_async_context(_connect(controllers.kubeconfig, KUBELET))
         context = ControllerContext(client, dice=shared.dice, metrics=shared.metrics, transform=drop_managed_fields)
-        _add_nodes(manager, context, nodes)
+        simulated = _add_nodes(manager, context, nodes)
         manager.add_context(context)
-        if begun_seconds is not None:
-            manager.add(Greeting(context, begun_seconds=begun_seconds))
+        if reports_readiness and parent_pipe is not None:
+            steps: list[Step] = [("the scheduler", running_scheduler.wait_ready)]
+            if nodes.templates():
+                steps += [("the simulated pods", simulated.pods.wait_ready)]
+                steps += [("a node to be Ready", simulated.nodes.wait_node_ready)]
+            manager.add(ReadinessReporter(parent_pipe, steps))
         add_controllers(manager, controllers, identities, served)
         return manager
 
     return await _run(make, parent_pipe)
 
 
-def _add_scheduler(manager: Manager, context: ControllerContext, setup: Setup) -> None:
-    manager.add(Scheduler(context, settings=setup.settings, host=socket.gethostname()))
+class _SimulatedNodes(NamedTuple):
+    nodes: NodeKeeper
+    pods: PodKeeper
 
 
-def _add_nodes(manager: Manager, context: ControllerContext, options: NodesOptions) -> None:
+def _add_scheduler(manager: Manager, context: ControllerContext, setup: Setup) -> Scheduler:
+    return manager.add(Scheduler(context, settings=setup.settings, host=socket.gethostname()))
+
+
+def _add_nodes(manager: Manager, context: ControllerContext, options: NodesOptions) -> _SimulatedNodes:
     node_stages = options.node_stages()
     addresses = PodAddresses()
     kubelet = add_kubelet(manager, context, options, addresses=addresses)
-    manager.add(NodeKeeper(context, options.templates(), tells_status=not node_stages, kubelet=kubelet.address))
-    manager.add(PodKeeper(context, options.pod_stages(), is_others=kubelet.is_others, addresses=addresses))
+    nodes = NodeKeeper(context, options.templates(), tells_status=not node_stages, kubelet=kubelet.address)
+    pods = PodKeeper(context, options.pod_stages(), is_others=kubelet.is_others, addresses=addresses)
+    simulated = _SimulatedNodes(manager.add(nodes), manager.add(pods))
     if node_stages:
         manager.add(NodeStages(context, node_stages))
     if options.simulated_storage and options.templates():
         manager.add(SimulatedStorage(context))
+    return simulated
 
 
 def _limit(options: SchedulerOptions) -> tuple[float, int]:

@@ -30,7 +30,7 @@ from steersman.controlplane.bootstrap.rbac import bootstrap_roles
 from steersman.controlplane.definitions import LoopbackDefinitionWriter
 from steersman.controlplane.flow_control import make_flow_control
 from steersman.controlplane.paths import add_about, add_discovery, add_health, add_openid
-from steersman.controlplane.post_start import PostStartHooks, make_system_namespaces
+from steersman.controlplane.post_start import PostStartHooks, make_default_service_accounts, make_system_namespaces
 from steersman.controlplane.resources import Resources
 from steersman.controlplane.service_account_keys import ServiceAccountKeys
 from steersman.controlplane.storage_metrics import StorageMetrics
@@ -60,12 +60,17 @@ class ServerCore:
         clock: Clock,
         keys: ServiceAccountKeys | None = None,
         with_loops: bool = False,
+        makes_service_accounts: bool = False,
     ) -> None:
-        """``with_loops``: it is to make a cluster of itself, and to hold elections; see ``loops``."""
+        """``with_loops``: it is to make a cluster of itself, and to hold elections; see ``loops``.
+
+        ``makes_service_accounts``: see ``APIServer.start``.
+        """
         self.store = store
         #: Where clients reach the server, as discovery tells it.
         self.address = options.advertise_address or options.bind_address
         self._stopping = False
+        self._makes_service_accounts = makes_service_accounts
         token = secrets.token_urlsafe(32)
         in_flight = InFlight()
         metrics = RequestMetrics(in_flight)
@@ -170,7 +175,10 @@ class ServerCore:
         )
 
     async def _make_namespaces(self) -> None:
-        await make_system_namespaces(self.client, self._options.system_namespaces)
+        names = self._options.system_namespaces
+        await make_system_namespaces(self.client, names)
+        if self._makes_service_accounts:
+            await make_default_service_accounts(self.client, names)
 
     async def _make_roles(self) -> None:
         await self._authorization.ready()

@@ -26,6 +26,10 @@ EXIT_REFUSED: Final = 1
 _PR_SET_PDEATHSIG: Final = 1
 
 
+class StartError(RuntimeError):
+    """The start failed for a reason that the text explains to the user."""
+
+
 class Stoppable(Protocol):
     """Something that runs."""
 
@@ -56,7 +60,11 @@ class Reasons:
         loop = asyncio.get_running_loop()
 
         def readable() -> None:
-            if not os.read(fd, 1024):
+            try:
+                data = os.read(fd, 1024)
+            except ConnectionResetError:  # a socket whose other end had not read everything
+                data = b""
+            if not data:
                 loop.remove_reader(fd)
                 self.give("the parent has gone")
 
@@ -98,7 +106,7 @@ async def run_until_stopped(start: Callable[[], Awaitable[Stoppable]], *, parent
         running = await starting
     except asyncio.CancelledError:
         return 0
-    except (OptionError, BootstrapError, StoreError, OSError) as error:  # ssl.SSLError is an OSError
+    except (OptionError, StartError, BootstrapError, StoreError, OSError) as error:  # ssl.SSLError is an OSError
         sys.stderr.write(f"steersman: {error}\n")
         return EXIT_REFUSED
     await stop

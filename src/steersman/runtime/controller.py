@@ -63,7 +63,7 @@ class Controller(ABC):
         self._workers: list[Workers[Any]] = []
         #: Names and work of what runs beside the queues.
         self._background: list[tuple[str, Callable[[], Coroutine[Any, Any, None]]]] = []
-        self._ready = False
+        self._ready = asyncio.Event()
         self._stop_requested = asyncio.Event()
         self.queue: Final[WorkQueue[str]] = self.add_queue(
             self.name, self._reconcile, workers=workers, rate_limiter=rate_limiter
@@ -159,7 +159,11 @@ class Controller(ABC):
     @property
     def is_ready(self) -> bool:
         """Whether its caches are synced and its workers run."""
-        return self._ready
+        return self._ready.is_set()
+
+    async def wait_ready(self) -> None:
+        """Wait for the first time that ``is_ready`` holds."""
+        await self._ready.wait()
 
     async def start(self) -> None:  # noqa: B027 — there need not be anything to do
         """For subclasses: called once, when the caches are synced and before the first reconcile."""
@@ -176,12 +180,12 @@ class Controller(ABC):
         try:
             for name, work in self._background:
                 background.start(name, work())
-            self._ready = True
+            self._ready.set()
             async with asyncio.TaskGroup() as group:
                 for workers in self._workers:
                     group.create_task(workers.run(), name=workers.queue.name)
         finally:
-            self._ready = False
+            self._ready.clear()
             await background.close()
             self.log.info("%s has ended", self.name)
 

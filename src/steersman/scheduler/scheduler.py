@@ -68,14 +68,18 @@ class Scheduler:
         self._writes = Supervisor("scheduler: writes")
         self._free = asyncio.Semaphore(WRITES_MAX)
         self._stop_requested = asyncio.Event()
-        self._ready = False
+        self._ready = asyncio.Event()
         self.metrics: Final = SchedulerMetrics(self.brain.queue, self.brain.profiles)
         context.metrics.registry.register(self.metrics)
 
     @property
     def is_ready(self) -> bool:
         """Whether the cluster is known and pods are being scheduled."""
-        return self._ready
+        return self._ready.is_set()
+
+    async def wait_ready(self) -> None:
+        """Wait for the first time that ``is_ready`` holds."""
+        await self._ready.wait()
 
     def stop(self) -> None:
         """End after what is under way."""
@@ -88,7 +92,7 @@ class Scheduler:
             self._following.start()
             if not await run_unless_stopped(self._following.wait_synced(), self._stop_requested):
                 return
-            self._ready = True
+            self._ready.set()
             flushed = self._clock.monotonic()
             while not self._stop_requested.is_set():
                 self._wanted.clear()
@@ -102,7 +106,7 @@ class Scheduler:
                 else:
                     await self._wait(flushed + _FLUSH_SECONDS)
         finally:
-            self._ready = False
+            self._ready.clear()
             await self._writes.close()
 
     def _woken(self) -> None:

@@ -1,0 +1,67 @@
+"""SIGINT and SIGTERM outside the event loop: while modules are imported, and after the loop has ended.
+
+A long-running command handles both on its loop (``controlplane.process.Reasons``). Before, they end the process at once
+with exit code 0, which is safe because nothing exists that would be left behind but the processes of ``kill_on_exit``.
+Afterwards they are blocked: everything has been closed, and a second signal must not change the exit code.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import FrameType
+
+_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+_killed_on_exit: Final[list[int]] = []
+_is_installed = False
+_is_deferred = False
+_is_pending = False
+
+
+def exit_on_signals() -> None:
+    """Install the handlers; the loop's replace them."""
+    global _is_installed  # noqa: PLW0603 — handlers belong to the process
+    for number in _SIGNALS:
+        signal.signal(number, _exit)
+    _is_installed = True
+
+
+def kill_on_exit(pid: int) -> None:
+    """Let ``_exit`` kill and reap a child process that has nothing to finish yet."""
+    _killed_on_exit.append(pid)
+
+
+@contextmanager
+def deferred() -> Iterator[None]:
+    """Let ``_exit`` wait for the end of the block. Signals are not blocked, a child process would inherit that."""
+    global _is_deferred  # noqa: PLW0603
+    _is_deferred = True
+    try:
+        yield
+    finally:
+        _is_deferred = False
+        if _is_pending:
+            _exit(0, None)
+
+
+def block_signals() -> None:
+    """Block both until the process ends; without effect unless ``exit_on_signals`` was called."""
+    if _is_installed:
+        signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+
+
+def _exit(_number: int, _frame: FrameType | None) -> None:
+    global _is_pending  # noqa: PLW0603
+    if _is_deferred:
+        _is_pending = True
+        return
+    for pid in _killed_on_exit:
+        with suppress(OSError):  # it has ended and was reaped
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+    os._exit(0)

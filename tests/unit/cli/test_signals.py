@@ -1,0 +1,48 @@
+"""Signals outside the event loop, each in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+
+def run(code: str) -> subprocess.CompletedProcess[str]:
+    begin = "import os, signal, sys; from steersman.cli import signals; signals.exit_on_signals()\n"
+    return subprocess.run([sys.executable, "-c", begin + code], capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_exit_on_signals_ends_the_process_with_code_0(name: str) -> None:
+    done = run(f"signal.raise_signal(signal.{name}); sys.exit(7)")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_exit_on_signals_kills_registered_children() -> None:
+    done = run(
+        "import subprocess\n"
+        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(999)'])\n"
+        "signals.kill_on_exit(child.pid); os.write(1, b'%d' % child.pid)\n"
+        "signal.raise_signal(signal.SIGTERM)"
+    )
+    assert done.returncode == 0
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(done.stdout), 0)
+
+
+def test_deferred_handles_a_signal_after_the_block() -> None:
+    done = run(
+        "with signals.deferred():\n"
+        "    signal.raise_signal(signal.SIGTERM); os.write(1, b'inside ')\n"
+        "os.write(1, b'after'); sys.exit(7)"
+    )
+    assert (done.returncode, done.stdout) == (0, "inside ")
+
+
+def test_block_signals_keeps_the_exit_code() -> None:
+    done = run(
+        "signals.block_signals(); signal.signal(signal.SIGTERM, signal.SIG_DFL)\nos.kill(os.getpid(), 15); sys.exit(7)"
+    )
+    assert done.returncode == 7
