@@ -86,11 +86,11 @@ class Round:
     def wait_ready(self) -> float:
         """Seconds from the start until ``up`` says that it is ready."""
         assert self.process.stdout is not None
-        said = ""
+        output = ""
         for line in self.process.stdout:
-            said += line
+            output += line
             if "export KUBECONFIG" in line:
-                self.kubeconfig = KUBECONFIG.search(said)[1]
+                self.kubeconfig = KUBECONFIG.search(output)[1]
                 return time.monotonic() - self.begun
         raise BrokenPromiseError(f"did not become ready: {self.log.read_text()}")
 

@@ -43,6 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     begun_seconds = time.perf_counter()
     if argv is None and arguments[:1] and arguments[0] in _LONG_RUNNING:
         signals.exit_on_signals()
+        signals.exit_with_parent(arguments)
         gc.disable()  # a start leaves no garbage worth looking for; the command enables the collector again
     match arguments:
         case ["--version" | "version"]:

@@ -7,16 +7,19 @@ Afterwards they are blocked: everything has been closed, and a second signal mus
 
 from __future__ import annotations
 
+import fcntl
 import os
+import select
 import signal
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from types import FrameType
 
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+_PARENT_PIPE: Final = "--parent-pipe="
 _killed_on_exit: Final[list[int]] = []
 _is_installed = False
 _is_deferred = False
@@ -29,6 +32,29 @@ def exit_on_signals() -> None:
     for number in _SIGNALS:
         signal.signal(number, _exit)
     _is_installed = True
+
+
+def exit_with_parent(arguments: Sequence[str]) -> None:
+    """Exit when the other end of ``--parent-pipe`` is closed, until ``Reasons.follow_pipe`` takes over.
+
+    The kernel sends SIGIO, where it can do that for pipes; elsewhere the end is noticed once the loop runs.
+    """
+    numbers = [argument.removeprefix(_PARENT_PIPE) for argument in arguments if argument.startswith(_PARENT_PIPE)]
+    if not numbers or not numbers[0].isdigit() or not hasattr(os, "O_ASYNC"):
+        return
+    fd = int(numbers[0])
+
+    def check(_number: int, _frame: FrameType | None) -> None:
+        ends = select.poll()
+        ends.register(fd, 0)  # hang-up is always reported
+        if ends.poll(0):
+            _exit(signal.SIGIO, None)
+
+    signal.signal(signal.SIGIO, check)
+    with suppress(OSError):
+        fcntl.fcntl(fd, fcntl.F_SETOWN, os.getpid())
+        fcntl.fcntl(fd, fcntl.F_SETFL, fcntl.fcntl(fd, fcntl.F_GETFL) | os.O_ASYNC)
+        check(signal.SIGIO, None)
 
 
 def kill_on_exit(pid: int) -> None:

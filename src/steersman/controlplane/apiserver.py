@@ -90,11 +90,11 @@ class APIServer:
                 clock=self._clock,
                 keys=self._keys(directory),
                 with_loops=True,
-                makes_service_accounts=self._makes_service_accounts,
             )
         except BaseException:
             await store.close()
             raise
+        core.makes_service_accounts = self._makes_service_accounts
         if self._makes_service_accounts:  # the controllers will ask for the key, and making one takes a while
             self._key_file = asyncio.create_task(core.keys.signing_file(), name="service account key")
         self.pki = pki = ensure_pki(directory / "pki", self._names(), now=self._clock.now())

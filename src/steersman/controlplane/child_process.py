@@ -1,7 +1,7 @@
 """A ``steersman`` command in a process of its own, started before its flags are known so that it can import meanwhile.
 
-Parent and child share a socket pair. The parent sends the flags, one line of JSON, and nothing else; end of file tells
-the child that the parent has ended. The child sends lines: ``waiting WHAT`` while it starts, ``ready TEXT`` once it
+Parent and child share a socket pair. The parent sends the flags, one line of JSON, and nothing else; end of file means
+that the parent has ended. The child sends lines: ``waiting WHAT`` while it starts, ``ready TEXT`` once it
 serves. This module imports little because ``steersman up`` loads it before everything else.
 """
 

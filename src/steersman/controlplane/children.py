@@ -84,7 +84,7 @@ class Child:
 
     @property
     def pid(self) -> int | None:
-        """Of the process that runs now."""
+        """Process id of the running process; None while there is none."""
         return self._current.process.pid if self._current is not None else None
 
     async def _keep(self, arguments: Sequence[str]) -> None:

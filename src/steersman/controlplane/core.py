@@ -60,17 +60,14 @@ class ServerCore:
         clock: Clock,
         keys: ServiceAccountKeys | None = None,
         with_loops: bool = False,
-        makes_service_accounts: bool = False,
     ) -> None:
-        """``with_loops``: it is to make a cluster of itself, and to hold elections; see ``loops``.
-
-        ``makes_service_accounts``: see ``APIServer.start``.
-        """
+        """``with_loops``: it is to make a cluster of itself, and to hold elections; see ``loops``."""
         self.store = store
         #: Where clients reach the server, as discovery tells it.
         self.address = options.advertise_address or options.bind_address
         self._stopping = False
-        self._makes_service_accounts = makes_service_accounts
+        #: See ``APIServer.start``; to be set before ``start``.
+        self.makes_service_accounts = False
         token = secrets.token_urlsafe(32)
         in_flight = InFlight()
         metrics = RequestMetrics(in_flight)
@@ -177,7 +174,7 @@ class ServerCore:
     async def _make_namespaces(self) -> None:
         names = self._options.system_namespaces
         await make_system_namespaces(self.client, names)
-        if self._makes_service_accounts:
+        if self.makes_service_accounts:
             await make_default_service_accounts(self.client, names)
 
     async def _make_roles(self) -> None:

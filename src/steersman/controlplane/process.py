@@ -6,6 +6,7 @@ Reasons are SIGINT, SIGTERM, and the end of the process that started it. A secon
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import logging
 import os
 import signal
@@ -69,6 +70,8 @@ class Reasons:
                 self.give("the parent has gone")
 
         loop.add_reader(fd, readable)
+        if hasattr(os, "O_ASYNC"):  # see ``cli.signals.exit_with_parent``; the loop has taken over
+            fcntl.fcntl(fd, fcntl.F_SETFL, fcntl.fcntl(fd, fcntl.F_GETFL) & ~os.O_ASYNC)
 
     async def wait(self) -> None:
         """Until there is a reason."""

@@ -46,3 +46,17 @@ def test_block_signals_keeps_the_exit_code() -> None:
         "signals.block_signals(); signal.signal(signal.SIGTERM, signal.SIG_DFL)\nos.kill(os.getpid(), 15); sys.exit(7)"
     )
     assert done.returncode == 7
+
+
+@pytest.mark.parametrize("is_closed_before", [True, False])
+def test_exit_with_parent_ends_the_process_when_the_pipe_is_closed(is_closed_before: bool) -> None:
+    close = "os.close(writer)\n"
+    follow = "signals.exit_with_parent(['up', f'--parent-pipe={reader}'])\n"
+    begin = "reader, writer = os.pipe()\n"
+    done = run(begin + (close + follow if is_closed_before else follow + close) + "sys.exit(7)")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_exit_with_parent_ignores_data() -> None:
+    code = "reader, writer = os.pipe(); signals.exit_with_parent(['up', f'--parent-pipe={reader}']); os.write(writer, b'x'); sys.exit(7)"
+    assert run(code).returncode == 7

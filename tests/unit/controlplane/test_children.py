@@ -12,7 +12,7 @@ import sys
 import pytest
 
 from steersman.asynckit.clock import FakeClock, RealClock
-from steersman.controlplane.child_process import ChildProcess, receive_arguments
+from steersman.controlplane.child_process import ChildProcess
 from steersman.controlplane.children import Child, ChildFailedError
 
 #: Stand-ins for a command. Each has the socket as ``sys.argv[1]``.
@@ -72,13 +72,6 @@ async def test_child_stop_ends_a_process_that_was_spawned_and_never_started():
     child = Child("name", clock=RealClock(), process=spawn("name"))
     await child.stop()
     assert spawn.processes[0].returncode == -signal.SIGTERM
-
-
-async def test_child_process_ends_when_the_socket_is_closed():
-    spawn = Spawner(WAITS)
-    process = spawn("name")
-    process.socket.close()
-    assert await asyncio.to_thread(process.process.wait) == 0
 
 
 async def test_child_restarts_a_process_that_fails(caplog):
@@ -152,19 +145,3 @@ async def test_child_stop_finishes_the_work_of_one_that_was_cancelled(tmp_path):
     await clock.advance(1)
     await second
     assert spawn.processes[0].returncode == -signal.SIGKILL
-
-
-def test_receive_arguments_returns_none_when_the_parent_has_ended():
-    ours, theirs = socket.socketpair()
-    ours.sendall(b'["--v')
-    ours.close()
-    with theirs:
-        assert receive_arguments(theirs.fileno()) is None
-
-
-def test_receive_arguments_joins_what_arrives_in_pieces():
-    ours, theirs = socket.socketpair()
-    long = "x" * 10_000
-    with ours, theirs:
-        ours.sendall(f'["--v=1", "{long}"]\n'.encode())
-        assert receive_arguments(theirs.fileno()) == ["--v=1", long]
