@@ -13,7 +13,7 @@ import uvloop
 
 from steersman.cli import values
 from steersman.cli.flags import component_flags, parse
-from steersman.cli.signals import block_signals
+from steersman.cli.signals import ignore_signals
 from steersman.controlplane.process import die_with_parent, run_until_stopped
 from steersman.controlplane.up import ComponentOptions, up
 
@@ -70,7 +70,7 @@ def run(
 
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         code = runner.run(run_until_stopped(start, parent_pipe=parsed.parent_pipe))
-        block_signals()
+        ignore_signals(runner.get_loop())
     return code
 
 

@@ -14,7 +14,7 @@ import msgspec
 import uvloop
 
 from steersman.cli import logs, values
-from steersman.cli.signals import block_signals
+from steersman.cli.signals import ignore_signals
 from steersman.controlplane.process import die_with_parent
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def run_process(work: Coroutine[Any, Any, int], process: argparse.Namespace) -> 
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.get_loop().set_exception_handler(log_loop_error)
         code = runner.run(work)
-        block_signals()
+        ignore_signals(runner.get_loop())
     return code
 
 

@@ -2,7 +2,7 @@
 
 A long-running command handles both on its loop (``controlplane.process.Reasons``). Before, they end the process at once
 with exit code 0, which is safe because nothing exists that would be left behind but the processes of ``kill_on_exit``.
-Afterwards they are blocked: everything has been closed, and a second signal must not change the exit code.
+Afterwards they are ignored: everything has been closed, and a second signal must not change the exit code.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Iterator, Sequence
     from types import FrameType
 
@@ -75,10 +76,15 @@ def deferred() -> Iterator[None]:
             _exit(0, None)
 
 
-def block_signals() -> None:
-    """Block both until the process ends; without effect unless ``exit_on_signals`` was called."""
+def ignore_signals(loop: asyncio.AbstractEventLoop) -> None:
+    """Ignore both until the process ends, in all threads; without effect unless ``exit_on_signals`` was called.
+
+    To be called before the loop is closed, which would otherwise restore the default actions of its signals.
+    """
     if _is_installed:
-        signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+        for number in _SIGNALS:
+            loop.remove_signal_handler(number)
+            signal.signal(number, signal.SIG_IGN)
 
 
 def _exit(_number: int, _frame: FrameType | None) -> None:

@@ -41,9 +41,15 @@ def test_deferred_handles_a_signal_after_the_block() -> None:
     assert (done.returncode, done.stdout) == (0, "inside ")
 
 
-def test_block_signals_keeps_the_exit_code() -> None:
+def test_ignore_signals_holds_in_all_threads_after_the_loop_is_closed() -> None:
     done = run(
-        "signals.block_signals(); signal.signal(signal.SIGTERM, signal.SIG_DFL)\nos.kill(os.getpid(), 15); sys.exit(7)"
+        "import asyncio, threading, uvloop\n"
+        "async def work():\n"
+        "    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, print)\n"
+        "with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:\n"
+        "    runner.run(work()); signals.ignore_signals(runner.get_loop())\n"
+        "threading.Thread(target=signal.pthread_kill, args=(threading.get_ident(), 15)).start()\n"
+        "os.kill(os.getpid(), signal.SIGTERM); sys.exit(7)"
     )
     assert done.returncode == 7
 
