@@ -17,7 +17,6 @@ from steersman.asynckit.tasks import Supervisor
 from steersman.client import Client, tree
 from steersman.client.errors import ApiError
 from steersman.controlplane.loopback_transport import LoopbackTransport
-from steersman.nodes import pod_status
 from steersman.nodes.node_object import (
     DIALS_PODS,
     FAKE,
@@ -36,6 +35,7 @@ from steersman.nodes.pod_stages import STAGE_SETS
 from steersman.nodes.pods import PodKeeper
 from steersman.nodes.references import references
 from steersman.nodes.registration import NodeKeeper
+from steersman.nodes.simulation.behavior import EXIT_CODE, RUN_SECONDS, UNREADY_AFTER
 from steersman.nodes.stages import Delay, Outcome, Stage, Surroundings, choose
 from steersman.runtime.context import ControllerContext
 from steersman.testing.inprocess import InProcessAPIServer
@@ -57,7 +57,7 @@ def lived(made: Tree, *, stages: str = "default", limit: int = 6, now: datetime 
     """The stages that a pod goes through, with the seconds that each lasts; time passes, patches are applied."""
     told = []
     for _ in range(limit):
-        stage = choose(STAGE_SETS[stages], made, dice=Random(1))
+        stage = choose(STAGE_SETS[stages], made, now=now, dice=Random(1))
         if stage is None:
             break
         wait = stage.delay.length_seconds(made, now=now, dice=Random(1))
@@ -91,7 +91,9 @@ def test_a_pod_starts_and_runs_on() -> None:
 
 
 def test_a_pod_on_its_hosts_network_has_the_hosts_address() -> None:
-    assert pod_status.running(pod(hostNetwork=True), AROUND)["podIP"] == "172.16.0.1"
+    made = pod(hostNetwork=True)
+    lived(made)
+    assert made["status"]["podIP"] == "172.16.0.1"
 
 
 def test_a_jobs_pod_completes() -> None:
@@ -105,7 +107,7 @@ def test_a_jobs_pod_completes() -> None:
 def test_under_never_end_it_runs_until_its_deadline() -> None:
     owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "j", "uid": "j", "controller": True}
     made = pod(metadata={"ownerReferences": [owner]}, activeDeadlineSeconds=30, restartPolicy="Never")
-    assert lived(made, stages="never-end") == [("pod-ready", 0.0), ("pod-deadline", 30.0)]
+    assert lived(made, stages="never-end") == [("pod-ready", 0.0), ("pod-complete", 30.0)]
     assert (made["status"]["phase"], made["status"]["reason"]) == ("Failed", "DeadlineExceeded")
 
 
@@ -114,12 +116,13 @@ def test_under_never_end_it_runs_until_its_deadline() -> None:
     [("Never", "0", "Succeeded"), ("Never", "3", "Failed"), ("OnFailure", "0", "Succeeded"), ("OnFailure", "3", "Running"), ("Always", "0", "Running")],
 )  # fmt: skip
 def test_containers_end_and_are_restarted_as_the_policy_says(policy: str, code: str, end: str) -> None:
-    notes = {pod_status.RUN_SECONDS: "5", pod_status.EXIT_CODE: code}
+    notes = {RUN_SECONDS: "5", EXIT_CODE: code}
     made = pod(metadata={"annotations": notes}, restartPolicy=policy)
-    assert lived(made, limit=2) == [("pod-ready", 0.0), ("pod-run-out", 5.0)]
+    assert lived(made, limit=2) == [("pod-ready", 0.0), ("pod-containers", 5.0)]
     assert made["status"]["phase"] == end
-    container = made["status"]["containerStatuses"][0]
-    assert container["restartCount"] == int(end == "Running")
+    assert made["status"]["containerStatuses"][0]["state"]["terminated"]["exitCode"] == int(code)
+    lived(made, limit=1, now=NOW + timedelta(seconds=5))
+    assert made["status"]["containerStatuses"][0]["restartCount"] == int(end == "Running")
 
 
 def test_a_readiness_gate_holds_the_pod_back_until_it_is_true() -> None:
@@ -190,10 +193,11 @@ def test_a_deleted_pod_stops_and_then_goes() -> None:
 
 
 def test_conditions_that_do_not_turn_keep_their_time() -> None:
-    made = pod()
-    lived(made)
-    later = pod_status.running(made, AROUND._replace(now=NOW + timedelta(hours=1)))
-    assert {each["lastTransitionTime"] for each in later["conditions"]} == {"2026-01-02T03:04:05Z"}
+    made = pod(metadata={"annotations": {UNREADY_AFTER: "3600"}})
+    lived(made, limit=2)
+    times = {each["type"]: each["lastTransitionTime"] for each in made["status"]["conditions"]}
+    assert times.pop("Ready") == times.pop("ContainersReady") == "2026-01-02T04:04:05Z"
+    assert times == dict.fromkeys(("PodReadyToStartContainers", "Initialized"), "2026-01-02T03:04:05Z")
 
 
 # Stages
@@ -201,11 +205,11 @@ def test_conditions_that_do_not_turn_keep_their_time() -> None:
 
 def test_stages_are_chosen_by_weight() -> None:
     def stage(name: str, weight: int) -> Stage:
-        return Stage(name, lambda _: True, lambda *_: Outcome(), weight=weight)
+        return Stage(name, lambda *_: True, lambda *_: Outcome(), weight=weight)
 
     dice = Random(3)
     stages = [stage("never", 0), stage("often", 9), stage("seldom", 1)]
-    chosen = [choose(stages, {}, dice=dice) for _ in range(500)]
+    chosen = [choose(stages, {}, now=NOW, dice=dice) for _ in range(500)]
     names = [each.name for each in chosen if each is not None]
     assert names.count("never") == 0
     assert 420 < names.count("often") < 480
@@ -215,7 +219,7 @@ def test_delays_lie_between_their_bounds() -> None:
     dice = Random(1)
     lengths = [Delay(2.0, 5.0).length_seconds({}, now=NOW, dice=dice) for _ in range(50)]
     assert all(2.0 <= length <= 5.0 for length in lengths)
-    assert Delay(until=lambda _: NOW - timedelta(days=1)).length_seconds({}, now=NOW, dice=dice) == 0.0
+    assert Delay(until=lambda *_: NOW - timedelta(days=1)).length_seconds({}, now=NOW, dice=dice) == 0.0
 
 
 # Parts
@@ -401,9 +405,7 @@ async def test_a_pod_waits_for_its_config_map() -> None:
 
 async def test_a_container_runs_for_as_long_as_it_says() -> None:
     async with cluster() as world:
-        await world.pod(
-            "p", annotations={pod_status.RUN_SECONDS: "30", pod_status.EXIT_CODE: "2"}, restartPolicy="Never"
-        )
+        await world.pod("p", annotations={RUN_SECONDS: "30", EXIT_CODE: "2"}, restartPolicy="Never")
         await world.settle(20)
         assert await world.phase("p") == "Running"
         await world.settle(15)

@@ -15,7 +15,7 @@ from steersman.nodes import pod_status
 from steersman.nodes.node_object import internal_ip, is_kept, is_stopped, kubelet_port
 from steersman.nodes.pod_addresses import PodAddresses
 from steersman.nodes.references import missing_reference
-from steersman.nodes.stages import Surroundings
+from steersman.nodes.stages import Outcome, Surroundings
 from steersman.nodes.turning import Turning
 from steersman.runtime.controller import Controller
 from steersman.runtime.result import Result
@@ -39,6 +39,8 @@ BY_NODE: Final = "node"
 WORKERS: Final = 32
 #: A pod that waits for a Secret or ConfigMap looks again after so long, should an event have been missed.
 _LOOK_AGAIN_SECONDS: Final = 60.0
+#: A pod that was due, but did not change, is looked at again after so long.
+_UNCHANGED_SECONDS: Final = 0.1
 _CONFIG_ERROR: Final = "CreateContainerConfigError"
 
 
@@ -155,8 +157,10 @@ class PodKeeper(Controller):
             missing = missing_reference(pod, self._is_there)
             if missing is not None:
                 return await self._wait_for(pod, node, missing)
-        await self._turning.turn(key, pod, pending.stage.turns_into(pod, self._surroundings(pod, node)))
-        return None
+        outcome = pending.stage.turns_into(pod, self._surroundings(pod, node))
+        await self._turning.turn(key, pod, outcome)
+        # Without a change no event brings the pod back: the wall clock was behind.
+        return Result(requeue_after_seconds=_UNCHANGED_SECONDS) if outcome == Outcome() else None
 
     def _surroundings(self, pod: Tree, node: Tree) -> Surroundings:
         # A pod on its host's network has none of its own.

@@ -56,14 +56,14 @@ class Turning:
         pending = self._pending.get(uid)
         if pending is not None and pending.version == version:
             return pending
-        stage = choose(self._stages, obj, dice=self._controller.dice)
+        clock = self._controller.clock
+        stage = choose(self._stages, obj, now=clock.now(), dice=self._controller.dice)
         if stage is None:
             self._pending.pop(uid, None)
             return None
         if pending is not None and pending.stage is stage and stage.delay.counts_once:
             due = pending.due  # the object has changed, but not its stage
         else:
-            clock = self._controller.clock
             due = clock.monotonic() + stage.delay.length_seconds(obj, now=clock.now(), dice=self._controller.dice)
         made = self._pending[uid] = Pending(version, stage, due)
         return made
@@ -83,6 +83,8 @@ class Turning:
     async def _do(self, key: str, obj: Tree, outcome: Outcome) -> None:
         if outcome.event is not None:
             self._recorder.event(obj, *outcome.event)
+        for *event, field_path in outcome.events:
+            self._recorder.event(obj, *event, field_path=field_path)
         finalizers = _finalizers(obj, outcome)
         if finalizers is not None:
             await self.write(key, obj, {"metadata": {"finalizers": finalizers}}, "", PatchType.MERGE)

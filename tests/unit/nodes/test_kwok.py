@@ -142,7 +142,7 @@ def pod(**status: Any) -> Tree:
     ],
 )
 def test_whom_a_stage_is_for(made: Stage, holds: bool) -> None:
-    assert made.matches(pod(phase="Running", containerStatuses=[{"ready": True, "restartCount": 2}])) is holds
+    assert made.matches(pod(phase="Running", containerStatuses=[{"ready": True, "restartCount": 2}]), NOW) is holds
 
 
 def test_a_stage_without_a_selector_is_for_nobody() -> None:
@@ -191,8 +191,8 @@ def test_how_much_a_stage_weighs(spec: Tree, weight: int | None) -> None:
 def test_stages_that_weigh_nothing_come_before_those_that_nobody_can_weigh() -> None:
     unknown = stage(weightFrom={"expressionFrom": ".metadata.annotations"})
     nothing = stage()
-    assert {choose([unknown, nothing], pod(), dice=Random(n)) for n in range(9)} == {nothing}
-    assert choose([unknown, unknown], pod(), dice=Random(1)) is unknown
+    assert {choose([unknown, nothing], pod(), now=NOW, dice=Random(n)) for n in range(9)} == {nothing}
+    assert choose([unknown, unknown], pod(), now=NOW, dice=Random(1)) is unknown
 
 
 def all_of(outcome: Outcome | None) -> list[Outcome]:
@@ -292,7 +292,7 @@ def test_files_and_sets_go_together() -> None:
     options = NodesOptions(stages=f"default, {file}")
     names = [each.name for each in options.pod_stages()]
     assert names.count("pod-ready") == 1
-    assert "pod-deadline" in names
+    assert "pod-containers" in names
     assert options.node_stages() == ()
     assert [each.name for each in NodesOptions(stages=str(STAGES / "node.yaml")).node_stages()] == [
         "node-initialize",
@@ -308,7 +308,7 @@ def life(file: str, made: Tree, limit: int = 8) -> list[str]:
     """The stages that an object goes through; each status is put over the one before."""
     stages, told = [of.stage for of in read_stage_file(STAGES / file)], []
     for _ in range(limit):
-        found = choose(stages, made, dice=Random(1))
+        found = choose(stages, made, now=NOW, dice=Random(1))
         if found is None:
             break
         told.append(found.name)
@@ -375,7 +375,7 @@ def test_the_example_of_the_page_can_be_read(tmp_path: Path) -> None:
     [found] = read_stage_file(file)
     made = pod(phase="Running")
     made["metadata"]["labels"]["chaos"] = "true"
-    assert found.stage.matches(made)
+    assert found.stage.matches(made, NOW)
     outcomes = all_of(found.stage.turns_into(made, AROUND))
     assert [each.event is not None for each in outcomes] == [True, False]
     assert outcomes[1].patch["status"]["phase"] == "Failed"

@@ -120,13 +120,13 @@ def _told(source: ExpressionFrom) -> Callable[[Tree], Any]:
     return lambda obj: next((each for each in find(obj) if each is not None), None)
 
 
-def time_from(source: ExpressionFrom | None) -> Callable[[Tree], datetime | float | None] | None:
+def time_from(source: ExpressionFrom | None) -> Callable[[Tree, datetime], datetime | float | None] | None:
     """The moment, or the seconds, that an object tells; None where it tells none. Raises TemplateError."""
     if source is None:
         return None
     told = _told(source)
 
-    def read(obj: Tree) -> datetime | float | None:
+    def read(obj: Tree, _now: datetime) -> datetime | float | None:
         text = told(obj)
         if not isinstance(text, str) or not text:
             return None

@@ -94,9 +94,9 @@ def read_stage(tree: Any) -> StageOf | None:
     if spec.selector is None:
         return None
     weight = spec.weight if spec.weight_from is None else weight_from(spec.weight_from, spec.weight)
-    return StageOf(
-        about.kind, Stage(document.metadata.name, selected_by(spec.selector), turn, _delay(spec.delay), weight)
-    )
+    is_selected = selected_by(spec.selector)
+    stage = Stage(document.metadata.name, lambda obj, _now: is_selected(obj), turn, _delay(spec.delay), weight)
+    return StageOf(about.kind, stage)
 
 
 def _delay(delay: DelayFormat | None) -> Delay:
