@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -16,7 +16,9 @@ from steersman.asynckit.clock import FakeClock
 from steersman.asynckit.tasks import Supervisor
 from steersman.client import Client, tree
 from steersman.client.errors import ApiError
+from steersman.client.requests import PatchType
 from steersman.controlplane.loopback_transport import LoopbackTransport
+from steersman.nodes.chaos.node_outages import STOPPED_BY, NodeOutages
 from steersman.nodes.node_object import (
     DIALS_PODS,
     FAKE,
@@ -303,6 +305,14 @@ class Cluster:
     def __init__(self, client: Client, clock: FakeClock) -> None:
         self.client = client
         self.clock = clock
+        self.nodes: Nodes
+        self.start: Callable[[], Nodes]
+
+    async def restart(self) -> None:
+        """Replace the nodes' process by a new one."""
+        await self.nodes.close()
+        self.nodes = self.start()
+        await self.settle()
 
     async def settle(self, seconds: float = 0.0) -> None:
         await self.clock.advance(seconds)
@@ -325,9 +335,39 @@ class Cluster:
         return str(found["status"].get("phase"))
 
 
+class Nodes:
+    """The controllers of the nodes' process."""
+
+    def __init__(
+        self, client: Client, options: NodesOptions, kubelet: KubeletAddress | None, *, has_pods: bool
+    ) -> None:
+        self._context = ControllerContext(client, dice=Random(1))
+        self._tasks = Supervisor("nodes")
+        tells_status = not options.node_stages()
+        chaos = options.chaos_rules()
+        keepers = [
+            NodeKeeper(self._context, {"node-0": NodeTemplate()}, tells_status=tells_status, kubelet=kubelet),
+            NodeStages(self._context, options.node_stages()),
+            NodeOutages(self._context, chaos),
+            *([PodKeeper(self._context, options.pod_stages(), workers=2, chaos=chaos)] if has_pods else []),
+        ]
+        self._context.informers.start()
+        self._tasks.start("events", self._context.events.run())
+        for keeper in keepers:
+            self._tasks.start(keeper.name, keeper.run())
+
+    async def close(self) -> None:
+        await self._tasks.close()
+        await self._context.informers.close()
+
+
 @asynccontextmanager
 async def cluster(
-    stages: str = "default", *, has_pods: bool = True, kubelet: KubeletAddress | None = None
+    stages: str = "default",
+    *,
+    has_pods: bool = True,
+    kubelet: KubeletAddress | None = None,
+    chaos: Path | None = None,
 ) -> AsyncIterator[Cluster]:
     clock = FakeClock()
     async with InProcessAPIServer(clock=clock) as server:
@@ -338,24 +378,15 @@ async def cluster(
             "metadata": {"name": "default", "namespace": "default"},
         }
         await client.create(account)
-        context = ControllerContext(client, dice=Random(1))
-        options = NodesOptions(stages=stages)
-        keepers = [
-            NodeKeeper(context, {"node-0": NodeTemplate()}, tells_status=not options.node_stages(), kubelet=kubelet),
-            NodeStages(context, options.node_stages()),
-            *([PodKeeper(context, options.pod_stages(), workers=2)] if has_pods else []),
-        ]
-        tasks = Supervisor("nodes")
-        context.informers.start()
-        for keeper in keepers:
-            tasks.start(keeper.name, keeper.run())
         world = Cluster(client, clock)
+        options = NodesOptions(stages=stages, chaos=chaos)
+        world.start = lambda: Nodes(client, options, kubelet, has_pods=has_pods)
+        world.nodes = world.start()
         await world.settle()
         try:
             yield world
         finally:
-            await tasks.close()
-            await context.informers.close()
+            await world.nodes.close()
 
 
 async def test_a_node_is_registered_beats_and_its_pods_run() -> None:
@@ -493,3 +524,136 @@ async def test_addresses_of_before_a_restart_are_not_given_again() -> None:
         assert new["status"]["podIP"] == "10.128.0.2"
         await tasks.close()
         await context.informers.close()
+
+
+# Failures
+
+
+async def container(world: Cluster, name: str) -> Tree:
+    found = await world.client.get(PODS, name, namespace="default")
+    status: Tree = found["status"]["containerStatuses"][0]
+    return status
+
+
+async def set_image(world: Cluster, image: str) -> None:
+    patch = {"spec": {"containers": [{"name": "c", "image": image}]}}
+    await world.client.patch(PODS, "p", patch, namespace="default", patch_type=PatchType.STRATEGIC)
+
+
+async def events_about(world: Cluster, name: str) -> list[tuple[str, str, str]]:
+    await world.settle()
+    found = await world.client.list_all(tree("v1", "Event"), namespace="default")
+    return [
+        (each["reason"], each["message"], each["involvedObject"].get("fieldPath", ""))
+        for each in found
+        if each["involvedObject"]["name"] == name
+    ]
+
+
+async def test_image_pull_backs_off_over_a_restart_of_the_process() -> None:
+    async with cluster() as world:
+        await world.pod("p", containers=[{"name": "c", "image": "nginx:does-not-exist"}])
+        await world.settle(2)
+        assert (await container(world, "p"))["state"]["waiting"]["reason"] == "ImagePullBackOff"
+        told = await events_about(world, "p")
+        assert ("Failed", "Error: ErrImagePull", "spec.containers{c}") in told
+        assert ("BackOff", 'Back-off pulling image "nginx:does-not-exist"', "spec.containers{c}") in told
+        await world.restart()
+        version = (await world.client.get(PODS, "p", namespace="default"))["metadata"]["resourceVersion"]
+        await world.settle(3)
+        found = await world.client.get(PODS, "p", namespace="default")
+        assert found["metadata"]["resourceVersion"] == version
+        await set_image(world, "nginx")
+        await world.settle()
+        assert (await container(world, "p"))["ready"] is True
+
+
+async def test_crash_loop_backs_off_over_a_restart_of_the_process() -> None:
+    async with cluster() as world:
+        await world.pod("p", containers=[{"name": "c", "image": "i", "args": ["sh", "-c", "sleep 1; exit 3"]}])
+        await world.settle(14)
+        status = await container(world, "p")
+        assert status["restartCount"] == 2
+        assert status["state"]["waiting"]["reason"] == "CrashLoopBackOff"
+        assert status["state"]["waiting"]["message"].startswith(
+            "back-off 20s restarting failed container=c pod=p_default("
+        )
+        await world.restart()
+        await world.settle(10)
+        assert (await container(world, "p"))["restartCount"] == 2
+        await world.settle(12)
+        assert (await container(world, "p"))["restartCount"] == 3
+        (message,) = {message for reason, message, _ in await events_about(world, "p") if reason == "BackOff"}
+        assert message.startswith("Back-off restarting failed container c in pod p_default(")
+
+
+async def test_image_that_cannot_be_pulled_stops_a_running_container() -> None:
+    async with cluster() as world:
+        await world.pod("p")
+        await world.settle()
+        await set_image(world, "x:does-not-exist")
+        await world.settle(2)
+        status = await container(world, "p")
+        assert status["state"]["waiting"]["reason"] == "ImagePullBackOff"
+        assert status["lastState"]["terminated"]["exitCode"] == 0
+        assert await world.phase("p") == "Running"
+        await set_image(world, "i")
+        await world.settle()
+        status = await container(world, "p")
+        assert (status["ready"], status["restartCount"]) == (True, 1)
+
+
+async def test_unready_pod_with_a_readiness_gate_keeps_its_condition() -> None:
+    async with cluster() as world:
+        gates = [{"conditionType": "example.com/g"}]
+        await world.pod("p", readinessGates=gates, annotations={UNREADY_AFTER: "0"})
+        await world.settle(5)
+        found = await world.client.get(PODS, "p", namespace="default")
+        ready = next(each for each in found["status"]["conditions"] if each["type"] == "Ready")
+        assert (ready["status"], ready["reason"]) == ("False", "ContainersNotReady")
+
+
+async def test_evicted_pod_fails_and_can_be_deleted() -> None:
+    async with cluster() as world:
+        await world.pod("p", annotations={"nodes.steersman.dev/evict-after-seconds": "10"})
+        await world.settle(11)
+        found = await world.client.get(PODS, "p", namespace="default")
+        assert (found["status"]["phase"], found["status"]["reason"]) == ("Failed", "Evicted")
+        await world.client.delete(PODS, "p", namespace="default")
+        await world.settle()
+        with pytest.raises(ApiError, match="not found"):
+            await world.phase("p")
+
+
+async def test_chaos_rules_make_pods_crash_and_nodes_stop(tmp_path: Path) -> None:
+    file = tmp_path / "chaos.yaml"
+    file.write_text(
+        "rules:\n"
+        "- {failure: crash, after: 5s, exitCode: 9, times: 1, select: {labels: {chaos: 'true'}}}\n"
+        "- {name: outage, failure: stop-node, after: 1m, for: 30s}\n"
+    )
+    async with cluster(chaos=file) as world:
+        await world.pod("p")
+        await world.client.patch(PODS, "p", {"metadata": {"labels": {"chaos": "true"}}}, namespace="default")
+        await world.pod("q")
+        await world.settle(8)
+        status = await container(world, "p")
+        assert (status["restartCount"], status["lastState"]["terminated"]["exitCode"]) == (1, 9)
+        assert (await container(world, "q"))["restartCount"] == 0
+        found = await world.client.get(PODS, "p", namespace="default")
+        assert "annotations" not in found["metadata"]
+        await world.settle(60)
+        notes = (await world.client.get(NODES, "node-0"))["metadata"]["annotations"]
+        assert (notes["nodes.steersman.dev/stopped"], notes[STOPPED_BY]) == ("true", "outage")
+        await world.settle(30)
+        assert STOPPED_BY not in (await world.client.get(NODES, "node-0"))["metadata"]["annotations"]
+        assert (await container(world, "p"))["restartCount"] == 1
+
+
+async def test_node_stopped_by_chaos_starts_again_without_rules() -> None:
+    async with cluster() as world:
+        notes = {"nodes.steersman.dev/stopped": "true", STOPPED_BY: "gone"}
+        await world.client.patch(NODES, "node-0", {"metadata": {"annotations": notes}})
+        await world.settle()
+        left = (await world.client.get(NODES, "node-0"))["metadata"]["annotations"]
+        assert not notes.keys() & left.keys()

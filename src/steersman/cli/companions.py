@@ -33,6 +33,7 @@ _TEXTS: Final = {
     "node_template": "YAML file that says what the nodes have",
     "simulated_storage": "whether volumes are made for claims, by a default StorageClass",
     "stages": "how pods and nodes live: default, never-end, or files of KWOK stages, comma-separated",
+    "chaos": "YAML file of rules that make pods and nodes fail, drawn from its seed",
     "process_pods": "run pods that ask for it as local processes, as the user who runs this",
     "process_dir": "where files of such pods lie; default: below the folder for temporary files",
     "kubelet_address": "where the nodes' kubelet listens",
@@ -49,7 +50,7 @@ def run(command: str, arguments: Sequence[str]) -> int:
     parsed = made.parse_args(arguments)
     nodes = NodesOptions(**given(NodesOptions, parsed))
     try:
-        nodes.templates(), nodes.pod_stages(), nodes.node_stages()
+        nodes.templates(), nodes.pod_stages(), nodes.node_stages(), nodes.chaos_rules()
     except TemplateError as error:
         made.error(str(error))
     pipe = parsed.parent_pipe

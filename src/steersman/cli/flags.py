@@ -194,6 +194,7 @@ def parser(command: str, description: str) -> argparse.ArgumentParser:
         beside.add_argument(
             "--stages", metavar="STAGES", help="how pods and nodes live: default, never-end, or files of KWOK stages"
         )
+        beside.add_argument("--chaos", type=_listed, metavar="FILE", help="YAML rules that make pods and nodes fail")
         beside.add_argument("--process-pods", type=values.boolean, nargs="?", const=True, metavar="PODS",
                             help="run pods that ask for it as local processes, as you")  # fmt: skip
         beside.add_argument("--process-dir", type=_listed, metavar="FOLDER", help="where files of such pods lie")
@@ -227,13 +228,13 @@ def parse(command: str, description: str, arguments: Sequence[str]) -> tuple[API
 
 
 #: Flags of ``up`` that are for what runs beside the API server.
-_COMPANION_FLAGS = ("nodes", "node_template", "stages", "simulated_storage", "process_pods", "controllers")
+_COMPANION_FLAGS = ("nodes", "node_template", "stages", "chaos", "simulated_storage", "process_pods", "controllers")
 
 
 def companion_flags(parsed: argparse.Namespace) -> list[str]:
     """What was said of what runs beside the API server, as flags again. Raises ``OptionError``."""
     said = {name: getattr(parsed, name) for name in _COMPANION_FLAGS if getattr(parsed, name) is not None}
-    if "node_template" in said or "stages" in said:
+    if {"node_template", "stages", "chaos"} & said.keys():
         from steersman.nodes.options import NodesOptions  # noqa: PLC0415 — few starts need it
 
         nodes = NodesOptions(**{name: value for name, value in said.items() if name in NodesOptions.__struct_fields__})
@@ -241,6 +242,7 @@ def companion_flags(parsed: argparse.Namespace) -> list[str]:
             nodes.templates()
             nodes.pod_stages()
             nodes.node_stages()
+            nodes.chaos_rules()
         except ValueError as error:
             raise OptionError(str(error)) from error
     return [f"--{name.replace('_', '-')}={value}" for name, value in said.items()]

@@ -23,6 +23,7 @@ from steersman.controllers.manager.assembly import add_controllers, wait_for_ser
 from steersman.controlplane.controller_manager import make_identities, run_until_stopped
 from steersman.controlplane.greeting import Greeting
 from steersman.controlplane.process import EXIT_REFUSED, Reasons
+from steersman.nodes.chaos.node_outages import NodeOutages
 from steersman.nodes.kubelet.assembly import add_kubelet
 from steersman.nodes.node_stages import NodeStages
 from steersman.nodes.pod_addresses import PodAddresses
@@ -133,7 +134,9 @@ def _add_nodes(manager: Manager, context: ControllerContext, options: NodesOptio
     addresses = PodAddresses()
     kubelet = add_kubelet(manager, context, options, addresses=addresses)
     manager.add(NodeKeeper(context, options.templates(), tells_status=not node_stages, kubelet=kubelet.address))
-    manager.add(PodKeeper(context, options.pod_stages(), is_others=kubelet.is_others, addresses=addresses))
+    chaos = options.chaos_rules()
+    manager.add(PodKeeper(context, options.pod_stages(), is_others=kubelet.is_others, addresses=addresses, chaos=chaos))
+    manager.add(NodeOutages(context, chaos))
     if node_stages:
         manager.add(NodeStages(context, node_stages))
     if options.simulated_storage and options.templates():

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from steersman.nodes.chaos.rules import Chaos
 from steersman.nodes.node_object import NodeTemplate, TemplateError, read_templates
 from steersman.nodes.pod_stages import STAGE_SETS
 
@@ -26,6 +27,8 @@ class NodesOptions(msgspec.Struct, frozen=True, kw_only=True):
     #: The stages that pods and nodes go through: names of sets and files, comma-separated. Of two stages with one name
     #: the later one counts.
     stages: str = "default"
+    #: A YAML file of chaos rules: failures of pods and nodes, drawn from its seed.
+    chaos: Path | None = None
     #: Whether volumes are made for claims of the class ``simulated``, the default one; without nodes they are not.
     simulated_storage: bool = True
     #: Whether pods that ask for it run as local processes.
@@ -56,6 +59,18 @@ class NodesOptions(msgspec.Struct, frozen=True, kw_only=True):
                     raise TemplateError(f"two nodes would be called {name!r}")
                 found[name] = kind
         return found
+
+    def chaos_rules(self) -> Chaos:
+        """Return the rules of the chaos file; without one there are none. Raises TemplateError."""
+        if self.chaos is None:
+            return Chaos()
+        from steersman.nodes.chaos.format import read_rules  # noqa: PLC0415 — few starts need it
+
+        document = _yaml(self.chaos)
+        try:
+            return Chaos(*read_rules(document))
+        except TemplateError as error:
+            raise TemplateError(f"{self.chaos}: {error}") from None
 
     def pod_stages(self) -> tuple[Stage, ...]:
         """Those of pods; the default ones when no other are named. Raises TemplateError."""

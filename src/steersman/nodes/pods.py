@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from steersman.client.changes import Change
     from steersman.client.store import Lister
+    from steersman.nodes.chaos.rules import Chaos
     from steersman.nodes.stages import Stage
     from steersman.runtime.context import ControllerContext
 
@@ -77,13 +78,15 @@ class PodKeeper(Controller):
         workers: int = WORKERS,
         is_others: Callable[[Tree, Tree], bool] | None = None,
         addresses: PodAddresses | None = None,
+        chaos: Chaos | None = None,
     ) -> None:
-        """``is_others`` tells of a pod and its node whether somebody else brings the pod through its life.
+        """``is_others``: True if another controller manages a pod on its node, sharing ``addresses`` with this one.
 
-        ``addresses`` are shared with who that is; None: nobody.
+        ``chaos``: rules that make pods fail; None: none do.
         """
         super().__init__(context, workers=workers)
         self._is_others = is_others
+        self._chaos = chaos if chaos is not None and chaos.concerns_pods else None
         self._recorder = context.events.recorder("kubelet")
         self._addresses = addresses or PodAddresses()
         self._started = self.clock.now()
@@ -147,6 +150,8 @@ class PodKeeper(Controller):
         node = self._node_of(pod) if pod is not None else None
         if pod is None or node is None:
             return None
+        if self._chaos is not None:
+            pod = self._chaos.with_annotations(pod, node)
         pending = self._turning.stage_of(pod)
         if pending is None:
             return None

@@ -131,8 +131,8 @@ async def test_followed_logs_show_the_output_as_it_is_written():
     world, read = World(running("echo a; sleep 5; echo b; sleep 5; echo c"), end=0), []
 
     async def follow():
-        async for line in world.host.logs(world.made, "c", LogOptions(follow=True)):
-            read.append((world.clock.now().second, line))
+        logs = world.host.logs(world.made, "c", LogOptions(follow=True))
+        read.extend([(world.clock.now().second, line) async for line in logs])
 
     task = asyncio.ensure_future(follow())
     await world.clock.advance(15)
