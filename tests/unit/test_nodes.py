@@ -31,6 +31,7 @@ from steersman.nodes.node_object import (
     read_templates,
 )
 from steersman.nodes.node_stages import NodeStages
+from steersman.nodes.object_stages import DiscoveredStages
 from steersman.nodes.options import NodesOptions
 from steersman.nodes.pod_addresses import AddressPool, PodAddresses
 from steersman.nodes.pod_stages import STAGE_SETS
@@ -343,12 +344,13 @@ class Nodes:
     ) -> None:
         self._context = ControllerContext(client, dice=Random(1))
         self._tasks = Supervisor("nodes")
-        tells_status = not options.node_stages()
+        tells_status = not any(stage.writes_status for stage in options.node_stages())
         chaos = options.chaos_rules()
         keepers = [
             NodeKeeper(self._context, {"node-0": NodeTemplate()}, tells_status=tells_status, kubelet=kubelet),
             NodeStages(self._context, options.node_stages()),
             NodeOutages(self._context, chaos),
+            DiscoveredStages(self._context, options.object_stages()),
             *([PodKeeper(self._context, options.pod_stages(), workers=2, chaos=chaos)] if has_pods else []),
         ]
         self._context.informers.start()
@@ -657,3 +659,64 @@ async def test_node_stopped_by_chaos_starts_again_without_rules() -> None:
         await world.settle()
         left = (await world.client.get(NODES, "node-0"))["metadata"]["annotations"]
         assert not notes.keys() & left.keys()
+
+
+# Stages of other kinds
+
+
+SLICES = tree("resource.k8s.io/v1", "ResourceSlice")
+
+
+async def test_stages_publish_and_repair_resource_slices() -> None:
+    async with cluster(f"default,{STAGE_FILES / 'devices.yaml'}") as world:
+        assert (await ready_since(world))[0] == "True"
+        notes = {"example.com/devices": "3"}
+        await world.client.patch(NODES, "node-0", {"metadata": {"annotations": notes}})
+        await world.settle(2)
+        made = await world.client.get(SLICES, "node-0-devices")
+        assert [each["name"] for each in made["spec"]["devices"]] == ["device000", "device001", "device002"]
+        assert made["spec"]["devices"][2]["attributes"]["numa"] == {"int": 1}
+        node = await world.client.get(NODES, "node-0")
+        assert node["metadata"]["annotations"]["example.com/published"] == "3"
+        await world.client.patch(NODES, "node-0", {"metadata": {"annotations": {"example.com/devices": "2"}}})
+        await world.settle(2)
+        made = await world.client.get(SLICES, "node-0-devices")
+        assert (len(made["spec"]["devices"]), made["spec"]["pool"]["generation"]) == (2, 2)
+        await world.client.patch(SLICES, "node-0-devices", {"spec": {"devices": None}})
+        await world.settle(2)
+        made = await world.client.get(SLICES, "node-0-devices")
+        assert [each["name"] for each in made["spec"]["devices"]] == ["device000", "device001"]
+
+
+def widget_definition() -> Tree:
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    version = {
+        "name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema},
+        "subresources": {"status": {}},
+    }  # fmt: skip
+    names = {"plural": "widgets", "singular": "widget", "kind": "Widget", "listKind": "WidgetList"}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "widgets.example.com"},
+        "spec": {"group": "example.com", "scope": "Namespaced", "names": names, "versions": [version]},
+    }
+
+
+async def test_stages_of_a_custom_kind_begin_when_it_is_served() -> None:
+    async with cluster(f"default,{STAGE_FILES / 'widgets.yaml'}") as world:
+        await world.client.create(widget_definition())
+        await world.settle(1)
+        widgets = await world.client.discover("example.com/v1", "Widget")
+        widget = {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "w", "namespace": "default"}}
+        await world.client.create(widget)
+        await world.settle(10)
+        await world.settle(6)
+        found = await world.client.get(widgets, "w", namespace="default")
+        assert found["status"] == {"phase": "Ready"}
+        assert found["metadata"]["finalizers"] == ["example.com/widget"]
+        assert ("Ready", "The widget is ready", "") in await events_about(world, "w")
+        await world.client.delete(widgets, "w", namespace="default")
+        await world.settle(1)
+        with pytest.raises(ApiError, match="not found"):
+            await world.client.get(widgets, "w", namespace="default")

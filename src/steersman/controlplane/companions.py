@@ -26,6 +26,7 @@ from steersman.controlplane.process import EXIT_REFUSED, Reasons
 from steersman.nodes.chaos.node_outages import NodeOutages
 from steersman.nodes.kubelet.assembly import add_kubelet
 from steersman.nodes.node_stages import NodeStages
+from steersman.nodes.object_stages import DiscoveredStages
 from steersman.nodes.pod_addresses import PodAddresses
 from steersman.nodes.pods import PodKeeper
 from steersman.nodes.provisioning import SimulatedStorage
@@ -133,12 +134,15 @@ def _add_nodes(manager: Manager, context: ControllerContext, options: NodesOptio
     node_stages = options.node_stages()
     addresses = PodAddresses()
     kubelet = add_kubelet(manager, context, options, addresses=addresses)
-    manager.add(NodeKeeper(context, options.templates(), tells_status=not node_stages, kubelet=kubelet.address))
+    tells_status = not any(stage.writes_status for stage in node_stages)
+    manager.add(NodeKeeper(context, options.templates(), tells_status=tells_status, kubelet=kubelet.address))
     chaos = options.chaos_rules()
     manager.add(PodKeeper(context, options.pod_stages(), is_others=kubelet.is_others, addresses=addresses, chaos=chaos))
     manager.add(NodeOutages(context, chaos))
     if node_stages:
         manager.add(NodeStages(context, node_stages))
+    if object_stages := options.object_stages():
+        manager.add(DiscoveredStages(context, object_stages))
     if options.simulated_storage and options.templates():
         manager.add(SimulatedStorage(context))
 

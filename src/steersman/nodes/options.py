@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -13,6 +13,9 @@ from steersman.nodes.pod_stages import STAGE_SETS
 
 if TYPE_CHECKING:
     from steersman.nodes.stages import Stage
+
+_PODS: Final = ("v1", "Pod")
+_NODES: Final = ("v1", "Node")
 
 
 class NodesOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,17 +77,24 @@ class NodesOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     def pod_stages(self) -> tuple[Stage, ...]:
         """Those of pods; the default ones when no other are named. Raises TemplateError."""
-        return self._stages("Pod") or STAGE_SETS["default"]
+        return self._stages().get(_PODS) or STAGE_SETS["default"]
 
     def node_stages(self) -> tuple[Stage, ...]:
-        """Those of nodes; without any, nodes are ready, and stay so. Raises TemplateError."""
-        return self._stages("Node")
+        """Return the stages of nodes. Raises TemplateError.
 
-    def _stages(self, kind: str) -> tuple[Stage, ...]:
-        found: dict[str, Stage] = {}
+        Unless one of them writes the status, nodes report themselves that they are ready.
+        """
+        return self._stages().get(_NODES, ())
+
+    def object_stages(self) -> dict[tuple[str, str], tuple[Stage, ...]]:
+        """Return the stages of other objects by API version and kind. Raises TemplateError."""
+        return {kind: stages for kind, stages in self._stages().items() if kind not in (_PODS, _NODES)}
+
+    def _stages(self) -> dict[tuple[str, str], tuple[Stage, ...]]:
+        found: dict[tuple[str, str], dict[str, Stage]] = {}
         for name in filter(None, map(str.strip, self.stages.split(","))):
             if name in STAGE_SETS:
-                found |= {stage.name: stage for stage in STAGE_SETS[name] if kind == "Pod"}
+                found.setdefault(_PODS, {}).update({stage.name: stage for stage in STAGE_SETS[name]})
                 continue
             path = Path(name).expanduser()
             if not path.exists():
@@ -93,8 +103,9 @@ class NodesOptions(msgspec.Struct, frozen=True, kw_only=True):
                 )
             from steersman.nodes.kwok.stage_files import read_stage_file  # noqa: PLC0415 — few write stages
 
-            found |= {of.stage.name: of.stage for of in read_stage_file(path) if of.kind == kind}
-        return tuple(found.values())
+            for of in read_stage_file(path):
+                found.setdefault((of.api_version, of.kind), {})[of.stage.name] = of.stage
+        return {kind: tuple(stages.values()) for kind, stages in found.items()}
 
 
 def _yaml(path: Path) -> Any:

@@ -170,7 +170,9 @@ class PodKeeper(Controller):
     def _surroundings(self, pod: Tree, node: Tree) -> Surroundings:
         # A pod on its host's network has none of its own.
         ip = "" if pod_status.spec_of(pod).get("hostNetwork") else address_of(pod, node, self._addresses)
-        return Surroundings(self.clock.now(), internal_ip(node), ip, name_of(node), kubelet_port(node), self._started)
+        return Surroundings(
+            self.clock.now(), internal_ip(node), ip, name_of(node), kubelet_port(node), self._started, self.dice
+        )
 
     def _is_there(self, kind: str, namespace: str, name: str) -> bool:
         informer = self._secrets if kind == "Secret" else self._config_maps

@@ -31,6 +31,8 @@ class Surroundings(NamedTuple):
     node_port: int = 0
     #: When nodes began to be simulated.
     started: datetime | None = None
+    #: Source of random functions in templates; None: they are not available.
+    dice: Random | None = None
 
 
 class Outcome(NamedTuple):
@@ -98,6 +100,9 @@ class Stage(NamedTuple):
     #: Of several stages that match, one is chosen in proportion; one without weight only when no other has any. An object
     #: may tell it; None then: it tells nonsense.
     weight: int | Callable[[Tree], int | None] = 1
+
+    #: Whether it changes the object's status: nodes with such stages do not report their own.
+    writes_status: bool = False
 
     def weight_for(self, obj: Tree) -> int | None:
         """Its weight for an object."""

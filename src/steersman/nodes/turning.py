@@ -88,6 +88,8 @@ class Turning:
         finalizers = _finalizers(obj, outcome)
         if finalizers is not None:
             await self.write(key, obj, {"metadata": {"finalizers": finalizers}}, "", PatchType.MERGE)
+        if outcome.applied is not None:
+            await self._controller.client.apply(outcome.applied, field_manager=self._controller.name, force=True)
         if outcome.patch is not None:
             await self.write(key, obj, outcome.patch, outcome.subresource, outcome.patch_type)
         if outcome.delete:

@@ -34,11 +34,12 @@ class Comparison(_Part, kw_only=True):
 
 
 class Requirement(_Part):
-    """A comparison, here or under ``jq``, or a condition in CEL."""
+    """A comparison, here or under ``jq``, or a condition in CEL, here or under ``cel``."""
 
     key: str = ""
     operator: str = ""
     values: list[str] = []
+    expression: str = ""
     jq: Comparison | None = None
     cel: Expression | None = None
 
@@ -99,6 +100,13 @@ class PatchFormat(_Part, kw_only=True):
     impersonation: Any = None
 
 
+class ApplyFormat(_Part, kw_only=True):
+    """An object of any kind that is applied server-side."""
+
+    template: str
+    impersonation: Any = None
+
+
 class Step(_Part):
     """One of these."""
 
@@ -106,6 +114,7 @@ class Step(_Part):
     finalizers: FinalizersFormat | None = None
     delete: bool = False
     patch: PatchFormat | None = None
+    apply: ApplyFormat | None = None
 
 
 class Next(_Part):
