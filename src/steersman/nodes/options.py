@@ -12,6 +12,9 @@ from steersman.nodes.node_object import NodeTemplate, TemplateError, read_templa
 from steersman.nodes.pod_stages import STAGE_SETS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from steersman.nodes.kwok.stage_files import KwokFile
     from steersman.nodes.stages import Stage
 
 _PODS: Final = ("v1", "Pod")
@@ -92,9 +95,24 @@ class NodesOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     def _stages(self) -> dict[tuple[str, str], tuple[Stage, ...]]:
         found: dict[tuple[str, str], dict[str, Stage]] = {}
+        for name, file in self._files():
+            if file is None:
+                found.setdefault(_PODS, {}).update({stage.name: stage for stage in STAGE_SETS[name]})
+            else:
+                for of in file.stages:
+                    found.setdefault((of.api_version, of.kind), {})[of.stage.name] = of.stage
+        return {kind: tuple(stages.values()) for kind, stages in found.items()}
+
+    def usage_documents(self) -> list[Any]:
+        """Return the documents about usage and metrics in the files of ``stages``. Raises TemplateError."""
+        files = [file for _, file in self._files() if file is not None]
+        return [document for file in files for kind in file.others.values() for document in kind]
+
+    def _files(self) -> Iterator[tuple[str, KwokFile | None]]:
+        """Names of sets, and the contents of files."""
         for name in filter(None, map(str.strip, self.stages.split(","))):
             if name in STAGE_SETS:
-                found.setdefault(_PODS, {}).update({stage.name: stage for stage in STAGE_SETS[name]})
+                yield name, None
                 continue
             path = Path(name).expanduser()
             if not path.exists():
@@ -103,9 +121,7 @@ class NodesOptions(msgspec.Struct, frozen=True, kw_only=True):
                 )
             from steersman.nodes.kwok.stage_files import read_stage_file  # noqa: PLC0415 — few write stages
 
-            for of in read_stage_file(path):
-                found.setdefault((of.api_version, of.kind), {})[of.stage.name] = of.stage
-        return {kind: tuple(stages.values()) for kind, stages in found.items()}
+            yield name, read_stage_file(path)
 
 
 def _yaml(path: Path) -> Any:

@@ -356,7 +356,7 @@ def test_files_and_sets_go_together() -> None:
 
 def life(file: str, made: Tree, limit: int = 8) -> list[str]:
     """The stages that an object goes through; each status is put over the one before."""
-    stages, told = [of.stage for of in read_stage_file(STAGES / file)], []
+    stages, told = [of.stage for of in read_stage_file(STAGES / file).stages], []
     for _ in range(limit):
         found = choose(stages, made, now=NOW, dice=Random(1))
         if found is None:
@@ -422,7 +422,7 @@ def test_the_example_of_the_page_can_be_read(tmp_path: Path) -> None:
     page = (Path(__file__).parents[3] / "docs" / "stages.md").read_text()
     file = tmp_path / "mine.yaml"
     file.write_text(page.partition("```yaml\n")[2].partition("```")[0])
-    [found] = read_stage_file(file)
+    [found] = read_stage_file(file).stages
     made = pod(phase="Running")
     made["metadata"]["labels"]["chaos"] = "true"
     assert found.stage.matches(made, NOW)

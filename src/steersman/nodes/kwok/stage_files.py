@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from random import Random
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
@@ -30,12 +31,21 @@ if TYPE_CHECKING:
     Turn = Callable[[Tree, Surroundings], Outcome]
 
 API_VERSION: Final = "kwok.x-k8s.io/v1alpha1"
+_OTHER_KINDS: Final = ("ResourceUsage", "ClusterResourceUsage", "Metric")
 _DOCUMENT_END: Final = re.compile(r"^---(?:[ \t].*)?$", re.MULTILINE)
 _PATCH_TYPES: Final = {
     "json": PatchType.JSON,
     "merge": PatchType.MERGE,
     "strategic": PatchType.STRATEGIC,
 }
+
+
+class KwokFile(NamedTuple):
+    """The contents of a file."""
+
+    stages: list[StageOf]
+    #: Documents about the usage of resources, and pages of metrics, by kind.
+    others: dict[str, list[Any]]
 
 
 class StageOf(NamedTuple):
@@ -46,13 +56,13 @@ class StageOf(NamedTuple):
     stage: Stage
 
 
-def read_stage_file(path: Path) -> list[StageOf]:
-    """The stages of a file, in its order. Raises TemplateError, which tells the file, the stage and the fault."""
+def read_stage_file(path: Path) -> KwokFile:
+    """Read a file. Raises TemplateError with the file, the document and the fault."""
     try:
         text = path.read_text()
     except (OSError, UnicodeDecodeError) as error:
         raise TemplateError(f"{path}: {error}") from None
-    found = []
+    found = KwokFile([], {})
     for number, document in enumerate(_DOCUMENT_END.split(text), 1):
         try:
             content = decode_yaml(document.encode()).tree
@@ -61,21 +71,36 @@ def read_stage_file(path: Path) -> list[StageOf]:
         if content is None:
             continue
         try:
-            made = read_stage(content)
+            _add(found, content)
         except TemplateError as error:
             raise TemplateError(f"{path}: {_name_of(content, number)}: {error}") from None
-        if made is not None:
-            found.append(made)
-    if not found:
+    if not found.stages and not found.others:
         raise TemplateError(f"{path}: there is no Stage in it")
     return found
 
 
+def _add(file: KwokFile, content: Any) -> None:
+    if isinstance(content, dict) and content.get("apiVersion") == API_VERSION and content.get("kind") in _OTHER_KINDS:
+        check_usage([content])
+        file.others.setdefault(content["kind"], []).append(content)
+        return
+    made = read_stage(content)
+    if made is not None:
+        file.stages.append(made)
+
+
 def _name_of(content: Any, number: int) -> str:
     try:
-        return f"stage {content['metadata']['name']}"
-    except (TypeError, KeyError):
+        return f"{content['kind'].lower()} {content['metadata']['name']}"
+    except (TypeError, KeyError, AttributeError):
         return f"document {number}"
+
+
+def check_usage(documents: Sequence[Any]) -> None:
+    """Raise TemplateError for documents about usage that cannot be used."""
+    from steersman.nodes.kwok.usage_pages import read_usage  # noqa: PLC0415 — loads CEL, which few files need
+
+    read_usage(documents, dice=Random(0))  # noqa: S311 — nothing is drawn
 
 
 def read_stage(content: Any) -> StageOf | None:
