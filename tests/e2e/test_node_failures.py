@@ -36,7 +36,18 @@ def test_kubectl_run_with_stdin_prints_the_output_and_ends(kubectl):
 
 
 def test_kubectl_run_passes_the_exit_code_on(kubectl):
-    command = ["run", "failing", "-i", "--rm", "--restart=Never", "--image=busybox", "--", "sh", "-c", "echo no; exit 3"]
+    command = [
+        "run",
+        "failing",
+        "-i",
+        "--rm",
+        "--restart=Never",
+        "--image=busybox",
+        "--",
+        "sh",
+        "-c",
+        "echo no; exit 3",
+    ]
     done = subprocess.run(
         kubectl.command(*command), capture_output=True, text=True, timeout=WAIT_SECONDS, env=kubectl.environment,
         stdin=subprocess.DEVNULL, check=False,

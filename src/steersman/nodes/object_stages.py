@@ -85,7 +85,7 @@ class DiscoveredStages:
         self._stopped.set()
 
     async def run(self) -> None:
-        """Until ``stop``."""
+        """Run until ``stop``."""
         try:
             for (api_version, kind), stages in self._stages.items():
                 self._tasks.start(f"{kind} of {api_version}", self._serve(api_version, kind, stages))

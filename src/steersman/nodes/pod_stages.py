@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from steersman.nodes import pod_changes, pod_status
 from steersman.nodes.pod_status import is_finished, is_running, is_terminating, spec_of, status_of
-from steersman.nodes.simulation.pod_plan import is_jobs, plan
+from steersman.nodes.simulation.pod_plan import is_jobs, is_settled, plan
 from steersman.nodes.stages import Delay, Outcome, Stage, Surroundings
 
 if TYPE_CHECKING:
@@ -38,7 +38,9 @@ def _is_new(pod: Tree, now: datetime, *, ends: bool) -> bool:
 
 
 def _runs(pod: Tree, now: datetime, *, ends: bool, of_job: bool) -> bool:
-    return _lives(pod) and is_jobs(pod) is of_job and _has_next(pod, now, ends=ends)
+    if not _lives(pod) or is_jobs(pod) is not of_job or is_settled(pod, ends=ends):
+        return False
+    return _has_next(pod, now, ends=ends)
 
 
 def _has_next(pod: Tree, now: datetime, *, ends: bool) -> bool:

@@ -77,7 +77,7 @@ def addresses(pod: Tree, around: Surroundings) -> Tree:
 def conditions(pod: Tree, wanted: Iterable[tuple[str, bool, str, str]], *, now: datetime) -> list[Tree]:
     """Conditions by type, whether they hold, reason and message; one that has not turned keeps its time."""
     known = {each.get("type"): each for each in status_of(pod).get("conditions") or ()}
-    made = []
+    made, stamp = [], format_time(now)
     for kind, holds, reason, message in wanted:
         status = "True" if holds else "False"
         old = known.get(kind)
@@ -86,7 +86,7 @@ def conditions(pod: Tree, wanted: Iterable[tuple[str, bool, str, str]], *, now: 
             "type": kind,
             "status": status,
             "lastProbeTime": None,
-            "lastTransitionTime": since or format_time(now),
+            "lastTransitionTime": since or stamp,
             "observedGeneration": pod["metadata"].get("generation", 1),
         }
         condition["reason"] = reason or None

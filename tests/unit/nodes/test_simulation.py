@@ -35,7 +35,7 @@ def test_crash_loop_follows_the_kubelets_schedule() -> None:
 
 
 def test_crash_loop_continues_after_a_restart_of_the_process() -> None:
-    """All state is in the pod: a second simulation of the same pod goes on with the schedule."""
+    """A second simulation of the same pod continues the schedule: all state is in the pod."""
     world = Simulation(pod(annotations={"crash-after-seconds": "0"}))
     world.run(75)
     assert world.status_of()["state"]["waiting"]["message"].startswith("back-off 1m20s ")

@@ -1,4 +1,4 @@
-"""From chaos rules to annotations of pods and outages of nodes.
+"""Annotations of pods and outages of nodes that follow from chaos rules.
 
 A rule acts through the annotations of ``steersman.nodes.simulation.behavior``, as if the pod had them; annotations that the
 pod really has take precedence. All draws are hashes of the seed, the rule and the names of objects, so two runs with the

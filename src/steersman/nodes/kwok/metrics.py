@@ -153,7 +153,7 @@ class MetricPages:
 
 
 class _Scrape(NamedTuple):
-    """What one page is about."""
+    """The node, the pods and the moment of one page."""
 
     node: Tree
     pods: list[Tree]

@@ -1,4 +1,4 @@
-"""What a stage's templates make of an object: the patches that it turns into."""
+"""Rendering of stage templates: patches of objects, and objects to apply."""
 
 from __future__ import annotations
 

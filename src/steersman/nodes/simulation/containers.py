@@ -41,7 +41,7 @@ CRASH_CODE: Final = 1
 
 
 class Context(NamedTuple):
-    """What a container's next status depends on, beside its own spec, status and behavior."""
+    """Inputs of a container's next status, beside its own spec, status and behavior."""
 
     pod: Tree
     now: datetime
@@ -81,12 +81,12 @@ def advance(context: Context, container: Tree, behavior: Behavior, status: Tree 
 def program_for(context: Context, container: Tree, behavior: Behavior) -> Program:
     """Return what the container does: annotations decide first, then its command, then the default."""
     code = behavior.exit_code
-    told = [
+    candidates = [
         Program(behavior.oom_after_seconds, SIGKILL_CODE, OOM_KILLED),
         Program(behavior.crash_after_seconds, code or CRASH_CODE),
         Program(behavior.run_seconds, code or 0),
     ]
-    ending = [each for each in told if each.seconds is not None]
+    ending = [each for each in candidates if each.seconds is not None]
     if ending:
         return min(ending, key=lambda each: each.seconds or 0.0)
     program = program_of(container) if context.interprets else None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ class ImageReference(NamedTuple):
         return f"{self.domain}/{self.path}{tag}{f'@{self.digest}' if self.digest else ''}"
 
 
+@lru_cache(maxsize=4096)
 def parse_reference(image: str) -> ImageReference:
     """Normalize an image name, as ``ParseNormalizedNamed`` and the default tag do. Raises InvalidReferenceError."""
     if _IDENTIFIER.fullmatch(image):
@@ -78,6 +80,7 @@ def parse_reference(image: str) -> ImageReference:
     return ImageReference(match["domain"], match["path"], tag or ("" if digest else "latest"), digest)
 
 
+@lru_cache(maxsize=4096)
 def registry_error(reference: ImageReference) -> str:
     """Return the error with which a pull of an absent image fails; empty for an image that is present."""
     host = reference.domain.partition(":")[0]

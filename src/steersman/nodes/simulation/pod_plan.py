@@ -11,6 +11,7 @@ from steersman.nodes.pod_status import conditions, deadline_of, is_sidecar, read
 from steersman.nodes.simulation.behavior import (
     EVICT_AFTER,
     EVICT_RESOURCE,
+    PREFIX,
     Behavior,
     annotations_of,
     behavior_of,
@@ -56,6 +57,19 @@ def is_jobs(pod: Tree) -> bool:
     """True if a Job controls the pod."""
     owners = pod["metadata"].get("ownerReferences") or ()
     return any(each.get("controller") and each.get("kind") == "Job" for each in owners)
+
+
+def is_settled(pod: Tree, *, ends: bool) -> bool:
+    """Return True for a running pod of which it is known without a plan that nothing is due: most are looked at often."""
+    spec = spec_of(pod)
+    if spec.get("initContainers") or spec.get("activeDeadlineSeconds") is not None or is_jobs(pod):
+        return False
+    if any(name.startswith(PREFIX) for name in pod["metadata"].get("annotations") or ()):
+        return False
+    if ends and any(each.get("command") or each.get("args") for each in spec.get("containers") or ()):
+        return False
+    statuses = status_of(pod).get("containerStatuses") or ()
+    return all(each.get("ready") and "running" in (each.get("state") or ()) for each in statuses)
 
 
 def plan(pod: Tree, around: Surroundings, *, ends: bool) -> PodPlan:

@@ -38,7 +38,7 @@ class Kill(NamedTuple):
 
 
 class Health(NamedTuple):
-    """What probes report at one moment."""
+    """Results of the probes at one moment."""
 
     is_started: bool
     is_ready: bool

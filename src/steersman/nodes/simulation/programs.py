@@ -27,7 +27,7 @@ _UNITS: Final = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
 class Program(NamedTuple):
-    """What a container does from its start to its end."""
+    """Duration, output and end of one run of a container."""
 
     #: None: it runs until it is stopped.
     seconds: float | None

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from steersman.nodes.simulation.behavior import PREFIX
-from steersman.nodes.simulation.pod_plan import plan
+from steersman.nodes.simulation.pod_plan import is_settled, plan
 from steersman.nodes.stages import Surroundings
 
 Tree = dict[str, Any]
@@ -39,6 +39,8 @@ class Simulation:
             if self.pod["status"]["phase"] in ("Succeeded", "Failed"):
                 break
             following = plan(self.pod, Surroundings(self.now, "172.16.0.1", "10.1.0.7"), ends=self.ends)
+            if self.pod["status"]["phase"] == "Running" and is_settled(self.pod, ends=self.ends):
+                assert (following.status, following.due) == (None, None)
             if following.status is None:
                 if following.due is None or following.due > end:
                     break
@@ -69,7 +71,7 @@ class Simulation:
 
 
 def state_of(status: Tree) -> str:
-    """As ``kubectl get pods`` prints it."""
+    """Return the state as ``kubectl get pods`` prints it."""
     state = status["state"]
     if "running" in state:
         return "Ready" if status["ready"] else "Running"
