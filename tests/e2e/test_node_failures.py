@@ -35,6 +35,11 @@ def test_kubectl_run_with_stdin_prints_the_output_and_ends(kubectl):
     assert kubectl.run("get", "pods", "--ignore-not-found", "greeter") == ""
 
 
+def test_kubectl_run_ends_although_the_pod_restarts(kubectl):
+    printed = kubectl.run("run", "again", "-i", "--rm", "--image=busybox", "--quiet", "--", "echo", "hi")
+    assert printed.splitlines()[0] == "hi"
+
+
 def test_kubectl_run_passes_the_exit_code_on(kubectl):
     command = [
         "run",

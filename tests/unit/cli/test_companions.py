@@ -26,7 +26,12 @@ def test_each_command_has_the_flags_of_what_it_runs() -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "fault"),
-    [(["--stages=x"], "no set of stages 'x'"), (["--node-template=/nowhere"], "/nowhere"), (["--nodes=-1"], "--nodes")],
+    [
+        (["--stages=x"], "no set of stages 'x'"),
+        (["--node-template=/nowhere"], "/nowhere"),
+        (["--chaos=/nowhere"], "/nowhere"),
+        (["--nodes=-1"], "--nodes"),
+    ],
 )
 def test_what_makes_no_sense_is_refused(arguments: list[str], fault: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
@@ -50,4 +55,14 @@ def test_up_hands_on_what_is_for_its_companions() -> None:
 def test_up_refuses_what_its_companions_would() -> None:
     parsed = parser("up", "").parse_args(["--stages=x"])
     with pytest.raises(OptionError, match="no set of stages 'x'"):
+        companion_flags(parsed)
+
+
+def test_up_passes_a_valid_chaos_file_on_and_refuses_another(tmp_path: Path) -> None:
+    file = tmp_path / "chaos.yaml"
+    file.write_text("rules: [{failure: crash, every: 10m}]")
+    parsed = parser("up", "").parse_args([f"--chaos={file}"])
+    assert companion_flags(parsed) == [f"--chaos={file}"]
+    file.write_text("rules: [{failure: crash, evry: 10m}]")
+    with pytest.raises(OptionError, match=r"chaos.yaml: .*unknown field `evry` - at `\$.rules\[0\]`"):
         companion_flags(parsed)

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from random import Random
 from typing import Any
 
 import pytest
 from tests.unit.nodes.simulation.simulated import NOW, Simulation, pod
 
 from steersman.nodes.simulation.backoff import restart_delay_seconds
+from steersman.nodes.simulation.behavior import DURATIONS, EXIT_CODE, IMAGE_PULL_ERROR, PREFIX
+from steersman.nodes.simulation.pod_plan import plan
+from steersman.nodes.stages import Surroundings
 
 Tree = dict[str, Any]
+NAMES = [name.removeprefix(PREFIX) for name in (*DURATIONS, EXIT_CODE, IMAGE_PULL_ERROR)]
 
 
 def test_crash_loop_follows_the_kubelets_schedule() -> None:
@@ -206,3 +211,47 @@ def test_invalid_annotation_is_reported_by_an_event(name: str, value: str, messa
     world = Simulation(pod(annotations={name: value}))
     assert world.run(60) == [(0.0, "Running", "Ready")]
     assert world.events == [("Warning", "InvalidAnnotation", message)]
+
+
+def random_status(dice: Random) -> Tree:
+    """A status as any component may have written it."""
+    time = dice.choice(["2026-01-02T03:00:00Z", "2026-01-02T04:00:00Z", None])
+    terminated = {"exitCode": dice.choice([0, 1]), "finishedAt": time, "startedAt": dice.choice([time, None])}
+    state: Tree = dice.choice(
+        [
+            {},
+            {"running": dice.choice([{}, {"startedAt": time}])},
+            {
+                "waiting": dice.choice(
+                    [{}, {"reason": "CrashLoopBackOff", "message": dice.choice(["", "back-off 1m20s"])}]
+                )
+            },
+            {"terminated": dice.choice([{}, terminated])},
+        ]
+    )
+    last = dice.choice([{}, None, {"terminated": terminated}])
+    return {
+        "name": dice.choice(["c", "i", "other"]),
+        "state": state,
+        "lastState": last,
+        "restartCount": dice.choice([0, 3]),
+    }
+
+
+def test_statuses_of_other_components_never_break_a_plan() -> None:
+    dice = Random(5)
+    for _ in range(2000):
+        notes = {name: dice.choice(["0", "5", "x", ""]) for name in dice.sample(NAMES, 2)}
+        made = pod(
+            annotations=notes,
+            initContainers=dice.choice([[], [{"name": "i", "image": "i"}], [{"name": "i", "restartPolicy": "Always"}]]),
+            restartPolicy=dice.choice(["Always", "OnFailure", "Never"]),
+        )
+        made["status"] = {
+            "phase": dice.choice(["", "Pending", "Running"]),
+            "startTime": dice.choice([None, "2026-01-02T03:00:00Z"]),
+            "containerStatuses": [random_status(dice) for _ in range(dice.choice([0, 1, 2]))],
+            "initContainerStatuses": dice.choice([None, [random_status(dice)]]),
+        }
+        following = plan(made, Surroundings(NOW, "172.16.0.1", "10.1.0.7"), ends=dice.choice([True, False]))
+        assert following.due is None or following.status is None

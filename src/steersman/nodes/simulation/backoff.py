@@ -28,13 +28,15 @@ _MESSAGE: Final = re.compile(r"back-off (?:(\d+)m)?(\d+)s restarting failed cont
 
 def restart_delay_seconds(status: Tree) -> int:
     """Return how long to wait before restarting a container whose state is ``terminated``."""
-    ended, previous = status["state"]["terminated"], (status.get("lastState") or {}).get("terminated")
-    if previous is None:
+    ended, previous = status["state"]["terminated"] or {}, (status.get("lastState") or {}).get("terminated") or {}
+    texts = ended.get("startedAt"), ended.get("finishedAt"), previous.get("finishedAt")
+    times = [parse_time(text) for text in texts if text]
+    if len(times) < len(texts):
         return 0
-    started, finished = parse_time(ended["startedAt"]), parse_time(ended["finishedAt"])
+    started, finished, previously = times
     if finished - started > timedelta(seconds=RESET_SECONDS):
         return 0
-    waited = (started - parse_time(previous["finishedAt"])).total_seconds()
+    waited = (started - previously).total_seconds()
     longest = MAX_SECONDS
     for restart in range(1, max(1, status.get("restartCount", 0)) + 1):
         longest = min(MAX_SECONDS, INITIAL_SECONDS * 2 ** (restart - 1))
@@ -46,9 +48,11 @@ def restart_delay_seconds(status: Tree) -> int:
     return delay
 
 
-def restart_time(status: Tree) -> datetime:
-    """Return when a container in ``CrashLoopBackOff`` is restarted."""
-    waiting, previous = status["state"]["waiting"], status["lastState"]["terminated"]
+def restart_time(status: Tree) -> datetime | None:
+    """Return when a container in ``CrashLoopBackOff`` is restarted; None if its status has no end of a run."""
+    waiting, previous = status["state"]["waiting"], (status.get("lastState") or {}).get("terminated") or {}
+    if not previous.get("finishedAt"):
+        return None
     match = _MESSAGE.match(waiting.get("message") or "")
     seconds = int(match[1] or 0) * 60 + int(match[2]) if match else INITIAL_SECONDS
     return parse_time(previous["finishedAt"]) + timedelta(seconds=seconds)

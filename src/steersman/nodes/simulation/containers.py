@@ -67,13 +67,13 @@ class Step(NamedTuple):
 def advance(context: Context, container: Tree, behavior: Behavior, status: Tree | None) -> Step:
     """Return the step that a container takes now."""
     state = (status or {}).get("state") or {}
-    if status is not None and "running" in state:
+    if status is not None and state.get("running") is not None:
         return _run(context, container, behavior, status)
-    if status is not None and "terminated" in state:
+    if status is not None and state.get("terminated") is not None:
         return _after_exit(context, container, behavior, status)
     if status is not None and (state.get("waiting") or {}).get("reason") == CRASH_LOOP_BACK_OFF:
         due = restart_time(status)
-        if context.now < due:
+        if due is not None and context.now < due:
             return Step(due=due)
     return start(context, container, behavior, status)
 
@@ -104,7 +104,7 @@ def start(context: Context, container: Tree, behavior: Behavior, status: Tree | 
     """Start a container for the first time or again, or report why its image cannot be used."""
     old = status or {}
     state = old.get("state") or {}
-    last = {"terminated": state["terminated"]} if "terminated" in state else old.get("lastState") or {}
+    last = {"terminated": state["terminated"]} if state.get("terminated") else old.get("lastState") or {}
     ended = (last.get("terminated") or {}).get("finishedAt")
     since = max(context.since, parse_time(ended)) if ended else context.since
     problem = image_problem(container, behavior, since=since, now=context.now)
@@ -157,7 +157,10 @@ def not_started(container: Tree, old: Tree | None, *, reason: str) -> Tree:
 
 
 def _run(context: Context, container: Tree, behavior: Behavior, status: Tree) -> Step:
-    began = parse_time(status["state"]["running"]["startedAt"])
+    started = status["state"]["running"].get("startedAt")
+    if not started:
+        return Step()  # written by another component
+    began = parse_time(started)
     program = program_for(context, container, behavior)
     facts = health(container, behavior, began=began, now=context.now)
     end = began + timedelta(seconds=program.seconds) if program.seconds is not None else None
@@ -196,14 +199,15 @@ def exited(status: Tree, at: datetime, code: int, reason: str = "") -> Tree:
 
 
 def _after_exit(context: Context, container: Tree, behavior: Behavior, status: Tree) -> Step:
-    ended = status["state"]["terminated"]
+    ended = status["state"]["terminated"] or {}
     action = restart_action(context, container, ended.get("exitCode", 0))
     if action == RESTART_ALL:
         return Step(restarts_all=True)
     if not action:
         return Step()
     delay = restart_delay_seconds(status)
-    due = parse_time(ended["finishedAt"]) + timedelta(seconds=delay)
+    finished = ended.get("finishedAt")
+    due = parse_time(finished) + timedelta(seconds=delay) if finished else context.now
     if context.now >= due:
         return start(context, container, behavior, status)
     name = container["name"]
