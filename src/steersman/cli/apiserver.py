@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import logging
-import sys
 import time
 from typing import TYPE_CHECKING, Final
 
 import uvloop
 
+from steersman.cli import logs
 from steersman.cli.flags import companion_flags, parse
 from steersman.controlplane.process import die_with_parent, run_until_stopped
 from steersman.controlplane.up import up
@@ -26,19 +25,13 @@ _DESCRIPTIONS: Final = {
 }
 #: New containers until the collector looks for cycles among them; requests hardly make any.
 _GARBAGE_MAX: Final = 10_000
-#: By ``--v``.
-_LEVELS: Final = (logging.WARNING, logging.INFO, logging.INFO, logging.INFO, logging.DEBUG)
 
 
 def run(command: str, arguments: Sequence[str]) -> int:
     """Runs until a signal; returns the exit code."""
     begun_seconds = time.perf_counter()
     options, process = parse(command, _DESCRIPTIONS[command], arguments)
-    logging.basicConfig(
-        level=_LEVELS[min(process.v, len(_LEVELS) - 1)],
-        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
-        stream=sys.stderr,
-    )
+    logs.set_up(process.v, style=process.logging_format)
     if process.die_with_parent:
         die_with_parent()
 
@@ -49,6 +42,7 @@ def run(command: str, arguments: Sequence[str]) -> int:
             begun_seconds=begun_seconds,
             companions=companion_flags(process) if command == "up" else None,
             verbosity=process.v,
+            logging_format=process.logging_format,
             announces=process.parent_pipe is None,  # what another program keeps is no business of the user's
         )
         # What is there now stays: the collector need not look at it ever again.

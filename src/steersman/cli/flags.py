@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from steersman.cli import values
+from steersman.cli import logs, values
 from steersman.controlplane.options import APIServerOptions, OptionError, default_data_dir
 
 if TYPE_CHECKING:
@@ -211,6 +211,7 @@ def parser(command: str, description: str) -> argparse.ArgumentParser:
         "--die-with-parent", action="store_true", help="stop when the process that started this one ends"
     )
     process.add_argument("--parent-pipe", type=values.count, help=argparse.SUPPRESS)
+    process.add_argument("--logging-format", choices=logs.FORMATS, default="text", help="format of log lines")
     process.add_argument("--v", "-v", type=values.count, default=0, metavar="LEVEL", help="how much is logged: 0 to 4")
     return made
 

@@ -18,6 +18,7 @@ from steersman.apiserver.filters.request_metrics import RequestMetrics
 from steersman.apiserver.server.app import Application
 from steersman.apiserver.server.chain import ChainOptions, build_chain
 from steersman.apiserver.server.loopback import Loopback
+from steersman.apiserver.server.request_log import RequestLog
 from steersman.apiserver.server.routes import Routes
 from steersman.asynckit.tasks import Supervisor
 from steersman.controlplane.access import Authentication, Authorization
@@ -92,6 +93,7 @@ class ServerCore:
             ),
             clock=clock,
             timeout_seconds=options.request_timeout_seconds,
+            request_log=RequestLog.if_enabled(clock),
         )
         agent = f"kube-apiserver/{KUBERNETES_VERSION}"
         #: Requests as the server itself, which may do everything.

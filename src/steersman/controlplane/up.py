@@ -62,7 +62,9 @@ class ControlPlane:
             announcement.close()
 
 
-async def companions_beside(server: APIServer, flags: Sequence[str], *, begun_seconds: float, verbosity: int) -> Child:
+async def companions_beside(
+    server: APIServer, flags: Sequence[str], *, begun_seconds: float, verbosity: int, logging_format: str = "text"
+) -> Child:
     """Controllers, scheduler and nodes for a server of this process, in one of their own so that two cores work."""
     arguments = [
         "companions",
@@ -77,6 +79,7 @@ async def companions_beside(server: APIServer, flags: Sequence[str], *, begun_se
         f"--kubelet-client-ca-file={server.pki.ca.certificate}",
         "--port=0",
         f"--v={verbosity}",
+        f"--logging-format={logging_format}",
         f"--begun={begun_seconds}",
         *flags,
     ]
@@ -90,6 +93,7 @@ async def up(
     begun_seconds: float,
     companions: Sequence[str] | None = None,
     verbosity: int = 0,
+    logging_format: str = "text",
     announces: bool = False,
 ) -> ControlPlane:
     """Start everything. Raises what ``APIServer.start`` does.
@@ -100,7 +104,11 @@ async def up(
     server = await APIServer.start(options)
     children = []
     if companions is not None:
-        children.append(await companions_beside(server, companions, begun_seconds=begun_seconds, verbosity=verbosity))
+        children.append(
+            await companions_beside(
+                server, companions, begun_seconds=begun_seconds, verbosity=verbosity, logging_format=logging_format
+            )
+        )
     for child in children:
         child.start()
     running = ControlPlane(server, children)
