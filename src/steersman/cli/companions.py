@@ -62,7 +62,17 @@ def run(command: str, arguments: Sequence[str]) -> int:
     if command == "scheduler":
         return run_process(run_scheduler(scheduler, parent_pipe=pipe), parsed)
     controllers = ManagerOptions(**given(ManagerOptions, parsed))
-    return run_process(run_all(controllers, scheduler, nodes, parent_pipe=pipe, begun_seconds=parsed.begun), parsed)
+    return run_process(
+        run_all(
+            controllers,
+            scheduler,
+            nodes,
+            parent_pipe=pipe,
+            begun_seconds=parsed.begun,
+            health_socket=parsed.health_socket,
+        ),
+        parsed,
+    )
 
 
 def parser(command: str) -> argparse.ArgumentParser:
@@ -73,5 +83,6 @@ def parser(command: str) -> argparse.ArgumentParser:
         add_options(made, options, _TEXTS)
     if command == "companions":
         made.add_argument("--begun", type=float, help=argparse.SUPPRESS)
+        made.add_argument("--health-socket", default="", help=argparse.SUPPRESS)
     add_process_flags(made)
     return made

@@ -202,6 +202,10 @@ def parser(command: str, description: str) -> argparse.ArgumentParser:
             help="whether volumes are made for claims, by a default StorageClass (default true)",
         )  # fmt: skip
         beside.add_argument("--controllers", metavar="NAMES", help="which controllers to run (default *)")
+        beside.add_argument(
+            "--coordinated-elections", dest="coordinated_leader_election", type=values.boolean, nargs="?", const=True,
+            metavar="ELECTIONS", help="whether controllers and scheduler are candidates of coordinated leader election",
+        )  # fmt: skip
     process = made.add_argument_group("process")
     process.add_argument(
         "--kubeconfig", type=_listed, help="where the admin's kubeconfig goes; default: the data directory"
@@ -228,7 +232,15 @@ def parse(command: str, description: str, arguments: Sequence[str]) -> tuple[API
 
 
 #: Flags of ``up`` that are for what runs beside the API server.
-_COMPANION_FLAGS = ("nodes", "node_template", "stages", "simulated_storage", "process_pods", "controllers")
+_COMPANION_FLAGS = (
+    "nodes",
+    "node_template",
+    "stages",
+    "simulated_storage",
+    "process_pods",
+    "controllers",
+    "coordinated_leader_election",
+)
 
 
 def companion_flags(parsed: argparse.Namespace) -> list[str]:

@@ -23,6 +23,7 @@ from steersman.controlplane.service_account_keys import ServiceAccountKeys
 if TYPE_CHECKING:
     import socket
 
+    from steersman.apiserver.endpoints.component_probes import Components
     from steersman.asynckit.clock import Clock
     from steersman.controlplane.loops import OwnLoops
     from steersman.controlplane.options import APIServerOptions
@@ -65,6 +66,12 @@ class APIServer:
     def url(self) -> str:
         """Where clients on this machine reach it."""
         return self.access.server
+
+    @property
+    def components(self) -> Components:
+        """Probes of the other components, for ``componentstatuses``."""
+        assert self._core is not None
+        return self._core.resources.components
 
     async def account_key_file(self) -> Path | None:
         """The key that signs tokens of service accounts, for those who fill token Secrets; None: only in memory."""

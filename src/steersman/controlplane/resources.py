@@ -11,6 +11,7 @@ from steersman.apiserver.admission.chain import ORDER, AdmissionChain
 from steersman.apiserver.admission.mutating_policy import MutatingAdmissionPolicy
 from steersman.apiserver.admission.optional import optional_plugins
 from steersman.apiserver.admission.validating_policy import ValidatingAdmissionPolicy
+from steersman.apiserver.endpoints.component_probes import Components
 from steersman.apiserver.endpoints.connections import Connections
 from steersman.apiserver.endpoints.router import Router
 from steersman.apiserver.endpoints.subresources import subresources
@@ -66,8 +67,14 @@ class Resources:
         self.admission = AdmissionChain(_plugins(options, self.registry, authorizer, dice))
         #: The way to kubelets, pods and services; open when it is given a certificate.
         self.connections = Connections(clock)
+        #: Probes of the other components; the usual ports unless something else is set.
+        self.components = Components(store)
         connect = subresources(
-            self.registry, admission=self.admission, authorizer=authorizer, connections=self.connections
+            self.registry,
+            admission=self.admission,
+            authorizer=authorizer,
+            connections=self.connections,
+            components=self.components,
         )
         connect |= access_endpoints(
             self.registry, options, admission=self.admission, authorizer=authorizer, authentication=authentication

@@ -27,6 +27,8 @@ class RunningPlane(msgspec.Struct, frozen=True, kw_only=True):
     pid: int
     url: str
     kubeconfig: str
+    #: Of ``--name``; empty for the unnamed one.
+    name: str = ""
     #: Where its objects are; empty when it keeps them in memory.
     data_dir: str = ""
     version: str = ""

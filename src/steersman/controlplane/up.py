@@ -13,6 +13,7 @@ from steersman.apimachinery.timestamps import format_time
 from steersman.asynckit.clock import RealClock
 from steersman.controlplane.apiserver import APIServer
 from steersman.controlplane.children import Child
+from steersman.controlplane.component_health import health_socket
 from steersman.controlplane.kubeconfig import KubeconfigError, merge_kubeconfig, user_kubeconfig
 from steersman.controlplane.options import OptionError, default_data_dir
 from steersman.controlplane.running_planes import Announcement, RunningPlane, running_directory
@@ -66,6 +67,8 @@ async def companions_beside(
     server: APIServer, flags: Sequence[str], *, begun_seconds: float, verbosity: int, logging_format: str = "text"
 ) -> Child:
     """Controllers, scheduler and nodes for a server of this process, in one of their own so that two cores work."""
+    health = health_socket()
+    server.components.use_socket(health)
     arguments = [
         "companions",
         f"--kubeconfig={server.kubeconfig}",
@@ -78,6 +81,7 @@ async def companions_beside(
         f"--kubelet-key-file={server.pki.kubelet.key}",
         f"--kubelet-client-ca-file={server.pki.ca.certificate}",
         "--port=0",
+        f"--health-socket={health}",
         f"--v={verbosity}",
         f"--logging-format={logging_format}",
         f"--begun={begun_seconds}",

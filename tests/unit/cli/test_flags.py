@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from steersman.cli.flags import FLAGS, parse
+from steersman.cli.flags import FLAGS, companion_flags, parse
 from steersman.controlplane.options import APIServerOptions
 
 
@@ -63,6 +63,18 @@ def test_what_makes_no_sense_is_told(arguments, says, capsys):
         options(*arguments)
     assert stopped.value.code == 2
     assert says in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("flag", "passed"),
+    [
+        ("--coordinated-elections", "--coordinated-leader-election=True"),
+        ("--coordinated-elections=false", "--coordinated-leader-election=False"),
+    ],
+)
+def test_coordinated_elections_are_passed_to_the_components(flag, passed):
+    _, process = parse("up", "d", [flag])
+    assert companion_flags(process) == [passed]
 
 
 def test_help_names_the_defaults(capsys):
