@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from steersman.cli import logs, values
+from steersman.cli.selection import plane_name
 from steersman.controlplane.options import APIServerOptions, OptionError, default_data_dir
 
 if TYPE_CHECKING:
@@ -156,9 +157,8 @@ FLAGS: dict[str, tuple[Flag, ...]] = {
 
 
 def _etcd_servers(text: str) -> str:
-    if text in ("sqlite", "memory"):
-        return text
-    raise argparse.ArgumentTypeError(f"{text!r}: etcd is not supported yet, use sqlite (the default) or memory")
+    del text
+    raise argparse.ArgumentTypeError("etcd is not supported yet, use --storage sqlite (the default) or memory")
 
 
 def _add(group: argparse._ArgumentGroup, flag: Flag) -> None:
@@ -182,8 +182,11 @@ def parser(command: str, description: str) -> argparse.ArgumentParser:
         for flag in flags:
             _add(group, flag)
         if title == "storage":
-            group.add_argument("--ephemeral", action="store_true", help="keep everything in memory only")
-            group.add_argument("--etcd-servers", type=_etcd_servers, default="sqlite", help="sqlite or memory")
+            group.add_argument(
+                "--storage", choices=("sqlite", "memory"), help="where objects are kept (default sqlite)"
+            )
+            group.add_argument("--ephemeral", action="store_true", help="short for --storage memory")
+            group.add_argument("--etcd-servers", type=_etcd_servers, help=argparse.SUPPRESS)
         if title == "serving":
             group.add_argument("--port", dest="secure_port", type=values.port, default=argparse.SUPPRESS,
                                help="the same as --secure-port", metavar="PORT")  # fmt: skip
@@ -208,6 +211,13 @@ def parser(command: str, description: str) -> argparse.ArgumentParser:
         )  # fmt: skip
     process = made.add_argument_group("process")
     process.add_argument(
+        "--name",
+        type=plane_name,
+        default=argparse.SUPPRESS,
+        metavar="NAME",
+        help="name of this control plane, to run several: context steersman-NAME",
+    )
+    process.add_argument(
         "--kubeconfig", type=_listed, help="where the admin's kubeconfig goes; default: the data directory"
     )
     process.add_argument("--merge", action="store_true", help="put the context into your own kubeconfig, too")
@@ -222,12 +232,14 @@ def parser(command: str, description: str) -> argparse.ArgumentParser:
 
 def parse(command: str, description: str, arguments: Sequence[str]) -> tuple[APIServerOptions, argparse.Namespace]:
     """The options, and what concerns the process. Exits with a message for flags that are unknown or make no sense."""
-    parsed = parser(command, description).parse_args(arguments)
+    made = parser(command, description)
+    parsed = made.parse_args(arguments)
+    if parsed.ephemeral and parsed.storage == "sqlite":
+        made.error("--ephemeral is --storage memory, not --storage sqlite")
     given = {name: value for name, value in vars(parsed).items() if name in APIServerOptions.__struct_fields__}
-    if parsed.etcd_servers == "memory":
-        given["ephemeral"] = True
+    given["ephemeral"] = parsed.ephemeral or parsed.storage == "memory"
     if given.get("data_dir") is None and not given["ephemeral"]:
-        given["data_dir"] = default_data_dir()
+        given["data_dir"] = default_data_dir(given.get("name", ""))
     return APIServerOptions(**given), parsed
 
 

@@ -25,6 +25,8 @@ commands:
   nodes       simulate nodes and the pods on them
   status      show which control planes run here, and what is in them
   down        stop one
+  kubectl     run kubectl against a control plane that runs here
+  env         print the shell command that sets KUBECONFIG for it
   elections   show who leads, who would like to, and what comes next
 
 Add --help to a command for its flags; --version tells the version.
@@ -59,6 +61,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             from steersman.cli import down  # noqa: PLC0415 — only when it is called
 
             return down.run(rest)
+        case ["kubectl" | "env" as command, *rest]:
+            from steersman.cli import kubectl  # noqa: PLC0415 — only when it is called
+
+            return kubectl.run_kubectl(rest) if command == "kubectl" else kubectl.run_env(rest)
         case ["elections", *rest]:
             from steersman.cli import elections  # noqa: PLC0415 — only when it is called
 

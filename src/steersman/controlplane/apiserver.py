@@ -31,8 +31,10 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-#: Name of cluster, user and context in kubeconfigs.
-CONTEXT = "steersman"
+
+def context_name(name: str) -> str:
+    """Return the name of cluster, user and context in kubeconfigs, for a control plane of that name."""
+    return f"steersman-{name}" if name else "steersman"
 
 
 class APIServer:
@@ -121,7 +123,7 @@ class APIServer:
         directory = self.options.data_dir
         if directory is None and self.options.ephemeral:
             self._temporary = directory = Path(tempfile.mkdtemp(prefix="steersman-"))
-        directory = directory or default_data_dir()
+        directory = directory or default_data_dir(self.options.name)
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         return directory
 
@@ -170,7 +172,9 @@ class APIServer:
     def _write_kubeconfig(self, pki: PKI, directory: Path, port: int) -> None:
         # With a certificate of the user's own, that is also what clients have to trust.
         ca = self.options.tls_cert_file or pki.ca.certificate
-        self.access = Access(CONTEXT, f"https://{_authority(self.options.bind_address, port)}", ca, pki.admin)
+        self.access = Access(
+            context_name(self.options.name), f"https://{_authority(self.options.bind_address, port)}", ca, pki.admin
+        )
         self.kubeconfig = self.options.kubeconfig or directory / "admin.kubeconfig"
         write_kubeconfig(self.kubeconfig, self.access)
 

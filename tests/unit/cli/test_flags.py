@@ -40,7 +40,17 @@ def test_flags_become_options():
 
 def test_an_ephemeral_server_needs_no_directory():
     assert options("--ephemeral").data_dir is None
-    assert options("--etcd-servers=memory").ephemeral
+    assert options("--storage=memory").ephemeral
+    assert options("--storage=memory", "--ephemeral").ephemeral
+    assert not options("--storage=sqlite").ephemeral
+
+
+def test_a_name_has_a_data_directory_of_its_own(monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", "/state")
+    assert options().data_dir == Path("/state/steersman")
+    assert options("--name=dev").data_dir == Path("/state/steersman/named/dev")
+    assert options("--name=dev", "--data-dir=/d").data_dir == Path("/d")
+    assert options("--name=dev").name == "dev"
 
 
 def test_every_flag_has_an_option():
@@ -53,7 +63,12 @@ def test_every_flag_has_an_option():
     [
         (["--nonsense"], "unrecognized arguments: --nonsense"),
         (["--token-auth", "x"], "unrecognized arguments"),
-        (["--etcd-servers=http://127.0.0.1:2379"], "etcd is not supported yet"),
+        (["--etcd-servers=http://127.0.0.1:2379"], "etcd is not supported yet, use --storage"),
+        (["--etcd-servers=memory"], "etcd is not supported yet"),
+        (["--storage=etcd"], "invalid choice: 'etcd'"),
+        (["--ephemeral", "--storage=sqlite"], "--ephemeral is --storage memory"),
+        (["--name=Dev"], "'Dev' is not a valid name"),
+        (["--name=../x"], "RFC 1123 label"),
         (["--secure-port=x"], "is no port"),
         (["stray"], "unrecognized arguments: stray"),
     ],
