@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import secrets
 import stat
 from contextlib import suppress
 from pathlib import Path
@@ -31,6 +32,8 @@ _REFERENCES: Final = {"clusters": "cluster", "users": "user"}
 class Journal(msgspec.Struct, frozen=True, kw_only=True):
     """One merge, as it is written to disk."""
 
+    #: Tells merges apart.
+    id: str
     #: The file that was written, with links followed.
     target: str
     #: Name of cluster, user and context.
@@ -76,6 +79,7 @@ class KubeconfigMerge:
         document.current_context = access.name
         data = document.dump()
         journal = Journal(
+            id=secrets.token_hex(8),
             target=str(target),
             name=access.name,
             original=original,
@@ -95,25 +99,31 @@ class KubeconfigMerge:
         Entries that were changed, or that a context of others names, are kept; so is a file that cannot be read, and a
         file into which another process has merged the same context since.
         """
-        if _read_journal(self._path) not in (self._journal, None):
+        journal = _read_journal(self._path) or self._journal
+        if journal.id != self._journal.id:
             return
         try:
-            undo(self._journal)
+            undo(journal, self._path.parent)
         except (DocumentError, OSError) as error:
             _log.warning("--merge: %s is left as it is: %s", self._journal.target, error)
         with suppress(OSError):
             self._path.unlink(missing_ok=True)
 
 
-def undo(journal: Journal) -> None:
-    """Undo a merge. Raises DocumentError, OSError."""
+def undo(journal: Journal, directory: Path) -> None:
+    """Undo a merge, and let later merges of ``directory`` know. Raises DocumentError, OSError."""
     target = Path(journal.target)
     try:
         data = target.read_bytes()
     except FileNotFoundError:
         return
     if _digest(data) != journal.written:
-        _remove_entries(target, data, journal)
+        edited = _without_entries(data, journal)
+        if edited is not None:
+            mode = stat.S_IMODE(target.stat().st_mode)
+            write_private(target, edited)
+            target.chmod(mode)
+        _hand_over(journal, directory, before=data, after=edited or data)
     elif journal.original is None:
         target.unlink()
     else:
@@ -121,12 +131,12 @@ def undo(journal: Journal) -> None:
         target.chmod(journal.mode)
 
 
-def _remove_entries(target: Path, data: bytes, journal: Journal) -> None:
-    """Remove what is ours from a file that was changed: nothing if our context, or what it names, was changed."""
+def _without_entries(data: bytes, journal: Journal) -> bytes | None:
+    """Return a changed file without our entries; None to keep it: our context, or what it names, was changed, too."""
     document, name = KubeconfigDocument.parse(data), journal.name
     unchanged = [section for section, entry in journal.entries.items() if document.entry(section, name) == entry]
     if len(unchanged) < len(journal.entries) and document.entry("contexts", name) is not None:
-        return
+        return None
     if "contexts" in unchanged:
         _take_back(document, "contexts", journal)
     contexts = [entry.get("context") or {} for entry in document.entries("contexts")]
@@ -137,10 +147,23 @@ def _remove_entries(target: Path, data: bytes, journal: Journal) -> None:
     if document.current_context == name and document.entry("contexts", name) is None:
         previous = journal.previous_context
         document.current_context = previous if document.entry("contexts", previous) is not None else ""
-    if unchanged:
-        mode = stat.S_IMODE(target.stat().st_mode)
-        write_private(target, document.dump())
-        target.chmod(mode)
+    return document.dump() if unchanged else None
+
+
+def _hand_over(journal: Journal, directory: Path, *, before: bytes, after: bytes) -> None:
+    """Let the merge that came after an undone one restore what was there before both.
+
+    ``before`` and ``after`` are the file around the undoing.
+    """
+    for path in directory.glob("*.json"):
+        other = _read_journal(path)
+        if other is None or other.target != journal.target or other.previous_context != journal.name:
+            continue
+        other = msgspec.structs.replace(other, previous_context=journal.previous_context)
+        is_next = other.original is not None and _digest(other.original) == journal.written
+        if is_next and other.written == _digest(before):
+            other = msgspec.structs.replace(other, original=journal.original, mode=journal.mode, written=_digest(after))
+        write_private(path, msgspec.json.encode(other))
 
 
 def _take_back(document: KubeconfigDocument, section: str, journal: Journal) -> None:
@@ -157,7 +180,7 @@ def _recover(path: Path) -> None:
     journal = _read_journal(path)
     if journal is not None:
         try:
-            undo(journal)
+            undo(journal, path.parent)
         except (DocumentError, OSError) as error:
             _log.warning("--merge: an earlier merge into %s cannot be undone: %s", journal.target, error)
 

@@ -33,10 +33,10 @@ def path(tmp_path):
 
 @pytest.fixture
 def merge(tmp_path, path, access):
-    def make(text=None, *, server="https://127.0.0.1:1"):
+    def make(text=None, *, server="https://127.0.0.1:1", name="steersman"):
         if text is not None:
             path.write_text(text)
-        other = Access(access.name, server, access.ca, access.client)
+        other = Access(name, server, access.ca, access.client)
         return KubeconfigMerge.make(path, other, directory=tmp_path / "state")
 
     return make
@@ -179,3 +179,23 @@ def test_undo_does_not_touch_a_later_merge_of_the_same_context(tmp_path, path, m
     second.undo()
     assert path.read_text() == OTHERS
     assert list((tmp_path / "state").iterdir()) == []
+
+
+@pytest.mark.parametrize("order", ["ab", "ba"])
+def test_undo_of_several_merges_restores_the_file_in_any_order(path, merge, order):
+    merges = {"a": merge(OTHERS, name="steersman-a"), "b": merge(name="steersman-b")}
+    merges[order[0]].undo()
+    config = yaml.safe_load(path.read_text())
+    assert names(config, "contexts") == ["work", f"steersman-{order[1]}"]
+    assert config["current-context"] == f"steersman-{order[1]}"
+    merges[order[1]].undo()
+    assert path.read_text() == OTHERS
+
+
+def test_undo_of_several_merges_of_a_changed_file_restores_the_first_context(path, merge, edit):
+    first, second = merge(OTHERS, name="steersman-a"), merge(name="steersman-b")
+    edit(lambda config: config.update({"extensions": []}))
+    first.undo()
+    second.undo()
+    config = yaml.safe_load(path.read_text())
+    assert (names(config, "contexts"), config["current-context"], config["extensions"]) == (["work"], "work", [])

@@ -50,7 +50,7 @@ class Components:
 
     @property
     def names(self) -> list[str]:
-        """All components, in alphabetical order."""
+        """Return all component names in alphabetical order."""
         return sorted(self._probes)
 
     def use_socket(self, path: str) -> None:
