@@ -6,10 +6,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from steersman.client.transport import Request
 
 #: Of the reconcile that runs in this context; None: writes are not counted.
@@ -50,6 +53,16 @@ def note_action(text: str) -> None:
     actions = ACTIONS.get()
     if actions is not None:
         actions.note(text)
+
+
+@contextmanager
+def uncounted() -> Iterator[None]:
+    """Keep the writes of the block, which serve no object, out of the summary: requests for credentials."""
+    token = ACTIONS.set(None)
+    try:
+        yield
+    finally:
+        ACTIONS.reset(token)
 
 
 def resource_of(path: str) -> str:
