@@ -26,11 +26,12 @@ FORMATS: Final = ("text", "json")
 _LEVELS: Final = (logging.WARNING, logging.INFO, V2, V3, logging.DEBUG)
 #: Verbosity of a level below WARNING, as ``v`` of JSON lines; 0 is for messages that are always logged.
 _VERBOSITY: Final = ((logging.INFO, 0), (V2, 2), (V3, 3), (logging.DEBUG, 4))
+_MILLISECONDS: Final = 1_000
 _MICROSECONDS: Final = 1_000_000
 
 
 class JSONFormatter(logging.Formatter):
-    """One object a line: ``ts`` (seconds), ``caller``, ``msg``, ``v``, the pairs of the record, ``err`` of errors.
+    """One object a line: ``ts`` (milliseconds since the epoch), ``caller``, ``msg``, ``v``, the pairs of the record, ``err`` of errors.
 
     ``level`` and ``logger`` are additions to upstream's keys. Errors have no ``v``.
     """
@@ -38,7 +39,7 @@ class JSONFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """Return one line."""
         line: dict[str, Any] = {
-            "ts": record.created,
+            "ts": record.created * _MILLISECONDS,
             "caller": _caller(record),
             "level": _level_name(record.levelno),
             "logger": record.name,

@@ -46,7 +46,7 @@ def test_json_line_has_upstreams_keys(level, v, name):
     made = record(level)
     line = json_line(made)
     assert (line["ts"], line["caller"], line["logger"], line["msg"]) == (
-        made.created,
+        made.created * 1000,
         "f.py:7",
         "steersman.x",
         "found it",
