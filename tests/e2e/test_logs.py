@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import json
+import logging
+import re
 import ssl
 import urllib.request
+from pathlib import Path
 from typing import Any
 
+import pytest
 from tests.e2e.watching import until_one
 
+from steersman.asynckit.structured_logging import V2, V3
 from steersman.testing import ControlPlane
+
+PAGE = Path(__file__).parents[2] / "docs" / "logs.md"
+#: Keys that every JSON line has.
+ENVELOPE = ("ts", "caller", "level", "logger", "msg", "v")
 
 DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
 DEPLOYMENT = {
@@ -48,6 +57,26 @@ def is_available(deployment: Tree | None) -> bool:
     return deployment is not None and deployment["status"].get("availableReplicas") == 1
 
 
+def check_page(lines: list[Tree]) -> None:
+    """Lines in docs/logs.md have the keys, in order, of lines that are logged."""
+    logged = {(line["msg"], tuple(key for key in line if key not in ENVELOPE)) for line in lines}
+    texts = [line for line in PAGE.read_text().splitlines() if line.startswith('"')]
+    assert len(texts) == 5
+    for text in texts:
+        message = text.split('"')[1]
+        assert (message, tuple(re.findall(r' ([\w-]+)=(?=["\d])', text))) in logged, text
+    (example,) = (json.loads(line) for line in PAGE.read_text().splitlines() if line.startswith("{"))
+    assert list(example) in [list(line) for line in lines]
+
+
+def test_controllers_of_ones_own_log_at_the_documented_level(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logging, "root", logging.RootLogger(logging.WARNING))
+    (code,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    exec(code, {})
+    assert logging.root.isEnabledFor(V2)
+    assert not logging.root.isEnabledFor(V3)
+
+
 def test_deployment_can_be_followed_from_its_request_to_its_pod() -> None:
     with ControlPlane(whole=True, arguments=["-v=3", "--logging-format=json"]) as cluster:
         audit_id = post(cluster, DEPLOYMENTS, DEPLOYMENT)
@@ -69,5 +98,6 @@ def test_deployment_can_be_followed_from_its_request_to_its_pod() -> None:
     assert "created pods" in made["actions"]
     (bound,) = (line for line in lines if line["msg"] == "Successfully bound pod to node")
     assert bound["node"] == "node-0"
+    check_page(lines)
     stages = [line["actions"] for line in reconciles if line["key"] == bound["pod"]]
     assert any(actions.startswith("stage ") and "patched pods/status" in actions for actions in stages)

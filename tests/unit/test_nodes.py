@@ -132,6 +132,24 @@ def test_a_readiness_gate_holds_the_pod_back_until_it_is_true() -> None:
     assert next(each for each in made["status"]["conditions"] if each["type"] == "Ready")["status"] == "True"
 
 
+def test_pod_is_ready_again_after_its_node_was_lost() -> None:
+    made = pod()
+    lived(made)
+    ready = next(each for each in made["status"]["conditions"] if each["type"] == "Ready")
+    ready["status"] = "False"  # as the node lifecycle controller does
+    assert [name for name, _ in lived(made)] == ["pod-readiness-gates"]
+    assert next(each for each in made["status"]["conditions"] if each["type"] == "Ready")["status"] == "True"
+
+
+def test_pod_stays_unready_while_its_containers_are() -> None:
+    made = pod()
+    lived(made)
+    for each in made["status"]["conditions"]:
+        if each["type"] in {"Ready", "ContainersReady"}:
+            each["status"] = "False"
+    assert lived(made) == []
+
+
 def changed(made: Tree, **spec: Any) -> list[tuple[str, float]]:
     """What happens to a running pod whose spec is changed an hour later."""
     made["spec"].update(spec)

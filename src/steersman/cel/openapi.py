@@ -103,7 +103,7 @@ def _struct(schema: Tree) -> Type:
     fields: dict[str, Type] = {}
     keys: dict[str, str] = {}
     smallest = 2
-    required = schema.get("required") or ()
+    required = frozenset(schema.get("required") or ())
     for name, below in (schema.get("properties") or {}).items():
         type_ = declare(below, is_resource=bool(below.get(_EMBEDDED)))
         if type_ is None:

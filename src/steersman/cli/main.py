@@ -6,6 +6,7 @@ import gc
 import sys
 from typing import TYPE_CHECKING, Final
 
+from steersman.extras import MissingPackagesError, require
 from steersman.version import KUBERNETES_VERSION, __version__
 
 if TYPE_CHECKING:
@@ -32,10 +33,34 @@ commands:
 Add --help to a command for its flags; --version tells the version.
 """
 
+#: Extras by command; a command that is not listed needs none.
+_EXTRAS: Final[dict[str, tuple[str, ...]]] = {
+    "up": ("server", "toolkit"),
+    "apiserver": ("server",),
+    "controller-manager": ("server", "toolkit"),
+    "scheduler": ("server", "toolkit"),
+    "nodes": ("server", "toolkit"),
+    "companions": ("server", "toolkit"),
+    "status": ("toolkit",),
+    "elections": ("toolkit",),
+}
+#: Commands whose process uses the models of ``lightkube-models`` and never the client of ``lightkube``.
+_TYPED: Final = frozenset(_EXTRAS) - {"up", "apiserver", "elections"}
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    if arguments and (extras := _EXTRAS.get(arguments[0])):
+        try:
+            require(f"steersman {arguments[0]}", *extras)
+        except MissingPackagesError as error:
+            sys.stderr.write(f"{error}\n")
+            return 1
+    if arguments and arguments[0] in _TYPED:
+        from steersman.cli.model_imports import skip_lightkube_client  # noqa: PLC0415 — only where models are used
+
+        skip_lightkube_client()
     match arguments:
         case ["--version" | "version"]:
             sys.stdout.write(f"steersman {__version__} (Kubernetes {KUBERNETES_VERSION})\n")

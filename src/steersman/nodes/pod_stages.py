@@ -69,7 +69,7 @@ def _follow_spec(pod: Tree, around: Surroundings) -> Outcome:
 _START: Final = Stage("pod-ready", _is_new, _start)
 _GATES: Final = Stage(
     "pod-readiness-gates",
-    lambda pod: _lives(pod) and bool(pod_status.spec_of(pod).get("readinessGates")) and pod_status.gates_disagree(pod),
+    lambda pod: _lives(pod) and pod_status.gates_disagree(pod),
     _follow_gates,
     weight=1000,
 )

@@ -179,12 +179,17 @@ def waiting(pod: Tree, around: Surroundings, *, reason: str, message: str) -> Tr
 
 
 def gates_disagree(pod: Tree) -> bool:
-    """Whether the condition ``Ready`` of a running pod says something else than its readiness gates do."""
-    _, holds, _, message = readiness(pod, containers_ready=True)
-    for each in status_of(pod).get("conditions") or ():
-        if each.get("type") == "Ready":
-            return (each.get("status") == "True") is not holds or (each.get("message") or "") != message
-    return True
+    """Report whether the condition ``Ready`` of a running pod differs from its containers and readiness gates.
+
+    Pods whose containers are not ready are left alone. The node lifecycle controller sets ``Ready`` to False when a node
+    is lost; the kubelet sets it back when the node returns (upstream: pkg/kubelet/status, needsReconcile).
+    """
+    reported = {each.get("type"): each for each in status_of(pod).get("conditions") or ()}
+    if (reported.get("ContainersReady") or {}).get("status") != "True":
+        return False
+    _, is_ready, _, message = readiness(pod, containers_ready=True)
+    ready = reported.get("Ready") or {}
+    return (ready.get("status") == "True") is not is_ready or (ready.get("message") or "") != message
 
 
 def gates_followed(pod: Tree, around: Surroundings) -> Tree:

@@ -28,7 +28,6 @@ _SWEEP_SECONDS: Final = 1.0
 #: As upstream: longer ids that clients bring are cut.
 _AUDIT_ID_MAX: Final = 64
 #: Bounds of what Warning headers may hold in all, in characters (upstream's ``truncateAtTotalRunes``).
-_WARNINGS_MAX: Final = 4096
 _CACHE_CONTROL: Final = (b"cache-control", b"no-cache, private")
 
 
@@ -78,7 +77,7 @@ class Application:
         else:
             headers.append(_CACHE_CONTROL)
         if request.warnings:
-            headers += _warning_headers(request.warnings)
+            headers += [(b"warning", _warning(text)) for text in request.warnings.texts]
         if response.tunnel is not None or response.stream is not None:
             try:
                 await self._stream(request, response, headers, send)
@@ -138,18 +137,6 @@ class Application:
     def busy(self) -> int:
         """How many requests are being served."""
         return len(self._running) + len(self._streams)
-
-
-def _warning_headers(warnings: list[str]) -> list[tuple[bytes, bytes]]:
-    """``Warning: 299 - "text"``, each once; what goes beyond the bound is left out."""
-    headers = []
-    left = _WARNINGS_MAX
-    for text in dict.fromkeys(warnings):
-        if len(text) > left:
-            break
-        left -= len(text)
-        headers.append((b"warning", _warning(text)))
-    return headers
 
 
 @lru_cache(maxsize=256)
