@@ -6,6 +6,7 @@ import gc
 
 import pytest
 from tests.complexity.measuring import cases, exponent, measure, started
+from tests.complexity.requests import REQUESTS, measure_request
 
 from steersman.testing import InProcessAPIServer
 
@@ -45,3 +46,13 @@ async def test_create_cost_grows_less_than_quadratically(server, chunk):
             if power > EXPONENT_MAX:
                 too_steep[f"{kind.resource.kind} {growth.label}"] = round(power, 2)
     assert too_steep == {}
+
+
+@pytest.mark.parametrize("sized", REQUESTS, ids=lambda sized: sized.name)
+async def test_request_cost_grows_less_than_quadratically(server, sized):
+    lowest = []
+    for size in (SMALL, LARGE):
+        costs = [await measure_request(server, sized, size) for _ in range(3)]
+        lowest.append(min(costs, key=lambda cost: cost.seconds[sized.name]))
+    if lowest[1].seconds[sized.name] > FLOOR_SECONDS:
+        assert exponent(*lowest, sized.name) < EXPONENT_MAX

@@ -2,40 +2,48 @@
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import sys
 from typing import TYPE_CHECKING
 
+from steersman.cli import values
+from steersman.cli.component_checks import check_kubeconfig
+from steersman.cli.flag_parser import FlagParser
+from steersman.cli.help_pages import PAGES
 from steersman.cli.plain_leases import plain_leases, show_plain_leases
 from steersman.cli.selection import SelectionError, default_kubeconfig, plane_name, running_plane
 from steersman.client.connecting import connect
 from steersman.client.errors import ClientError
 from steersman.controlplane.elections.kinds import CANDIDATES, LEASES
 from steersman.controlplane.elections.view import show_elections
+from steersman.controlplane.options import OptionError
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Sequence
 
     from steersman.client import Client
 
-_DESCRIPTION = (
-    "Show the elections of a cluster: leaders, candidates and the next step of coordinated ones, with the reason; and"
-    " Leases that are held without coordination."
-)
-
 
 def run(arguments: Sequence[str]) -> int:
     """Returns the exit code: 1 when the cluster cannot be asked."""
-    parser = argparse.ArgumentParser("steersman elections", description=_DESCRIPTION, allow_abbrev=False)
-    parser.add_argument("--kubeconfig", help="kubeconfig of the cluster; default: $KUBECONFIG, the only control"
-                        " plane that runs here, or as kubectl finds it")  # fmt: skip
-    parser.add_argument("--name", type=plane_name, help="name of a control plane that runs here")
-    parser.add_argument("--context", default="", help="context of the kubeconfig; default: the current one")
-    parser.add_argument("--namespace", "-n", help="only the elections of this namespace; default: all")
+    parser = FlagParser("elections", PAGES["elections"])
+    parser.add_argument(
+        "--kubeconfig",
+        type=values.path,
+        metavar="FILE",
+        help="Kubeconfig of the cluster (default $KUBECONFIG, the only control plane that runs here, or as kubectl's)",
+    )
+    parser.add_argument("--name", type=plane_name, help="Name of a control plane that runs here")
+    parser.add_argument("--context", default="", help="Context of the kubeconfig (default the current one)")
+    parser.add_argument("--namespace", "-n", help="Show only elections of this namespace (default all)")
     given = parser.parse_args(arguments)
     if given.name is not None and (given.kubeconfig is not None or given.context):
         parser.error("--name excludes --kubeconfig and --context")
+    try:
+        check_kubeconfig(given.kubeconfig)
+    except OptionError as error:
+        parser.error(str(error))
     try:
         if given.name is not None:
             given.kubeconfig = running_plane(given.name).kubeconfig

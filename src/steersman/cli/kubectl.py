@@ -10,6 +10,8 @@ import signal
 import sys
 from typing import TYPE_CHECKING, Final
 
+from steersman.cli.flag_parser import FlagParser
+from steersman.cli.help_pages import PAGES
 from steersman.cli.selection import SelectionError, plane_name, running_plane
 from steersman.version import KUBERNETES_VERSION
 
@@ -97,14 +99,9 @@ SHELLS: Final[dict[str, Callable[[str], str]]] = {
 
 def run_env(arguments: Sequence[str]) -> int:
     """Print the command that sets ``$KUBECONFIG``; returns the exit code."""
-    parser = argparse.ArgumentParser(
-        "steersman env",
-        description="Print the shell command that points kubectl to a control plane that runs here.",
-        epilog='Use it as: eval "$(steersman env)", or in fish: steersman env | source',
-        allow_abbrev=False,
-    )
-    parser.add_argument("--name", type=plane_name, help="name of the control plane; default: the only one")
-    parser.add_argument("--shell", choices=tuple(SHELLS), help="default: that of $SHELL, otherwise bash")
+    parser = FlagParser("env", PAGES["env"])
+    parser.add_argument("--name", type=plane_name, help="Name of the control plane (default the only one)")
+    parser.add_argument("--shell", choices=tuple(SHELLS), help="Shell (default that of $SHELL, otherwise bash)")
     given = parser.parse_args(arguments)
     try:
         plane = running_plane(given.name)

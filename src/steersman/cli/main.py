@@ -18,19 +18,19 @@ usage: steersman COMMAND [FLAGS]
 A Kubernetes control plane in Python.
 
 commands:
-  up          start a whole control plane and say how to reach it
+  up          start a control plane: API server, controllers, scheduler and nodes
   apiserver   start an API server alone
   controller-manager
-              run controllers against any cluster
-  scheduler   give pods their nodes
-  nodes       simulate nodes and the pods on them
-  status      show which control planes run here, and what is in them
-  down        stop one
-  kubectl     run kubectl against a control plane that runs here
-  env         print the shell command that sets KUBECONFIG for it
-  elections   show who leads, who would like to, and what comes next
+              run the controllers against any cluster
+  scheduler   run a scheduler against any cluster
+  nodes       simulate nodes and their pods in any cluster
+  status      show the running control planes of this user
+  down        stop a control plane
+  kubectl     run kubectl against a running control plane
+  env         print the shell command that sets KUBECONFIG
+  elections   show the leader elections of a cluster
 
-Add --help to a command for its flags; --version tells the version.
+Run 'steersman COMMAND --help' for the flags of a command, 'steersman --version' for the version.
 """
 
 #: Extras by command; a command that is not listed needs none.
@@ -46,6 +46,11 @@ _EXTRAS: Final[dict[str, tuple[str, ...]]] = {
 }
 #: Commands whose process uses the models of ``lightkube-models`` and never the client of ``lightkube``.
 _TYPED: Final = frozenset(_EXTRAS) - {"up", "apiserver", "elections"}
+
+
+_COMMANDS: Final = (
+    "up", "apiserver", "controller-manager", "scheduler", "nodes", "status", "down", "elections", "version", "help",
+)  # fmt: skip
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -94,9 +99,21 @@ def main(argv: Sequence[str] | None = None) -> int:
             from steersman.cli import elections  # noqa: PLC0415 — only when it is called
 
             return elections.run(rest)
+        case ["help", command, *_]:
+            return main([command, "--help"])
         case [] | ["--help" | "-h" | "help"]:
             sys.stdout.write(_USAGE)
             return 0 if arguments else 2
         case _:
-            sys.stderr.write(f"steersman: unknown command {arguments[0]!r}\n\n{_USAGE}")
+            sys.stderr.write(f"steersman: {_unknown(arguments[0])}\nrun 'steersman --help' for usage\n")
             return 2
+
+
+def _unknown(word: str) -> str:
+    import difflib  # noqa: PLC0415 — only a wrong command needs it
+
+    if word.startswith("-"):
+        return f"unknown flag: {word.partition('=')[0]}"
+    nearest = difflib.get_close_matches(word, _COMMANDS, n=1)
+    hint = f'; did you mean "{nearest[0]}"?' if nearest else ""
+    return f'unknown command "{word}"{hint}'

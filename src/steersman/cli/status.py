@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import sys
 from collections import Counter
@@ -10,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery.timestamps import parse_time
 from steersman.asynckit.clock import RealClock
+from steersman.cli.flag_parser import FlagParser
+from steersman.cli.help_pages import PAGES
 from steersman.client import tree
 from steersman.client.connecting import connect
 from steersman.client.errors import ClientError
@@ -35,10 +36,7 @@ _ASK_SECONDS: Final = 5.0
 
 def run(arguments: Sequence[str]) -> int:
     """Returns the exit code: 1 when nothing runs, or something does not answer."""
-    parser = argparse.ArgumentParser(
-        "steersman status", description="Show the control planes of this user that run.", allow_abbrev=False
-    )
-    parser.parse_args(arguments)
+    FlagParser("status", PAGES["status"]).parse_args(arguments)
     planes = running_planes(running_directory())
     if not planes:
         sys.stdout.write("no control plane of yours runs here; steersman up starts one\n")

@@ -147,12 +147,15 @@ def _plugins(options: APIServerOptions, registry: Registry, authorizer: Authoriz
     enabled, disabled = set(options.enable_admission_plugins), set(options.disable_admission_plugins)
     for flag, names in (("enable", enabled - there), ("disable", disabled - set(ORDER))):
         if names:
-            raise OptionError(
-                f"--{flag}-admission-plugins: there is no plugin {', '.join(sorted(names))};"
-                f" there are {', '.join(sorted(there))}"
-            )
+            from difflib import get_close_matches  # noqa: PLC0415 — only a wrong name needs it
+
+            name = min(names)
+            nearest = get_close_matches(name, there, n=1)
+            hint = f"; did you mean {nearest[0]}?" if nearest else ""
+            raise OptionError(f'--{flag}-admission-plugins: plugin "{name}" is unknown{hint}')
     if both := enabled & disabled:
-        raise OptionError(f"{', '.join(sorted(both))}: in --enable-admission-plugins and --disable-admission-plugins")
+        overlap = ", ".join(sorted(both))
+        raise OptionError(f"--enable-admission-plugins and --disable-admission-plugins overlap: {overlap}")
     try:
         asked = [optional[name]() for name in ORDER if name in enabled and name in optional]
     except ValueError as error:

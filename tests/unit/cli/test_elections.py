@@ -40,11 +40,6 @@ async def test_it_tells_of_all_elections_or_of_those_of_a_namespace():
         assert "kube-system" not in await elections.report(client, namespace="default")
 
 
-def test_a_cluster_that_cannot_be_asked_is_told(tmp_path, capsys):
-    assert elections.run([f"--kubeconfig={tmp_path / 'none'}"]) == 1
-    assert "cannot be read" in capsys.readouterr().err
-
-
 def lease(name, **spec):
     return {
         "apiVersion": "coordination.k8s.io/v1",
@@ -88,3 +83,9 @@ def test_name_excludes_kubeconfig(capsys):
     with pytest.raises(SystemExit):
         elections.run(["--name=dev", "--kubeconfig=/x"])
     assert "--name excludes --kubeconfig and --context" in capsys.readouterr().err
+
+
+def test_kubeconfig_of_another_format_is_refused(tmp_path, capsys):
+    (tmp_path / "config").write_text("text")
+    assert elections.run([f"--kubeconfig={tmp_path / 'config'}"]) == 1
+    assert capsys.readouterr().err == f"steersman: {tmp_path / 'config'} is no kubeconfig\n"
