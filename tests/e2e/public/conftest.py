@@ -44,7 +44,7 @@ def is_large(definition: dict[str, Any]) -> bool:
 
 @pytest.fixture(params=PROJECTS)
 def files(request: pytest.FixtureRequest, tmp_path: Path) -> Files:
-    """One project after the other."""
+    """Return the manifests of one project."""
     return Files(tmp_path, project(request.param))
 
 
@@ -57,7 +57,7 @@ def clean_kubectl(kubectl: Kubectl, files: Files) -> Iterator[Kubectl]:
 
 @pytest.fixture
 def all_files(tmp_path: Path) -> Files:
-    """All projects at once."""
+    """Return the manifests of all projects together."""
     projects = [project(name) for name in PROJECTS]
     lists = ([item for each in projects for item in each[field]] for field in (1, 2, 3))
     return Files(tmp_path, Project("all", *lists))
