@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import logging
-import sys
 import time
 from typing import TYPE_CHECKING, Final
 
 import uvloop
 
-from steersman.cli.flags import companion_flags, parse
+from steersman.cli import logs
+from steersman.cli.flags import companion_flags, parse, parser
+from steersman.controlplane.option_checks import check_options
+from steersman.controlplane.options import OptionError
 from steersman.controlplane.process import die_with_parent, run_until_stopped
 from steersman.controlplane.up import up
 
@@ -20,25 +21,20 @@ if TYPE_CHECKING:
 
     from steersman.controlplane.up import ControlPlane
 
-_DESCRIPTIONS: Final = {
-    "up": "Start a whole control plane, and say how to reach it. Ctrl-C stops it.",
-    "apiserver": "Start an API server alone.",
-}
 #: New containers until the collector looks for cycles among them; requests hardly make any.
 _GARBAGE_MAX: Final = 10_000
-#: By ``--v``.
-_LEVELS: Final = (logging.WARNING, logging.INFO, logging.INFO, logging.INFO, logging.DEBUG)
 
 
 def run(command: str, arguments: Sequence[str]) -> int:
-    """Runs until a signal; returns the exit code."""
+    """Run until a signal; return the exit code."""
     begun_seconds = time.perf_counter()
-    options, process = parse(command, _DESCRIPTIONS[command], arguments)
-    logging.basicConfig(
-        level=_LEVELS[min(process.v, len(_LEVELS) - 1)],
-        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
-        stream=sys.stderr,
-    )
+    options, process = parse(command, arguments)
+    try:
+        check_options(options)  # its warnings are logged at the start, which checks again
+        companions = companion_flags(process) if command == "up" else None
+    except OptionError as error:
+        parser(command).error(str(error))
+    logs.set_up(process.v, style=process.logging_format)
     if process.die_with_parent:
         die_with_parent()
 
@@ -47,8 +43,9 @@ def run(command: str, arguments: Sequence[str]) -> int:
             options,
             merge=process.merge,
             begun_seconds=begun_seconds,
-            companions=companion_flags(process) if command == "up" else None,
+            companions=companions,
             verbosity=process.v,
+            logging_format=process.logging_format,
             announces=process.parent_pipe is None,  # what another program keeps is no business of the user's
         )
         # What is there now stays: the collector need not look at it ever again.

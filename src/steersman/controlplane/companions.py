@@ -19,8 +19,9 @@ from steersman.client import drop_managed_fields
 from steersman.client.connecting import connect
 from steersman.client.errors import ClientError
 from steersman.client.leaderelection import LeaderElector, LeaseLock, Timing
-from steersman.controllers.manager.assembly import add_controllers, wait_for_server
+from steersman.controllers.manager.assembly import MANAGER, add_controllers, wait_for_server
 from steersman.controlplane.controller_manager import make_identities, run_until_stopped
+from steersman.controlplane.elected import ElectedGroup
 from steersman.controlplane.greeting import Greeting
 from steersman.controlplane.process import EXIT_REFUSED, Reasons
 from steersman.nodes.chaos.node_outages import NodeOutages
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 
     from steersman.client import Client
     from steersman.client.informer_factory import InformerFactory
+    from steersman.controllers.manager.assembly import Group
     from steersman.controllers.manager.options import ManagerOptions
     from steersman.nodes.options import NodesOptions
     from steersman.scheduler.options import SchedulerOptions, Setup
@@ -90,8 +92,12 @@ async def run_all(
     *,
     parent_pipe: int | None = None,
     begun_seconds: float | None = None,
+    health_socket: str = "",
 ) -> int:
     """Everything beside an API server whose only clients of the kind these are: there is nobody to be elected against.
+
+    With coordinated elections, controllers and scheduler are candidates all the same. ``health_socket`` serves the health
+    pages instead of a port.
 
     The user is told when pods can run, if they know when (``time.perf_counter``) all of it began.
     """
@@ -105,14 +111,18 @@ async def run_all(
             root,
             health_host=controllers.address,
             health_port=controllers.port or None,
+            health_socket=health_socket,
             transform=drop_managed_fields,
         )
         shared = manager.context
+        groups: dict[str, Group] = dict.fromkeys((MANAGER, SCHEDULER), manager)
+        if controllers.coordinated_leader_election:
+            groups = {name: manager.add(ElectedGroup(root, name, dice=shared.dice)) for name in groups}
         limit = _limit(scheduler.options)
         client = await stack.enter_async_context(_connect(controllers.kubeconfig, SCHEDULER, limit=limit))
         # It looks at the same objects, in the same form, as controllers do: what they watch is kept once.
         context = ControllerContext(client, dice=shared.dice, metrics=shared.metrics, informers=shared.informers)
-        _add_scheduler(manager, context, scheduler)
+        _add_scheduler(groups[SCHEDULER], context, scheduler)
         manager.add(_Identity(SCHEDULER, context))
         client = await stack.enter_async_context(_connect(controllers.kubeconfig, KUBELET))
         context = ControllerContext(client, dice=shared.dice, metrics=shared.metrics, transform=drop_managed_fields)
@@ -120,14 +130,14 @@ async def run_all(
         manager.add(_Identity(KUBELET, context, informers=context.informers))
         if begun_seconds is not None:
             manager.add(Greeting(context, begun_seconds=begun_seconds))
-        add_controllers(manager, controllers, identities, served)
+        add_controllers(manager, controllers, identities, served, group=groups[MANAGER])
         return manager
 
     return await _run(make, parent_pipe)
 
 
-def _add_scheduler(manager: Manager, context: ControllerContext, setup: Setup) -> None:
-    manager.add(Scheduler(context, settings=setup.settings, host=socket.gethostname()))
+def _add_scheduler(group: Group, context: ControllerContext, setup: Setup) -> None:
+    group.add(Scheduler(context, settings=setup.settings, host=socket.gethostname()))
 
 
 def _add_nodes(manager: Manager, context: ControllerContext, options: NodesOptions) -> None:

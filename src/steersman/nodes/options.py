@@ -54,15 +54,23 @@ class NodesOptions(msgspec.Struct, frozen=True, kw_only=True):
         """Whether there is all that it takes."""
         return None not in (self.kubelet_certificate_file, self.kubelet_key_file, self.kubelet_client_ca_file)
 
+    def check(self) -> None:
+        """Raise TemplateError for a file or directory that cannot be used; it names the flag and the file."""
+        self.templates(), self.pod_stages(), self.chaos_rules()
+        if self.process_dir is not None and self.process_dir.exists() and not self.process_dir.is_dir():
+            raise TemplateError(f"--process-dir: {self.process_dir} is a file, expected a directory")
+
     def templates(self) -> dict[str, NodeTemplate]:
         """The nodes to be, by name. Raises TemplateError."""
-        kinds = [NodeTemplate()] if self.node_template is None else read_templates(_yaml(self.node_template))
+        kinds = [NodeTemplate()] if self.node_template is None else _read_template_file(self.node_template)
         found: dict[str, NodeTemplate] = {}
         for kind in kinds:
             for number in range(self.nodes if kind.count is None else kind.count):
                 name = kind.name_of(number)
                 if name in found:
-                    raise TemplateError(f"two nodes would be called {name!r}")
+                    raise TemplateError(
+                        f'--node-template: {self.node_template}: two nodes would have the name "{name}"'
+                    )
                 found[name] = kind
         return found
 
@@ -72,11 +80,11 @@ class NodesOptions(msgspec.Struct, frozen=True, kw_only=True):
             return Chaos()
         from steersman.nodes.chaos.format import read_rules  # noqa: PLC0415 — few starts need it
 
-        document = _yaml(self.chaos)
+        document = _read_yaml("--chaos", self.chaos)
         try:
             return Chaos(*read_rules(document))
         except TemplateError as error:
-            raise TemplateError(f"{self.chaos}: {error}") from None
+            raise TemplateError(f"--chaos: {self.chaos}: {error}") from None
 
     def pod_stages(self) -> tuple[Stage, ...]:
         """Those of pods; the default ones when no other are named. Raises TemplateError."""
@@ -116,19 +124,32 @@ class NodesOptions(msgspec.Struct, frozen=True, kw_only=True):
                 continue
             path = Path(name).expanduser()
             if not path.exists():
-                raise TemplateError(
-                    f"there is no set of stages {name!r}, only {', '.join(STAGE_SETS)}, and no such file"
-                )
+                raise TemplateError(f'--stages: "{name}" is neither a file nor one of {", ".join(STAGE_SETS)}')
             from steersman.nodes.kwok.stage_files import read_stage_file  # noqa: PLC0415 — few write stages
 
-            yield name, read_stage_file(path)
+            try:
+                yield name, read_stage_file(path)
+            except TemplateError as error:
+                raise TemplateError(f"--stages: {error}") from None
 
 
-def _yaml(path: Path) -> Any:
+def _read_template_file(path: Path) -> list[NodeTemplate]:
+    """Read the templates of a YAML file. Raise TemplateError, which names the file and the field."""
+    document = _read_yaml("--node-template", path)
+    try:
+        return read_templates(document)
+    except TemplateError as error:
+        raise TemplateError(f"--node-template: {path}: {error}") from None
+
+
+def _read_yaml(flag: str, path: Path) -> Any:
     from steersman.apimachinery.codec import DecodeError  # noqa: PLC0415 — with the reader of YAML
     from steersman.apimachinery.yaml_codec import decode_yaml  # noqa: PLC0415 — loads PyYAML, which few need
 
     try:
         return decode_yaml(path.read_bytes()).tree
-    except (OSError, DecodeError) as error:
-        raise TemplateError(f"{path}: {error}") from None
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise TemplateError(f"{flag}: cannot read {path}: {reason}") from None
+    except DecodeError as error:
+        raise TemplateError(f"{flag}: {path}: {error}") from None

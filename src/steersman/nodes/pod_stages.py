@@ -76,7 +76,7 @@ def _stop(pod: Tree, around: Surroundings) -> Outcome:
 
 _GATES: Final = Stage(
     "pod-readiness-gates",
-    lambda pod, _now: _lives(pod) and bool(spec_of(pod).get("readinessGates")) and pod_status.gates_disagree(pod),
+    lambda pod, _now: _lives(pod) and pod_status.gates_disagree(pod),
     lambda pod, around: Outcome({"status": pod_status.gates_followed(pod, around)}),
     weight=1000,
 )

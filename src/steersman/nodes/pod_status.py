@@ -150,13 +150,17 @@ def waiting(pod: Tree, around: Surroundings, *, reason: str, message: str) -> Tr
 
 
 def gates_disagree(pod: Tree) -> bool:
-    """True if the condition ``Ready`` of a pod whose containers are ready differs from its readiness gates."""
-    held = {each.get("type"): each for each in status_of(pod).get("conditions") or ()}
-    if (held.get("ContainersReady") or {}).get("status") == "False":
+    """Report whether the condition ``Ready`` of a running pod differs from its containers and readiness gates.
+
+    Pods whose containers are not ready are left alone. The node lifecycle controller sets ``Ready`` to False when a node
+    is lost; the kubelet sets it back when the node returns (upstream: pkg/kubelet/status, needsReconcile).
+    """
+    reported = {each.get("type"): each for each in status_of(pod).get("conditions") or ()}
+    if (reported.get("ContainersReady") or {}).get("status") != "True":
         return False
-    _, holds, _, message = readiness(pod, containers_ready=True)
-    shown = held.get("Ready")
-    return shown is None or (shown.get("status") == "True") is not holds or (shown.get("message") or "") != message
+    _, is_ready, _, message = readiness(pod, containers_ready=True)
+    ready = reported.get("Ready") or {}
+    return (ready.get("status") == "True") is not is_ready or (ready.get("message") or "") != message
 
 
 def gates_followed(pod: Tree, around: Surroundings) -> Tree:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from steersman.client.actions import note_action
 from steersman.client.errors import Conflict, NotFound
 from steersman.client.objects import name_of, namespace_of, uid_of
 from steersman.client.requests import PatchType
@@ -74,6 +75,8 @@ class Turning:
 
     async def turn(self, key: str, obj: Tree, outcome: Outcome) -> None:
         """Do what a stage ends with: tell of it, change finalizers, write, delete."""
+        if (pending := self._pending.get(uid_of(obj))) is not None:
+            note_action(f"stage {pending.stage.name}")
         step: Outcome | None = outcome
         while step is not None:
             await self._do(key, obj, step)

@@ -348,7 +348,7 @@ def test_files_and_sets_go_together() -> None:
         "node-initialize",
         "node-heartbeat",
     ]
-    with pytest.raises(TemplateError, match="no set of stages 'x', only default, never-end, and no such file"):
+    with pytest.raises(TemplateError, match='--stages: "x" is neither a file nor one of default, never-end'):
         NodesOptions(stages="x").pod_stages()
     with pytest.raises(TemplateError, match="Is a directory"):
         NodesOptions(stages=str(STAGES)).pod_stages()
