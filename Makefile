@@ -71,10 +71,11 @@ $(COMPILED)/.made: $(SOURCES) pyproject.toml
 codegen: $(VENV)/.installed-dev
 	$(BIN)/python -m codegen
 
-# One for every machine and, where there is a compiler, one for machines like this.
+# One for every machine and, where there is a compiler, one for machines like this; steersman-slim (docs/decisions/0007) for every machine.
 wheel: $(VENV)/.installed-dev compiled
 	rm -rf dist
 	$(BIN)/python -m build --wheel
+	$(BIN)/python -m build --wheel --outdir dist packaging/slim
 	@if [ -e $(COMPILED) ]; then cp $(COMPILED)/*.whl dist/; fi
 
 clean:

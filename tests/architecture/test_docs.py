@@ -2,6 +2,7 @@
 
 import importlib
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -39,3 +40,26 @@ def test_names_in_a_page_exist(page):
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_links_of_a_page_lead_somewhere(page):
     assert [link for link in LINK.findall(page.read_text()) if not (page.parent / link).exists()] == []
+
+
+FENCE = re.compile(r"^```(\w+)\n", re.MULTILINE)
+#: Fenced blocks that a test runs, by page and language: docs/testing.md names the tests.
+EXAMPLES_RUN = {
+    "README.md": {"console": 3, "python": 1},
+    "docs/architecture.md": {"mermaid": 1},
+    "docs/command-line.md": {"console": None},
+    "docs/logs.md": {"text": 2, "json": 1, "python": 1},
+    "docs/nodes.md": {"yaml": 2},
+    "docs/stages.md": {"yaml": 1},
+    "docs/toolkit.md": {"python": None},
+    "docs/toolkit-controllers.md": {"python": None},
+    "docs/tour.md": {"console": None},
+}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_examples_of_a_page_are_run_by_a_test(page):
+    covered = EXAMPLES_RUN.get(str(page.relative_to(ROOT)), {})
+    for language, count in Counter(FENCE.findall(page.read_text())).items():
+        assert language in covered, f"no test runs the {language} blocks"
+        assert covered[language] in (None, count), f"a test knows {covered[language]} {language} blocks"

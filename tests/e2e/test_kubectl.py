@@ -263,6 +263,16 @@ def test_a_service_gets_an_address_and_gives_it_back(kubectl):
     assert kubectl.get("svc", "b")["spec"]["clusterIP"] == address
 
 
+def test_custom_resource_is_applied_again_client_side(kubectl):
+    kubectl.run("apply", "-f", str(MANIFESTS / "gadgets.yaml"))
+    kubectl.run("wait", "crd/gadgets.example.com", "--for=condition=Established", "--timeout=30s")
+    gadget = {"apiVersion": "example.com/v1", "kind": "Gadget", "metadata": {"name": "again"}, "spec": {"size": 3}}
+    for size, outcome in ((3, "created"), (4, "configured"), (4, "unchanged")):
+        gadget["spec"] = {"size": size}
+        assert outcome in kubectl.run("apply", "-f", "-", stdin=json.dumps(gadget))
+    assert kubectl.get("gadget", "again")["spec"]["size"] == 4
+
+
 def test_a_custom_resource_is_served_as_soon_as_it_is_defined(kubectl):
     definition = yaml.safe_load((MANIFESTS / "gadgets.yaml").read_text())
     kubectl.run("apply", "-f", str(MANIFESTS / "gadgets.yaml"))

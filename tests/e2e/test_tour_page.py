@@ -1,30 +1,29 @@
-"""Every command of docs/tour.md does its work, one after the other, in a home without anything in it."""
+"""The console blocks of README.md and docs/tour.md: every command runs, and prints what the page shows."""
 
 from __future__ import annotations
 
-import importlib.util
 import shutil
 from pathlib import Path
 
 import pytest
-
-ROOT = Path(__file__).parents[2]
+from scripts.console_pages import ROOT, Terminal, comparable, entries
+from scripts.record_tour import PAGES
 
 
 @pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not on this machine")
-def test_the_tour(tmp_path: Path) -> None:
-    spec = importlib.util.spec_from_file_location("record_tour", ROOT / "scripts" / "record_tour.py")
-    assert spec is not None
-    assert spec.loader is not None
-    tour = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(tour)
-    terminal = tour.Terminal(tmp_path)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_console_blocks_show_the_output_of_their_commands(page: Path, tmp_path: Path) -> None:
+    shown = entries(page.read_text())
+    terminal = Terminal(tmp_path)
     try:
-        said = {command: terminal.run(command) for command in tour.commands(tour.PAGE.read_text())}
-        assert terminal.up.wait(30) == 0
+        outputs = [terminal.run(entry.command) for entry in shown]
+        assert shown[-1].command == "steersman down"
+        assert terminal.wait_stopped() == 0
     finally:
         terminal.close()
-    assert said["kubectl get nodes"].count(" Ready ") == 3
-    assert " node-1 " not in said["kubectl get pods -o wide"]
-    assert "nodes       3, " in said["steersman status"]
-    assert "has stopped" in said["steersman down"]
+    differing = {
+        entry.command: output
+        for entry, output in zip(shown, outputs, strict=True)
+        if comparable(output) != comparable("\n".join(entry.output))
+    }
+    assert differing == {}, "record the pages again: python -m scripts.record_tour"

@@ -38,6 +38,9 @@ if TYPE_CHECKING:
 
     from steersman.apimachinery.field import FieldError
 
+#: Characters of the causes of one 422; as large as a request body may be.
+_CAUSES_TEXT_MAX: Final = 3 * 1024 * 1024
+
 
 class Reason(StrEnum):
     """Why a request failed, for machines (``Status.reason``)."""
@@ -270,11 +273,24 @@ def request_entity_too_large(message: str) -> StatusError:
 
 
 def invalid(group_kind: str, name: str, errors: Sequence[FieldError]) -> StatusError:
-    """422: the object breaks rules of its kind; a cause for each."""
+    """422: the object breaks rules of its kind; a cause for each.
+
+    Causes beyond 3 MiB of text are counted and not shown: an error shows the value it is about, so that errors about each
+    item of a list that show the whole list would have a quadratic size.
+    """
+    causes: list[Mapping[str, Any]] = []
+    size = 0
+    for error in errors:
+        if size > _CAUSES_TEXT_MAX:
+            break
+        causes.append(cause := error.cause())
+        size += len(cause["message"]) + len(cause["field"])
     message = f"{group_kind} {quote(name)} is invalid"
-    if errors:
-        message = f"{message}: {join_messages(map(str, errors))}"
-    causes = [error.cause() for error in errors]
+    if causes:
+        texts = [f"{cause['field']}: {cause['message']}" for cause in causes]
+        if len(errors) > len(causes):
+            texts.append(f"and {len(errors) - len(causes)} more errors")
+        message = f"{message}: {join_messages(texts)}"
     return failure(422, Reason.INVALID, message, details=_details(group_kind, name, causes=causes))
 
 

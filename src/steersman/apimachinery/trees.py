@@ -7,6 +7,7 @@ from typing import Any, Final
 import msgspec
 
 _pack: Final = msgspec.msgpack.Encoder().encode
+_sorted_json: Final = msgspec.json.Encoder(order="sorted").encode
 _unpack: Final = msgspec.msgpack.Decoder().decode
 
 
@@ -22,6 +23,11 @@ def _copy(node: Any) -> Any:
     if isinstance(node, dict):
         return {key: _copy(value) for key, value in node.items()}
     return [_copy(item) for item in node] if isinstance(node, list) else node
+
+
+def tree_key(tree: Any) -> bytes:
+    """Return a key that is equal for trees that are the same JSON, whatever the order of their keys."""
+    return _sorted_json(tree)
 
 
 def same_tree(left: Any, right: Any) -> bool:

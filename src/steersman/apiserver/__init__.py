@@ -3,3 +3,7 @@
 ``server`` · ``filters`` · ``endpoints`` · ``crd`` · ``discovery``, ``openapi`` · ``admission`` · ``registry`` · ``authn``,
 ``authz`` · ``http`` · ``request``.
 """
+
+from steersman.extras import require
+
+require(__name__, "server")

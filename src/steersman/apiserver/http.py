@@ -10,10 +10,11 @@ holds back its own stream and nothing else.
 from __future__ import annotations
 
 from asyncio import StreamReader, StreamWriter  # noqa: TC003 — compiled code looks at a tuple's types
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import parse_qs
 
 from steersman.apimachinery.errors import bad_request, request_entity_too_large
+from steersman.apiserver.request import WarningRecorder
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
@@ -59,7 +60,7 @@ class Request:
         self.raw_query: bytes = scope["query_string"]
         #: Names in lower case; of repeated headers all, in order.
         self.headers: list[tuple[bytes, bytes]] = scope["headers"]
-        self.warnings: list[str] = []
+        self.warnings: Final = WarningRecorder()
         #: What the audit log will say beside the facts; None when it does not care for this request.
         self.annotations: Annotations | None = None
         self._receive = receive

@@ -11,6 +11,7 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from datetime import datetime
 
 _log: Final = logging.getLogger(__name__)
@@ -45,6 +46,68 @@ class Annotations:
         kept = self.values.setdefault(key, value)
         if kept != value:
             _log.warning("the audit annotation %s is %r already, not %r", key, kept, value)
+
+
+#: Characters of all warnings of an answer, beyond which each of them is cut to ``_WARNING_MAX``.
+_WARNINGS_MAX: Final = 4096
+_WARNING_MAX: Final = 256
+
+
+class WarningRecorder:
+    """Warnings of one answer, in order and without duplicates, within upstream's bounds.
+
+    Warnings are recorded in full up to 4096 characters. Beyond that each is cut to 256 characters, and further ones are
+    recorded until the cut texts have 4096 characters; the rest is dropped.
+
+    Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/filters/warning.go
+    """
+
+    __slots__ = ("_is_truncating", "_texts", "_written")
+
+    def __init__(self) -> None:
+        self._texts: Final[dict[str, None]] = {}
+        self._written = 0
+        self._is_truncating = False
+
+    @property
+    def is_full(self) -> bool:
+        """True if further warnings are dropped."""
+        return self._is_truncating and self._written >= _WARNINGS_MAX
+
+    @property
+    def texts(self) -> list[str]:
+        """The warnings as the answer shows them."""
+        return [text[:_WARNING_MAX] for text in self._texts] if self._is_truncating else list(self._texts)
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    def add(self, text: str) -> None:
+        """Record a warning. Empty texts and duplicates are ignored."""
+        if not text or self.is_full or text in self._texts:
+            return
+        self._texts[text] = None
+        if self._is_truncating:
+            self._written += min(len(text), _WARNING_MAX)
+        elif self._written + len(text) <= _WARNINGS_MAX:
+            self._written += len(text)
+        else:
+            self._is_truncating = True
+            self._written = sum(min(len(each), _WARNING_MAX) for each in self._texts)
+
+    def add_all(self, texts: Iterable[str]) -> None:
+        """Record warnings as long as there is room; the rest of ``texts`` is not computed."""
+        for text in texts:
+            self.add(text)
+            if self.is_full:
+                return
+
+
+def bounded_warnings(texts: Iterable[str]) -> list[str]:
+    """Return the warnings that an answer has room for."""
+    recorder = WarningRecorder()
+    recorder.add_all(texts)
+    return recorder.texts
 
 
 class UserInfo:
@@ -213,7 +276,7 @@ class RequestContext:
         dry_run: bool = False,
         field_manager: str = "",
         audit_id: str = "",
-        warnings: list[str] | None = None,
+        warnings: WarningRecorder | None = None,
         group_resource: str = "",
         found: object = None,
         annotations: Annotations | None = None,
@@ -233,8 +296,8 @@ class RequestContext:
         #: Owner of what is written; from ``fieldManager`` or the User-Agent.
         self.field_manager = field_manager
         self.audit_id = audit_id
-        #: Texts for ``Warning`` headers, in order, without duplicates.
-        self.warnings: list[str] = [] if warnings is None else warnings
+        #: Texts of ``Warning`` headers.
+        self.warnings: Final = WarningRecorder() if warnings is None else warnings
         #: As messages name what the path asks for: ``pods``, ``deployments.apps``.
         self.group_resource = group_resource
         #: What the strategy found out about the object when it prepared it, for its next steps in the same write.
@@ -269,6 +332,9 @@ class RequestContext:
             self.annotations.add(key, value, level=level)
 
     def warn(self, text: str) -> None:
-        """Tell the client something that does not stop the request."""
-        if text not in self.warnings:
-            self.warnings.append(text)
+        """Warn the client."""
+        self.warnings.add(text)
+
+    def warn_all(self, texts: Iterable[str]) -> None:
+        """Warn the client of each text, as far as the answer has room."""
+        self.warnings.add_all(texts)

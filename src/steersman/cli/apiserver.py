@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import logging
-import sys
 import time
 from typing import TYPE_CHECKING, Final
 
 import uvloop
 
-from steersman.cli import values
-from steersman.cli.flags import component_flags, parse
+from steersman.cli import logs
+from steersman.cli.flags import component_flags, parse, parser
 from steersman.cli.signals import ignore_signals
+from steersman.controlplane.option_checks import check_options
+from steersman.controlplane.options import OptionError
 from steersman.controlplane.process import die_with_parent, run_until_stopped
 from steersman.controlplane.up import ComponentOptions, up
 
@@ -24,14 +24,8 @@ if TYPE_CHECKING:
     from steersman.controlplane.child_process import ChildProcess
     from steersman.controlplane.up import ControlPlane
 
-_DESCRIPTIONS: Final = {
-    "up": "Start a whole control plane, and say how to reach it. Ctrl-C stops it.",
-    "apiserver": "Start an API server alone.",
-}
 #: New containers until the collector looks for cycles among them; requests hardly make any.
 _GARBAGE_MAX: Final = 10_000
-#: By ``--v``.
-_LEVELS: Final = (logging.WARNING, logging.INFO, logging.INFO, logging.INFO, logging.DEBUG)
 
 
 def run(
@@ -43,12 +37,13 @@ def run(
     spawned already.
     """
     begun_seconds = time.perf_counter() if begun_seconds is None else begun_seconds
-    options, parsed = parse(command, _DESCRIPTIONS[command], arguments)
-    logging.basicConfig(
-        level=_LEVELS[min(parsed.v, len(_LEVELS) - 1)],
-        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
-        stream=sys.stderr,
-    )
+    options, parsed = parse(command, arguments)
+    try:
+        check_options(options)  # its warnings are logged at the start, which checks again
+        components = component_options(parsed) if command == "up" else None
+    except OptionError as error:
+        parser(command).error(str(error))
+    logs.set_up(parsed.v, style=parsed.logging_format)
     if parsed.die_with_parent:
         die_with_parent()
 
@@ -57,9 +52,10 @@ def run(
             options,
             merge=parsed.merge,
             begun_seconds=begun_seconds,
-            components=component_options(parsed) if command == "up" else None,
+            components=components,
             process=process,
             verbosity=parsed.v,
+            logging_format=parsed.logging_format,
             announces=parsed.parent_pipe is None,  # what another program keeps is no business of the user's
         )
         # What is there now stays: the collector need not look at it ever again.
@@ -76,5 +72,4 @@ def run(
 
 def component_options(parsed: argparse.Namespace) -> ComponentOptions:
     """Return what ``up`` was asked to run beside the API server. Raises ``OptionError``."""
-    controllers = ("*",) if parsed.controllers is None else tuple(values.names(parsed.controllers))
-    return ComponentOptions(flags=component_flags(parsed), controllers=controllers, wait=parsed.wait)
+    return ComponentOptions(flags=component_flags(parsed), controllers=parsed.controllers or ("*",), wait=parsed.wait)

@@ -1,17 +1,20 @@
-"""``steersman scheduler``, ``steersman nodes``, and what ``up`` starts: both and the controllers in one process."""
+"""``steersman scheduler``, ``steersman nodes``, and the process of ``up`` with both and the controllers."""
 
 from __future__ import annotations
 
 import argparse
 from typing import TYPE_CHECKING, Final
 
+from steersman.cli.component_checks import check_leader_election, check_nodes
+from steersman.cli.flag_parser import FlagParser
+from steersman.cli.help_pages import PAGES
 from steersman.cli.option_flags import add_options, add_process_flags, given, run_process
 from steersman.client import aiohttp_transport
 from steersman.controllers import registry
 from steersman.controllers.manager.options import ManagerOptions
 from steersman.controlplane.child_process import ARGUMENTS_FROM_PARENT, receive_arguments
 from steersman.controlplane.components import run_all, run_nodes, run_scheduler
-from steersman.nodes.node_object import TemplateError
+from steersman.controlplane.options import OptionError
 from steersman.nodes.options import NodesOptions
 from steersman.scheduler.configuration.errors import ConfigurationError
 from steersman.scheduler.options import SchedulerOptions, set_up
@@ -22,32 +25,39 @@ if TYPE_CHECKING:
     import msgspec
 
 _TEXTS: Final = {
-    "kubeconfig": "how to reach the cluster; default: $KUBECONFIG, the pod's service account, ~/.kube/config",
-    "config": "file with a KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1)",
-    "kube_api_qps": "requests a second to the API server, 0 for no limit",
-    "kube_api_burst": "requests that may come at once",
-    "scheduler_name": "pods with this schedulerName are scheduled",
-    "percentage_of_nodes_to_score": "hundredths of the nodes that are compared, 0 for fewer the larger the cluster",
-    "pod_max_in_unschedulable_pods_duration_seconds": "how long a pod waits for what may help before it is tried anyhow",
-    "leader_elect": "whether several of this process take turns",
-    "address": "where /healthz and /metrics are served, in plain HTTP",
-    "port": "port of these pages, 0 for none",
-    "nodes": "how many nodes there are",
-    "node_template": "YAML file that says what the nodes have",
-    "simulated_storage": "whether volumes are made for claims, by a default StorageClass",
-    "stages": "how pods and nodes live: default, never-end, or files of KWOK stages, comma-separated",
-    "process_pods": "run pods that ask for it as local processes, as the user who runs this",
-    "process_dir": "where files of such pods lie; default: below the folder for temporary files",
-    "kubelet_address": "where the nodes' kubelet listens",
-    "kubelet_port": "its port, 0 for any free one",
-    "kubelet_certificate_file": "its certificate",
-    "kubelet_key_file": "the key of that",
-    "kubelet_client_ca_file": "the CA of those who may ask it; without these three files it does not listen",
+    "kubeconfig": "Kubeconfig of the cluster (default $KUBECONFIG, the service account of the pod, ~/.kube/config)",
+    "config": "File with a KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1)",
+    "kube_api_qps": "Maximum number of requests per second to the API server; 0 for no limit",
+    "kube_api_burst": "Maximum burst of requests to the API server",
+    "scheduler_name": "Schedule pods with this spec.schedulerName",
+    "percentage_of_nodes_to_score": "Percentage of nodes that are scored for a pod; 0 to choose by the size of the cluster",
+    "pod_max_in_unschedulable_pods_duration_seconds": "Time after which an unschedulable pod is tried again",
+    "leader_elect": "Run leader election, so that one of several processes is active",
+    "leader_elect_lease_duration_seconds": "Time after which other candidates may take an unrenewed lease",
+    "leader_elect_renew_deadline_seconds": "Time in which the leader must renew its lease before it stops leading",
+    "leader_elect_retry_period_seconds": "Time between attempts to acquire or renew the lease",
+    "leader_elect_resource_lock": "Type of the lock object: leases",
+    "leader_elect_resource_name": "Name of the Lease",
+    "leader_elect_resource_namespace": "Namespace of the Lease",
+    "address": "IP address for /healthz and /metrics, in plain HTTP",
+    "port": "Port for /healthz and /metrics; 0 for none",
+    "nodes": "Number of simulated nodes",
+    "node_template": "YAML file with capacity, labels and taints of the nodes",
+    "simulated_storage": "Provision volumes for claims, with a default StorageClass",
+    "stages": "Lifecycle of pods and nodes: default, never-end, or files with KWOK stages, comma-separated",
+    "chaos": "YAML file of rules that make pods and nodes fail",
+    "process_pods": "Run pods that ask for it as local processes of your user",
+    "process_dir": "Directory for files of such pods (default below the temporary directory)",
+    "kubelet_address": "IP address that the kubelet of the nodes listens on",
+    "kubelet_port": "Port of the kubelet; 0 for any free port",
+    "kubelet_certificate_file": "File with the serving certificate of the kubelet",
+    "kubelet_key_file": "File with the private key of --kubelet-certificate-file",
+    "kubelet_client_ca_file": "File with the certificate authority of clients of the kubelet; it listens only with all three files",
 }
 
 
 def run(command: str, arguments: Sequence[str]) -> int:
-    """Runs until a signal or the loss of the lease; returns the exit code."""
+    """Run until a signal or the loss of the lease; return the exit code."""
     made = parser(command)
     parsed = made.parse_args(arguments)
     aiohttp_transport.preload()
@@ -58,31 +68,40 @@ def run(command: str, arguments: Sequence[str]) -> int:
             return 0
         parsed = made.parse_args([*arguments, *received])
     nodes = NodesOptions(**given(NodesOptions, parsed))
-    try:
-        nodes.templates(), nodes.pod_stages(), nodes.node_stages()
-    except TemplateError as error:
-        made.error(str(error))
     pipe = parsed.parent_pipe
-    if command == "nodes":
-        return run_process(run_nodes(nodes, parent_pipe=pipe), parsed)
     try:
+        if command != "scheduler":
+            check_nodes(nodes)
+        if command == "nodes":
+            return run_process(run_nodes(nodes, parent_pipe=pipe), parsed)
         scheduler = set_up(**given(SchedulerOptions, parsed))
+        check_leader_election(scheduler.options)
     except ConfigurationError as error:
         made.error(f"--config: {error}")
+    except OptionError as error:
+        made.error(str(error))
     if command == "scheduler":
         return run_process(run_scheduler(scheduler, parent_pipe=pipe), parsed)
     controllers = ManagerOptions(**given(ManagerOptions, parsed))
-    work = run_all(controllers, scheduler, nodes, parent_pipe=pipe, reports_readiness=parsed.arguments_from_parent)
+    work = run_all(
+        controllers,
+        scheduler,
+        nodes,
+        parent_pipe=pipe,
+        reports_readiness=parsed.arguments_from_parent,
+        health_socket=parsed.health_socket,
+    )
     return run_process(work, parsed)
 
 
-def parser(command: str) -> argparse.ArgumentParser:
-    """All flags: one for each option; of options with one name in several structs, the first counts."""
-    made = argparse.ArgumentParser(f"steersman {command}", allow_abbrev=False, conflict_handler="resolve")
+def parser(command: str) -> FlagParser:
+    """Return the parser, with a flag for each option; of options with the same name in several structs, the last counts."""
+    made = FlagParser(command, PAGES[command], conflict_handler="resolve")
     structs: dict[str, list[type[msgspec.Struct]]] = {"scheduler": [SchedulerOptions], "nodes": [NodesOptions]}
     for options in structs.get(command, [NodesOptions, SchedulerOptions, ManagerOptions]):
         add_options(made, options, _TEXTS)
     if command == "components":
         made.add_argument(ARGUMENTS_FROM_PARENT, action="store_true", help=argparse.SUPPRESS)
+        made.add_argument("--health-socket", default="", help=argparse.SUPPRESS)
     add_process_flags(made)
     return made

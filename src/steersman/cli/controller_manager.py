@@ -7,31 +7,43 @@ import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from steersman.cli import values
+from steersman.cli.component_checks import check_controllers
+from steersman.cli.flag_parser import FlagParser
+from steersman.cli.help_pages import PAGES
 from steersman.cli.option_flags import add_options, add_process_flags, given, run_process
 from steersman.client import aiohttp_transport
 from steersman.controllers.manager.options import ManagerOptions
-from steersman.controllers.registry import REGISTRY, preload, unknown
+from steersman.controllers.registry import REGISTRY, preload
 from steersman.controlplane.controller_manager import run_controller_manager
+from steersman.controlplane.feature_gates import check_feature_gates
+from steersman.controlplane.options import OptionError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-#: What is not said by the name.
+#: Help texts of flags whose names do not explain them.
 _HELP: Final = {
-    "controllers": "which to run: names, -names to leave out, * for all that are on by default",
-    "kubeconfig": "how to reach the cluster; default: $KUBECONFIG, the pod's service account, ~/.kube/config",
-    "use_service_account_credentials": "whether each controller acts as its own service account",
-    "kube_api_qps": "requests a second of each client, 0 for no limit",
-    "kube_api_burst": "requests that may come at once where there is a limit",
-    "min_resync_period_seconds": "informers tell everything anew after this to twice this, 0 for never",
-    "leader_elect": "whether several of this process take turns",
-    "leader_elect_resource_lock": "what is held: leases",
-    "leader_elect_identity": "name of this process in elections; default: the host's with a random part",
-    "address": "where /healthz and /metrics are served, in plain HTTP",
-    "port": "port of these pages, 0 for none",
+    "controllers": "Controllers to run: names, -names to leave out, * for all that are on by default",
+    "kubeconfig": "Kubeconfig of the cluster (default $KUBECONFIG, the service account of the pod, ~/.kube/config)",
+    "use_service_account_credentials": "Use the credentials of a separate service account for each controller",
+    "kube_api_qps": "Maximum number of requests per second of each client; 0 for no limit",
+    "kube_api_burst": "Maximum burst of requests of each client, when there is a limit",
+    "min_resync_period_seconds": "Minimum resync period of informers; the actual one is random, up to twice this",
+    "leader_elect": "Run leader election, so that one of several processes is active",
+    "leader_elect_lease_duration_seconds": "Time after which other candidates may take an unrenewed lease",
+    "leader_elect_renew_deadline_seconds": "Time in which the leader must renew its lease before it stops leading",
+    "leader_elect_retry_period_seconds": "Time between attempts to acquire or renew the lease",
+    "leader_elect_resource_lock": "Type of the lock object: leases",
+    "leader_elect_resource_name": "Name of the Lease",
+    "leader_elect_resource_namespace": "Namespace of the Lease",
+    "leader_elect_identity": "Name of this process in elections (default the host name and a random suffix)",
+    "root_ca_file": "File with the certificate authority that is published to every namespace",
+    "service_account_private_key_file": "File with the private key that signs tokens in Secrets",
+    "address": "IP address for /healthz and /metrics, in plain HTTP",
+    "port": "Port for /healthz and /metrics; 0 for none",
 }
-#: Flags of kube-controller-manager that change nothing about what controllers do here: how it serves, logs and counts.
-#: They are accepted, so that its command lines can be used, and said to be without effect.
+#: Flags of kube-controller-manager about serving, logging and metrics that have no effect. They are accepted with a
+#: warning, so that its command lines can be used.
 _WITHOUT_EFFECT: Final = (
     "allow-metric-labels", "allow-metric-labels-manifest", "authentication-kubeconfig", "authentication-skip-lookup",
     "authentication-token-webhook-cache-ttl", "authentication-tolerate-lookup-failure",
@@ -49,7 +61,7 @@ _COORDINATED: Final = "CoordinatedLeaderElection"
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Runs until a signal or the loss of the lease; returns the exit code."""
+    """Run until a signal or the loss of the lease; return the exit code."""
     options, process = parse(arguments)
     aiohttp_transport.preload()
     preload(options.controllers)
@@ -57,30 +69,33 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def parse(arguments: Sequence[str]) -> tuple[ManagerOptions, argparse.Namespace]:
-    """The options, and what concerns the process. Exits with a message for flags that are unknown or make no sense."""
+    """Return the options and all values. Exit with a message for flags that cannot be used."""
     made = parser()
     parsed = made.parse_args(arguments)
-    said = given(ManagerOptions, parsed)
-    if "coordinated_leader_election" not in said and parsed.feature_gates.get(_COORDINATED):
-        said["coordinated_leader_election"] = True
+    given_options = given(ManagerOptions, parsed)
+    if "coordinated_leader_election" not in given_options and parsed.feature_gates.get(_COORDINATED):
+        given_options["coordinated_leader_election"] = True
     for flag in dict.fromkeys(parsed.without_effect):
-        sys.stderr.write(f"steersman: {flag} has no effect here\n")
-    strangers = unknown(said.get("controllers", ()))
-    if strangers:
-        made.error(f"--controllers: {', '.join(map(repr, strangers))} is not in the list of known controllers")
-    return ManagerOptions(**said), parsed
+        sys.stderr.write(f"steersman: {flag} has no effect\n")
+    options = ManagerOptions(**given_options)
+    try:
+        warnings = check_feature_gates(parsed.feature_gates)
+        check_controllers(options)
+    except OptionError as error:
+        made.error(str(error))
+    for warning in warnings:
+        sys.stderr.write(f"steersman: {warning}\n")
+    return options, parsed
 
 
-def parser() -> argparse.ArgumentParser:
-    """All flags: one for each option."""
-    made = argparse.ArgumentParser(
-        "steersman controller-manager",
-        description="Run controllers against the cluster of a kubeconfig.",
-        epilog=f"Controllers: {', '.join(entry.name for entry in REGISTRY if entry.module)}.",
-        allow_abbrev=False,
-    )
+def parser() -> FlagParser:
+    """Return the parser, with a flag for each option."""
+    names = ", ".join(entry.name for entry in REGISTRY if entry.module)
+    page = PAGES["controller-manager"]
+    made = FlagParser("controller-manager", page._replace(epilog=f"Controllers: {names}."))
     add_options(made, ManagerOptions, _HELP)
-    made.add_argument("--feature-gates", type=values.switches, default={}, help="name=true|false, comma-separated")
+    made.add_argument("--feature-gates", type=values.feature_gates, default={}, metavar="GATES",
+                      help="name=true|false pairs; only CoordinatedLeaderElection has an effect")  # fmt: skip
     add_process_flags(made)
     made.add_argument(
         *(f"--{name}" for name in _WITHOUT_EFFECT), nargs="?", dest="without_effect", default=(), action=_Note,
@@ -90,7 +105,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 class _Note(argparse.Action):
-    """Keeps the flag and forgets its value."""
+    """Record the flag and drop its value."""
 
     def __call__(
         self,
@@ -99,5 +114,5 @@ class _Note(argparse.Action):
         values: Any,
         option_string: str | None = None,
     ) -> None:
-        """Called for each time it is given."""
+        """Record one occurrence."""
         namespace.without_effect = (*namespace.without_effect, option_string)

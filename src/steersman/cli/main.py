@@ -8,6 +8,7 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from steersman.cli import signals
+from steersman.extras import MissingPackagesError, require
 from steersman.version import KUBERNETES_VERSION, __version__
 
 if TYPE_CHECKING:
@@ -19,22 +20,43 @@ usage: steersman COMMAND [FLAGS]
 A Kubernetes control plane in Python.
 
 commands:
-  up          start a whole control plane and say how to reach it
+  up          start a control plane: API server, controllers, scheduler and nodes
   apiserver   start an API server alone
   controller-manager
-              run controllers against any cluster
-  scheduler   give pods their nodes
-  nodes       simulate nodes and the pods on them
-  status      show which control planes run here, and what is in them
-  down        stop one
-  elections   show who leads, who would like to, and what comes next
+              run the controllers against any cluster
+  scheduler   run a scheduler against any cluster
+  nodes       simulate nodes and their pods in any cluster
+  status      show the running control planes of this user
+  down        stop a control plane
+  kubectl     run kubectl against a running control plane
+  env         print the shell command that sets KUBECONFIG
+  elections   show the leader elections of a cluster
 
-Add --help to a command for its flags; --version tells the version.
+Run 'steersman COMMAND --help' for the flags of a command, 'steersman --version' for the version.
 """
 
 #: Commands that run until a signal.
 _LONG_RUNNING: Final = ("up", "apiserver", "controller-manager", "scheduler", "nodes", "components")
 _HELP: Final = frozenset(("-h", "--help", "--help-all"))
+#: Extras by command; a command that is not listed needs none.
+_EXTRAS: Final[dict[str, tuple[str, ...]]] = {
+    "up": ("server", "toolkit"),
+    "apiserver": ("server",),
+    "controller-manager": ("server", "toolkit"),
+    "scheduler": ("server", "toolkit"),
+    "nodes": ("server", "toolkit"),
+    "components": ("server", "toolkit"),
+    "status": ("toolkit",),
+    "elections": ("toolkit",),
+}
+#: Commands whose process uses the models of ``lightkube-models`` and never the client of ``lightkube``.
+_TYPED: Final = frozenset(_EXTRAS) - {"up", "apiserver", "elections"}
+
+
+_COMMANDS: Final = (
+    "up", "apiserver", "controller-manager", "scheduler", "nodes", "status", "down", "kubectl", "env", "elections",
+    "version", "help",
+)  # fmt: skip
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -45,6 +67,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         signals.exit_on_signals()
         signals.exit_with_parent(arguments)
         gc.disable()  # a start leaves no garbage worth looking for; the command enables the collector again
+    if arguments and (extras := _EXTRAS.get(arguments[0])):
+        try:
+            require(f"steersman {arguments[0]}", *extras)
+        except MissingPackagesError as error:
+            sys.stderr.write(f"{error}\n")
+            return 1
+    if arguments and arguments[0] in _TYPED:
+        from steersman.cli.model_imports import skip_lightkube_client  # noqa: PLC0415 — only where models are used
+
+        skip_lightkube_client()
     match arguments:
         case ["--version" | "version"]:
             sys.stdout.write(f"steersman {__version__} (Kubernetes {KUBERNETES_VERSION})\n")
@@ -67,15 +99,21 @@ def main(argv: Sequence[str] | None = None) -> int:
             from steersman.cli import down  # noqa: PLC0415 — only when it is called
 
             return down.run(rest)
+        case ["kubectl" | "env" as command, *rest]:
+            from steersman.cli import kubectl  # noqa: PLC0415 — only when it is called
+
+            return kubectl.run_kubectl(rest) if command == "kubectl" else kubectl.run_env(rest)
         case ["elections", *rest]:
             from steersman.cli import elections  # noqa: PLC0415 — only when it is called
 
             return elections.run(rest)
+        case ["help", command, *_]:
+            return main([command, "--help"])
         case [] | ["--help" | "-h" | "help"]:
             sys.stdout.write(_USAGE)
             return 0 if arguments else 2
         case _:
-            sys.stderr.write(f"steersman: unknown command {arguments[0]!r}\n\n{_USAGE}")
+            sys.stderr.write(f"steersman: {_unknown(arguments[0])}\nrun 'steersman --help' for usage\n")
             return 2
 
 
@@ -95,3 +133,13 @@ def _serve(command: str, arguments: Sequence[str], *, begun_seconds: float) -> i
     finally:
         if process is not None:
             process.kill()
+
+
+def _unknown(word: str) -> str:
+    import difflib  # noqa: PLC0415 — only a wrong command needs it
+
+    if word.startswith("-"):
+        return f"unknown flag: {word.partition('=')[0]}"
+    nearest = difflib.get_close_matches(word, _COMMANDS, n=1)
+    hint = f'; did you mean "{nearest[0]}"?' if nearest else ""
+    return f'unknown command "{word}"{hint}'

@@ -1,4 +1,4 @@
-"""Flags from a struct of options: one for each field, named, read and explained by what the field says."""
+"""Flags from a struct of options: one for each field, with its name, type and default."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from steersman.controlplane.process import die_with_parent
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping
 
-#: New containers until the collector looks for cycles: caches are full of objects that it would look at in vain.
+#: Allocations between runs of the garbage collector: caches are full of objects that no run would free.
 _CONTAINERS_MAX: Final = 50_000
 
 _READERS: Final[dict[Any, Callable[[str], Any]]] = {
@@ -29,39 +29,63 @@ _READERS: Final[dict[Any, Callable[[str], Any]]] = {
     float: values.number,
     str: str,
     tuple: values.names,
-    Path: lambda text: Path(text).expanduser(),
+    Path: values.path,
+}
+
+
+_READERS_BY_NAME: Final[dict[str, Callable[[str], Any]]] = {
+    "address": values.ip,
+    "kubelet_address": values.ip,
+    "controllers": values.controllers,
+    "kube_api_burst": values.positive,
+    "percentage_of_nodes_to_score": values.percentage,
+    "unhealthy_zone_threshold": values.fraction,
+    "max_endpoints_per_slice": values.positive,
+}
+_SUFFIXES: Final[dict[str, Callable[[str], Any]]] = {
+    "_seconds": values.duration,
+    "port": values.port,
+    "_syncs": values.positive,
+    "_mask_size": values.prefix_length,
+    "_mask_size_ipv4": values.prefix_length,
+    "_mask_size_ipv6": values.prefix_length,
 }
 
 
 def add_options(parser: argparse.ArgumentParser, options: type[msgspec.Struct], texts: Mapping[str, str]) -> None:
-    """A flag for each field; those that are not given are left out of what is parsed. ``texts`` explain them."""
+    """Add a flag for each field; flags that are not given set nothing. ``texts`` are the help texts by field.
+
+    The value is checked by the type of the field, and by its name where ``_READERS_BY_NAME`` or ``_SUFFIXES`` has it.
+    """
     for field in msgspec.structs.fields(options):
         kind = _plain_type(field.type)
-        is_duration = field.name.endswith("_seconds")
         flag = field.name.removesuffix("_seconds").replace("_", "-")
         alone: dict[str, Any] = {"nargs": "?", "const": True} if kind is bool else {}
         parser.add_argument(
             f"--{flag}", dest=field.name, default=argparse.SUPPRESS, help=_help(field.name, field.default, texts),
-            type=values.duration if is_duration else _READERS[kind], metavar=flag.rsplit("-", 1)[-1].upper(), **alone,
+            type=_reader(field.name, kind), metavar="BOOL" if alone else flag.rsplit("-", 1)[-1].upper(), **alone,
         )  # fmt: skip
 
 
 def add_process_flags(parser: argparse.ArgumentParser) -> None:
-    """Those of any long-running command."""
+    """Add the flags of every long-running command."""
     process = parser.add_argument_group("process")
-    process.add_argument("--die-with-parent", action="store_true", help="stop when the process that started it ends")
+    process.add_argument("--die-with-parent", type=values.boolean, nargs="?", const=True, default=False,
+                         metavar="BOOL", help="Stop when the parent process ends")  # fmt: skip
     process.add_argument("--parent-pipe", type=values.count, help=argparse.SUPPRESS)
-    process.add_argument("--logging-format", choices=logs.FORMATS, default="text", help="how lines of the log look")
-    process.add_argument("--v", "-v", type=values.count, default=0, metavar="LEVEL", help="how much is logged: 0 to 4")
+    process.add_argument("--logging-format", choices=logs.FORMATS, default="text", metavar="FORMAT",
+                         help="Format of the log: text or json (default text)")  # fmt: skip
+    process.add_argument("--v", "-v", type=values.count, default=0, metavar="LEVEL",
+                         help="Number for the log level verbosity, 0 to 4 (default 0)")  # fmt: skip
 
 
 def given(options: type[msgspec.Struct], parsed: argparse.Namespace) -> dict[str, Any]:
-    """What was said of the options."""
+    """Return the fields of ``options`` that were given."""
     return {name: value for name, value in vars(parsed).items() if name in options.__struct_fields__}
 
 
 def run_process(work: Coroutine[Any, Any, int], process: argparse.Namespace) -> int:
-    """Run until it ends, with logs, a collector and a loop as long-running commands have them; returns its exit code."""
+    """Run a long-running command until it ends, with its logging and event loop; return the exit code."""
     logs.set_up(process.v, style=process.logging_format)
     if process.die_with_parent:
         die_with_parent()
@@ -86,8 +110,14 @@ def log_loop_error(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> 
     loop.default_exception_handler(context)
 
 
+def _reader(name: str, kind: Any) -> Callable[[str], Any]:
+    if name in _READERS_BY_NAME:
+        return _READERS_BY_NAME[name]
+    return next((read for suffix, read in _SUFFIXES.items() if name.endswith(suffix)), _READERS[kind])
+
+
 def _plain_type(annotation: Any) -> Any:
-    """Without None, and without what a container holds."""
+    """Return the type without None and without the parameters of a container."""
     if typing.get_origin(annotation) in (typing.Union, types.UnionType):
         return _plain_type(next(part for part in typing.get_args(annotation) if part is not types.NoneType))
     return typing.get_origin(annotation) or annotation
@@ -95,9 +125,9 @@ def _plain_type(annotation: Any) -> Any:
 
 def _help(name: str, default: Any, texts: Mapping[str, str]) -> str:
     if name.startswith("concurrent_") or "_concurrent_" in name:
-        text = "keys that are worked on at the same time"
+        text = "Number of objects that are synced concurrently"
     else:
-        text = texts.get(name, name.removesuffix("_seconds").replace("_", " "))
+        text = texts.get(name, name.removesuffix("_seconds").replace("_", " ").capitalize())
     if default is None or default is msgspec.NODEFAULT or default == "":
         return text
     shown = ",".join(default) if isinstance(default, tuple) else str(default)

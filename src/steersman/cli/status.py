@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import sys
 from collections import Counter
@@ -10,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery.timestamps import parse_time
 from steersman.asynckit.clock import RealClock
+from steersman.cli.flag_parser import FlagParser
+from steersman.cli.help_pages import PAGES
 from steersman.client import tree
 from steersman.client.connecting import connect
 from steersman.client.errors import ClientError
@@ -29,16 +30,13 @@ _NODES: Final = tree("v1", "Node")
 _PODS: Final = tree("v1", "Pod")
 _LEASES: Final = tree("coordination.k8s.io/v1", "Lease")
 #: Label of the Leases that say which API servers there are; nobody leads by them.
-_IDENTITY: Final = "apiserver.kubernetes.io/identity"
+IDENTITY_LABEL: Final = "apiserver.kubernetes.io/identity"
 _ASK_SECONDS: Final = 5.0
 
 
 def run(arguments: Sequence[str]) -> int:
     """Returns the exit code: 1 when nothing runs, or something does not answer."""
-    parser = argparse.ArgumentParser(
-        "steersman status", description="Show the control planes of this user that run.", allow_abbrev=False
-    )
-    parser.parse_args(arguments)
+    FlagParser("status", PAGES["status"]).parse_args(arguments)
     planes = running_planes(running_directory())
     if not planes:
         sys.stdout.write("no control plane of yours runs here; steersman up starts one\n")
@@ -59,8 +57,9 @@ def run(arguments: Sequence[str]) -> int:
 def about(plane: RunningPlane, *, now: datetime) -> list[str]:
     """What is known without asking it."""
     kind = "a whole control plane" if plane.is_whole else "an API server"
+    name = f"{plane.name}: " if plane.name else ""
     return [
-        f"{plane.url}: {kind}, for {age((now - parse_time(plane.begun)).total_seconds())}, process {plane.pid}",
+        f"{name}{plane.url}: {kind}, for {age((now - parse_time(plane.begun)).total_seconds())}, process {plane.pid}",
         f"  data        {plane.data_dir or 'in memory'}",
         f"  kubeconfig  {plane.kubeconfig}",
     ]
@@ -101,6 +100,6 @@ def leaders(leases: Iterable[Tree]) -> list[str]:
     found = []
     for lease in leases:
         holder = (lease.get("spec") or {}).get("holderIdentity")
-        if holder and _IDENTITY not in (lease["metadata"].get("labels") or {}):
+        if holder and IDENTITY_LABEL not in (lease["metadata"].get("labels") or {}):
             found.append(f"{lease['metadata']['name']}: {holder}")
     return sorted(found)

@@ -1,32 +1,37 @@
-"""Values of flags as Kubernetes components write them: durations, ranges of ports, lists, maps."""
+"""Values of flags as Kubernetes components write them: durations, ranges of ports, addresses, lists, maps.
+
+A function raises ``ArgumentTypeError`` with what it expects; the parser puts the flag and the value in front of that.
+"""
 
 from __future__ import annotations
 
 from argparse import ArgumentTypeError
+from pathlib import Path
 
 from steersman.apimachinery.durations import parse_duration
+from steersman.apimachinery.gotext import quote
 
 
 def duration(text: str) -> float:
-    """Seconds of ``1h15m30.5s``; a bare 0 needs no unit, as in Go."""
+    """Return the seconds of ``1h15m30.5s``; a bare 0 needs no unit, as in Go."""
     try:
         seconds = parse_duration(text)
     except ValueError:
         seconds = -1.0
     if seconds < 0:
-        raise ArgumentTypeError(f"{text!r} is no duration such as 30s or 1m30s")
+        raise ArgumentTypeError("must be a duration such as 30s or 1m30s")
     return seconds
 
 
 def port(text: str) -> int:
-    """A port number, 0 for any free one."""
+    """Return a port number; 0 means any free port."""
     if not text.isascii() or not text.isdigit() or int(text) > 65535:
-        raise ArgumentTypeError(f"{text!r} is no port between 0 and 65535")
+        raise ArgumentTypeError("must be a port between 0 and 65535")
     return int(text)
 
 
 def port_range(text: str) -> tuple[int, int]:
-    """``first-last``, ``first+count`` or one port."""
+    """Return the first and the last port of ``first-last``, ``first+count`` or one port."""
     for separator in "-+":
         first, found, second = text.partition(separator)
         if found:
@@ -35,51 +40,140 @@ def port_range(text: str) -> tuple[int, int]:
     else:
         low = high = port(text)
     if low > high or high > 65535:
-        raise ArgumentTypeError(f"{text!r} is no range of ports such as 30000-32767")
+        raise ArgumentTypeError("must be a range of ports such as 30000-32767")
     return low, high
 
 
 def count(text: str) -> int:
-    """A whole number, not negative."""
+    """Return a whole number that is not negative."""
     if not text.isascii() or not text.isdigit():
-        raise ArgumentTypeError(f"{text!r} is no whole number")
+        raise ArgumentTypeError("must be a whole number, 0 or more")
+    return int(text)
+
+
+def positive(text: str) -> int:
+    """Return a whole number greater than 0."""
+    if count(text) == 0:
+        raise ArgumentTypeError("must be greater than 0")
+    return int(text)
+
+
+def percentage(text: str) -> int:
+    """Return a whole number from 0 to 100."""
+    if count(text) > 100:
+        raise ArgumentTypeError("must be between 0 and 100")
+    return int(text)
+
+
+def prefix_length(text: str) -> int:
+    """Return the length of a network prefix; 0 means the default."""
+    if count(text) > 128:
+        raise ArgumentTypeError("must be between 0 and 128")
     return int(text)
 
 
 def number(text: str) -> float:
-    """A decimal number, not negative."""
+    """Return a decimal number that is not negative."""
     try:
         value = float(text)
     except ValueError:
         value = -1.0
     if not 0 <= value < float("inf"):
-        raise ArgumentTypeError(f"{text!r} is no number")
+        raise ArgumentTypeError("must be a number, 0 or more")
     return value
 
 
+def fraction(text: str) -> float:
+    """Return a decimal number from 0 to 1."""
+    if number(text) > 1:
+        raise ArgumentTypeError("must be between 0 and 1")
+    return float(text)
+
+
 def boolean(text: str) -> bool:
-    """As Go's ``strconv.ParseBool``."""
+    """Return a boolean as Go's ``strconv.ParseBool`` does."""
     if text in ("1", "t", "T", "true", "TRUE", "True"):
         return True
     if text in ("0", "f", "F", "false", "FALSE", "False"):
         return False
-    raise ArgumentTypeError(f"{text!r} is neither true nor false")
+    raise ArgumentTypeError("must be true or false")
+
+
+def path(text: str) -> Path:
+    """Return a path, with ``~`` replaced by the home directory."""
+    if not text:
+        raise ArgumentTypeError("must not be empty")
+    return Path(text).expanduser()
+
+
+def paths(text: str) -> tuple[Path, ...]:
+    """Return a comma-separated list of paths."""
+    return tuple(map(path, names(text)))
+
+
+def ip(text: str) -> str:
+    """Return an IP address."""
+    from ipaddress import ip_address  # noqa: PLC0415 — most starts are given no address
+
+    try:
+        return str(ip_address(text))
+    except ValueError:
+        raise ArgumentTypeError(f"failed to parse IP: {quote(text)}") from None
 
 
 def names(text: str) -> tuple[str, ...]:
-    """A comma-separated list."""
+    """Return a comma-separated list."""
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
+def controllers(text: str) -> tuple[str, ...]:
+    """Return the list of ``--controllers``: names of controllers, ``-name`` and ``*``."""
+    from steersman.controllers.registry import unknown  # noqa: PLC0415 — few starts choose controllers
+
+    chosen = names(text)
+    strangers = unknown(chosen)
+    if strangers:
+        raise ArgumentTypeError(f"{quote(strangers[0].removeprefix('-'))} is not in the list of known controllers")
+    return chosen
+
+
 def pairs(text: str) -> dict[str, str]:
-    """``name=value,other=value``."""
+    """Return the map of ``name=value,other=value``."""
     split = [part.partition("=") for part in names(text)]
     if not all(name and equals for name, equals, _ in split):
-        raise ArgumentTypeError(f"{text!r} is not of the form name=value")
+        raise ArgumentTypeError("must be of the form name=value")
     return {name.strip(): value.strip() for name, _, value in split}
 
 
-def switches(text: str) -> dict[str, bool]:
-    """``name=true,other=false``."""
-    pairs = (part.partition("=") for part in names(text))
-    return {name: boolean(value) if equals else True for name, equals, value in pairs}
+def feature_gates(text: str) -> dict[str, bool]:
+    """Return the map of ``name=true,kube:other=false``; ``kube`` is the only component with gates.
+
+    Upstream: ``k8s.io/component-base/featuregate``, whose messages these are.
+    """
+    gates: dict[str, bool] = {}
+    for part in names(text):
+        component, colon, gate = part.partition(":")
+        if colon and component.strip() != "kube":
+            raise ArgumentTypeError(f"component not registered: {component.strip()}")
+        name, equals, value = map(str.strip, (gate if colon else part).partition("="))
+        if not equals:
+            raise ArgumentTypeError(f"missing bool value for {name}")
+        gates[name] = _bool_of(f"{name}={value}", value)
+    return gates
+
+
+def runtime_config(text: str) -> dict[str, bool]:
+    """Return the map of ``group/version=true,other/version=false``; a key without a value is true, as upstream."""
+    config: dict[str, bool] = {}
+    for part in names(text):
+        key, _, value = map(str.strip, part.partition("="))
+        config[key] = _bool_of(f"{key}: {value}", value) if value else True
+    return config
+
+
+def _bool_of(where: str, value: str) -> bool:
+    try:
+        return boolean(value)
+    except ArgumentTypeError:
+        message = f"invalid value of {where}, err: strconv.ParseBool: parsing {quote(value)}: invalid syntax"
+        raise ArgumentTypeError(message) from None

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 from steersman.client.credentials import ConfigError
 from steersman.client.transport import Answer, TransportError
+from steersman.extras import require
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
@@ -36,6 +37,8 @@ class AiohttpTransport:
     """Speaks to one server as one user. Connections are kept and used again."""
 
     def __init__(self, access: ClusterAccess, *, connections_max: int = CONNECTIONS_MAX) -> None:
+        """Raises MissingPackagesError without aiohttp."""
+        require("a client over TCP", "toolkit")
         self._access = access
         self._connections_max = connections_max
         parts = urlsplit(access.server)

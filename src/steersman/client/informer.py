@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar
 
 from steersman.asynckit.tasks import Supervisor
 from steersman.asynckit.timeouts import wait_for
+from steersman.client.causes import traced
 from steersman.client.changes import Added, Deleted, Updated
 from steersman.client.decoding import DELETED
 from steersman.client.errors import ClientError
@@ -188,7 +189,7 @@ class Informer(Generic[T]):
 
         For a handler that only puts keys into a queue.
         """
-        listener = Callback(call)
+        listener = Callback(traced(call, getattr(self._source, "kind", self.name)))
         for obj in [*self._store.values()]:
             listener.tell(Added(obj, is_initial=True))
         self._listeners.append(listener)

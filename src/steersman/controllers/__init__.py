@@ -11,3 +11,7 @@ A controller is a client of the API like any other. It is made of
 ``controllers.registry`` lists every controller by upstream's name and says which module builds it; that module is
 imported when the controller is switched on. No controller imports another. ``docs/controllers.md`` walks through one.
 """
+
+from steersman.extras import require
+
+require(__name__, "server", "toolkit")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 import shutil
+import ssl
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +18,7 @@ from steersman.controlplane.bootstrap.authentication_config import Authenticatio
 from steersman.controlplane.bootstrap.public_address import Place, public_address
 from steersman.controlplane.core import ServerCore
 from steersman.controlplane.kubeconfig import Access, write_kubeconfig
+from steersman.controlplane.option_checks import check_options
 from steersman.controlplane.options import OptionError, default_data_dir
 from steersman.controlplane.pki import PKI, ensure_pki, server_names
 from steersman.controlplane.resources import HEARTBEAT_PREFIXES
@@ -24,6 +27,7 @@ from steersman.controlplane.service_account_keys import ServiceAccountKeys
 if TYPE_CHECKING:
     import socket
 
+    from steersman.apiserver.endpoints.component_probes import Components
     from steersman.asynckit.clock import Clock
     from steersman.controlplane.loops import OwnLoops
     from steersman.controlplane.options import APIServerOptions
@@ -31,8 +35,10 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-#: Name of cluster, user and context in kubeconfigs.
-CONTEXT = "steersman"
+
+def context_name(name: str) -> str:
+    """Return the name of cluster, user and context in kubeconfigs, for a control plane of that name."""
+    return f"steersman-{name}" if name else "steersman"
 
 
 class APIServer:
@@ -75,12 +81,20 @@ class APIServer:
         """Where clients on this machine reach it."""
         return self.access.server
 
+    @property
+    def components(self) -> Components:
+        """Probes of the other components, for ``componentstatuses``."""
+        assert self._core is not None
+        return self._core.resources.components
+
     async def account_key_file(self) -> Path | None:
         """The key that signs tokens of service accounts, for those who fill token Secrets; None: only in memory."""
         assert self._core is not None
         return await (self._key_file or self._core.keys.signing_file())
 
     async def _start(self) -> None:
+        for warning in check_options(self.options):
+            _log.warning("%s", warning)
         directory = self._directory()
         store = await self._open_store(directory)
         try:
@@ -97,10 +111,15 @@ class APIServer:
         core.makes_service_accounts = self._makes_service_accounts
         if self._makes_service_accounts:  # the controllers will ask for the key, and making one takes a while
             self._key_file = asyncio.create_task(core.keys.signing_file(), name="service account key")
-        self.pki = pki = ensure_pki(directory / "pki", self._names(), now=self._clock.now())
-        tls = tls_context(self._tls_files(pki))
         core.resources.connections.kubelet_tls = kubelets = client_tls()
-        kubelets.load_cert_chain(pki.kubelet_client.certificate, pki.kubelet_client.key)
+        try:
+            self.pki = pki = ensure_pki(directory / "pki", self._names(), now=self._clock.now())
+            tls = tls_context(self._tls_files(pki))
+            kubelets.load_cert_chain(pki.kubelet_client.certificate, pki.kubelet_client.key)
+        except (ValueError, ssl.SSLError) as error:  # files that ``check_options`` has not read
+            raise OptionError(
+                f"--data-dir: {directory / 'pki'} holds a damaged certificate or key; remove it to have all recreated"
+            ) from error
         place = self._settle(core.loops, pki)
         sock = self._listen()
         port = sock.getsockname()[1]
@@ -130,8 +149,12 @@ class APIServer:
         directory = self.options.data_dir
         if directory is None and self.options.ephemeral:
             self._temporary = directory = Path(tempfile.mkdtemp(prefix="steersman-"))
-        directory = directory or default_data_dir()
-        directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        directory = directory or default_data_dir(self.options.name)
+        try:
+            directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            raise OptionError(f"--data-dir: cannot create {directory}: {reason}") from error
         return directory
 
     async def _open_store(self, directory: Path) -> Store:
@@ -153,22 +176,20 @@ class APIServer:
 
     def _names(self) -> list[str]:
         options = self.options
-        try:
-            return server_names(options.service_cluster_ip_range, options.bind_address, options.advertise_address)
-        except (ValueError, IndexError) as error:
-            raise OptionError(f"--service-cluster-ip-range: {error}") from error
+        return server_names(options.service_cluster_ip_range, options.bind_address, options.advertise_address)
 
     def _listen(self) -> socket.socket:
         host, port = self.options.bind_address, self.options.secure_port
         try:
             return listen(host, port)
         except OSError as error:
-            raise OptionError(f"cannot listen on {host} port {port}: {error.strerror or error}") from error
+            reason = (error.strerror or str(error)).lower()
+            hint = "; --port=0 takes any free one" if error.errno == errno.EADDRINUSE else ""
+            flag = "--bind-address" if error.errno == errno.EADDRNOTAVAIL else "--secure-port"
+            raise OptionError(f"{flag}: cannot listen on {host} port {port}: {reason}{hint}") from error
 
     def _tls_files(self, pki: PKI) -> TLSFiles:
         options = self.options
-        if (options.tls_cert_file is None) != (options.tls_private_key_file is None):
-            raise OptionError("--tls-cert-file and --tls-private-key-file need each other")
         more = () if options.client_ca_file is None else (options.client_ca_file,)
         return TLSFiles(
             options.tls_cert_file or pki.server.certificate,
@@ -179,9 +200,15 @@ class APIServer:
     def _write_kubeconfig(self, pki: PKI, directory: Path, port: int) -> None:
         # With a certificate of the user's own, that is also what clients have to trust.
         ca = self.options.tls_cert_file or pki.ca.certificate
-        self.access = Access(CONTEXT, f"https://{_authority(self.options.bind_address, port)}", ca, pki.admin)
+        self.access = Access(
+            context_name(self.options.name), f"https://{_authority(self.options.bind_address, port)}", ca, pki.admin
+        )
         self.kubeconfig = self.options.kubeconfig or directory / "admin.kubeconfig"
-        write_kubeconfig(self.kubeconfig, self.access)
+        try:
+            write_kubeconfig(self.kubeconfig, self.access)
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            raise OptionError(f"--kubeconfig: cannot write {self.kubeconfig}: {reason}") from error
 
     async def stop(self, *, grace_seconds: float | None = None) -> None:
         """Drain and close; ``grace_seconds`` (``drain_seconds`` of the options) bounds how long requests may finish."""

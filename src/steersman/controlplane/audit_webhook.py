@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from random import Random
 
     from steersman.asynckit.clock import Clock
+    from steersman.client.kubeconfig import ClusterAccess
     from steersman.client.transport import Transport
 
 #: As upstream's webhooks try: so often, each pause longer by that factor, and by chance up to that part more.
@@ -102,12 +103,17 @@ class AuditWebhook:
         await self._transport.close()
 
 
-def open_webhook(file: Path, *, initial_backoff_seconds: float, clock: Clock, dice: Random) -> AuditWebhook:
-    """The webhook of a kubeconfig's current context; events are posted to the very URL of its server. Raises ``OptionError``."""
+def read_webhook_config(file: Path, *, clock: Clock) -> ClusterAccess:
+    """Read ``--audit-webhook-config-file``. Raise ``OptionError``."""
     try:
-        access = load_kubeconfig(file, clock=clock)
+        return load_kubeconfig(file, clock=clock)
     except ConfigError as error:
         raise OptionError(f"--audit-webhook-config-file: {error}") from error
+
+
+def open_webhook(file: Path, *, initial_backoff_seconds: float, clock: Clock, dice: Random) -> AuditWebhook:
+    """The webhook of a kubeconfig's current context; events are posted to the very URL of its server. Raises ``OptionError``."""
+    access = read_webhook_config(file, clock=clock)
     parts = urlsplit(access.server)
     transport = AiohttpTransport(msgspec.structs.replace(access, server=f"{parts.scheme}://{parts.netloc}"))
     target = Request("POST", parts.path or "/", query=tuple(parse_qsl(parts.query)), headers=_HEADERS)

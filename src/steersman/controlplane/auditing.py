@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Final
@@ -11,34 +10,21 @@ from steersman.controlplane.options import OptionError
 
 if TYPE_CHECKING:
     from steersman.apiserver.audit.files import LineFile
-    from steersman.apiserver.audit.log import Batching
+    from steersman.apiserver.audit.policy import Policy
     from steersman.apiserver.filters.auditing import Auditor, AuditSink
     from steersman.asynckit.clock import Clock
     from steersman.controlplane.options import APIServerOptions
 
-_FORMATS: Final = ("json", "legacy")
 _MEGABYTE: Final = 1024 * 1024
-
-_log = logging.getLogger(__name__)
 
 
 def make_auditor(options: APIServerOptions, *, clock: Clock) -> Auditor | None:
     """None when nothing is to be recorded. Raises ``OptionError``, also for a bad policy and an unusable file."""
-    if not options.audit_log_path and options.audit_webhook_config_file is None:
+    if options.audit_policy_file is None or not (options.audit_log_path or options.audit_webhook_config_file):
         return None
-    if options.audit_policy_file is None:
-        _log.warning("there is a place for audit events and no --audit-policy-file: no request is recorded")
-        return None
-    # most servers record nothing, so these are loaded only here
-    from steersman.apiserver.audit.policy import PolicyError, read_policy  # noqa: PLC0415
-    from steersman.apiserver.filters.auditing import Auditor  # noqa: PLC0415
+    from steersman.apiserver.filters.auditing import Auditor  # noqa: PLC0415 — most servers record nothing
 
-    try:
-        policy = read_policy(options.audit_policy_file.read_bytes())
-    except OSError as error:
-        raise OptionError(f"--audit-policy-file: {error}") from error
-    except PolicyError as error:
-        raise OptionError(f"--audit-policy-file {options.audit_policy_file}: {error}") from error
+    policy = read_audit_policy(options.audit_policy_file)
     sinks = []
     if options.audit_webhook_config_file is not None:  # first, as it holds nothing open yet
         sinks.append(_webhook_sink(options, options.audit_webhook_config_file, clock))
@@ -47,12 +33,24 @@ def make_auditor(options: APIServerOptions, *, clock: Clock) -> Auditor | None:
     return Auditor(policy, sinks, now=clock.now)
 
 
+def read_audit_policy(path: Path) -> Policy:
+    """Read ``--audit-policy-file``. Raise ``OptionError``, which names the flag, the file and the field."""
+    from steersman.apiserver.audit.policy import PolicyError, read_policy  # noqa: PLC0415 — as above
+
+    try:
+        return read_policy(path.read_bytes())
+    except OSError as error:
+        raise OptionError(
+            f"--audit-policy-file: cannot read {path}: {(error.strerror or str(error)).lower()}"
+        ) from error
+    except PolicyError as error:
+        raise OptionError(f"--audit-policy-file: {path}: {error}") from error
+
+
 def _log_sink(options: APIServerOptions, clock: Clock) -> AuditSink:
     from steersman.apiserver.audit.log import AuditLog, Batching, Threaded  # noqa: PLC0415 — as above
     from steersman.apiserver.filters.auditing import AuditSink  # noqa: PLC0415 — as above
 
-    if options.audit_log_format not in _FORMATS:
-        raise OptionError(f"--audit-log-format: {options.audit_log_format!r} is none of {', '.join(_FORMATS)}")
     throttled = options.audit_log_batch_throttle_enable
     batching = Batching(
         mode=options.audit_log_mode,
@@ -63,7 +61,6 @@ def _log_sink(options: APIServerOptions, clock: Clock) -> AuditSink:
         throttle_qps=options.audit_log_batch_throttle_qps if throttled else 0.0,
         throttle_burst=options.audit_log_batch_throttle_burst,
     )
-    _check("log", options.audit_log_version, batching)
     log = AuditLog(Threaded(_file(options, clock)), batching, clock=clock)
     size_max = options.audit_log_truncate_max_event_size if options.audit_log_truncate_enabled else 0
     return AuditSink(name="log", log=log, legacy=options.audit_log_format == "legacy", size_max_bytes=size_max)
@@ -84,23 +81,11 @@ def _webhook_sink(options: APIServerOptions, file: Path, clock: Clock) -> AuditS
         throttle_qps=options.audit_webhook_batch_throttle_qps if throttled else 0.0,
         throttle_burst=options.audit_webhook_batch_throttle_burst,
     )
-    _check("webhook", options.audit_webhook_version, batching)
     dice = Random()  # noqa: S311 — pauses are no secret
     backoff = options.audit_webhook_initial_backoff_seconds
     webhook = open_webhook(file, initial_backoff_seconds=backoff, clock=clock, dice=dice)
     size_max = options.audit_webhook_truncate_max_event_size if options.audit_webhook_truncate_enabled else 0
     return AuditSink(name="webhook", log=AuditLog(webhook, batching, clock=clock), size_max_bytes=size_max)
-
-
-def _check(name: str, version: str, batching: Batching) -> None:
-    from steersman.apiserver.audit.log import MODES  # noqa: PLC0415 — as above
-    from steersman.apiserver.audit.policy import API_VERSION  # noqa: PLC0415 — as above
-
-    for what, value, known in (("mode", batching.mode, MODES), ("version", version, (API_VERSION,))):
-        if value not in known:
-            raise OptionError(f"--audit-{name}-{what}: {value!r} is none of {', '.join(known)}")
-    if batching.buffer_size < 1:
-        raise OptionError(f"--audit-{name}-batch-buffer-size: there has to be room for one event")
 
 
 def _file(options: APIServerOptions, clock: Clock) -> LineFile:
@@ -117,4 +102,6 @@ def _file(options: APIServerOptions, clock: Clock) -> LineFile:
     try:
         return RotatingFile(Path(options.audit_log_path).expanduser(), rotation, now=clock.now)
     except OSError as error:
-        raise OptionError(f"--audit-log-path: {error}") from error
+        raise OptionError(
+            f"--audit-log-path: cannot write {options.audit_log_path}: {(error.strerror or str(error)).lower()}"
+        ) from error

@@ -18,6 +18,7 @@ from steersman.apiserver.filters.request_metrics import RequestMetrics
 from steersman.apiserver.server.app import Application
 from steersman.apiserver.server.chain import ChainOptions, build_chain
 from steersman.apiserver.server.loopback import Loopback
+from steersman.apiserver.server.request_log import RequestLog
 from steersman.apiserver.server.routes import Routes
 from steersman.asynckit.tasks import Supervisor
 from steersman.controlplane.access import Authentication, Authorization
@@ -88,13 +89,7 @@ class ServerCore:
         authentication.follow(self.resources.registry)
         self._token_uses = authentication.token_uses
         routes = Routes()
-        self.app = Application(
-            build_chain(
-                self._chain_options(authentication, metrics, in_flight), resources=self.resources.router, routes=routes
-            ),
-            clock=clock,
-            timeout_seconds=options.request_timeout_seconds,
-        )
+        self.app = self._make_app(self._chain_options(authentication, metrics, in_flight), routes)
         agent = f"kube-apiserver/{KUBERNETES_VERSION}"
         #: Requests as the server itself, which may do everything.
         self.client = Loopback(self.app, headers={"authorization": f"Bearer {token}", "user-agent": agent})
@@ -121,7 +116,17 @@ class ServerCore:
             keys=self.keys.public_keys,
             jwks_uri=options.service_account_jwks_uri,
         )
-        add_discovery(routes, self.catalog, custom=self._custom.schema, server_address=lambda: self.address)
+        add_discovery(
+            routes, self.catalog, custom=self._custom.schema, clock=clock, server_address=lambda: self.address
+        )
+
+    def _make_app(self, options: ChainOptions, routes: Routes) -> Application:
+        return Application(
+            build_chain(options, resources=self.resources.router, routes=routes),
+            clock=self._clock,
+            timeout_seconds=self._options.request_timeout_seconds,
+            request_log=RequestLog.if_enabled(self._clock),
+        )
 
     def _chain_options(
         self, authentication: Authentication, metrics: RequestMetrics, in_flight: InFlight

@@ -23,7 +23,7 @@ class HTTPSFetcher:
         try:
             self._tls: Final = ssl.create_default_context(cafile=ca_file)
         except OSError as error:  # ssl.SSLError is one
-            raise OptionError(f"cannot use the CA file {ca_file}: {error}") from error
+            raise OptionError(f"--oidc-ca-file: {ca_file} holds no PEM certificates: {error}") from error
 
     async def fetch(self, url: str) -> bytes:
         """The document. Raises ``OSError``, also for other URLs than HTTPS and for more than a megabyte."""

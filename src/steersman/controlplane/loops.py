@@ -36,7 +36,6 @@ from steersman.controlplane.bootstrap.node_port_repair import NodePortRepairer
 from steersman.controlplane.bootstrap.reporting import Reporter
 from steersman.controlplane.bootstrap.service_keeping import correct_service
 from steersman.controlplane.loopback_transport import LoopbackTransport
-from steersman.controlplane.options import ENDPOINT_RECONCILERS, OptionError
 from steersman.storage.store import StoreError
 from steersman.version import KUBERNETES_VERSION
 
@@ -80,8 +79,7 @@ class OwnLoops:
         reconcile_defaults: Callable[[], Awaitable[None]],
         make_default_cidr: Callable[[], Awaitable[None]],
     ) -> None:
-        """Raises ``OptionError``. ``reconcile_defaults`` mends roles and the like, ``make_default_cidr`` the range."""
-        _check(options)
+        """``reconcile_defaults`` mends roles and the like, ``make_default_cidr`` the range."""
         self.options: Final = options
         self.clock: Final = clock
         #: Where the server is reached; None: nowhere, so it publishes nothing.
@@ -248,16 +246,3 @@ class OwnLoops:
     async def close(self) -> None:
         """Stop the loops, and nothing else, as a crash would. Idempotent."""
         await self._tasks.close()
-
-
-def _check(options: APIServerOptions) -> None:
-    if options.endpoint_reconciler_type not in ENDPOINT_RECONCILERS:
-        raise OptionError(
-            f"--endpoint-reconciler-type: there is no {options.endpoint_reconciler_type!r}, only "
-            f"{', '.join(ENDPOINT_RECONCILERS)}"
-        )
-    if options.apiserver_count < 1:
-        raise OptionError("--apiserver-count should be a positive number, but value '0' provided")
-    port, (first, last) = options.kubernetes_service_node_port, options.service_node_port_range
-    if port and not first <= port <= last:
-        raise OptionError(f"kubernetes service port range {first}-{last} doesn't contain {port}")

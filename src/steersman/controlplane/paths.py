@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from steersman.apiserver.discovery.catalog import Catalog
     from steersman.apiserver.endpoints.metrics import Family
     from steersman.apiserver.http import Request, Response
-    from steersman.apiserver.openapi.builder import CustomDefinitions
     from steersman.apiserver.openapi.handlers import OpenAPIHandlers
+    from steersman.apiserver.openapi.sources import CustomSchemas
+    from steersman.asynckit.clock import Clock
 
 
 def add_health(routes: Routes, *, checks: Iterable[Check], ready_checks: Iterable[Check]) -> None:
@@ -60,7 +61,7 @@ def add_openid(
 
 
 def add_discovery(
-    routes: Routes, catalog: Catalog, *, custom: CustomDefinitions, server_address: Callable[[], str]
+    routes: Routes, catalog: Catalog, *, custom: CustomSchemas, clock: Clock, server_address: Callable[[], str]
 ) -> None:
     """``/api``, ``/apis`` and below, and ``/openapi``."""
     discovery = DiscoveryHandlers(catalog, server_address=server_address)
@@ -79,7 +80,7 @@ def add_discovery(
         if not made:
             from steersman.apiserver.openapi.handlers import OpenAPIHandlers  # noqa: PLC0415
 
-            made.append(OpenAPIHandlers(catalog, custom))
+            made.append(OpenAPIHandlers(catalog, custom, clock=clock))
         return made[0]
 
     async def v2(request: Request) -> Response:

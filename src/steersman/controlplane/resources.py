@@ -11,6 +11,7 @@ from steersman.apiserver.admission.chain import ORDER, AdmissionChain
 from steersman.apiserver.admission.mutating_policy import MutatingAdmissionPolicy
 from steersman.apiserver.admission.optional import optional_plugins
 from steersman.apiserver.admission.validating_policy import ValidatingAdmissionPolicy
+from steersman.apiserver.endpoints.component_probes import Components
 from steersman.apiserver.endpoints.connections import Connections
 from steersman.apiserver.endpoints.router import Router
 from steersman.apiserver.endpoints.subresources import subresources
@@ -66,8 +67,14 @@ class Resources:
         self.admission = AdmissionChain(_plugins(options, self.registry, authorizer, dice))
         #: The way to kubelets, pods and services; open when it is given a certificate.
         self.connections = Connections(clock)
+        #: Probes of the other components; the usual ports unless something else is set.
+        self.components = Components(store)
         connect = subresources(
-            self.registry, admission=self.admission, authorizer=authorizer, connections=self.connections
+            self.registry,
+            admission=self.admission,
+            authorizer=authorizer,
+            connections=self.connections,
+            components=self.components,
         )
         connect |= access_endpoints(
             self.registry, options, admission=self.admission, authorizer=authorizer, authentication=authentication
@@ -140,12 +147,15 @@ def _plugins(options: APIServerOptions, registry: Registry, authorizer: Authoriz
     enabled, disabled = set(options.enable_admission_plugins), set(options.disable_admission_plugins)
     for flag, names in (("enable", enabled - there), ("disable", disabled - set(ORDER))):
         if names:
-            raise OptionError(
-                f"--{flag}-admission-plugins: there is no plugin {', '.join(sorted(names))};"
-                f" there are {', '.join(sorted(there))}"
-            )
+            from difflib import get_close_matches  # noqa: PLC0415 — only a wrong name needs it
+
+            name = min(names)
+            nearest = get_close_matches(name, there, n=1)
+            hint = f"; did you mean {nearest[0]}?" if nearest else ""
+            raise OptionError(f'--{flag}-admission-plugins: plugin "{name}" is unknown{hint}')
     if both := enabled & disabled:
-        raise OptionError(f"{', '.join(sorted(both))}: in --enable-admission-plugins and --disable-admission-plugins")
+        overlap = ", ".join(sorted(both))
+        raise OptionError(f"--enable-admission-plugins and --disable-admission-plugins overlap: {overlap}")
     try:
         asked = [optional[name]() for name in ORDER if name in enabled and name in optional]
     except ValueError as error:

@@ -19,17 +19,20 @@ from steersman.controllers.registry import find, is_enabled
 from steersman.controlplane.apiserver import APIServer
 from steersman.controlplane.child_process import ChildProcess
 from steersman.controlplane.children import Child, ChildFailedError
+from steersman.controlplane.component_health import health_socket
 from steersman.controlplane.greeting import greeting
-from steersman.controlplane.kubeconfig import KubeconfigError, merge_kubeconfig, user_kubeconfig
+from steersman.controlplane.kubeconfig import KubeconfigError, user_kubeconfig
 from steersman.controlplane.options import OptionError, default_data_dir
 from steersman.controlplane.process import StartError
-from steersman.controlplane.running_planes import Announcement, RunningPlane, running_directory
+from steersman.controlplane.running_planes import Announcement, RunningPlane, check_name_is_free, running_directory
 from steersman.version import KUBERNETES_VERSION, __version__
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from pathlib import Path
 
     from steersman.asynckit.clock import Clock
+    from steersman.controlplane.kubeconfig_merge import KubeconfigMerge
     from steersman.controlplane.options import APIServerOptions
 
 _log = logging.getLogger(__name__)
@@ -67,16 +70,24 @@ class ControlPlane:
         self._child = child
         self._announcement: Announcement | None = None
         self._tasks = Supervisor("control plane")
+        self._merge: KubeconfigMerge | None = None
+
+    def merge(self, path: Path) -> None:
+        """Put the context into a kubeconfig until ``stop``. Raises ``KubeconfigError``, ``OSError``."""
+        from steersman.controlplane.kubeconfig_merge import KubeconfigMerge  # noqa: PLC0415 — only this needs YAML
+
+        self._merge = KubeconfigMerge.make(path, self.server.access, directory=default_data_dir() / "merged")
 
     def announce(self) -> None:
         """Let ``steersman status`` find this control plane, if the file can be written."""
         plane = RunningPlane(
             pid=os.getpid(),
+            name=self.server.options.name,
             url=self.server.url,
             kubeconfig=str(self.server.kubeconfig.absolute()),
             data_dir=""
             if self.server.options.ephemeral
-            else str((self.server.options.data_dir or default_data_dir()).absolute()),
+            else str((self.server.options.data_dir or default_data_dir(self.server.options.name)).absolute()),
             version=__version__,
             begun=format_time(RealClock().now()),
             is_whole=self._child is not None,
@@ -103,13 +114,20 @@ class ControlPlane:
         if self._child is not None:
             await self._child.stop(**more)
         await self.server.stop(grace_seconds=grace_seconds)
+        merged, self._merge = self._merge, None
+        if merged is not None:
+            merged.undo()
         announcement, self._announcement = self._announcement, None
         if announcement is not None:
             announcement.close()
 
 
-async def component_arguments(server: APIServer, flags: Sequence[str], *, verbosity: int) -> list[str]:
+async def component_arguments(
+    server: APIServer, flags: Sequence[str], *, verbosity: int, logging_format: str
+) -> list[str]:
     """Return the flags of ``steersman components`` for a server of this process."""
+    health = health_socket()
+    server.components.use_socket(health)
     return [
         f"--kubeconfig={server.kubeconfig}",
         f"--root-ca-file={server.access.ca}",
@@ -121,7 +139,9 @@ async def component_arguments(server: APIServer, flags: Sequence[str], *, verbos
         f"--kubelet-key-file={server.pki.kubelet.key}",
         f"--kubelet-client-ca-file={server.pki.ca.certificate}",
         "--port=0",
+        f"--health-socket={health}",
         f"--v={verbosity}",
+        f"--logging-format={logging_format}",
         *flags,
     ]
 
@@ -134,6 +154,7 @@ async def up(
     components: ComponentOptions | None = None,
     process: ChildProcess | None = None,
     verbosity: int = 0,
+    logging_format: str = "text",
     announces: bool = False,
 ) -> ControlPlane:
     """Start everything, wait until it is ready, and print how to reach it.
@@ -143,6 +164,7 @@ async def up(
 
     Raises what ``APIServer.start`` does, and ``StartError``.
     """
+    check_name_is_free(options.name)
     child = None if components is None else Child(_COMPONENTS, clock=RealClock(), process=process or _spawn())
     try:
         server = await APIServer.start(
@@ -156,10 +178,12 @@ async def up(
     try:
         node = ""
         if child is not None and components is not None:
-            child.start(await component_arguments(server, components.flags, verbosity=verbosity))
+            child.start(
+                await component_arguments(server, components.flags, verbosity=verbosity, logging_format=logging_format)
+            )
             if components.wait:
                 node = await wait_until_ready(child, clock=RealClock())
-        lines = _access_lines(server, merge=merge)
+        lines = _access_lines(running, merge=merge)
         if announces:
             running.announce()
     except BaseException:
@@ -202,13 +226,14 @@ async def wait_until_ready(child: Child, *, clock: Clock) -> str:
         raise StartError(str(error)) from error
 
 
-def _access_lines(server: APIServer, *, merge: bool) -> list[str]:
+def _access_lines(running: ControlPlane, *, merge: bool) -> list[str]:
     """Return the line that says how clients reach the server. Raises ``OptionError``."""
+    server = running.server
     if not merge:
         return [f"export KUBECONFIG={server.kubeconfig}"]
     path = user_kubeconfig()
     try:
-        merge_kubeconfig(path, server.access)
+        running.merge(path)
     except (KubeconfigError, OSError) as error:
         raise OptionError(f"--merge: {error}") from error
     return [f"the context {server.access.name!r} is the current one in {path}"]

@@ -4,3 +4,7 @@
 kubelet writes, ``pod_stages`` are the sets of stages that come with it, ``node_object`` makes Nodes from templates. All
 of that is pure; ``pods`` and ``nodes`` are the controllers that watch and write.
 """
+
+from steersman.extras import require
+
+require(__name__, "toolkit")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
 
+from steersman.apimachinery.names import check_dns1123_subdomain, check_label_value, check_qualified_name
 from steersman.apimachinery.quantity import parse
 from steersman.apimachinery.timestamps import format_time
 from steersman.version import KUBERNETES_VERSION
@@ -31,6 +33,9 @@ HEALTHY_CONDITIONS: Final = (
 )
 
 
+TAINT_EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+
+
 class TemplateError(ValueError):
     """A template cannot be used; the message says why."""
 
@@ -50,13 +55,29 @@ class NodeTemplate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     taints: list[dict[str, str]] = []
     architecture: str = "amd64"
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
+        """Raise TemplateError for a value that the API server would reject; it names the field."""
         for field in ("capacity", "allocatable"):
             for name, text in getattr(self, field).items():
                 try:
-                    parse(text)
+                    is_negative = parse(text) < parse("0")
                 except ValueError as error:
-                    raise TemplateError(f"{field}.{name}: {text!r}: {error}") from None
+                    raise TemplateError(f'{field}.{name}: "{text}": {error}') from None
+                if is_negative:
+                    raise TemplateError(f'{field}.{name}: "{text}": must be greater than or equal to 0')
+        if self.count is not None and self.count < 0:
+            raise TemplateError(f"count: {self.count}: must be greater than or equal to 0")
+        for fault in check_dns1123_subdomain(self.name_of(0)):
+            raise TemplateError(f'name: "{self.name}": {fault}')
+        for label, value in self.labels.items():
+            for fault in (*check_qualified_name(label), *check_label_value(value)):
+                raise TemplateError(f'labels.{label}: "{value}": {fault}')
+        for index, taint in enumerate(self.taints):
+            for fault in check_qualified_name(taint.get("key", "")):
+                raise TemplateError(f'taints[{index}].key: "{taint.get("key", "")}": {fault}')
+            if taint.get("effect") not in TAINT_EFFECTS:
+                expected = ", ".join(TAINT_EFFECTS)
+                raise TemplateError(f'taints[{index}].effect: "{taint.get("effect", "")}": expected one of {expected}')
 
     def name_of(self, number: int) -> str:
         """Of the node with this number, from 0."""
@@ -188,9 +209,26 @@ def kubelet_port(node: Tree) -> int:
 
 
 def read_templates(document: Any) -> list[NodeTemplate]:
-    """Templates from YAML: one, or a list under ``nodes``. Raises TemplateError."""
-    listed = document.get("nodes") if isinstance(document, dict) and "nodes" in document else [document]
+    """Return the templates of a document: one, or a list under ``nodes``. Raise TemplateError, which names the field."""
+    if not isinstance(document, dict) or "nodes" not in document:
+        return [_read_template(document, "")]
+    if not isinstance(document["nodes"], list):
+        raise TemplateError("nodes: expected a list of templates")
+    return [_read_template(each, f"nodes[{index}].") for index, each in enumerate(document["nodes"])]
+
+
+def _read_template(tree: Any, prefix: str) -> NodeTemplate:
     try:
-        return msgspec.convert(listed, list[NodeTemplate])
+        template = msgspec.convert(tree, NodeTemplate)
     except msgspec.ValidationError as error:
-        raise TemplateError(str(error)) from None
+        message, _, place = str(error).partition(" - at `$")
+        if unknown := re.fullmatch("Object contains unknown field `(.*)`", message):
+            known = ", ".join(field.encode_name for field in msgspec.structs.fields(NodeTemplate))
+            raise TemplateError(f"{prefix}{unknown[1]}: unknown field, expected one of {known}") from None
+        where = f"{prefix.removesuffix('.')}{place.removesuffix('`')}".lstrip(".") or "document"
+        raise TemplateError(f"{where}: {message[0].lower()}{message[1:]}") from None
+    try:
+        template.check()
+    except TemplateError as error:
+        raise TemplateError(f"{prefix}{error}") from None
+    return template

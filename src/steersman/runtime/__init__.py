@@ -10,8 +10,9 @@ What programs need most is here by name; plans, which are pure, import the modul
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
+
+from steersman.extras import load_attribute
 
 if TYPE_CHECKING:
     from steersman.runtime.context import ControllerContext
@@ -54,4 +55,4 @@ def __getattr__(name: str) -> Any:
     """Load what is asked for: a pure plan that imports a module of this package must not load a loop, nor metrics."""
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    return load_attribute(f"{__name__}.{_MODULES[name]}", name, f"{__name__}.{name}", "toolkit")

@@ -11,9 +11,9 @@ from steersman.asynckit.stopping import run_unless_stopped
 from steersman.asynckit.tasks import Supervisor
 from steersman.client.changes import Added, Updated
 from steersman.client.objects import key_of, resource_version_of
-from steersman.client.workqueue import WorkQueue
 from steersman.runtime.own_writes import OwnWrites
 from steersman.runtime.periodic import run_every
+from steersman.runtime.reconcile_log import ReconcileLog, logged_periodic, make_queue
 from steersman.runtime.workers import Workers, WorkPolicy
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from steersman.client.changes import Change
     from steersman.client.client import What
     from steersman.client.informer import Informer
-    from steersman.client.workqueue import RateLimiter
+    from steersman.client.workqueue import RateLimiter, WorkQueue
     from steersman.runtime.context import ControllerContext
     from steersman.runtime.result import Result
 
@@ -136,23 +136,39 @@ class Controller(ABC):
         rate_limiter: RateLimiter[K] | None = None,
     ) -> WorkQueue[K]:
         """One more queue with workers of its own, for controllers that do two kinds of things."""
-        queue: WorkQueue[K] = WorkQueue(
-            name, clock=self.clock, rate_limiter=rate_limiter, metrics=self.context.metrics.queues.queue(name)
+        queue: WorkQueue[K] = make_queue(
+            self.log,
+            name,
+            clock=self.clock,
+            rate_limiter=rate_limiter,
+            metrics=self.context.metrics.queues.queue(name),
         )
         policy = WorkPolicy(workers, timeout_seconds=self.reconcile_timeout_seconds, retries_max=self.retries_max)
         metrics = self.context.metrics.controller(name)
-        self._workers.append(Workers(queue, reconcile, policy=policy, clock=self.clock, metrics=metrics, log=self.log))
+        self._workers.append(
+            Workers(
+                queue,
+                reconcile,
+                policy=policy,
+                clock=self.clock,
+                metrics=metrics,
+                log=self.log,
+                reconcile_log=ReconcileLog.for_queue(self.log, queue),
+            )
+        )
         return queue
 
     def every(
         self, seconds: float, work: Callable[[], Awaitable[object]], *, jitter: float = 0.0, name: str = ""
     ) -> None:
         """Call ``work`` now and again ``seconds`` after it has ended, up to ``jitter`` of that later; failures are logged."""
+        name = name or getattr(work, "__name__", "periodic")
+        work = logged_periodic(self.log, work, controller=self.name, name=name, clock=self.clock)
 
         async def again_and_again() -> None:
             await run_every(seconds, work, jitter=jitter, clock=self.clock, dice=self.dice, log=self.log)
 
-        self._background.append((name or getattr(work, "__name__", "periodic"), again_and_again))
+        self._background.append((name, again_and_again))
 
     # Life
 

@@ -64,8 +64,9 @@ class Manager:
     """Add controllers, then ``run``. The parts end in the opposite order of their start.
 
     With an elector the controllers run only while this process leads; their informers are started then, or at once with
-    ``warm_standby``. Served when ``health_port`` is given (0: any free one, see ``health_port``): ``/healthz``,
-    ``/livez``, ``/readyz`` and ``/metrics``, without authentication; so by default on the loopback address only.
+    ``warm_standby``. Served when ``health_port`` (0: any free one, see ``health_port``) or ``health_socket``, the path of a
+    Unix socket, is given: ``/healthz``, ``/livez``, ``/readyz`` and ``/metrics``, without authentication; so by default on
+    the loopback address only.
     """
 
     def __init__(
@@ -78,6 +79,7 @@ class Manager:
         warm_standby: bool = False,
         health_host: str = "127.0.0.1",
         health_port: int | None = None,
+        health_socket: str = "",
         transform: Callable[[Any], Any] | None = None,
         resync_seconds: float | None = None,
         reflector: ReflectorOptions | None = None,
@@ -106,9 +108,11 @@ class Manager:
         self._failure: BaseException | None = None
         self._stop = asyncio.Event()
         self._working = False
-        self._server = (
-            None if health_port is None else HttpServer(host=health_host, port=health_port, clock=self._clock)
-        )
+        self._server: HttpServer | None = None
+        if health_socket:
+            self._server = HttpServer(socket_path=health_socket, clock=self._clock)
+        elif health_port is not None:
+            self._server = HttpServer(host=health_host, port=health_port, clock=self._clock)
         self._serve_pages()
 
     def add(self, runnable: R) -> R:

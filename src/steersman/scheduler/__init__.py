@@ -5,3 +5,7 @@ nodes together. ``plugins`` hold the rules, one concern a module. ``cycle`` find
 to evict when there is none, ``queue`` which pod is next and what may help those that found nothing. All of that is pure;
 ``scheduler`` is the loop that follows the cluster and binds.
 """
+
+from steersman.extras import require
+
+require(__name__, "toolkit")

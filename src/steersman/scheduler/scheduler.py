@@ -13,6 +13,7 @@ from steersman.client.errors import ClientError
 from steersman.scheduler.brain import Brain, Failed, Placed
 from steersman.scheduler.claims import ClaimChangedError, ClaimWriter, DevicesNotReadyError
 from steersman.scheduler.configuration.settings import Settings
+from steersman.scheduler.decision_log import log_bound, log_failed, logs_decisions
 from steersman.scheduler.devices.readiness import BindingFailedError, awaits_devices
 from steersman.scheduler.following import Following
 from steersman.scheduler.metrics import SchedulerMetrics
@@ -69,6 +70,7 @@ class Scheduler:
         self._free = asyncio.Semaphore(WRITES_MAX)
         self._stop_requested = asyncio.Event()
         self._ready = asyncio.Event()
+        self._logs_decisions = logs_decisions()
         self.metrics: Final = SchedulerMetrics(self.brain.queue, self.brain.profiles)
         context.metrics.registry.register(self.metrics)
 
@@ -134,8 +136,11 @@ class Scheduler:
             if result is None:
                 self._free.release()
                 return count > 0
-            self.metrics.attempted(result, self._clock.monotonic() - began)
-            work = self._place(result) if isinstance(result, Placed) else self._report(result)
+            seconds = self._clock.monotonic() - began
+            self.metrics.attempted(result, seconds)
+            if self._logs_decisions and isinstance(result, Failed):
+                log_failed(result, seconds)
+            work = self._place(result, began) if isinstance(result, Placed) else self._report(result)
             self._writes.start(f"pod {result.queued.pod.key}", self._write(work))
         return True
 
@@ -145,7 +150,8 @@ class Scheduler:
         finally:
             self._free.release()
 
-    async def _place(self, placed: Placed) -> None:
+    async def _place(self, placed: Placed, began: float) -> None:
+        """Bind a pod whose attempt began at ``began``."""
         pod = placed.queued.pod
         try:
             if placed.takes_steps:
@@ -163,6 +169,8 @@ class Scheduler:
         else:
             self.brain.bound(placed)
             self.metrics.bound(placed, self._clock.monotonic())
+            if self._logs_decisions:
+                log_bound(placed, self._clock.monotonic() - began)
 
     async def _prepare(self, placed: Placed) -> None:
         """What must be done before the pod is bound (``PreBind``)."""

@@ -53,12 +53,18 @@ def _docstring(definition: str) -> str:
     return ""
 
 
+def model_folders() -> list[Path]:
+    """Return the folders of the typed models' sources; none when they are not installed."""
+    models = importlib.util.find_spec("lightkube")
+    locations = (models.submodule_search_locations or ()) if models is not None else ()
+    return [Path(location, "models") for location in locations]
+
+
 @cache
 def _docstrings(module: str) -> dict[str, str]:
     """The docstrings of a module of the models by class; none when there is no such module."""
-    models = importlib.util.find_spec("lightkube")
-    for place in (models.submodule_search_locations or ()) if models is not None else ():
-        path = Path(place, "models", f"{module}.py")
+    for folder in model_folders():
+        path = folder / f"{module}.py"
         if path.is_file():
             return dict(_CLASS.findall(path.read_text(encoding="utf-8")))
     return {}
@@ -73,6 +79,8 @@ def _python_name(name: str, known: dict[str, str]) -> str:
 def _unwrap(text: str) -> str:
     """Joins lines that were wrapped; where the next word would have fitted, a paragraph or an item ended."""
     lines = [line for line in map(str.strip, text.split("\n")) if line]
+    if len(lines) < 2:
+        return "".join(lines)
     wide = len(_TWO_SPACES.findall(text)) > len(_ONE_SPACE.findall(text))
     joined = lines[:1]
     in_list = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from steersman.apimachinery.trees import copy_tree, same_tree
+from steersman.apimachinery.trees import copy_tree, same_tree, tree_key
 from steersman.schema.strategic_merge import (
     DELETE_PREFIX,
     DIRECTIVE,
@@ -56,8 +56,9 @@ def _diff_lists(patch: Tree, key: str, found: list[Any], value: list[Any], strat
         changes = _diff_items(found, value, strategy)
         patch[f"{ORDER_PREFIX}/{key}"] = [{strategy.merge_key: item[strategy.merge_key]} for item in value]
     else:
-        changes = [item for item in value if item not in found]
-        gone = [item for item in found if item not in value]
+        before, after = set(map(tree_key, found)), set(map(tree_key, value))
+        changes = [item for item in value if tree_key(item) not in before]
+        gone = [item for item in found if tree_key(item) not in after]
         patch[f"{ORDER_PREFIX}/{key}"] = list(value)
         if gone:
             patch[f"{DELETE_PREFIX}/{key}"] = gone

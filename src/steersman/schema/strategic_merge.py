@@ -244,6 +244,7 @@ def _holds_maps(*lists: list[Any]) -> bool:
 def _obey_item_directives(stored: list[Any], patched: list[Any], merge_key: str) -> tuple[list[Any], list[Any]]:
     """What is left of both lists once the items with a directive are done."""
     plain: list[Any] = []
+    deleted: set[Any] = set()
     replaces = False
     identity = identity_of(merge_key)
     for item in patched:
@@ -252,15 +253,16 @@ def _obey_item_directives(stored: list[Any], patched: list[Any], merge_key: str)
             plain.append(item)
         elif directive == "delete":
             _require_keys([item], merge_key)
-            unwanted = identity(item)
-            stored = [each for each in stored if identity(each) != unwanted]
+            deleted.add(identity(item))
         elif directive == "replace":
             replaces = True
         elif directive == "merge":
             raise errors.plain_error("merging lists cannot yet be specified in the patch")
         else:
             raise _unknown_directive(item)
-    return (copy_tree(plain), []) if replaces else (stored, plain)
+    if replaces:
+        return copy_tree(plain), []
+    return [each for each in stored if identity(each) not in deleted] if deleted else stored, plain
 
 
 def _merge_items(stored: list[Any], patched: list[Any], strategy: Strategy) -> list[Any]:

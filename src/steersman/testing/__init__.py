@@ -7,8 +7,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
+
+from steersman.extras import load_attribute
 
 if TYPE_CHECKING:
     from steersman.testing.cluster import ControlPlane
@@ -23,4 +24,4 @@ def __getattr__(name: str) -> Any:
     """Load what is asked for: the plugin comes into every pytest session, and most never start a server."""
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    return load_attribute(f"{__name__}.{_MODULES[name]}", name, f"{__name__}.{name}", "server")

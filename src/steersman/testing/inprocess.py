@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Self
 
 from steersman.apiserver.server.loopback import Answer, Exchange, Loopback
 from steersman.asynckit.clock import RealClock
 from steersman.controlplane.bootstrap.public_address import Place
 from steersman.controlplane.core import ServerCore
+from steersman.controlplane.option_checks import check_options
 from steersman.controlplane.options import APIServerOptions
 from steersman.storage.memory import MemoryStore
 
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
 
     from steersman.asynckit.clock import Clock
     from steersman.storage.store import Store
+
+_log = logging.getLogger(__name__)
 
 
 class InProcessAPIServer:
@@ -38,6 +42,8 @@ class InProcessAPIServer:
         self.core: ServerCore
 
     async def __aenter__(self) -> Self:
+        for warning in check_options(self.options):
+            _log.warning("%s", warning)
         self.core = ServerCore(self.options, self.store, clock=self._clock, with_loops=self._with_loops)
         if self.core.loops is not None and (address := self.options.advertise_address):
             self.core.loops.place = Place(address, self.options.secure_port)

@@ -204,3 +204,12 @@ def test_headers_are_added_to_those_that_are_there():
     error = errors.too_many_requests("no", retry_after_seconds=3)
     error.add_headers([(b"x-a", b"1")])
     assert error.headers == {"Retry-After": "3", "x-a": "1"}
+
+
+def test_invalid_bounds_causes_that_show_large_values() -> None:
+    value = ["x" * 1000] * 1000
+    error = errors.invalid(
+        "ResourceQuota", "q", [field.invalid("spec.scopes", value, "unsupported scope") for _ in range(1000)]
+    )
+    assert len(error.status["details"]["causes"]) == 4
+    assert error.status["message"].endswith(", and 996 more errors]")

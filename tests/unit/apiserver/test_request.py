@@ -4,21 +4,29 @@ from datetime import UTC, datetime
 
 import pytest
 
-from steersman.apiserver.request import Annotations, AuditLevel, RequestContext, RequestInfo, UserInfo
+from steersman.apiserver.request import (
+    Annotations,
+    AuditLevel,
+    RequestContext,
+    RequestInfo,
+    UserInfo,
+    WarningRecorder,
+    bounded_warnings,
+)
 
 
 def test_a_warning_is_told_once_and_in_order():
     context = RequestContext(UserInfo("a"), datetime(2026, 1, 1, tzinfo=UTC))
     for text in ("b", "a", "b"):
         context.warn(text)
-    assert context.warnings == ["b", "a"]
+    assert context.warnings.texts == ["b", "a"]
 
 
 def test_contexts_do_not_share_their_warnings():
     now = datetime(2026, 1, 1, tzinfo=UTC)
     first, second = RequestContext(UserInfo("a"), now), RequestContext(UserInfo("a"), now)
     first.warn("x")
-    assert second.warnings == []
+    assert second.warnings.texts == []
 
 
 def test_what_is_noted_first_stays(caplog):
@@ -102,3 +110,42 @@ def test_a_further_write_of_a_request_has_its_facts_and_tells_its_warnings_with_
     for new, wanted in ((ctx.changed(), facts), (ctx.changed(**changes), {**facts, **changes})):
         assert {part: getattr(new, part) for part in facts} == wanted
         assert new.warnings is ctx.warnings
+
+
+def test_warning_recorder_keeps_texts_whole_up_to_4096_characters():
+    recorder = WarningRecorder()
+    recorder.add_all(f"{number:04}" * 256 for number in range(4))
+    assert [len(text) for text in recorder.texts] == [1024] * 4
+    assert not recorder.is_full
+
+
+def test_warning_recorder_cuts_every_text_when_all_are_too_long():
+    recorder = WarningRecorder()
+    recorder.add_all(f"{number:04}" * 256 for number in range(5))
+    assert [len(text) for text in recorder.texts] == [256] * 5
+
+
+def test_warning_recorder_drops_warnings_when_cut_texts_are_too_long():
+    recorder = WarningRecorder()
+    for number in range(100):
+        recorder.add(f"{number:04}" * 256)
+    assert recorder.is_full
+    assert [text[:4] for text in recorder.texts] == [f"{number:04}" for number in range(16)]
+
+
+def test_warning_recorder_ignores_empty_texts():
+    recorder = WarningRecorder()
+    recorder.add("")
+    assert len(recorder) == 0
+
+
+def test_bounded_warnings_stops_computing_texts_when_full():
+    computed = []
+
+    def texts():
+        for number in range(1_000_000):
+            computed.append(number)
+            yield f"{number:04}" * 256
+
+    assert len(bounded_warnings(texts())) == 16
+    assert len(computed) == 16

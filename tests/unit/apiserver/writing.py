@@ -116,11 +116,11 @@ class Server:
         try:
             response = await self.router(request)
         except StatusError as error:
-            return Answer(error.code, error.status, request.warnings)
+            return Answer(error.code, error.status, request.warnings.texts)
         body = response.body
         if response.stream is not None:
             body = b"".join([piece async for piece in response.stream])
-        return Answer(response.code, json.loads(body) if body.startswith(b"{") else body, request.warnings)
+        return Answer(response.code, json.loads(body) if body.startswith(b"{") else body, request.warnings.texts)
 
     async def make(self, path: str = CONFIG_MAPS, **parts: Any) -> Any:
         """Create an object named ``a`` unless ``metadata`` says otherwise."""

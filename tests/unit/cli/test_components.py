@@ -19,14 +19,19 @@ def test_each_command_has_the_flags_of_what_it_runs() -> None:
     scheduler = components.parser("scheduler").parse_args(["--scheduler-name=mine", "--leader-elect=false"])
     made = SchedulerOptions(**given(SchedulerOptions, scheduler))
     assert (made.scheduler_name, made.leader_elect) == ("mine", False)
-    both = components.parser("components").parse_args(["--kubeconfig=/k", "--controllers=a,b", "--port=0"])
-    assert given(ManagerOptions, both)["controllers"] == ("a", "b")
+    both = components.parser("components").parse_args(["--kubeconfig=/k", "--controllers=job,ttl", "--port=0"])
+    assert given(ManagerOptions, both)["controllers"] == ("job", "ttl")
     assert given(NodesOptions, both)["kubeconfig"] == given(SchedulerOptions, both)["kubeconfig"] == Path("/k")
 
 
 @pytest.mark.parametrize(
     ("arguments", "fault"),
-    [(["--stages=x"], "no set of stages 'x'"), (["--node-template=/nowhere"], "/nowhere"), (["--nodes=-1"], "--nodes")],
+    [
+        (["--stages=x"], '--stages: "x" is neither a file'),
+        (["--node-template=/nowhere"], "--node-template: cannot read /nowhere"),
+        (["--chaos=/nowhere"], "--chaos: cannot read /nowhere"),
+        (["--nodes=-1"], "--nodes"),
+    ],
 )
 def test_what_makes_no_sense_is_refused(arguments: list[str], fault: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
@@ -42,12 +47,17 @@ def test_a_configuration_that_makes_no_sense_is_refused(tmp_path: Path, capsys: 
     assert f'--config: {path}: strict decoding error: unknown field "foo"' in capsys.readouterr().err
 
 
-def test_up_passes_component_flags_on() -> None:
-    parsed = parser("up", "").parse_args(["--nodes=2", "--controllers=*,-job-controller"])
-    assert component_flags(parsed) == ["--nodes=2", "--controllers=*,-job-controller"]
-
-
 def test_up_rejects_invalid_component_flags() -> None:
-    parsed = parser("up", "").parse_args(["--stages=x"])
-    with pytest.raises(OptionError, match="no set of stages 'x'"):
+    parsed = parser("up").parse_args(["--stages=x"])
+    with pytest.raises(OptionError, match='--stages: "x" is neither a file nor one of default, never-end'):
+        component_flags(parsed)
+
+
+def test_up_passes_a_valid_chaos_file_on_and_rejects_another(tmp_path: Path) -> None:
+    file = tmp_path / "chaos.yaml"
+    file.write_text("rules: [{failure: crash, every: 10m}]")
+    parsed = parser("up").parse_args([f"--chaos={file}"])
+    assert component_flags(parsed) == [f"--chaos={file}"]
+    file.write_text("rules: [{failure: crash, evry: 10m}]")
+    with pytest.raises(OptionError, match=r"chaos.yaml: .*unknown field `evry` - at `\$.rules\[0\]`"):
         component_flags(parsed)

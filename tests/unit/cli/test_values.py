@@ -1,6 +1,7 @@
-"""Values as Kubernetes components write them."""
+"""Values of flags as Kubernetes components write them."""
 
 from argparse import ArgumentTypeError
+from pathlib import Path
 
 import pytest
 
@@ -10,55 +11,77 @@ from steersman.cli import values
 @pytest.mark.parametrize(
     ("text", "seconds"), [("0", 0), ("1m0s", 60), ("1h15m30.5s", 4530.5), ("250ms", 0.25), (".5s", 0.5)]
 )
-def test_durations(text, seconds):
+def test_duration_is_read_in_seconds(text, seconds):
     assert values.duration(text) == seconds
 
 
 @pytest.mark.parametrize(("text", "ports"), [("30000-32767", (30000, 32767)), ("80", (80, 80)), ("100+10", (100, 110))])
-def test_ranges_of_ports(text, ports):
+def test_port_range_is_first_and_last(text, ports):
     assert values.port_range(text) == ports
 
 
 @pytest.mark.parametrize(("text", "value"), [("true", True), ("1", True), ("False", False), ("0", False)])
-def test_booleans(text, value):
+def test_boolean_reads_as_go(text, value):
     assert values.boolean(text) is value
 
 
-def test_lists_and_switches():
+def test_lists_and_maps_are_read():
     assert values.names("a, b,,c") == ("a", "b", "c")
     assert values.pairs("a=b=c, d=") == {"a": "b=c", "d": ""}
-    assert values.switches("A=true,B=false,C") == {"A": True, "B": False, "C": True}
+    assert values.paths("/a,/b") == (Path("/a"), Path("/b"))
+    assert values.controllers("*,-job-controller,ttl") == ("*", "-job-controller", "ttl")
 
 
-@pytest.mark.parametrize(
-    ("read", "text"),
-    [
-        (values.duration, "5"),
-        (values.duration, "s"),
-        (values.duration, "-1s"),
-        (values.port, "65536"),
-        (values.port, "-1"),
-        (values.port, "²"),
-        (values.port_range, "2-1"),
-        (values.port_range, "65535+1"),
-        (values.count, "1.5"),
-        (values.boolean, "yes"),
-        (values.switches, "A=perhaps"),
-        (values.pairs, "a"),
-        (values.pairs, "=b"),
-    ],
-)
-def test_nonsense_is_refused(read, text):
-    with pytest.raises(ArgumentTypeError):
-        read(text)
+def test_feature_gates_may_name_the_component():
+    assert values.feature_gates("A=true, kube:B=F") == {"A": True, "B": False}
+
+
+def test_runtime_config_without_value_is_true():
+    assert values.runtime_config("apps/v1,batch/v1=false,a/v1=") == {"apps/v1": True, "batch/v1": False, "a/v1": True}
+
+
+@pytest.mark.parametrize(("text", "address"), [("10.0.0.1", "10.0.0.1"), ("2001:DB8::1", "2001:db8::1")])
+def test_ip_is_normalized(text, address):
+    assert values.ip(text) == address
 
 
 @pytest.mark.parametrize(("text", "value"), [("0", 0.0), ("2.5", 2.5), ("1e3", 1000.0)])
-def test_a_number_may_have_a_fraction(text, value):
+def test_number_may_have_a_fraction(text, value):
     assert values.number(text) == value
 
 
-@pytest.mark.parametrize("text", ["", "-1", "x", "nan", "inf"])
-def test_what_is_no_number_is_refused(text):
-    with pytest.raises(ArgumentTypeError):
-        values.number(text)
+@pytest.mark.parametrize(
+    ("read", "text", "expected"),
+    [
+        *((values.duration, text, "must be a duration such as 30s or 1m30s") for text in ("5", "s", "-1s")),
+        *((values.port, text, "must be a port between 0 and 65535") for text in ("65536", "-1", "²")),
+        *((values.port_range, text, "must be a range of ports such as 30000-32767") for text in ("2-1", "65535+1")),
+        (values.count, "1.5", "must be a whole number, 0 or more"),
+        (values.positive, "0", "must be greater than 0"),
+        (values.percentage, "101", "must be between 0 and 100"),
+        (values.prefix_length, "129", "must be between 0 and 128"),
+        (values.fraction, "1.1", "must be between 0 and 1"),
+        *((values.number, text, "must be a number, 0 or more") for text in ("", "-1", "x", "nan", "inf")),
+        (values.boolean, "yes", "must be true or false"),
+        (values.path, "", "must not be empty"),
+        (values.ip, "localhost", 'failed to parse IP: "localhost"'),
+        (values.controllers, "*,-nope", '"nope" is not in the list of known controllers'),
+        (values.feature_gates, "A", "missing bool value for A"),
+        (
+            values.feature_gates,
+            "A=perhaps",
+            'invalid value of A=perhaps, err: strconv.ParseBool: parsing "perhaps": invalid syntax',
+        ),
+        (values.feature_gates, "other:A=true", "component not registered: other"),
+        (
+            values.runtime_config,
+            "a/v1=perhaps",
+            'invalid value of a/v1: perhaps, err: strconv.ParseBool: parsing "perhaps": invalid syntax',
+        ),
+        *((values.pairs, text, "must be of the form name=value") for text in ("a", "=b")),
+    ],
+)
+def test_invalid_value_is_refused(read, text, expected):
+    with pytest.raises(ArgumentTypeError) as refused:
+        read(text)
+    assert str(refused.value) == expected

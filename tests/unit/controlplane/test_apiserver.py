@@ -59,7 +59,7 @@ async def test_an_ephemeral_server_leaves_nothing_behind():
 async def test_a_port_that_is_taken_is_told(tmp_path):
     server = await APIServer.start(APIServerOptions(ephemeral=True, secure_port=0))
     port = int(server.url.rpartition(":")[2])
-    with pytest.raises(OptionError, match=f"port {port}: Address already in use"):
+    with pytest.raises(OptionError, match=f"port {port}: address already in use; --port=0 takes any free one"):
         await APIServer.start(APIServerOptions(ephemeral=True, secure_port=port, data_dir=tmp_path))
     await server.stop()
 

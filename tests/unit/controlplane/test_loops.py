@@ -13,7 +13,7 @@ from steersman.controlplane.bootstrap.authentication_config import CONFIG_MAPS, 
 from steersman.controlplane.bootstrap.errors import BootstrapError
 from steersman.controlplane.bootstrap.public_address import Place
 from steersman.controlplane.core import ServerCore
-from steersman.controlplane.options import APIServerOptions, OptionError
+from steersman.controlplane.options import APIServerOptions
 from steersman.storage.memory import MemoryStore
 from steersman.testing import InProcessAPIServer
 
@@ -161,19 +161,6 @@ async def test_a_pass_that_hangs_counts_as_failed(store, clock, monkeypatch):
     with pytest.raises(BootstrapError):
         await starting
     await core.close()
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"endpoint_reconciler_type": "other"}, "there is no 'other', only lease, master-count, none"),
-        ({"kubernetes_service_node_port": 80}, "kubernetes service port range 30000-32767 doesn't contain 80"),
-        ({"apiserver_count": 0}, "positive number"),
-    ],
-)
-async def test_options_that_cannot_be_are_refused(store, clock, options, message):
-    with pytest.raises(OptionError, match=message):
-        ServerCore(APIServerOptions(**options), store, clock=clock, with_loops=True)
 
 
 # -- several servers ---------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from steersman.apiserver.discovery.catalog import Catalog
 from steersman.apiserver.endpoints.health import Check, ping
 from steersman.apiserver.http import Request
 from steersman.apiserver.server.routes import Routes
+from steersman.asynckit.clock import RealClock
 from steersman.controlplane.paths import add_about, add_discovery, add_health
 from steersman.schema.resources import table
 
@@ -12,7 +13,7 @@ async def test_the_root_lists_them_as_upstream_does():
     routes = Routes()
     add_health(routes, checks=[Check("etcd", ping)], ready_checks=[Check("shutdown", ping)])
     add_about(routes, collectors=[])
-    add_discovery(routes, Catalog(table()), custom=lambda gvk, *, v3: None, server_address=lambda: "")
+    add_discovery(routes, Catalog(table()), custom=lambda resource: None, clock=RealClock(), server_address=lambda: "")
     scope = {"method": "GET", "path": "/", "query_string": b"", "headers": []}
     text = (await routes.dispatch(Request(scope, receive=None))).body.decode()
     listed = [line.strip(' ",') for line in text.splitlines() if '"/' in line]

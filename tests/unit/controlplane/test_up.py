@@ -29,10 +29,26 @@ async def test_the_way_to_reach_it_is_printed(tmp_path, capsys):
 
 async def test_the_context_is_merged_where_asked(tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("KUBECONFIG", str(tmp_path / "mine"))
-    server = await up(APIServerOptions(ephemeral=True, secure_port=0, data_dir=tmp_path), merge=True, begun_seconds=0)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    options = APIServerOptions(ephemeral=True, secure_port=0, data_dir=tmp_path / "data", name="dev")
+    server = await up(options, merge=True, begun_seconds=0)
     assert str(tmp_path / "mine") in capsys.readouterr().out
-    assert yaml.safe_load((tmp_path / "mine").read_text())["current-context"] == "steersman"
+    assert yaml.safe_load((tmp_path / "mine").read_text())["current-context"] == "steersman-dev"
     await server.stop()
+    assert not (tmp_path / "mine").exists()
+
+
+async def test_a_name_that_runs_already_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    options = APIServerOptions(ephemeral=True, secure_port=0, name="dev")
+    running = await up(options, merge=False, begun_seconds=0, announces=True)
+    [plane] = running_planes(running_directory())
+    assert plane.name == "dev"
+    with pytest.raises(OptionError, match="--name: a control plane named 'dev' runs already"):
+        await up(options, merge=False, begun_seconds=0)
+    other = await up(APIServerOptions(ephemeral=True, secure_port=0, name="other"), merge=False, begun_seconds=0)
+    await other.stop()
+    await running.stop()
 
 
 async def test_a_kubeconfig_that_cannot_be_merged_into_stops_the_start(tmp_path, monkeypatch):

@@ -54,7 +54,7 @@ def test_a_directory_of_the_callers_is_kept_over_a_crash(tmp_path):
 
 
 def test_a_start_that_fails_tells_why():
-    with pytest.raises(ControlPlaneError, match="unrecognized arguments: --nonsense"):
+    with pytest.raises(ControlPlaneError, match="unknown flag: --nonsense"):
         ControlPlane(arguments=["--nonsense"]).start()
 
 

@@ -8,6 +8,8 @@ from steersman.apiserver.admission.interface import Attributes, Operation, Plugi
 from steersman.apiserver.registry.podspec.resource_names import is_extended
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from steersman.schema.resources import Resource
 
     Tree = dict[str, Any]
@@ -31,9 +33,8 @@ class ExtendedResourceToleration(Plugin):
         if attributes.object is None:
             return
         spec = attributes.object["spec"]
-        for name in sorted(_extended_resources(spec)):
-            toleration = {"key": name, "operator": "Exists", "effect": "NoSchedule"}
-            spec["tolerations"] = with_toleration(spec.get("tolerations") or [], toleration)
+        if names := _extended_resources(spec):
+            spec["tolerations"] = with_tolerations(spec.get("tolerations") or [], sorted(names))
 
 
 def _extended_resources(spec: Tree) -> set[str]:
@@ -42,9 +43,17 @@ def _extended_resources(spec: Tree) -> set[str]:
     return {name for name in asked if is_extended(name)}
 
 
-def with_toleration(tolerations: list[Tree], one: Tree) -> list[Tree]:
-    """The list with ``one`` in the place of those that speak of the same taint, or else at its end."""
-    others = [each for each in tolerations if any(each.get(part, "") != one.get(part, "") for part in _IDENTITY)]
-    if len(others) == len(tolerations):
-        return [*tolerations, one]
-    return [each if each in others else one for each in tolerations]
+def with_tolerations(tolerations: Sequence[Tree], resources: Sequence[str]) -> list[Tree]:
+    """Return the tolerations with one for each resource, in place of those of the same taint or else at the end."""
+    added = {_identity(each): each for each in map(_toleration_of, resources)}
+    present = {_identity(each) for each in tolerations}
+    replaced = [added.get(_identity(each), each) for each in tolerations]
+    return replaced + [each for identity, each in added.items() if identity not in present]
+
+
+def _toleration_of(resource: str) -> Tree:
+    return {"key": resource, "operator": "Exists", "effect": "NoSchedule"}
+
+
+def _identity(toleration: Tree) -> tuple[Any, ...]:
+    return tuple(toleration.get(part, "") for part in _IDENTITY)

@@ -2,25 +2,60 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import math
+from itertools import product
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from steersman.apimachinery.trees import tree_key
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     Tree = dict[str, Any]
+    #: Key, effect, operator and value.
+    _Class: TypeAlias = tuple[str, str, str, str]
+    #: Seconds that a toleration lasts, whether it has no operator (it is covered by none that has one), and position.
+    _Rank: TypeAlias = tuple[float, bool, int]
 
 
 def merge_tolerations(first: Sequence[Tree], second: Sequence[Tree]) -> list[Tree]:
-    """Both lists as one, without what another of them covers; of equal ones the first stays."""
-    everything = [*first, *second]
-    merged: list[Tree] = []
-    for position, one in enumerate(everything):
-        if any(covers(other, one) for other in merged):
-            continue
-        if any(other != one and covers(other, one) for other in everything[position + 1 :]):
-            continue
-        merged.append(one)
-    return merged
+    """Return both lists as one, without tolerations that another one covers; of equal ones the first stays.
+
+    Of tolerations with the same key, effect, operator and value the one that lasts longest covers the others, so each
+    toleration is compared with at most eight others.
+    """
+    by_key: dict[bytes, Tree] = {}
+    for toleration in (*first, *second):
+        by_key.setdefault(tree_key(toleration), toleration)
+    distinct = list(by_key.values())
+    widest: dict[_Class, tuple[_Rank, Tree]] = {}
+    for position, toleration in enumerate(distinct):
+        class_ = _class_of(toleration)
+        ranked = (_rank(toleration, position), toleration)
+        widest[class_] = max(widest.get(class_, ranked), ranked, key=itemgetter(0))
+    return [each for each in distinct if not _is_covered(each, widest)]
+
+
+def _class_of(toleration: Tree) -> _Class:
+    operator = toleration.get("operator", "Equal")
+    value = toleration.get("value", "") if operator != "Exists" else ""
+    return toleration.get("key") or "", toleration.get("effect") or "", operator, value
+
+
+def _rank(toleration: Tree, position: int) -> _Rank:
+    seconds = toleration.get("tolerationSeconds")
+    lasts = math.inf if seconds is None or toleration.get("effect") != "NoExecute" else float(seconds)
+    return lasts, "operator" not in toleration, position
+
+
+def _is_covered(toleration: Tree, widest: dict[_Class, tuple[_Rank, Tree]]) -> bool:
+    key, effect, value = toleration.get("key") or "", toleration.get("effect") or "", toleration.get("value", "")
+    for class_ in product((key, ""), (effect, ""), ("Exists", "Equal")):
+        ranked = widest.get((*class_, "" if class_[2] == "Exists" else value))
+        if ranked is not None and ranked[1] is not toleration and covers(ranked[1], toleration):
+            return True
+    return False
 
 
 def covers(wide: Tree, narrow: Tree) -> bool:

@@ -52,7 +52,7 @@ class BearerToken:
             return None
         if not parts[1]:
             if len(parts) == 3:
-                request.warnings.append(
+                request.warnings.add(
                     "the provided Authorization header contains extra space before the bearer token, and is ignored"
                 )
             return None

@@ -30,4 +30,4 @@ def warn(text: str) -> None:
     """For the client."""
     request = _served.get()
     if request is not None:
-        request.warnings.append(text)
+        request.warnings.add(text)

@@ -1,22 +1,68 @@
-"""Whether what somebody holds covers what is to be granted (``pkg/registry/rbac/validation/policy_comparator.go``).
+"""Comparison of held permissions with permissions to be granted.
 
-Both are broken down into single permissions, so rights that are spread over rules add up.
+Permissions that are spread over several held rules add up. Upstream: pkg/registry/rbac/validation/policy_comparator.go
 """
 
 from __future__ import annotations
 
-from itertools import product
-from typing import TYPE_CHECKING
+import math
+from functools import reduce
+from itertools import islice, product
+from operator import and_
+from typing import TYPE_CHECKING, Final
 
 from steersman.apiserver.authz.policy import PolicyRule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+#: Permissions that a refusal lists.
+_UNCOVERED_MAX: Final = 1000
+#: Combinations of groups of values that are looked at for one rule.
+_COMBINATIONS_MAX: Final = 100_000
 
 
 def uncovered(held: Sequence[PolicyRule], wanted: Iterable[PolicyRule]) -> list[PolicyRule]:
-    """The single permissions of ``wanted`` that no rule of ``held`` gives."""
-    return [each for rule in wanted for each in _single(rule) if not any(_covers(one, each) for one in held)]
+    """Return the single permissions of ``wanted`` that no rule of ``held`` gives, 1,000 at the most.
+
+    A rule stands for the product of its lists. Their values are grouped by the held rules that allow them, so that the
+    cost grows with the number of groups and not with the product. A rule with more combinations of groups than
+    ``_COMBINATIONS_MAX`` counts as not covered.
+    """
+    return list(islice((each for rule in wanted for each in _uncovered(held, rule)), _UNCOVERED_MAX))
+
+
+def _uncovered(held: Sequence[PolicyRule], rule: PolicyRule) -> Iterator[PolicyRule]:
+    verbs = _grouped(held, rule.verbs, PolicyRule.allows_verb)
+    if rule.api_groups and rule.resources:
+        groups = _grouped(held, rule.api_groups, PolicyRule.allows_group)
+        resources = _grouped(held, rule.resources, PolicyRule.allows_resource_path)
+        names = _grouped(held, rule.resource_names or ("",), PolicyRule.allows_name)
+        for group, resource, verb, name in _uncovered_values(groups, resources, verbs, names):
+            yield PolicyRule((verb,), (group,), (resource,), (name,) if name else ())
+    if rule.non_resource_urls:
+        urls = _grouped(held, rule.non_resource_urls, PolicyRule.allows_path)
+        for url, verb in _uncovered_values(urls, verbs):
+            yield PolicyRule((verb,), non_resource_urls=(url,))
+
+
+def _grouped(
+    held: Sequence[PolicyRule], values: Iterable[str], allows: Callable[[PolicyRule, str], bool]
+) -> dict[int, list[str]]:
+    """Return the values by the set of held rules that allow them, as bits of a number."""
+    groups: dict[int, list[str]] = {}
+    for value in values:
+        mask = sum(1 << position for position, rule in enumerate(held) if allows(rule, value))
+        groups.setdefault(mask, []).append(value)
+    return groups
+
+
+def _uncovered_values(*dimensions: dict[int, list[str]]) -> Iterator[tuple[str, ...]]:
+    """Yield the combinations of values that no rule allows in all dimensions."""
+    is_too_complex = math.prod(map(len, dimensions)) > _COMBINATIONS_MAX
+    for masks in product(*dimensions):
+        if is_too_complex or not reduce(and_, masks):
+            yield from product(*(dimension[mask] for dimension, mask in zip(dimensions, masks, strict=True)))
 
 
 def compacted(single: Iterable[PolicyRule]) -> list[PolicyRule]:
@@ -34,28 +80,3 @@ def compacted(single: Iterable[PolicyRule]) -> list[PolicyRule]:
         for thing, said in verbs.items()
     ]
     return [*paths, *together]
-
-
-def _single(rule: PolicyRule) -> Iterator[PolicyRule]:
-    """A rule's permissions, one by one."""
-    names: list[tuple[str, ...]] = [(name,) for name in rule.resource_names] or [()]
-    for group, resource, verb, name in product(rule.api_groups, rule.resources, rule.verbs, names):
-        yield PolicyRule((verb,), (group,), (resource,), name)
-    for url, verb in product(rule.non_resource_urls, rule.verbs):
-        yield PolicyRule((verb,), non_resource_urls=(url,))
-
-
-def _covers(held: PolicyRule, single: PolicyRule) -> bool:
-    """Whether a rule gives a single permission; a star is covered by a star only."""
-    [verb] = single.verbs
-    if not held.allows_verb(verb):
-        return False
-    if single.non_resource_urls:
-        return held.allows_path(single.non_resource_urls[0])
-    [group], [path] = single.api_groups, single.resources
-    resource, _, subresource = path.partition("/")
-    if not held.allows_resource(group, resource, subresource):
-        return False
-    if not held.resource_names:
-        return True
-    return bool(single.resource_names) and single.resource_names[0] in held.resource_names

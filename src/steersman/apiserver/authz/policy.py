@@ -29,15 +29,22 @@ class PolicyRule(msgspec.Struct, frozen=True, rename="camel", dict=True):
         """Whether the verb is among the rule's."""
         return verb in self._verbs or ALL in self._verbs
 
-    def allows_resource(self, group: str, resource: str, subresource: str) -> bool:
-        """Whether the rule is about a resource (or a subresource of one), whichever object."""
-        if not self.resources or not (group in self.api_groups or ALL in self.api_groups):
-            return False
+    def allows_group(self, group: str) -> bool:
+        """Report whether the rule is about an API group."""
+        return group in self._groups or ALL in self._groups
+
+    def allows_resource_path(self, path: str) -> bool:
+        """Report whether the rule is about ``resource`` or ``resource/subresource``, in whichever group."""
+        resource, _, subresource = path.partition("/")
         if not subresource:
             return resource in self._resources or ALL in self._resources
         # "pods/*" is no pattern: only the resource's half may be a star
-        wanted = (ALL, f"{resource}/{subresource}", f"*/{subresource}")
-        return not self._resources.isdisjoint(wanted)
+        return not self._resources.isdisjoint((ALL, path, f"*/{subresource}"))
+
+    def allows_resource(self, group: str, resource: str, subresource: str) -> bool:
+        """Whether the rule is about a resource (or a subresource of one), whichever object."""
+        path = f"{resource}/{subresource}" if subresource else resource
+        return self.allows_group(group) and self.allows_resource_path(path)
 
     def allows_path(self, path: str) -> bool:
         """Whether the rule is about a path outside the API."""
@@ -45,6 +52,18 @@ class PolicyRule(msgspec.Struct, frozen=True, rename="camel", dict=True):
             if url in (ALL, path) or (url.endswith(ALL) and path.startswith(url.rstrip(ALL))):
                 return True
         return False
+
+    def allows_name(self, name: str) -> bool:
+        """Report whether the rule is about an object of that name; the empty name stands for any."""
+        return not self.resource_names or (bool(name) and name in self._names)
+
+    @cached_property
+    def _groups(self) -> frozenset[str]:
+        return frozenset(self.api_groups)
+
+    @cached_property
+    def _names(self) -> frozenset[str]:
+        return frozenset(self.resource_names)
 
     @cached_property
     def _verbs(self) -> frozenset[str]:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from steersman.apiserver.registry.entry import Entry
     from steersman.apiserver.registry.registry import Kept, Registry
     from steersman.asynckit.clock import Clock
+    from steersman.schema.resources import Resource
 
     Tree = dict[str, Any]
 
@@ -96,14 +97,11 @@ class CustomResources:
         self._custom: dict[str, _Custom] = {}
         self.synced = asyncio.Event()
 
-    def schema(self, gvk: tuple[str, str, str], *, v3: bool) -> Tree | None:
-        """The published schema of a custom kind (``openapi.builder.CustomDefinitions``)."""
-        group, version, kind = gvk
-        for custom in self._custom.values():
-            found = custom.versions.get(version)
-            if found is not None and (found.resource.group, found.resource.kind) == (group, kind):
-                return _published(found, v3=v3)
-        return None
+    def schema(self, resource: Resource) -> Tree | None:
+        """Return the schema of a custom resource (``openapi.sources.CustomSchemas``)."""
+        custom = self._custom.get(resource.group_resource)
+        version = custom.versions.get(resource.version) if custom is not None else None
+        return version.schema if version is not None else None
 
     async def run(self) -> None:
         """Follow the definitions until cancelled."""
@@ -287,18 +285,3 @@ def _served(
         field_labels={label: label for label in labels_of([version])},
         decode=decode,
     )
-
-
-def _published(version: CustomVersion, *, v3: bool) -> Tree:
-    """The schema with the fields that every object has, and the kind it is of."""
-    resource = version.resource
-    prefix = "#/components/schemas/" if v3 else "#/definitions/"
-    reference = {"$ref": f"{prefix}io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"}
-    properties = {
-        **(version.schema.get("properties") or {}),
-        "apiVersion": {"type": "string", "description": "The versioned schema of this representation of an object."},
-        "kind": {"type": "string", "description": "The REST resource that this object represents."},
-        "metadata": {"description": "Standard object's metadata.", "allOf": [reference]} if v3 else reference,
-    }
-    gvk = {"group": resource.group, "kind": resource.kind, "version": resource.version}
-    return {**version.schema, "properties": properties, "x-kubernetes-group-version-kind": [gvk]}

@@ -8,7 +8,7 @@ from steersman.apiserver.admission.chain import run
 from steersman.apiserver.endpoints.media import body_media_type
 from steersman.apiserver.endpoints.negotiation import negotiate
 from steersman.apiserver.endpoints.options import read_write_options
-from steersman.apiserver.registry.writing import drop_double_owners, fit_namespace, wipe_system_fields
+from steersman.apiserver.registry.writing import dedupe_owner_references, fit_namespace, wipe_system_fields
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -32,7 +32,7 @@ async def create(target: Target, request: Request) -> Response:
     metadata = tree["metadata"]
     wipe_system_fields(metadata)
     fit_namespace(metadata, ctx.namespace)
-    drop_double_owners(metadata, ctx.warn)
+    dedupe_owner_references(metadata, ctx.warn)
     target.own(ctx, tree, None, known_spec)
     tree = target.converted(tree)
     steps = target.create_steps
@@ -40,7 +40,7 @@ async def create(target: Target, request: Request) -> Response:
     waiting = run(steps.admit, attributes)
     if waiting is not None:
         await waiting
-    drop_double_owners(tree["metadata"], ctx.warn, after_admission=True)
+    dedupe_owner_references(tree["metadata"], ctx.warn, after_admission=True)
 
     def validate(new: Tree, _: Tree | None) -> Awaitable[None] | None:
         attributes.name = new["metadata"]["name"]  # it may have been made up meanwhile

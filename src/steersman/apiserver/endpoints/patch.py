@@ -10,7 +10,7 @@ from steersman.apiserver.endpoints.options import read_patch_options
 from steersman.apiserver.endpoints.patching import ApplyPatch, JSONPatch, MergePatch, StrategicMergePatch
 from steersman.apiserver.endpoints.update import creation_word, last_word
 from steersman.apiserver.registry.store import Change
-from steersman.apiserver.registry.writing import drop_double_owners, fit_name, fit_namespace
+from steersman.apiserver.registry.writing import dedupe_owner_references, fit_name, fit_namespace
 
 if TYPE_CHECKING:
     from steersman.apiserver.endpoints.patching import Mechanism
@@ -64,7 +64,7 @@ async def patch(target: Target, request: Request) -> Response:
         fit_namespace(metadata, ctx.namespace)
         fit_name(metadata, name)
         new = await target.stored(ctx, new, old, options, name)
-        drop_double_owners(new["metadata"], ctx.warn, after_admission=True)
+        dedupe_owner_references(new["metadata"], ctx.warn, after_admission=True)
         return new
 
     change = Change(

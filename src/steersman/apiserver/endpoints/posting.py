@@ -14,7 +14,7 @@ from steersman.apiserver.endpoints.options import read_write_options
 from steersman.apiserver.endpoints.representation import render_tree
 from steersman.apiserver.endpoints.target import Target
 from steersman.apiserver.registry.options import WriteOptions  # noqa: TC001 — compiled code looks at a Struct's types
-from steersman.apiserver.registry.writing import drop_double_owners, fit_namespace, wipe_system_fields
+from steersman.apiserver.registry.writing import dedupe_owner_references, fit_namespace, wipe_system_fields
 from steersman.apiserver.request import RequestContext  # noqa: TC001 — as above
 from steersman.schema.decoding import decode
 from steersman.schema.loader import struct_for
@@ -71,7 +71,7 @@ class PostTarget(Target):
         if not self._keeps_system_fields:
             wipe_system_fields(metadata)
         fit_namespace(metadata, ctx.namespace)
-        drop_double_owners(metadata, ctx.warn)
+        dedupe_owner_references(metadata, ctx.warn)
         name = request.info.name or metadata.get("name") or ""
         tree = await self.stored(ctx, tree, None, options, name)
         return Posted(name, tree, ctx, options, form)

@@ -124,7 +124,7 @@ class Router:
             routes = self._routes[key] = _Routes(resource, info.subresource, endpoints)
         endpoint = routes.endpoint(info, request.method)
         if routes.warning:
-            request.warnings.append(routes.warning)
+            request.warnings.add(routes.warning)
             if request.annotations is not None:
                 for note, text in routes.notes.items():
                     request.annotations.add(note, text)

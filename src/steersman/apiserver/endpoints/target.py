@@ -19,7 +19,7 @@ from steersman.apiserver.endpoints.media import JSON
 from steersman.apiserver.endpoints.options import field_manager_of
 from steersman.apiserver.endpoints.repeating import RepeatedApplies
 from steersman.apiserver.endpoints.representation import render_object
-from steersman.apiserver.registry.writing import drop_double_owners, time_text
+from steersman.apiserver.registry.writing import dedupe_owner_references, time_text
 from steersman.apiserver.request import RequestContext, RequestInfo
 from steersman.schema.decoding import decode
 
@@ -249,7 +249,7 @@ class Target:
         steps = self.create_steps if old is None else self.update_steps
         if steps.admit:
             await steps.mutate(self.attributes(ctx, tree, old, options, name))
-            drop_double_owners(tree["metadata"], ctx.warn, after_admission=True)
+            dedupe_owner_references(tree["metadata"], ctx.warn, after_admission=True)
         return tree
 
     def converted(self, tree: Tree) -> Tree:

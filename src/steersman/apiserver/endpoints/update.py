@@ -8,7 +8,7 @@ from steersman.apiserver.endpoints.media import body_media_type
 from steersman.apiserver.endpoints.negotiation import negotiate
 from steersman.apiserver.endpoints.options import read_write_options
 from steersman.apiserver.registry.store import Change
-from steersman.apiserver.registry.writing import drop_double_owners, fit_name, fit_namespace
+from steersman.apiserver.registry.writing import dedupe_owner_references, fit_name, fit_namespace
 
 if TYPE_CHECKING:
     from typing import Any
@@ -37,7 +37,7 @@ async def update(target: Target, request: Request) -> Response:
         target.default(tree)
         fit_namespace(tree["metadata"], ctx.namespace)
         fit_name(tree["metadata"], name)
-        drop_double_owners(tree["metadata"], ctx.warn)
+        dedupe_owner_references(tree["metadata"], ctx.warn)
         return tree
 
     tree = read()

@@ -1,21 +1,22 @@
-"""Builds the documents from the catalog: which operations, which definitions they need."""
+"""Renders documents from snapshots: which operations they list, which definitions these refer to."""
 
 from __future__ import annotations
 
-import hashlib
-from typing import TYPE_CHECKING, Any, Protocol
-
-import msgspec
+from typing import TYPE_CHECKING, Any
 
 from steersman.apimachinery.typemodel import Struct
-from steersman.apiserver.openapi import documents, operations
-from steersman.apiserver.openapi.definitions import GVK, Definitions, Dialect
+from steersman.apiserver.openapi import operations
+from steersman.apiserver.openapi.definitions import GVK, Definitions, Dialect, Library
+from steersman.apiserver.openapi.document import Document
+from steersman.apiserver.openapi.path_items import encode_path_items
+from steersman.apiserver.openapi.renderer import built_in_etag
 from steersman.schema import loader
 from steersman.schema.descriptions import describe
-from steersman.version import __version__
 
 if TYPE_CHECKING:
-    from steersman.apiserver.discovery.catalog import Catalog, GroupVersion
+    from collections.abc import Iterable, Sequence
+
+    from steersman.apiserver.openapi.sources import GroupVersionSource
     from steersman.schema.resources import Resource
 
 Tree = dict[str, Any]
@@ -25,128 +26,142 @@ _META = "io.k8s.apimachinery.pkg.apis.meta.v1."
 _SHARED_KINDS = ("DeleteOptions", "WatchEvent")
 
 
-class CustomDefinitions(Protocol):
-    """The published schemas of custom kinds, by group, version and kind; None for a kind that is not custom."""
-
-    def __call__(self, gvk: GVK, *, v3: bool) -> Tree | None: ...
-
-
 def definition_name(group: str, version: str, kind: str) -> str:
-    """A built-in kind's definition, or the name that upstream derives for a custom one (``com.example.v1.Gadget``)."""
+    """Return the name of a built-in kind's definition, or the one upstream derives for a custom kind (``com.example.v1.Gadget``)."""
     try:
         return loader.struct_for(group, version, kind).name
     except KeyError:
         return ".".join([*reversed(group.split(".")), version, kind])
 
 
+class _Parts:
+    """Encoded parts of the Swagger 2.0 document that depend on one group version only."""
+
+    __slots__ = ("custom", "paths")
+
+    def __init__(self, paths: dict[str, bytes], custom: dict[str, bytes]) -> None:
+        self.paths = paths
+        #: Definitions of custom kinds by resource name.
+        self.custom = custom
+
+
 class Builder:
-    """One build over the catalog as it is now. Slow (up to a second): run it off the event loop."""
+    """Renders documents. For a worker thread: slow (0.1 s for all built-in kinds), and not thread-safe.
 
-    def __init__(self, catalog: Catalog, custom: CustomDefinitions) -> None:
-        self._catalog = catalog
-        self._custom = custom
+    Keeps encoded definitions that are the same in every document, and of the Swagger 2.0 document the parts of each group
+    version until the group version changes. Both are bounded by the types and schemas that are served.
+    """
 
-    def _group_versions(self) -> list[GroupVersion]:
-        core = self._catalog.group("")
-        groups = ([core] if core else []) + self._catalog.groups()
-        return [version for group in groups for version in group.versions]
+    def __init__(self, renderer: bytes) -> None:
+        """``renderer``: the ``renderer_digest``."""
+        self._renderer = renderer
+        self._libraries = {v3: Library(Dialect(v3=v3), describe) for v3 in (False, True)}
+        self._parts: dict[GroupVersionSource, _Parts] = {}
 
-    def swagger(self) -> Tree:
-        """The Swagger 2.0 document of everything that is served."""
-        versions = self._group_versions()
-        calls = list(operations.discovery_operations((v.group, v.version) for v in versions))
-        for version in versions:
-            calls += _calls(version)
-        return documents.swagger(calls, self._definitions(versions, v3=False))
+    def swagger(self, sources: Sequence[GroupVersionSource]) -> Document:
+        """Return the Swagger 2.0 document of everything that is served."""
+        calls = operations.discovery_operations((source.group, source.version) for source in sources)
+        paths = encode_path_items(calls, v3=False)
+        self._parts = {source: self._parts.get(source) or self._parts_of(source) for source in sources}
+        custom = {source: parts.custom for source, parts in self._parts.items()}
+        for parts in self._parts.values():
+            paths |= parts.paths
+        return Document(paths, self._definitions(sources, custom, v3=False), is_v3=False)
 
-    def openapi3_paths(self) -> list[str]:
-        """The documents that ``/openapi/v3`` lists."""
-        versions = self._group_versions()
-        roots = ["api", "apis", "version", ".well-known/openid-configuration", "openid/v1/jwks"]
-        groups = sorted({f"apis/{v.group}" for v in versions if v.group})
-        return sorted(roots + groups + [_path_of(v) for v in versions])
+    def openapi3(self, source: GroupVersionSource) -> Document:
+        """Return the OpenAPI 3.0 document of a group version."""
+        own = operations.discovery_operations([(source.group, source.version)])
+        calls = [call for call in own if call.path == f"/{source.path}/"] + _calls(source)
+        custom = {source: self._encode_custom(source, v3=True)}
+        definitions = self._definitions([source], custom, v3=True)
+        etag = built_in_etag(self._renderer, source.path, source.resources) if source.is_built_in else ""
+        return Document(encode_path_items(calls, v3=True), definitions, is_v3=True, etag=etag)
 
-    def fingerprint(self, path: str) -> str:
-        """Changes when the document does (of what it is made of, so that nothing must be built to know it)."""
-        versions = [v for v in self._group_versions() if not path or _path_of(v) == path]
-        resources = [
-            resource for version in versions or self._group_versions() for resource in version.resources.values()
-        ]
-        custom = [self._custom((r.group, r.version, r.kind), v3=bool(path)) for r in resources if not r.definition]
-        digest = hashlib.sha512(f"{__version__} {path}".encode())
-        digest.update(msgspec.json.encode([resources, custom]))
-        return digest.hexdigest().upper()
-
-    def openapi3(self, path: str) -> Tree | None:
-        """One OpenAPI 3.0 document, None when there is no such path."""
-        versions = {_path_of(version): version for version in self._group_versions()}
-        version = versions.get(path)
-        if version is not None:
-            own = [(version.group, version.version)]
-            calls = [o for o in operations.discovery_operations(own) if o.path == f"/{path}/"]
-            return documents.openapi3(calls + _calls(version), self._definitions([version], v3=True))
-        every = [(v.group, v.version) for v in versions.values()]
-        calls = [o for o in operations.discovery_operations(every) if o.path == f"/{path}/"]
-        if not calls:
-            return None
-        definitions = Definitions(Dialect(v3=True), describe, kinds={})
+    def discovery(self, path: str) -> Document:
+        """Return the OpenAPI 3.0 document of a path that is about no group version: ``api``, ``apis/apps``, ``version``."""
+        group = path.removeprefix("apis/")
+        calls = [call for call in operations.discovery_operations([(group, "v1")]) if call.path == f"/{path}/"]
+        definitions = Definitions(self._libraries[True], kinds={})
         for call in calls:
             _add_by_name(definitions, call.answer)
-        return documents.openapi3(calls, definitions.found)
+        etag = built_in_etag(self._renderer, path, ())
+        return Document(encode_path_items(calls, v3=True), definitions.encoded, is_v3=True, etag=etag)
 
-    def _definitions(self, versions: list[GroupVersion], *, v3: bool) -> dict[str, Tree]:
-        resources = [resource for version in versions for resource in version.resources.values()]
-        definitions = Definitions(Dialect(v3=v3), describe, kinds=self._kinds(versions))
+    def _parts_of(self, source: GroupVersionSource) -> _Parts:
+        return _Parts(encode_path_items(_calls(source), v3=False), self._encode_custom(source, v3=False))
+
+    def _encode_custom(self, source: GroupVersionSource, *, v3: bool) -> dict[str, bytes]:
+        dialect = self._libraries[v3].dialect
+        return {
+            resource.name: dialect.encode_custom(source.schemas[resource.name], _kind_of(resource))
+            for resource in source.resources
+            if resource.name in source.schemas
+        }
+
+    def _definitions(
+        self,
+        sources: Sequence[GroupVersionSource],
+        custom: dict[GroupVersionSource, dict[str, bytes]],
+        *,
+        v3: bool,
+    ) -> dict[str, bytes]:
+        definitions = Definitions(self._libraries[v3], kinds=_kinds(sources))
         for name in ("Status", "DeleteOptions", "WatchEvent"):
             definitions.add(loader.struct(_META + name))
-        definitions.found[operations.PATCH] = {
-            "description": "Patch is the body of a PATCH request, in the form that its content type says.",
-            "type": "object",
-        }
-        for call in operations.discovery_operations((v.group, v.version) for v in versions):
+        definitions.add_patch(operations.PATCH)
+        for call in operations.discovery_operations((source.group, source.version) for source in sources):
             _add_by_name(definitions, call.answer)
-        for resource in resources:
-            self._add_resource(definitions, resource, v3=v3)
-        return definitions.found
-
-    def _kinds(self, versions: list[GroupVersion]) -> dict[str, list[GVK]]:
-        kinds: dict[str, list[GVK]] = {}
-        for version in versions:
-            for resource in version.resources.values():
-                for gvk in _kinds_of(resource):
-                    known = kinds.setdefault(definition_name(*gvk), [])
-                    if gvk not in known:
-                        known.append(gvk)
-        for kind in _SHARED_KINDS:
-            kinds[_META + kind] = sorted((v.group, v.version, kind) for v in versions)
-        kinds[_META + "Status"] = [("", "v1", "Status")]
-        return kinds
-
-    def _add_resource(self, definitions: Definitions, resource: Resource, *, v3: bool) -> None:
-        list_meta = loader.struct(_META + "ListMeta")
-        for gvk in _kinds_of(resource):
-            name = definition_name(*gvk)
-            custom = self._custom(gvk, v3=v3)
-            struct = Struct(name, {}) if custom is not None else _struct_or_none(gvk)
-            if struct is None:
-                continue
-            if custom is not None:
-                definitions.found[name] = custom
-                definitions.add(loader.struct(loader.OBJECT_META))
-            if gvk[2] == resource.kind and "list" in resource.verbs:
-                definitions.add_list(struct, gvk, meta=list_meta)
-            else:
-                definitions.add(struct)
+        for source in sources:
+            for resource in source.resources:
+                _add_resource(definitions, resource, custom[source].get(resource.name))
+        return definitions.encoded
 
 
-def _kinds_of(resource: Resource) -> list[GVK]:
-    own = (resource.group, resource.version, resource.kind)
+def _add_resource(definitions: Definitions, resource: Resource, custom: bytes | None) -> None:
+    """Add the kinds of a resource and of its subresources; ``custom``: the encoded definition of a custom kind."""
+    own = _kind_of(resource)
+    for gvk in _kinds_of(resource):
+        if gvk == own and custom is not None:
+            struct: Struct | None = Struct(definition_name(*gvk), {})
+            definitions.encoded[definition_name(*gvk)] = custom
+            definitions.add(loader.struct(loader.OBJECT_META))
+        else:
+            struct = _struct_or_none(gvk)
+        if struct is None:
+            continue
+        if gvk == own and "list" in resource.verbs:
+            definitions.add_list(struct, gvk, meta=loader.struct(_META + "ListMeta"))
+        else:
+            definitions.add(struct)
+
+
+def _kinds(sources: Sequence[GroupVersionSource]) -> dict[str, list[GVK]]:
+    """Return the kinds that each definition is the type of."""
+    kinds: dict[str, list[GVK]] = {}
+    for source in sources:
+        for resource in source.resources:
+            for gvk in _kinds_of(resource):
+                known = kinds.setdefault(definition_name(*gvk), [])
+                if gvk not in known:
+                    known.append(gvk)
+    for kind in _SHARED_KINDS:
+        kinds[_META + kind] = sorted((source.group, source.version, kind) for source in sources)
+    kinds[_META + "Status"] = [("", "v1", "Status")]
+    return kinds
+
+
+def _kind_of(resource: Resource) -> GVK:
+    return (resource.group, resource.version, resource.kind)
+
+
+def _kinds_of(resource: Resource) -> Iterable[GVK]:
+    own = _kind_of(resource)
     others = [(s.group or resource.group, s.version or resource.version, s.kind) for s in resource.subresources]
     return [own, *dict.fromkeys(gvk for gvk in others if gvk != own)]
 
 
 def _struct_or_none(gvk: GVK) -> Struct | None:
-    """Kinds such as ``PodProxyOptions`` exist in query strings only and have no type."""
+    """Return a kind's type; None for kinds that exist in query strings only (``PodProxyOptions``)."""
     try:
         return loader.struct_for(*gvk)
     except KeyError:
@@ -158,13 +173,9 @@ def _add_by_name(definitions: Definitions, name: str) -> None:
         definitions.add(loader.struct(name))
 
 
-def _calls(version: GroupVersion) -> list[operations.Operation]:
+def _calls(source: GroupVersionSource) -> list[operations.Operation]:
     return [
         operation
-        for resource in version.resources.values()
+        for resource in source.resources
         for operation in operations.resource_operations(resource, definition_name)
     ]
-
-
-def _path_of(version: GroupVersion) -> str:
-    return f"apis/{version.api_version}" if version.group else f"api/{version.version}"

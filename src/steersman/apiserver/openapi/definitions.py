@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import msgspec
 
 from steersman.apimachinery.typemodel import Field, ListOf, ListType, MapOf, Scalar, ScalarKind, Struct
 
@@ -34,7 +36,7 @@ _PLAIN: dict[ScalarKind, Tree] = {
     ScalarKind.BOOLEAN: {"type": "boolean"},
     ScalarKind.BYTES: {"type": "string", "format": "byte"},
     ScalarKind.DURATION: {"type": "string"},
-    ScalarKind.ANY: {"type": "object"},
+    ScalarKind.ANY: {},
     ScalarKind.SCHEMA_OR_BOOL: {},
     ScalarKind.SCHEMA_OR_ARRAY: {},
     ScalarKind.SCHEMA_OR_STRINGS: {},
@@ -42,13 +44,13 @@ _PLAIN: dict[ScalarKind, Tree] = {
 
 
 class Describe(Protocol):
-    """Where descriptions come from: definition → its own text and those of its fields."""
+    """Return the description of a definition and those of its fields by name."""
 
     def __call__(self, definition: str) -> tuple[str, dict[str, str]]: ...
 
 
 class Dialect:
-    """What the two OpenAPI versions write differently."""
+    """One of the two OpenAPI versions, as far as definitions differ."""
 
     def __init__(self, *, v3: bool) -> None:
         self.v3 = v3
@@ -64,31 +66,87 @@ class Dialect:
             extra["default"] = {}
         return extra | {"allOf": [target]} if extra else target
 
+    def encode_custom(self, schema: Tree, gvk: GVK) -> bytes:
+        """Return the published definition of a custom kind: its schema, with the fields that every object has."""
+        metadata = {"$ref": f"{self.prefix}{_META}ObjectMeta"}
+        properties = {
+            **(schema.get("properties") or {}),
+            "apiVersion": {"type": "string", "description": _API_VERSION},
+            "kind": {"type": "string", "description": _KIND},
+            "metadata": {"description": "Standard object's metadata.", "allOf": [metadata]} if self.v3 else metadata,
+        }
+        published = {**schema, "properties": properties, "x-kubernetes-group-version-kind": _gvks([gvk])}
+        return msgspec.json.encode(published)
+
+
+class _References(NamedTuple):
+    """Types and named scalars that a definition refers to, collected while it is rendered."""
+
+    structs: list[Struct]
+    scalars: list[ScalarKind]
+
+
+class _Rendered(NamedTuple):
+    """An encoded definition and what it refers to."""
+
+    encoded: bytes
+    structs: tuple[Struct, ...]
+    scalars: tuple[ScalarKind, ...]
+
+
+class Library:
+    """Encoded definitions that are the same in every document of a dialect: those of types that are no kinds.
+
+    Bounded by the number of built-in types.
+    """
+
+    def __init__(self, dialect: Dialect, describe: Describe) -> None:
+        self.dialect = dialect
+        self.describe = describe
+        self.structs: dict[str, _Rendered] = {}
+        self.scalars: dict[str, bytes] = {}
+
 
 class Definitions:
-    """Collects the definitions that a document needs, each with all that it refers to."""
+    """Collects the encoded definitions that a document needs, each with everything that it refers to."""
 
-    def __init__(self, dialect: Dialect, describe: Describe, *, kinds: dict[str, list[GVK]]) -> None:
-        self.dialect = dialect
-        self._describe = describe
+    def __init__(self, library: Library, *, kinds: dict[str, list[GVK]]) -> None:
+        self._library = library
+        self._dialect = library.dialect
+        self._describe = library.describe
         #: Definition → the kinds it is the type of (``x-kubernetes-group-version-kind``).
         self._kinds = kinds
-        self.found: dict[str, Tree] = {}
+        #: Definition → its JSON text.
+        self.encoded: dict[str, bytes] = {}
 
     def add(self, struct: Struct) -> None:
         """Add a type and everything in it (without recursion: some types hold themselves)."""
         waiting: list[Struct] = [struct]
         while waiting:
             current = waiting.pop()
-            if current.name not in self.found:
-                self.found[current.name] = self._struct(current, waiting)
+            if current.name in self.encoded:
+                continue
+            rendered = self._library.structs.get(current.name)
+            if rendered is None or current.name in self._kinds:
+                rendered = self._render(current)
+                if current.name not in self._kinds:
+                    self._library.structs[current.name] = rendered
+            self.encoded[current.name] = rendered.encoded
+            waiting += rendered.structs
+            for kind in rendered.scalars:
+                self._add_named_scalar(kind)
+
+    def add_patch(self, name: str) -> None:
+        """Add the definition of PATCH bodies, which has no type."""
+        text = "Patch is the body of a PATCH request, in the form that its content type says."
+        self.encoded[name] = msgspec.json.encode({"description": text, "type": "object"})
 
     def add_list(self, struct: Struct, gvk: GVK, *, meta: Struct) -> None:
         """Add the list type of a kind, which is the same for all kinds but for the items."""
         self.add(struct)
         self.add(meta)
         group, version, kind = gvk
-        self.found[struct.name + "List"] = {
+        definition = {
             "description": f"{kind}List is a list of {kind} objects.",
             "type": "object",
             "required": ["items"],
@@ -97,21 +155,27 @@ class Definitions:
                 "items": {
                     "type": "array",
                     "description": "The objects of the list.",
-                    "items": self.dialect.reference(struct.name, default=True),
+                    "items": self._dialect.reference(struct.name, default=True),
                 },
                 "kind": {"type": "string", "description": _KIND},
-                "metadata": self.dialect.reference(meta.name, "Standard list metadata.", default=True),
+                "metadata": self._dialect.reference(meta.name, "Standard list metadata.", default=True),
             },
             "x-kubernetes-group-version-kind": _gvks([(group, version, kind + "List")]),
         }
+        self.encoded[struct.name + "List"] = msgspec.json.encode(definition)
 
-    def _struct(self, struct: Struct, waiting: list[Struct]) -> Tree:
+    def _render(self, struct: Struct) -> _Rendered:
+        references = _References([], [])
+        encoded = msgspec.json.encode(self._struct(struct, references))
+        return _Rendered(encoded, tuple(references.structs), tuple(dict.fromkeys(references.scalars)))
+
+    def _struct(self, struct: Struct, references: _References) -> Tree:
         text, texts = self._describe(struct.name)
         definition: Tree = {"description": text} if text else {}
         definition["type"] = "object"
         if struct.fields:
             definition["properties"] = {
-                name: self._field(field, texts.get(name, ""), waiting) for name, field in struct.fields.items()
+                name: self._field(field, texts.get(name, ""), references) for name, field in struct.fields.items()
             }
         required = sorted(name for name, field in struct.fields.items() if field.mandatory)
         if required:
@@ -124,8 +188,8 @@ class Definitions:
             definition["x-kubernetes-group-version-kind"] = _gvks(self._kinds[struct.name])
         return definition
 
-    def _field(self, field: Field, description: str, waiting: list[Struct]) -> Tree:
-        schema = self._type(field.type, waiting, description=description)
+    def _field(self, field: Field, description: str, references: _References) -> Tree:
+        schema = self._type(field.type, references, description=description)
         if field.default is not None and "$ref" not in schema and "allOf" not in schema:
             schema["default"] = field.default
         if field.patch_strategies:
@@ -134,42 +198,47 @@ class Definitions:
             schema["x-kubernetes-patch-merge-key"] = field.patch_merge_key
         return schema
 
-    def _type(self, type_: Type, waiting: list[Struct], *, description: str = "") -> Tree:
+    def _type(self, type_: Type, references: _References, *, description: str = "") -> Tree:
         about: Tree = {"description": description} if description else {}
         match type_:
             case Scalar():
-                return self._scalar(type_, description)
+                return self._scalar(type_, description, references)
             case Struct():
-                waiting.append(type_)
-                return self.dialect.reference(type_.name, description, default=True)
+                references.structs.append(type_)
+                return self._dialect.reference(type_.name, description, default=True)
             case MapOf():
-                schema = about | {"type": "object", "additionalProperties": self._type(type_.value, waiting)}
+                schema = about | {"type": "object", "additionalProperties": self._type(type_.value, references)}
                 if type_.atomic:
                     schema["x-kubernetes-map-type"] = "atomic"
                 return schema
             case ListOf():
-                schema = about | {"type": "array", "items": self._type(type_.item, waiting)}
+                schema = about | {"type": "array", "items": self._type(type_.item, references)}
                 schema["x-kubernetes-list-type"] = type_.list_type.value
                 if type_.list_type is ListType.MAP:
                     schema["x-kubernetes-list-map-keys"] = list(type_.keys)
                 return schema
 
-    def _scalar(self, scalar: Scalar, description: str) -> Tree:
+    def _scalar(self, scalar: Scalar, description: str, references: _References) -> Tree:
         named = _NAMED.get(scalar.kind)
         if named is not None:
-            name, form = named
-            if name not in self.found:
-                self.found[name] = self._named_scalar(name, form)
-            return self.dialect.reference(name, description)
+            references.scalars.append(scalar.kind)
+            return self._dialect.reference(named[0], description)
         schema: Tree = ({"description": description} if description else {}) | _PLAIN[scalar.kind]
         if scalar.enum:
             schema["enum"] = list(scalar.enum)
         return schema
 
+    def _add_named_scalar(self, kind: ScalarKind) -> None:
+        name, form = _NAMED[kind]
+        encoded = self._library.scalars.get(name)
+        if encoded is None:
+            encoded = self._library.scalars[name] = msgspec.json.encode(self._named_scalar(name, form))
+        self.encoded[name] = encoded
+
     def _named_scalar(self, name: str, schema: Tree) -> Tree:
         text = self._describe(name)[0]
         definition: Tree = {"description": text} if text else {}
-        if not self.dialect.v3:
+        if not self._dialect.v3:
             return definition | schema
         # version 3 can say that a quantity or an int-or-string may be either
         if name.endswith(".Quantity"):

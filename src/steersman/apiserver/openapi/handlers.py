@@ -1,137 +1,135 @@
-"""``/openapi/v2`` and ``/openapi/v3``: built on demand in a thread, cached until the catalog changes."""
+"""``/openapi/v2`` and ``/openapi/v3``. Upstream: ``kube-openapi/pkg/handler`` and ``handler3``."""
 
 from __future__ import annotations
 
-import asyncio
-from typing import TYPE_CHECKING, Any
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from steersman.apiserver.http import Response
-from steersman.apiserver.openapi import protobuf
-from steersman.apiserver.openapi.builder import Builder, CustomDefinitions
+from steersman.apiserver.http import Response, page_not_found
+from steersman.apiserver.openapi.cache import SWAGGER, DocumentCache
+from steersman.apiserver.openapi.document import pieces
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import AsyncIterator
 
     from steersman.apiserver.discovery.catalog import Catalog
     from steersman.apiserver.http import Request
+    from steersman.apiserver.openapi.sources import CustomSchemas
+    from steersman.asynckit.clock import Clock
 
-_JSON = b"application/json"
-#: What a client may ask for → (content type of the answer, encoding), by OpenAPI version.
-_FORMS: dict[int, dict[str, tuple[bytes, str]]] = {
-    2: {
-        "application/json": (_JSON, "json"),
-        "application/com.github.proto-openapi.spec.v2@v1.0+protobuf": (
-            b"application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
-            "protobuf",
+    Headers = list[tuple[bytes, bytes]]
+
+_JSON: Final = b"application/json"
+#: Larger bodies are sent in pieces of this size; other requests are served between two of them.
+_PIECE_BYTES: Final = 192 * 1024
+#: How long a document may be cached under an address that holds its hash.
+_IMMUTABLE_FOR: Final = timedelta(days=365)
+#: Accepted media type → (content type, is protobuf), by OpenAPI version. Upstream still accepts the names with ``@``.
+_FORMS: Final[dict[int, dict[str, tuple[bytes, bool]]]] = {
+    version: {
+        "application/json": (_JSON, False),
+        **dict.fromkeys(
+            (
+                f"application/com.github.proto-openapi.spec.v{version}.v1.0+protobuf",
+                f"application/com.github.proto-openapi.spec.v{version}@v1.0+protobuf",
+            ),
+            (b"application/com.github.proto-openapi.spec.v%d.v1.0+protobuf" % version, True),
         ),
-    },
-    3: {
-        "application/json": (_JSON, "json"),
-        "application/com.github.proto-openapi.spec.v3@v1.0+protobuf": (
-            b"application/com.github.proto-openapi.spec.v3.v1.0+protobuf",
-            "protobuf",
-        ),
-    },
+    }
+    for version in (2, 3)
 }
 
 
-class _Document:
-    """One document in the encodings asked for so far."""
-
-    def __init__(self, tree: dict[str, Any], encode_protobuf: Callable[[dict[str, Any]], bytes]) -> None:
-        self.json = msgspec.json.encode(tree)
-        self._encode_protobuf = encode_protobuf
-        self._protobuf: bytes | None = None
-
-    def body(self, encoding: str) -> bytes:
-        if encoding == "json":
-            return self.json
-        if self._protobuf is None:  # the tree is many times the size of its encodings, so it was not kept
-            self._protobuf = self._encode_protobuf(msgspec.json.decode(self.json))
-        return self._protobuf
-
-
 class OpenAPIHandlers:
-    """The endpoints. At most one build of a document runs at a time; builds are bounded by the number of documents."""
+    """The endpoints."""
 
-    def __init__(self, catalog: Catalog, custom: CustomDefinitions) -> None:
-        self._catalog = catalog
-        self._builder = Builder(catalog, custom)
-        self._generation = -1
-        self._documents: dict[str, _Document] = {}
-        self._building = asyncio.Lock()
+    def __init__(
+        self, catalog: Catalog, custom: CustomSchemas, *, clock: Clock, cache: DocumentCache | None = None
+    ) -> None:
+        self._cache = cache or DocumentCache(catalog, custom)
+        self._clock = clock
 
     async def v2(self, request: Request) -> Response:
-        """``GET /openapi/v2``."""
+        """Answer ``GET /openapi/v2``."""
         form = _negotiate(request, 2)
         if form is None:
             return Response(406, content_type=b"")
-        return await self._serve(request, "", form)
+        document = await self._cache.document(SWAGGER)
+        return page_not_found() if document is None else await self._serve(request, SWAGGER, document.etag, form, [])
 
     async def v3_index(self, request: Request) -> Response:
-        """``GET /openapi/v3``: the documents with their hashes. It is JSON that says it is text, as upstream's."""
-        paths = {
-            path: {"serverRelativeURL": f"/openapi/v3/{path}?hash={self._builder.fingerprint(path)}"}
-            for path in self._builder.openapi3_paths()
-        }
+        """Answer ``GET /openapi/v3``: the documents with their hashes. The content type is text, as recorded upstream."""
+        paths = {}
+        for path in self._cache.paths():
+            etag = await self._cache.etag(path)
+            if etag is not None:
+                paths[path] = {"serverRelativeURL": _address(path, etag)}
         body = msgspec.json.encode({"paths": paths})
         return Response(200, body, content_type=b"text/plain; charset=utf-8")
 
     async def v3(self, request: Request) -> Response:
-        """``GET /openapi/v3/<path>``; with another hash than the document's it redirects to the right one."""
+        """Answer ``GET /openapi/v3/<path>``; redirect to the current hash when the request holds another one."""
         path = request.path.removeprefix("/openapi/v3/")
         form = _negotiate(request, 3)
         if form is None:
             return Response(406, content_type=b"")
-        asked = request.param("hash")
-        fingerprint = self._builder.fingerprint(path)
-        if asked and asked != fingerprint and path in self._builder.openapi3_paths():
-            location = f"/openapi/v3/{path}?hash={fingerprint}".encode()
-            return Response(301, headers=[(b"location", location)])
-        caching: list[tuple[bytes, bytes]] = []
-        if asked:  # the address names the content: it never changes
-            caching = [(b"cache-control", b"public, immutable"), (b"expires", b"Thu, 31 Dec 2099 23:59:59 GMT")]
-        return await self._serve(request, path, form, caching)
+        etag = await self._cache.etag(path)
+        if etag is None:
+            return page_not_found()
+        requested_hash = request.param("hash")
+        caching: Headers = []
+        if requested_hash:
+            if requested_hash != etag:
+                return Response(301, headers=[(b"location", _address(path, etag).encode())])
+            expires = (self._clock.now() + _IMMUTABLE_FOR).strftime("%a, %d %b %Y %H:%M:%S GMT")
+            caching = [(b"cache-control", b"public, immutable"), (b"expires", expires.encode())]
+        return await self._serve(request, path, etag, form, caching)
 
     async def _serve(
-        self, request: Request, path: str, form: tuple[bytes, str], headers: list[tuple[bytes, bytes]] | None = None
+        self, request: Request, path: str, etag: str, form: tuple[bytes, bool], caching: Headers
     ) -> Response:
-        content_type, encoding = form
-        tag = f'"{self._builder.fingerprint(path)}"'
-        about = [(b"etag", tag.encode()), (b"vary", b"Accept"), *(headers or [])]
-        wanted = request.header(b"if-none-match")
-        if wanted and (wanted == "*" or tag in [t.strip().removeprefix("W/") for t in wanted.split(",")]):
-            return Response(304, content_type=b"", headers=about)
-        document = await self._document(path)
+        """Answer with the document unless the client has the one with this hash."""
+        content_type, is_protobuf = form
+        if _matches(request.header(b"if-none-match"), f'"{etag}"'):
+            return Response(304, content_type=b"", headers=_about(etag, caching))
+        document = await self._cache.document(path)
         if document is None:
-            return Response(404, b"404 page not found\n", content_type=b"text/plain; charset=utf-8")
-        body = document.json if encoding == "json" else await asyncio.to_thread(document.body, encoding)
-        return Response(200, body, content_type=content_type, headers=about)
+            return page_not_found()
+        if document.etag != etag:
+            caching = []
+        headers = _about(document.etag, caching)
+        fragments = await self._cache.protobuf(path, document) if is_protobuf else document.json
+        size = sum(map(len, fragments)) if is_protobuf else document.size
+        if size <= _PIECE_BYTES:
+            return Response(200, b"".join(fragments), content_type=content_type, headers=headers)
+        headers.append((b"content-length", b"%d" % size))
+        return Response(200, content_type=content_type, headers=headers, stream=self._stream(fragments))
 
-    async def _document(self, path: str) -> _Document | None:
-        """The document of a path (empty: version 2), built if need be."""
-        async with self._building:
-            if self._generation != self._catalog.generation:
-                self._generation = self._catalog.generation
-                self._documents.clear()
-            document = self._documents.get(path)
-            if document is None:
-                document = await asyncio.to_thread(self._build, path)
-                if document is not None:
-                    self._documents[path] = document
-            return document
-
-    def _build(self, path: str) -> _Document | None:
-        if not path:
-            return _Document(self._builder.swagger(), protobuf.encode_v2)
-        tree = self._builder.openapi3(path)
-        return _Document(tree, protobuf.encode_v3) if tree is not None else None
+    async def _stream(self, fragments: tuple[bytes, ...]) -> AsyncIterator[bytes]:
+        for piece in pieces(fragments, _PIECE_BYTES):
+            yield piece
+            await self._clock.sleep(0)
 
 
-def _negotiate(request: Request, version: int) -> tuple[bytes, str] | None:
-    """The first acceptable form, or None (406)."""
+def _address(path: str, etag: str) -> str:
+    return f"/openapi/v3/{path}?hash={etag}"
+
+
+def _about(etag: str, caching: Headers) -> Headers:
+    return [(b"etag", f'"{etag}"'.encode()), (b"vary", b"Accept"), *caching]
+
+
+def _matches(if_none_match: str, tag: str) -> bool:
+    """Report whether an ``If-None-Match`` header holds the tag (RFC 9110, weak comparison)."""
+    if if_none_match == "*":
+        return True
+    return tag in [candidate.strip().removeprefix("W/") for candidate in if_none_match.split(",")]
+
+
+def _negotiate(request: Request, version: int) -> tuple[bytes, bool] | None:
+    """Return the first acceptable form, None for 406."""
     accept = request.header(b"accept") or "*/*"
     forms = _FORMS[version]
     for alternative in accept.split(","):

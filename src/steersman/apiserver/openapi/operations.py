@@ -1,4 +1,4 @@
-"""Which calls a resource offers, named as upstream names them: ``readCoreV1NamespacedPod``, ``listAppsV1Namespaced…``."""
+"""Operations on a resource, named as upstream names them: ``readCoreV1NamespacedPod``, ``listAppsV1Namespaced…``."""
 
 from __future__ import annotations
 
@@ -52,6 +52,20 @@ _CONNECT_OPTIONS_KIND = {
 }
 
 
+#: Media types of request bodies. Custom kinds have no strategic merge patch: clients choose the patch type by this list
+#: (kubectl: ``gvkSupportsPatchOpenAPIV3`` and ``GetConsumes``). Upstream: ``registerResourceHandlers`` for built-in kinds,
+#: apiextensions' ``buildRoute`` for custom ones.
+ANY_TYPE = ("*/*",)
+CUSTOM_TYPES = ("application/json", "application/yaml")
+PATCH_TYPES = (
+    "application/json-patch+json",
+    "application/merge-patch+json",
+    "application/strategic-merge-patch+json",
+    "application/apply-patch+yaml",
+)
+CUSTOM_PATCH_TYPES = tuple(name for name in PATCH_TYPES if "strategic" not in name)
+
+
 class Operation(msgspec.Struct, frozen=True):
     """One HTTP method on one path."""
 
@@ -67,7 +81,8 @@ class Operation(msgspec.Struct, frozen=True):
     query: tuple[str, ...] = ()
     #: Definition of the request's body; None when there is none.
     body: str | None = None
-    patch: bool = False
+    #: Media types of the request's body.
+    consumes: tuple[str, ...] = ANY_TYPE
     #: Definition of the answer; ``string`` for plain text.
     answer: str = ""
     codes: tuple[int, ...] = (200, 401)
@@ -106,9 +121,15 @@ class _Names:
         self.item = self.collection + "/{name}"
         self.gvk = (resource.group, resource.version, resource.kind)
         self.definition = resource.definition or definition_of(*self.gvk)
+        self.is_custom = not resource.definition
 
     def _operation(self, method: str, path: str, operation_id: str, action: str, **more: object) -> Operation:
-        fields = {"description": f"{action or 'call'} {self.resource.kind}", "gvk": self.gvk, "tag": self.tag} | more
+        fields = {
+            "description": f"{action or 'call'} {self.resource.kind}",
+            "gvk": self.gvk,
+            "tag": self.tag,
+            "consumes": CUSTOM_TYPES if self.is_custom else ANY_TYPE,
+        } | more
         return Operation(method, path, operation_id, action=action, **fields)  # type: ignore[arg-type]
 
     def operations(self) -> Iterator[Operation]:
@@ -117,13 +138,13 @@ class _Names:
         yield from self._item(verbs)
         for subresource in self.resource.subresources:
             yield from self._subresource(subresource)
-        if "watch" in verbs:
+        if "watch" in verbs and not self.is_custom:
             yield from self._watches()
 
     def _collection(self, verbs: set[str]) -> Iterator[Operation]:
         kind = self.scope + self.resource.kind
         answer = self.definition + "List" if self.definition else ""
-        lists = {"query": LIST_PARAMETERS, "answer": answer, "stream": True}
+        lists = {"query": LIST_PARAMETERS, "answer": answer, "stream": not self.is_custom}
         if "list" in verbs:
             if self.resource.namespaced:
                 everywhere = f"list{self.prefix}{self.resource.kind}ForAllNamespaces"
@@ -164,7 +185,8 @@ class _Names:
     def _patch(self, path: str, kind: str, definition: str, gvk: tuple[str, str, str]) -> Operation:
         return self._operation(
             "PATCH", path, f"patch{self.prefix}{kind}", "patch", query=(*WRITE_PARAMETERS, "force"), body=PATCH,
-            answer=definition, codes=(200, 201, 401), gvk=gvk, patch=True,
+            answer=definition, codes=(200, 201, 401), gvk=gvk,
+            consumes=CUSTOM_PATCH_TYPES if self.is_custom else PATCH_TYPES,
         )  # fmt: skip
 
     def _subresource(self, subresource: Subresource) -> Iterator[Operation]:
@@ -176,6 +198,8 @@ class _Names:
         group, version = subresource.group or self.resource.group, subresource.version or self.resource.version
         gvk = (group, version, subresource.kind)
         definition = self.definition_of(*gvk)
+        if self.is_custom:
+            gvk = self.gvk  # also of ``scale``, so that a client does not take its patch types for those of every Scale
         if subresource.name == "log":
             yield self._operation(
                 "GET", path, f"read{self.prefix}{kind}", "get", query=LOG_PARAMETERS, answer="string", gvk=self.gvk

@@ -10,22 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from steersman.apimachinery.protowire import boolean, double, integer, length_delimited, string
+from steersman.apimachinery.protowire import boolean, double, integer, length_delimited, string, varint
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 Tree = dict[str, Any]
-
-
-def encode_v2(document: Tree) -> bytes:
-    """An ``openapi.v2.Document``."""
-    return _V2.message("Document", document)
-
-
-def encode_v3(document: Tree) -> bytes:
-    """An ``openapi.v3.Document``."""
-    return _V3.message("Document", document)
 
 
 def _any(number: int, value: Any) -> bytes:
@@ -38,6 +28,11 @@ def _named(number: int, name: str, payload: bytes) -> bytes:
     return length_delimited(number, string(1, name) + length_delimited(2, payload))
 
 
+def _delimited(number: int, fragments: list[bytes]) -> list[bytes]:
+    """A message whose payload is the concatenation of fragments, which are not copied."""
+    return [varint(number << 3 | 2) + varint(sum(map(len, fragments))), *fragments]
+
+
 _SCALARS: dict[str, Callable[[int, Any], bytes]] = {
     "string": string,
     "bool": boolean,
@@ -47,7 +42,7 @@ _SCALARS: dict[str, Callable[[int, Any], bytes]] = {
 }
 
 
-class _Dialect:
+class Dialect:
     """Messages of one OpenAPI version: name → {JSON name: (number, form)}.
 
     Forms: a scalar; ``strings``; ``anys``; ``Message``; ``[Message]`` (repeated); ``{Message}`` (a message whose field 1
@@ -60,6 +55,32 @@ class _Dialect:
         self.messages = messages
         self.special = special
         self.extensions = extensions
+
+    def path_item(self, path: str, tree: Tree) -> bytes:
+        """Return a member of a document's ``paths``."""
+        return self.message("Paths", {path: tree})
+
+    def definition(self, name: str, tree: Tree) -> bytes:
+        """Return a member of a document's definitions."""
+        form = "SchemaOrReference" if "SchemaOrReference" in self.special else "Schema"
+        return _named(1, name, self.message(form, tree))
+
+    def document(self, frame: Tree, paths: list[bytes], definitions: list[bytes]) -> tuple[bytes, ...]:
+        """Return fragments whose concatenation is a ``Document``: ``frame`` with these members, which are not copied."""
+        fragments: list[bytes] = []
+        for key, value in frame.items():
+            number = self.messages["Document"][key][0]
+            if key == "paths":
+                fragments += _delimited(number, paths)
+            elif key == "definitions":
+                fragments += _delimited(number, definitions)
+            elif key == "components":
+                schemas = _delimited(self.messages["Components"]["schemas"][0], definitions)
+                others = self.message("Components", {name: part for name, part in value.items() if name != "schemas"})
+                fragments += _delimited(number, [*schemas, others])
+            else:
+                fragments.append(self.message("Document", {key: value}))
+        return tuple(fragments)
 
     def message(self, name: str, tree: Any) -> bytes:
         """A message's payload."""
@@ -93,40 +114,40 @@ class _Dialect:
         return length_delimited(number, self.message(form, value))
 
 
-def _one_of(*choices: tuple[Callable[[Any], bool], int, str]) -> Callable[[_Dialect, Any], bytes]:
+def _one_of(*choices: tuple[Callable[[Any], bool], int, str]) -> Callable[[Dialect, Any], bytes]:
     """A ``oneof``: the first choice whose test holds."""
 
-    def encode(dialect: _Dialect, tree: Any) -> bytes:
+    def encode(dialect: Dialect, tree: Any) -> bytes:
         number, form = next((n, f) for test, n, f in choices if test(tree))
         return dialect._field(number, form, tree)
 
     return encode
 
 
-def _paths(number: int) -> Callable[[_Dialect, Any], bytes]:
-    def encode(dialect: _Dialect, tree: Any) -> bytes:
+def _paths(number: int) -> Callable[[Dialect, Any], bytes]:
+    def encode(dialect: Dialect, tree: Any) -> bytes:
         return b"".join(_named(number, path, dialect.message("PathItem", item)) for path, item in tree.items())
 
     return encode
 
 
-def _responses(number: int, form: str) -> Callable[[_Dialect, Any], bytes]:
-    def encode(dialect: _Dialect, tree: Any) -> bytes:
+def _responses(number: int, form: str) -> Callable[[Dialect, Any], bytes]:
+    def encode(dialect: Dialect, tree: Any) -> bytes:
         return b"".join(_named(number, code, dialect.message(form, answer)) for code, answer in tree.items())
 
     return encode
 
 
-def _string_list(_: _Dialect, tree: Any) -> bytes:
+def _string_list(_: Dialect, tree: Any) -> bytes:
     """``TypeItem``, ``StringArray``: one text or several."""
     return b"".join(length_delimited(1, v.encode()) for v in ([tree] if isinstance(tree, str) else tree))
 
 
-def _security_requirement(dialect: _Dialect, tree: Any) -> bytes:
+def _security_requirement(dialect: Dialect, tree: Any) -> bytes:
     return b"".join(_named(1, name, _string_list(dialect, scopes)) for name, scopes in tree.items())
 
 
-def _default_v3(_: _Dialect, value: Any) -> bytes:
+def _default_v3(_: Dialect, value: Any) -> bytes:
     """Gnostic's defaults of version 3 are scalars: of a list or an object it says only that there is one."""
     if isinstance(value, bool):
         return boolean(2, value)
@@ -150,7 +171,7 @@ def _is_reference(tree: Any) -> bool:
 _OPERATIONS_V2 = {"get": 2, "put": 3, "post": 4, "delete": 5, "options": 6, "head": 7, "patch": 8}
 _OPERATIONS_V3 = {"get": 4, "put": 5, "post": 6, "delete": 7, "options": 8, "head": 9, "patch": 10}
 
-_V2 = _Dialect(
+V2 = Dialect(
     {
         "Document": {
             "swagger": (1, "string"),
@@ -238,7 +259,7 @@ _V2 = _Dialect(
     {"Operation": 13, "Schema": 31},
 )
 
-_V3 = _Dialect(
+V3 = Dialect(
     {
         "Document": {
             "openapi": (1, "string"), "info": (2, "Info"), "paths": (4, "Paths"), "components": (5, "Components"),

@@ -10,6 +10,7 @@ import json
 import re
 from difflib import unified_diff
 from functools import cache
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -17,7 +18,7 @@ import msgspec
 from steersman.apiserver.registry.go_types import TYPES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from steersman.apiserver.registry.strategy import Tree
 
@@ -28,6 +29,7 @@ _ZEROS: Final[Mapping[str, Any]] = {"": "", "#": 0, "!": False, "?": None, "~": 
 _HOST_FIELDS: Final = ("hostNetwork", "hostPID", "hostIPC", "shareProcessNamespace", "hostUsers")
 _METADATA: Final = ("name", "generateName", "namespace", "labels", "annotations", "ownerReferences", "finalizers")
 _HEADER_LINES: Final = 2
+_COMPARED_LINES_MAX: Final = 1000
 
 
 class _Field(msgspec.Struct, frozen=True):
@@ -61,9 +63,22 @@ def go_form(type_name: str, tree: Any) -> Any:
 
 
 def go_diff(type_name: str, old: Any, new: Any) -> str:
-    """A unified diff without header of two values, one field a line."""
+    """Return a unified diff without header of two values, one field a line.
+
+    Comparing lines is quadratic. Of longer values the lines between the equal ones at both ends are shown as replaced.
+    """
     before, after = _lines(go_form(type_name, old)), _lines(go_form(type_name, new))
-    return "".join(list(unified_diff(before, after))[_HEADER_LINES:])
+    if max(len(before), len(after)) <= _COMPARED_LINES_MAX:
+        return "".join(list(unified_diff(before, after))[_HEADER_LINES:])
+    head = _equal_count(before, after)
+    tail = _equal_count(reversed(before[head:]), reversed(after[head:]))
+    removed, added = before[head : len(before) - tail], after[head : len(after) - tail]
+    return "".join([*(f"-{line}" for line in removed), *(f"+{line}" for line in added)])
+
+
+def _equal_count(left: Iterable[str], right: Iterable[str]) -> int:
+    """Return how many lines at the beginning are equal."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(left, right, strict=False)))
 
 
 def _lines(value: Any) -> list[str]:

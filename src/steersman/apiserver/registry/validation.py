@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery import field, names
 from steersman.apimachinery.metadata_validation import validate_labels
+from steersman.apimachinery.trees import tree_key
 from steersman.apiserver.registry.go_form import go_form
 
 if TYPE_CHECKING:
@@ -31,6 +32,18 @@ def check_supported(value: Any, supported: Sequence[str], path: Path) -> Iterato
         yield field.required(path)
     elif value not in supported:
         yield field.not_supported(path, value, supported)
+
+
+def repeat_positions(items: Iterable[Any]) -> frozenset[int]:
+    """Return the positions of items that equal an earlier one. Items are JSON values of any type."""
+    seen: set[Any] = set()
+    repeats: list[int] = []
+    for position, item in enumerate(items):
+        key = item if item.__class__ is str else tree_key(item)
+        if key in seen:
+            repeats.append(position)
+        seen.add(key)
+    return frozenset(repeats)
 
 
 def check_not_negative(value: int | None, path: Path) -> Iterator[FieldError]:

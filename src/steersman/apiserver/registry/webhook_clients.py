@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from steersman.apimachinery import field, names
+from steersman.apiserver.registry.validation import repeat_positions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -37,9 +38,10 @@ def validate_review_versions(
     if not versions:
         yield field.required(path, if_empty)
         return
+    repeats = repeat_positions(versions)
     for position, version in enumerate(versions):
         here = path.index(position)
-        if version in versions[:position]:
+        if position in repeats:
             yield field.invalid(here, version, "duplicate version")
             continue
         for fault in names.check_dns1035_label(version):

@@ -18,6 +18,7 @@ from steersman.apimachinery.metadata_validation import (
     validate_standard_finalizers,
 )
 from steersman.apimachinery.names import name_is_dns_subdomain, name_is_path_segment
+from steersman.apimachinery.trees import tree_key
 from steersman.apiserver.registry.strategy import Strategy
 
 if TYPE_CHECKING:
@@ -103,21 +104,22 @@ def fit_name(metadata: Tree, name: str) -> None:
     raise bad_request(f"the name of the object ({said}) does not match the name on the URL ({name})")
 
 
-def drop_double_owners(metadata: Tree, warn: Callable[[str], None], *, after_admission: bool = False) -> None:
-    """Owner references that are there twice stay once, with a warning."""
+def dedupe_owner_references(metadata: Tree, warn: Callable[[str], None], *, after_admission: bool = False) -> None:
+    """Drop duplicate owner references, with a warning."""
     references = metadata.get("ownerReferences")
     if not references or len(references) < 2:
         return
-    kept: list[Any] = []
-    dropped: list[str] = []
+    distinct: dict[bytes, Any] = {}
+    dropped: dict[str, None] = {}
     for reference in references:
-        if reference not in kept:
-            kept.append(reference)
-        elif (uid := reference.get("uid", "")) not in dropped:
-            dropped.append(uid)
+        key = tree_key(reference)
+        if key in distinct:
+            dropped[reference.get("uid", "")] = None
+        else:
+            distinct[key] = reference
     if not dropped:
         return
-    metadata["ownerReferences"] = kept
+    metadata["ownerReferences"] = list(distinct.values())
     when, fix = (" after mutating admission happens", "") if after_admission else ("", "please fix your requests; ")
     warn(
         f".metadata.ownerReferences contains duplicate entries{when}; API server dedups owner references in 1.20+, and"
@@ -231,8 +233,7 @@ def before_create(rules: CreateRules, ctx: RequestContext, tree: Tree, *, group_
     if errors:
         raise invalid(group_kind, metadata.get("name") or "", errors)
     if rules.warnings is not None:
-        for text in rules.warnings(ctx, tree, None):
-            ctx.warn(text)
+        ctx.warn_all(rules.warnings(ctx, tree, None))
     if rules.canonicalize is not None:
         rules.canonicalize(tree)
 
@@ -261,8 +262,7 @@ def before_update(
     if errors:
         raise invalid(group_kind, metadata.get("name") or "", errors)
     if rules.warnings is not None:
-        for text in rules.warnings(ctx, tree, old):
-            ctx.warn(text)
+        ctx.warn_all(rules.warnings(ctx, tree, old))
     strategy.canonicalize(tree)
     keep_times_of_unchanged(old, tree)
 

@@ -58,5 +58,7 @@ def public_address(options: APIServerOptions, *, find_host: Callable[[int], str]
         return "" if not found or ip_address(found).is_loopback else found
     if address.version != version and options.endpoint_reconciler_type != "none":
         families = options.service_cluster_ip_range
-        raise OptionError(f'service IP family "{families}" must match public address family "{address}"')
+        raise OptionError(
+            f'--advertise-address: service IP family "{families}" must match public address family "{address}"'
+        )
     return str(address)

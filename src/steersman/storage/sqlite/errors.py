@@ -24,7 +24,9 @@ class NotAStore(StoreError):  # noqa: N818 — reads as what happened
     """The file holds something else; it was left as it is."""
 
     def __init__(self, path: Path, reason: str) -> None:
-        super().__init__(f"{path} is not a Steersman store ({reason}); it was left untouched")
+        super().__init__(
+            f"{path} is not a Steersman store ({reason}); it was left untouched, choose another data directory"
+        )
 
 
 class SchemaTooNew(StoreError):  # noqa: N818 — reads as what happened

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from tests.unit.apiserver.admission.plugged import Plugged
 
-from steersman.apiserver.admission.extended_resource_toleration import ExtendedResourceToleration, with_toleration
+from steersman.apiserver.admission.extended_resource_toleration import ExtendedResourceToleration, with_tolerations
 
 GPU = {"key": "example.com/gpu", "operator": "Exists", "effect": "NoSchedule"}
 
@@ -30,4 +30,4 @@ async def test_other_pods_tolerate_nothing_more():
     ],
 )
 def test_one_toleration_takes_the_place_of_its_like(before, after):
-    assert with_toleration(before, GPU) == after
+    assert with_tolerations(before, ["example.com/gpu"]) == after

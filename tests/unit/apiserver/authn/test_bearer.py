@@ -40,7 +40,7 @@ async def test_what_holds_no_bearer_token_is_no_credential(value):
 async def test_an_extra_space_is_told_in_a_warning():
     asked = request(("Authorization", "Bearer  good"))
     assert await BearerToken(TOKENS).authenticate(asked) is None
-    assert asked.warnings == [
+    assert asked.warnings.texts == [
         "the provided Authorization header contains extra space before the bearer token, and is ignored"
     ]
 

@@ -15,7 +15,7 @@ async def test_notes_are_about_the_request_that_is_served():
     note_for(of)
     annotate("a", "b")
     warn("old")
-    assert (of.annotations.values, of.warnings) == ({"a": "b"}, ["old"])
+    assert (of.annotations.values, of.warnings.texts) == ({"a": "b"}, ["old"])
 
 
 async def test_without_a_request_nothing_is_noted():
@@ -28,4 +28,4 @@ async def test_a_request_that_nobody_records_is_still_warned_of():
     note_for(of)
     annotate("a", "b")
     warn("old")
-    assert (of.annotations, of.warnings) == (None, ["old"])
+    assert (of.annotations, of.warnings.texts) == (None, ["old"])

@@ -81,3 +81,52 @@ RULES = st.lists(st.builds(rule, st.sampled_from(["get", "get list", "*"]), WORD
 def test_everybody_holds_what_he_holds_and_what_is_missing_covers_the_rest(held, wanted):
     assert uncovered(held, held) == []
     assert uncovered([*held, *uncovered(held, wanted)], wanted) == []
+
+
+def covers(held, single):
+    """Report whether one held rule gives a single permission."""
+    [verb] = single.verbs
+    [path] = single.resources
+    resource, _, subresource = path.partition("/")
+    is_named = not held.resource_names or (single.resource_names and single.resource_names[0] in held.resource_names)
+    return held.allows_verb(verb) and held.allows_resource(single.api_groups[0], resource, subresource) and is_named
+
+
+GRANTS = st.lists(
+    st.builds(
+        rule,
+        st.sampled_from(["get", "get list", "list watch", "*"]),
+        WORDS,
+        st.sampled_from([("",), ("apps",), ("", "apps"), ("*",)]),
+        st.sampled_from([(), ("x",), ("x", "y")]),
+    ),
+    max_size=4,
+)
+
+
+@given(GRANTS, GRANTS)
+def test_uncovered_equals_comparison_of_single_permissions(held, wanted):
+    singles = [
+        PolicyRule((verb,), (group,), (resource,), names)
+        for each in wanted
+        for group in each.api_groups
+        for resource in each.resources
+        for verb in each.verbs
+        for names in [(name,) for name in each.resource_names] or [()]
+    ]
+    missing = {single for single in singles if not any(covers(each, single) for each in held)}
+    assert set(uncovered(held, wanted)) == missing
+
+
+def test_uncovered_is_bounded_for_a_rule_with_a_huge_product():
+    words = " ".join(f"w{number}" for number in range(1000))
+    huge = rule(words, words, tuple(words.split()), tuple(words.split()))
+    assert uncovered([rule("*", "*", ("*",))], [huge]) == []
+    assert len(uncovered([], [huge])) == 1000
+
+
+def test_uncovered_counts_a_rule_as_missing_when_it_has_too_many_combinations():
+    words = [f"w{number}" for number in range(50)]
+    held = [PolicyRule((word,), (word,), (word,), (word,)) for word in words]
+    wanted = PolicyRule(tuple(words), tuple(words), tuple(words), tuple(words))
+    assert len(uncovered(held, [wanted])) == 1000

@@ -214,3 +214,24 @@ async def test_the_schema_is_published(server):
     shirts = document["components"]["schemas"]["com.example.v1.Shirt"]
     assert shirts["properties"]["spec"]["properties"]["size"]["default"] == 1
     assert shirts["x-kubernetes-group-version-kind"] == [{"group": "example.com", "kind": "Shirt", "version": "v1"}]
+
+
+async def test_openapi_publishes_the_schema_of_a_definition_until_it_changes(server):
+    async def published() -> dict:
+        document = (await server.request("GET", "/openapi/v3/apis/example.com/v1")).json()
+        return document["components"]["schemas"]["com.example.v1.Shirt"]["properties"]
+
+    assert published_size(await published()) == {"type": "integer", "default": 1}
+    assert "ObjectMeta" in str((await published())["metadata"])
+    current = (await server.request("GET", f"{DEFINITIONS}/shirts.example.com")).json()
+    schema = current["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    schema["properties"]["spec"]["properties"]["size"] = {"type": "string"}
+    changed = await server.request("PUT", f"{DEFINITIONS}/shirts.example.com", body=msgspec.json.encode(current))
+    assert changed.code == 200
+    async with asyncio.timeout(20):
+        while published_size(await published()) != {"type": "string"}:  # noqa: ASYNC110
+            await asyncio.sleep(0)  # noqa: TID251 — no time passes, others get their turn
+
+
+def published_size(properties: dict) -> dict:
+    return properties["spec"]["properties"]["size"]

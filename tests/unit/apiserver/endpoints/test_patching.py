@@ -11,6 +11,7 @@ from steersman.apiserver.admission.chain import AdmissionChain
 from steersman.apiserver.endpoints.patching import ApplyPatch, JSONPatch, MergePatch, StrategicMergePatch
 from steersman.apiserver.endpoints.target import Target
 from steersman.apiserver.registry.options import IGNORE, STRICT, WriteOptions
+from steersman.apiserver.request import WarningRecorder
 
 OLD = {
     "kind": "ConfigMap",
@@ -29,10 +30,14 @@ class Bench:
     def __init__(self, server: Server, mechanism: Any, **options: Any) -> None:
         served = server.registry.get("", "v1", "configmaps")
         self.target = Target(served, admission=AdmissionChain(), authorizer=None)
-        self.warnings: list[str] = []
-        self.ctx = server.context(field_manager="me", warnings=self.warnings)
+        self.recorder = WarningRecorder()
+        self.ctx = server.context(field_manager="me", warnings=self.recorder)
         self.mechanism = mechanism
         self.options = WriteOptions(**options)
+
+    @property
+    def warnings(self):
+        return self.recorder.texts
 
     def __call__(self, raw: bytes, old: Any = OLD) -> Any:
         return self.mechanism(self.target, self.ctx, self.options, raw).patched(old, "a")

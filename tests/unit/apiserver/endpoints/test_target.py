@@ -32,7 +32,7 @@ async def test_the_context_says_who_asks_when_and_as_whom():
         assert (ctx.user, ctx.namespace, ctx.version, ctx.dry_run) == (USER, "n", "v1", True)
         assert (ctx.group_resource, ctx.field_manager, ctx.now) == ("configmaps", "unit-test", server.clock.now())
         ctx.warn("careful")
-        assert request.warnings == ["careful"]
+        assert request.warnings.texts == ["careful"]
 
 
 async def test_resources_without_namespaces_have_none_in_their_context():

@@ -3,15 +3,22 @@
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
 import pytest
 
 from steersman.apiserver.discovery.catalog import Catalog
 from steersman.apiserver.openapi.builder import Builder
+from steersman.apiserver.openapi.document import Document
+from steersman.apiserver.openapi.sources import GroupVersionSource, Snapshot, Sources
 from steersman.schema.resources import Resource, table
 
 
-def no_custom(_gvk: tuple[str, str, str], *, v3: bool) -> None:
-    return None
+def snapshot(catalog: Catalog, **schemas: dict[str, Any]) -> Snapshot:
+    return Sources(catalog, lambda resource: schemas.get(resource.name)).current()
+
+
+def tree(document: Document) -> dict[str, Any]:
+    return msgspec.json.decode(b"".join(document.json))
 
 
 def references(node: Any) -> Iterator[str]:
@@ -27,24 +34,21 @@ def references(node: Any) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def builder() -> Builder:
-    return Builder(Catalog(table()), no_custom)
-
-
-@pytest.fixture(scope="module")
-def swagger(builder: Builder) -> dict[str, Any]:
-    return builder.swagger()
+def swagger() -> dict[str, Any]:
+    return tree(Builder(b"").swagger(snapshot(Catalog(table())).group_versions))
 
 
 def test_version_2_has_no_dangling_reference(swagger):
     assert {r.removeprefix("#/definitions/") for r in references(swagger)} <= swagger["definitions"].keys()
 
 
-def test_no_document_of_version_3_has_a_dangling_reference(builder):
-    for path in builder.openapi3_paths():
-        document = builder.openapi3(path)
+def test_no_document_of_version_3_has_a_dangling_reference():
+    builder = Builder(b"")
+    for path, source in snapshot(Catalog(table())).by_path.items():
+        document = tree(builder.discovery(path) if source is None else builder.openapi3(source))
         known = document["components"]["schemas"].keys()
         assert {r.removeprefix("#/components/schemas/") for r in references(document)} <= known, path
+        assert document["paths"], path
 
 
 def test_kinds_carry_their_names_and_lists_their_merge_keys(swagger):
@@ -66,25 +70,61 @@ def test_operation_ids_are_unique(swagger):
     assert len(ids) == len(set(ids))
 
 
-def test_unknown_paths_have_no_document(builder):
-    assert builder.openapi3("apis/none/v1") is None
+GADGETS = Resource("example.com", "v1", "gadgets", "Gadget", "gadget", namespaced=True, verbs=("get", "list", "patch"))
+SCHEMA = {"type": "object", "properties": {"size": {"type": "integer"}}}
 
 
-def test_a_custom_kind_appears_with_its_schema():
+def with_gadgets() -> Catalog:
     catalog = Catalog(table())
-    catalog.add(Resource("example.com", "v1", "gadgets", "Gadget", "gadget", namespaced=True, verbs=("get", "list")))
-    schema = {"type": "object", "properties": {"size": {"type": "integer"}}}
-    builder = Builder(catalog, lambda gvk, *, v3: schema if gvk[0] == "example.com" else None)
-    document = builder.openapi3("apis/example.com/v1")
-    assert document is not None
-    assert document["components"]["schemas"]["com.example.v1.Gadget"] == schema
+    catalog.add(GADGETS)
+    return catalog
+
+
+def test_openapi3_publishes_custom_kinds_with_their_schema():
+    source = snapshot(with_gadgets(), gadgets=SCHEMA).by_path["apis/example.com/v1"]
+    assert isinstance(source, GroupVersionSource)
+    document = tree(Builder(b"").openapi3(source))
+    definition = document["components"]["schemas"]["com.example.v1.Gadget"]
+    assert definition["properties"]["size"] == {"type": "integer"}
     assert "com.example.v1.GadgetList" in document["components"]["schemas"]
 
 
-def test_a_fingerprint_changes_with_the_resources_of_its_version_only():
+def test_both_versions_publish_no_strategic_merge_patch_of_custom_kinds():
+    found = snapshot(with_gadgets(), gadgets=SCHEMA)
+    path = "/apis/example.com/v1/namespaces/{namespace}/gadgets/{name}"
+    source = found.by_path["apis/example.com/v1"]
+    assert isinstance(source, GroupVersionSource)
+    v3 = tree(Builder(b"").openapi3(source))["paths"][path]["patch"]["requestBody"]["content"]
+    v2 = tree(Builder(b"").swagger(found.group_versions))["paths"][path]["patch"]["consumes"]
+    assert list(v3) == v2
+    assert "application/strategic-merge-patch+json" not in v2
+    assert "application/merge-patch+json" in v2
+
+
+def test_swagger_reuses_the_parts_of_group_versions_that_did_not_change(monkeypatch):
+    builder, catalog = Builder(b""), with_gadgets()
+    sources = Sources(catalog, lambda resource: SCHEMA if resource.name == "gadgets" else None)
+    builder.swagger(sources.current().group_versions)
+    built: list[str] = []
+    parts_of = builder._parts_of
+    monkeypatch.setattr(builder, "_parts_of", lambda source: built.append(source.path) or parts_of(source))
+    catalog.add(msgspec.structs.replace(GADGETS, verbs=("get",)))
+    document = tree(builder.swagger(sources.current().group_versions))
+    assert built == ["apis/example.com/v1"]
+    assert document["definitions"]["com.example.v1.Gadget"]["properties"]["size"] == {"type": "integer"}
+
+
+def test_hash_of_built_in_documents_covers_renderer_and_resources():
     catalog = Catalog(table())
-    builder = Builder(catalog, no_custom)
-    apps, everything = builder.fingerprint("apis/apps/v1"), builder.fingerprint("")
-    catalog.add(Resource("example.com", "v1", "gadgets", "Gadget", "gadget", namespaced=True, verbs=("get",)))
-    assert builder.fingerprint("apis/apps/v1") == apps
-    assert builder.fingerprint("") != everything
+    source = snapshot(catalog).by_path["apis/apps/v1"]
+    catalog.remove(next(r for r in table().resources if r.api_version == "apps/v1" and r.name == "deployments"))
+    less = snapshot(catalog).by_path["apis/apps/v1"]
+    builders = {name: Builder(name) for name in (b"1", b"2")}
+    etags = {builders[name].openapi3(s).etag for name in builders for s in (source, less)}
+    assert len(etags) == 4
+    assert len({builder.discovery("api").etag for builder in builders.values()}) == 2
+
+
+def test_hash_of_custom_documents_does_not_depend_on_the_renderer():
+    source = snapshot(with_gadgets(), gadgets=SCHEMA).by_path["apis/example.com/v1"]
+    assert Builder(b"1").openapi3(source).etag == Builder(b"2").openapi3(source).etag

@@ -1,9 +1,10 @@
 """Types as JSON Schema."""
 
+import msgspec
 import pytest
 
 from steersman.apimachinery.typemodel import Field, ListOf, ListType, MapOf, Scalar, ScalarKind, Struct
-from steersman.apiserver.openapi.definitions import Definitions, Dialect
+from steersman.apiserver.openapi.definitions import Definitions, Dialect, Library
 
 TEXT = Scalar(ScalarKind.STRING)
 
@@ -13,9 +14,9 @@ def describe(definition: str) -> tuple[str, dict[str, str]]:
 
 
 def defined(struct: Struct, *, v3: bool = False) -> dict:
-    definitions = Definitions(Dialect(v3=v3), describe, kinds={"x.Thing": [("", "v1", "Thing")]})
+    definitions = Definitions(Library(Dialect(v3=v3), describe), kinds={"x.Thing": [("", "v1", "Thing")]})
     definitions.add(struct)
-    return definitions.found
+    return {name: msgspec.json.decode(encoded) for name, encoded in definitions.encoded.items()}
 
 
 def thing(**fields: object) -> Struct:
@@ -60,6 +61,7 @@ def test_a_described_reference_of_version_3_is_wrapped():
         (ScalarKind.INT32, {"type": "integer", "format": "int32"}),
         (ScalarKind.BYTES, {"type": "string", "format": "byte"}),
         (ScalarKind.BOOLEAN, {"type": "boolean"}),
+        (ScalarKind.ANY, {}),
     ],
 )
 def test_leaves(kind, schema):
@@ -81,8 +83,34 @@ def test_maps_and_mandatory_fields():
 
 
 def test_lists_of_a_kind_are_made_of_the_kind():
-    definitions = Definitions(Dialect(v3=False), describe, kinds={})
+    definitions = Definitions(Library(Dialect(v3=False), describe), kinds={})
     definitions.add_list(thing(), ("", "v1", "Thing"), meta=Struct("x.ListMeta", {}))
-    made = definitions.found["x.ThingList"]
+    made = msgspec.json.decode(definitions.encoded["x.ThingList"])
     assert made["properties"]["items"]["items"] == {"$ref": "#/definitions/x.Thing"}
     assert made["x-kubernetes-group-version-kind"] == [{"group": "", "kind": "ThingList", "version": "v1"}]
+
+
+def test_library_shares_types_between_documents_but_not_kinds():
+    struct = Struct(
+        "x.Thing", {"name": Field("name", Struct("x.Name", {"q": Field("q", Scalar(ScalarKind.QUANTITY))}))}
+    )
+    library = Library(Dialect(v3=True), describe)
+    first = Definitions(library, kinds={"x.Thing": [("", "v1", "Thing")]})
+    first.add(struct)
+    second = Definitions(library, kinds={"x.Thing": [("", "v2", "Thing")]})
+    second.add(struct)
+    assert first.encoded.keys() == second.encoded.keys()
+    assert first.encoded["x.Name"] is second.encoded["x.Name"]
+    assert b'"version":"v1"' in first.encoded["x.Thing"]
+    assert b'"version":"v2"' in second.encoded["x.Thing"]
+
+
+@pytest.mark.parametrize("v3", [False, True])
+def test_custom_definition_adds_the_fields_of_every_object(v3):
+    schema = {"type": "object", "properties": {"spec": {"type": "object"}, "kind": {"type": "string"}}}
+    found = msgspec.json.decode(Dialect(v3=v3).encode_custom(schema, ("example.com", "v1", "Gadget")))
+    gvk = {"group": "example.com", "kind": "Gadget", "version": "v1"}
+    assert found["x-kubernetes-group-version-kind"] == [gvk]
+    assert found["properties"].keys() == {"apiVersion", "kind", "metadata", "spec"}
+    assert "ObjectMeta" in str(found["properties"]["metadata"])
+    assert schema["properties"].keys() == {"spec", "kind"}

@@ -1,11 +1,14 @@
 """``/openapi``: forms, tags, hashes."""
 
+import asyncio
+
 import msgspec
 import pytest
 
 from steersman.apiserver.discovery.catalog import Catalog
 from steersman.apiserver.http import Request
 from steersman.apiserver.openapi.handlers import OpenAPIHandlers
+from steersman.asynckit.clock import FakeClock
 from steersman.schema.resources import Resource, table
 
 
@@ -22,7 +25,11 @@ def catalog() -> Catalog:
 
 @pytest.fixture
 def handlers(catalog) -> OpenAPIHandlers:
-    return OpenAPIHandlers(catalog, lambda gvk, *, v3: None)
+    return OpenAPIHandlers(catalog, lambda resource: None, clock=FakeClock())
+
+
+async def body(answer) -> bytes:
+    return answer.body if answer.stream is None else b"".join([piece async for piece in answer.stream])
 
 
 def tag(answer) -> str:
@@ -32,7 +39,7 @@ def tag(answer) -> str:
 async def test_version_2_is_one_document_with_a_tag(handlers):
     first = await handlers.v2(request("/openapi/v2"))
     again = await handlers.v2(request("/openapi/v2", if_none_match=tag(first)))
-    assert msgspec.json.decode(first.body)["swagger"] == "2.0"
+    assert msgspec.json.decode(await body(first))["swagger"] == "2.0"
     assert (again.code, again.body) == (304, b"")
 
 
@@ -40,7 +47,7 @@ async def test_protobuf_is_answered_under_its_own_type(handlers):
     accept = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
     answer = await handlers.v2(request("/openapi/v2", accept=accept))
     assert answer.headers[0][1] == b"application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
-    assert answer.body.startswith(b"\x0a\x032.0")
+    assert (await body(answer)).startswith(b"\x0a\x032.0")
 
 
 async def test_other_forms_are_406_without_a_body(handlers):
@@ -69,3 +76,58 @@ async def test_a_new_kind_changes_the_tag(catalog, handlers):
 
 async def test_unknown_paths_are_404(handlers):
     assert (await handlers.v3(request("/openapi/v3/apis/none/v1"))).code == 404
+
+
+async def test_content_length_is_that_of_the_pieces(handlers):
+    answer = await handlers.v2(request("/openapi/v2"))
+    found = [piece async for piece in answer.stream]
+    assert dict(answer.headers)[b"content-length"] == b"%d" % sum(map(len, found))
+    assert max(map(len, found)) <= 192 * 1024
+
+
+async def test_large_documents_let_other_requests_run_between_pieces(handlers):
+    answer = await handlers.v2(request("/openapi/v2"))
+    turns = 0
+
+    async def count_turns() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)  # noqa: TID251 — no time passes, others get their turn
+
+    other = asyncio.create_task(count_turns())
+    found = [piece async for piece in answer.stream]
+    other.cancel()
+    assert len(found) > 5
+    assert turns >= len(found)
+
+
+async def test_hash_in_the_address_makes_the_answer_cacheable_for_a_year(handlers):
+    etag = tag(await handlers.v3(request("/openapi/v3/apis/apps/v1"))).strip('"')
+    headers = dict((await handlers.v3(request("/openapi/v3/apis/apps/v1", f"hash={etag}"))).headers)
+    assert headers[b"cache-control"] == b"public, immutable"
+    assert headers[b"expires"] == b"Fri, 01 Jan 2027 00:00:00 GMT"
+    assert headers[b"vary"] == b"Accept"
+    without = dict((await handlers.v3(request("/openapi/v3/apis/apps/v1"))).headers)
+    assert not {b"cache-control", b"expires"} & without.keys()
+
+
+@pytest.mark.parametrize("header", ["*", "W/{tag}", '"0", {tag}'])
+async def test_if_none_match_compares_weakly(handlers, header):
+    etag = tag(await handlers.v3(request("/openapi/v3/apis/apps/v1")))
+    answer = await handlers.v3(request("/openapi/v3/apis/apps/v1", if_none_match=header.format(tag=etag)))
+    assert answer.code == 304
+
+
+@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.parametrize("separator", ["@", "."])
+async def test_both_names_of_the_protobuf_form_are_accepted(handlers, version, separator):
+    accept = f"application/com.github.proto-openapi.spec.v{version}{separator}v1.0+protobuf"
+    path = "/openapi/v2" if version == 2 else "/openapi/v3/apis/policy/v1"
+    answer = await (handlers.v2 if version == 2 else handlers.v3)(request(path, accept=accept))
+    assert answer.code == 200
+    assert answer.headers[0][1] == accept.replace("@", ".").encode()
+
+
+async def test_no_path_is_not_a_document(handlers):
+    assert (await handlers.v3(request("/openapi/v3/"))).code == 404

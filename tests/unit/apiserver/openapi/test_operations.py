@@ -3,7 +3,7 @@
 import pytest
 
 from steersman.apiserver.openapi.operations import discovery_operations, prefix_of, resource_operations, tag_of
-from steersman.schema.resources import table
+from steersman.schema.resources import Resource, Subresource, table
 
 
 def no_definition(_group: str, _version: str, _kind: str) -> str:
@@ -64,3 +64,53 @@ def test_each_group_and_version_has_its_documents():
     ids = [o.operation_id for o in discovery_operations([("", "v1"), ("autoscaling", "v2"), ("autoscaling", "v1")])]
     assert ids.count("getAutoscalingAPIGroup") == 1
     assert {"getCoreV1APIResources", "getAutoscalingV1APIResources", "getAutoscalingV2APIResources"} <= set(ids)
+
+
+PATCHES_OF_BUILT_IN_KINDS = (
+    "application/json-patch+json",
+    "application/merge-patch+json",
+    "application/strategic-merge-patch+json",
+    "application/apply-patch+yaml",
+)
+PATCHES_OF_CUSTOM_KINDS = (
+    "application/json-patch+json",
+    "application/merge-patch+json",
+    "application/apply-patch+yaml",
+)
+GADGETS = Resource(
+    "example.com",
+    "v1",
+    "gadgets",
+    "Gadget",
+    "gadget",
+    namespaced=True,
+    verbs=("create", "get", "list", "patch", "update", "watch"),
+    subresources=(
+        Subresource("status", "Gadget", ("get", "patch", "update"), "example.com", "v1"),
+        Subresource("scale", "Scale", ("get", "patch", "update"), "autoscaling", "v1"),
+    ),
+)
+
+
+def test_every_patch_of_built_in_kinds_consumes_strategic_merge():
+    for resource in table().resources:
+        for operation in resource_operations(resource, no_definition):
+            if operation.action == "patch":
+                assert operation.consumes == PATCHES_OF_BUILT_IN_KINDS, operation.operation_id
+
+
+def test_patches_of_custom_kinds_consume_no_strategic_merge_on_any_path():
+    patches = {o.path.rpartition("}")[2]: o for o in resource_operations(GADGETS, no_definition) if o.method == "PATCH"}
+    assert patches.keys() == {"", "/status", "/scale"}
+    assert {o.consumes for o in patches.values()} == {PATCHES_OF_CUSTOM_KINDS}
+    assert {o.gvk for o in patches.values()} == {("example.com", "v1", "Gadget")}
+
+
+def test_writes_of_custom_kinds_consume_json_and_yaml():
+    writes = [o for o in resource_operations(GADGETS, no_definition) if o.method in ("POST", "PUT")]
+    assert {o.consumes for o in writes} == {("application/json", "application/yaml")}
+
+
+def test_custom_kinds_publish_no_watch_paths_and_no_streams():
+    found = list(resource_operations(GADGETS, no_definition))
+    assert not [o.path for o in found if "/watch/" in o.path or o.stream]

@@ -2,7 +2,15 @@
 
 from collections.abc import Iterator
 
-from steersman.apiserver.openapi.protobuf import encode_v2, encode_v3
+from steersman.apiserver.openapi.protobuf import V2, V3
+
+
+def encode_v2(document: dict) -> bytes:
+    return V2.message("Document", document)
+
+
+def encode_v3(document: dict) -> bytes:
+    return V3.message("Document", document)
 
 
 def varint(raw: bytes, at: int) -> tuple[int, int]:
@@ -80,3 +88,19 @@ def test_version_3_tells_references_from_schemas():
 def test_long_payloads_have_lengths_of_several_bytes():
     text = "x" * 300
     assert one(encode_v2({"definitions": {"A": {"description": text}}}), 9, 1, 2, 4) == text.encode()
+
+
+def test_document_of_fragments_equals_the_message_encoded_whole():
+    schemas = {"A": {"type": "object"}, "B": {"$ref": "#/components/schemas/A"}}
+    frame = {"openapi": "3.0.0", "paths": {}, "components": {"schemas": {}, "securitySchemes": {"T": {"name": "n"}}}}
+    item = {"get": {"operationId": "x"}}
+    whole = {**frame, "paths": {"/a": item}, "components": {**frame["components"], "schemas": schemas}}
+    definitions = [V3.definition(name, schema) for name, schema in schemas.items()]
+    assert b"".join(V3.document(frame, [V3.path_item("/a", item)], definitions)) == encode_v3(whole)
+
+
+def test_document_of_version_2_holds_its_definitions_directly():
+    schemas = {"A": {"type": "object"}}
+    frame = {"swagger": "2.0", "paths": {}, "definitions": {}}
+    fragments = V2.document(frame, [], [V2.definition(name, schema) for name, schema in schemas.items()])
+    assert b"".join(fragments) == encode_v2({**frame, "definitions": schemas})

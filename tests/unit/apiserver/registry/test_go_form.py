@@ -70,3 +70,12 @@ def test_equal_values_differ_in_nothing():
 def test_a_type_that_is_not_in_the_table_is_a_mistake():
     with pytest.raises(KeyError, match="Unheard"):
         go_form("Unheard", {})
+
+
+def test_go_diff_of_long_values_shows_the_lines_between_equal_ones_as_replaced():
+    labels = {f"example.com/{number:04}": "a" for number in range(2000)}
+    changed = {**labels, "example.com/1000": "b"}
+    assert go_diff("PodSpec", {"nodeSelector": labels}, {"nodeSelector": changed}).splitlines() == [
+        '-  "example.com/1000": "a",',
+        '+  "example.com/1000": "b",',
+    ]

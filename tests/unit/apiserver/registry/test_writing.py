@@ -9,7 +9,7 @@ from steersman.apiserver.registry.writing import (
     CreateRules,
     UpdateRules,
     before_create,
-    drop_double_owners,
+    dedupe_owner_references,
     fit_name,
     fit_namespace,
     resource_version_of,
@@ -59,14 +59,14 @@ def test_owners_that_differ_in_anything_both_stay():
     first = {"uid": "u", "name": "a"}
     metadata = {"ownerReferences": [first, {**first, "controller": True}]}
     warnings: list[str] = []
-    drop_double_owners(metadata, warnings.append)
+    dedupe_owner_references(metadata, warnings.append)
     assert (len(metadata["ownerReferences"]), warnings) == (2, [])
 
 
 def test_the_warning_after_admission_does_not_ask_for_a_fix():
     owner = {"uid": "u", "name": "a"}
     warnings: list[str] = []
-    drop_double_owners({"ownerReferences": [owner, owner, owner]}, warnings.append, after_admission=True)
+    dedupe_owner_references({"ownerReferences": [owner, owner, owner]}, warnings.append, after_admission=True)
     assert warnings == [
         (
             ".metadata.ownerReferences contains duplicate entries after mutating admission happens; API server dedups owner"

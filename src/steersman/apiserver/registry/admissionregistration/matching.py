@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery import field, names
 from steersman.apiserver.registry.admissionregistration.cel_expressions import check_match_condition
-from steersman.apiserver.registry.validation import check_all, validate_label_selector
+from steersman.apiserver.registry.validation import check_all, repeat_positions, validate_label_selector
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -122,8 +122,9 @@ def validate_match(match: Tree, path: Path) -> Iterator[FieldError]:
 
 
 def _validate_resource_names(resource_names: Sequence[str], path: Path) -> Iterator[FieldError]:
+    repeats = repeat_positions(resource_names)
     for position, name in enumerate(resource_names):
         here = path.index(position)
         yield from check_all(here, name, names.check_path_segment(name))
-        if name in resource_names[:position]:
+        if position in repeats:
             yield field.duplicate(here, name)

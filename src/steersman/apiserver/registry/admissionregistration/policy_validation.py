@@ -14,7 +14,7 @@ from steersman.apiserver.registry.admissionregistration.matching import (
     validate_match,
 )
 from steersman.apiserver.registry.conditions import validate_conditions as validate_status_conditions
-from steersman.apiserver.registry.validation import check_all, validate_label_selector
+from steersman.apiserver.registry.validation import check_all, repeat_positions, validate_label_selector
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -241,9 +241,10 @@ def _validate_parameters(reference: Tree | None, path: Path) -> Iterator[FieldEr
 
 
 def _validate_actions(actions: Sequence[str], path: Path) -> Iterator[FieldError]:
+    repeats = repeat_positions(actions)
     for position, action in enumerate(actions):
         yield from check_known(action, _ACTIONS, path.index(position))
-        if action in actions[:position]:
+        if position in repeats:
             yield field.duplicate(path.index(position), action)
     if "Deny" in actions and "Warn" in actions:
         yield field.invalid(path, actions, _DENY_AND_WARN)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from steersman.apimachinery import field
@@ -55,7 +56,7 @@ def validate_rules(schema: Tree, path: Path, faults: Sequence[FieldError]) -> It
 
 class _Checker:
     def __init__(self, faulty: Sequence[str]) -> None:
-        self._faulty: Final = faulty
+        self._faulty: Final = sorted(faulty)
         self._costs: list[tuple[int, Path]] = []
 
     def check(self, schema: Tree, path: Path, place: _Place) -> Iterator[FieldError]:
@@ -73,8 +74,13 @@ class _Checker:
             yield from self._check_below(items, path.child("items"), schema.get("maxItems"), below)
         rules = schema.get(_RULES) or ()
         text = str(path)
-        if rules and not any(where.startswith(text) for where in self._faulty):
+        if rules and not self._is_faulty(text):
             yield from self._check_rules(rules, schema, path, place)
+
+    def _is_faulty(self, prefix: str) -> bool:
+        """Report whether a schema at or below a path has errors."""
+        position = bisect_left(self._faulty, prefix)
+        return position < len(self._faulty) and self._faulty[position].startswith(prefix)
 
     def _check_below(self, schema: Tree, path: Path, most: int | None, place: _Place) -> Iterator[FieldError]:
         known = most is not None and place.cardinality is not None

@@ -12,6 +12,7 @@ from steersman.apiserver.registry.apiextensions.customresourcedefinition_validat
 )
 from steersman.apiserver.registry.apiextensions.formats import unrecognized_formats
 from steersman.apiserver.registry.strategy import Strategy, Tree
+from steersman.apiserver.registry.unsupported import conversion_webhook_warnings
 
 if TYPE_CHECKING:
     from steersman.apimachinery.field import FieldError
@@ -62,7 +63,8 @@ class CustomResourceDefinitionStrategy(Strategy):
     def warnings(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> list[str]:
         known = set(unrecognized_formats(old)) if old is not None else set()
         found = dict.fromkeys(unrecognized_formats(obj))
-        return [f"unrecognized format {quote(name)}" for name in found if name not in known]
+        formats = [f"unrecognized format {quote(name)}" for name in found if name not in known]
+        return [*formats, *conversion_webhook_warnings(obj)]
 
 
 def _add_stored_version(obj: Tree) -> None:

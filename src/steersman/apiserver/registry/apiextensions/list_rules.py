@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery import field
+from steersman.apiserver.registry.validation import repeat_positions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,6 +72,7 @@ def _map(schema: Tree, path: Path) -> Iterator[FieldError]:
 
 def _keys(keys: list[str], items: Tree, path: Path) -> Iterator[FieldError]:
     properties = items.get("properties") or {}
+    repeats = repeat_positions(keys)
     for position, key in enumerate(keys):
         if key not in properties:
             yield field.invalid(path.child(_KEYS), keys, "entries must all be names of item properties")
@@ -78,7 +80,7 @@ def _keys(keys: list[str], items: Tree, path: Path) -> Iterator[FieldError]:
             detail = f"must be a scalar type if parent array's {_LIST_TYPE} is map"
             # Upstream shows the type of the item here.
             yield field.invalid(path.child("items", "properties").key(key).child("type"), items["type"], detail)
-        if key in keys[:position]:
+        if position in repeats:
             yield field.invalid(path.child(_KEYS), keys, "must not contain duplicate entries")
 
 
@@ -88,7 +90,7 @@ def _items_not_null(list_type: str, items: Tree, keys: list[str] | tuple[()], pa
         yield field.forbidden(path.child("nullable"), f"cannot be nullable when {_LIST_TYPE} is {list_type}")
     if list_type == "set":
         return
-    properties, required = items.get("properties") or {}, items.get("required") or ()
+    properties, required = items.get("properties") or {}, frozenset(items.get("required") or ())
     for key in keys:
         if key not in properties:
             continue

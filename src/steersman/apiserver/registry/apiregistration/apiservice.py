@@ -11,6 +11,7 @@ from steersman.apiserver.registry import columns
 from steersman.apiserver.registry.conditions import STATUSES
 from steersman.apiserver.registry.status_writes import keep_metadata
 from steersman.apiserver.registry.strategy import Column, Strategy, Tree
+from steersman.apiserver.registry.unsupported import aggregation_warnings
 from steersman.apiserver.registry.validation import check_all
 
 if TYPE_CHECKING:
@@ -73,6 +74,9 @@ class APIServiceStrategy(Strategy):
             for position, condition in enumerate(conditions)
             if condition.get("status") not in STATUSES
         ]
+
+    def warnings(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> Sequence[str]:
+        return aggregation_warnings(obj)
 
     def cells(self, obj: Tree, now: datetime) -> list[Any]:
         service = (obj.get("spec") or {}).get("service")

@@ -166,9 +166,9 @@ def _validate_template(spec: Tree, path: Path) -> Iterator[FieldError]:
     """
     template = spec.get("template") or {}
     pod = {name: value for name, value in (template.get("spec") or {}).items() if name not in _IDENTITY}
-    claims = [(claim.get("metadata") or {}).get("name") or "" for claim in spec.get("volumeClaimTemplates") or ()]
-    volumes: list[Tree] = [
-        {"name": name, "persistentVolumeClaim": {"claimName": name}} for name in dict.fromkeys(claims)
-    ]
+    claims = dict.fromkeys(
+        (claim.get("metadata") or {}).get("name") or "" for claim in spec.get("volumeClaimTemplates") or ()
+    )
+    volumes: list[Tree] = [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in claims]
     volumes += [volume for volume in pod.get("volumes") or () if volume.get("name") not in claims]
     yield from validate_pod_template({**template, "spec": {**pod, "volumes": volumes}}, path)

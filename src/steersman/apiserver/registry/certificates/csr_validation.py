@@ -11,7 +11,7 @@ from cryptography.exceptions import UnsupportedAlgorithm
 
 from steersman.apimachinery import field, names
 from steersman.apimachinery.gotext import quote
-from steersman.apiserver.registry.validation import check_all
+from steersman.apiserver.registry.validation import check_all, repeat_positions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -142,9 +142,9 @@ def _check_usages(usages: Sequence[str], before: Tree | None, path: Path) -> Ite
     for position, usage in enumerate(usages):
         if usage not in _USAGES and not lax_names:
             yield field.not_supported(path.index(position), usage, _USAGES)
-    for position, usage in enumerate(usages):
-        if usage in usages[:position] and not lax_repeats:
-            yield field.duplicate(path.index(position), usage)
+    if not lax_repeats:
+        for position in sorted(repeat_positions(usages)):
+            yield field.duplicate(path.index(position), usages[position])
 
 
 def _check_signer(name: str, path: Path) -> Iterator[FieldError]:

@@ -12,7 +12,7 @@ from steersman.apiserver.registry.address_warnings import cidr_warnings
 from steersman.apiserver.registry.go_form import go_form
 from steersman.apiserver.registry.podspec.validate_placement import TAINT_EFFECTS
 from steersman.apiserver.registry.podspec.validate_resources import check_amount
-from steersman.apiserver.registry.validation import check_all, validate_qualified_name
+from steersman.apiserver.registry.validation import check_all, repeat_positions, validate_qualified_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -38,13 +38,10 @@ def validate_node(node: Tree) -> list[FieldError]:
 def validate_node_update(node: Tree, old: Tree) -> list[FieldError]:
     """Everything that is wrong with a change of a node: networks and provider id stay once they are set."""
     errors = [*_resources(node), *_features(node)]
-    seen: list[Tree] = []
-    for position, address in enumerate((node.get("status") or {}).get("addresses") or ()):
-        if address in seen:
-            errors.append(
-                field.duplicate(field.Path("status", "addresses").index(position), go_form("NodeAddress", address))
-            )
-        seen.append(address)
+    addresses = (node.get("status") or {}).get("addresses") or ()
+    for position in sorted(repeat_positions(addresses)):
+        path = field.Path("status", "addresses").index(position)
+        errors.append(field.duplicate(path, go_form("NodeAddress", addresses[position])))
     spec, before = node.get("spec") or {}, old.get("spec") or {}
     errors += _cidr_changes(spec.get("podCIDRs") or [], before.get("podCIDRs") or [])
     if before.get("providerID") and spec.get("providerID") != before["providerID"]:
@@ -132,8 +129,9 @@ def _cidrs(node: Tree) -> Iterator[FieldError]:
         yield field.internal(_CIDRS, detail)
     if None in networks or len({network.version for network in networks if network}) < 2 or len(cidrs) > 2:
         yield field.invalid(_CIDRS, cidrs, "may specify no more than one CIDR for each IP family")
+    repeats = repeat_positions(cidrs)
     for position, text in enumerate(cidrs):
-        if text in cidrs[:position]:
+        if position in repeats:
             yield field.duplicate(_CIDRS.index(position), text)
 
 

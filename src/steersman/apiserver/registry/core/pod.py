@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from steersman.apiserver.registry.core.node import sync_first
@@ -205,11 +206,11 @@ def _keep_observed_generations(status: Tree, old: Tree) -> None:
     """A writer that does not know ``observedGeneration`` does not take it away."""
     if not status.get("observedGeneration") and old.get("observedGeneration"):
         status["observedGeneration"] = old["observedGeneration"]
-    before: dict[str, list[int]] = {}  # of a type there may be several
+    before: dict[str, deque[int]] = {}  # there may be several of a type
     for condition in old.get("conditions") or ():
-        before.setdefault(condition.get("type", ""), []).append(condition.get("observedGeneration") or 0)
+        before.setdefault(condition.get("type", ""), deque()).append(condition.get("observedGeneration") or 0)
     for condition in status.get("conditions") or ():
         generations = before.get(condition.get("type", ""))
-        generation = generations.pop(0) if generations else 0
+        generation = generations.popleft() if generations else 0
         if generation and not condition.get("observedGeneration"):
             condition["observedGeneration"] = generation

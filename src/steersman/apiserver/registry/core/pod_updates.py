@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery import field, names
+from steersman.apimachinery.trees import tree_key
 from steersman.apiserver.registry.core.pod_validation import validate_pod
 from steersman.apiserver.registry.go_form import go_diff, go_form
 from steersman.apiserver.registry.podspec.rules import PodRules
@@ -112,8 +113,8 @@ def _check_deadline(deadline: int | None, before: int | None) -> tuple[list[Fiel
 def _check_tolerations(tolerations: Sequence[Tree], before: Sequence[Tree]) -> list[FieldError]:
     """All that were there are still there, however long they hold now."""
     path = _SPEC.child("tolerations")
-    kept = [_without_seconds(toleration) for toleration in tolerations]
-    if any(_without_seconds(toleration) not in kept for toleration in before):
+    kept = {tree_key(_without_seconds(toleration)) for toleration in tolerations}
+    if any(tree_key(_without_seconds(toleration)) not in kept for toleration in before):
         return [field.forbidden(path, "existing toleration can not be modified except its tolerationSeconds")]
     return list(validate_tolerations(tolerations, path))
 

@@ -96,6 +96,10 @@ def _fits(scope: str, name: str) -> bool:
     return scope not in _SCOPES or name in _POD_RESOURCES
 
 
+#: Errors about one scope; they are all the same text.
+_MISFITS_MAX: Final = 100
+
+
 def _misfits(scope: str, spec: Tree) -> int:
     return sum(resource_names.is_standard_of_quota(name) and not _fits(scope, name) for name in spec.get("hard") or ())
 
@@ -106,7 +110,7 @@ def _scopes(spec: Tree) -> Iterator[FieldError]:
     for scope in scopes:
         if scope not in _SCOPES:
             yield field.invalid(path, scopes, "unsupported scope")
-        for _ in range(_misfits(scope, spec)):
+        for _ in range(min(_misfits(scope, spec), _MISFITS_MAX)):
             yield field.invalid(path, scopes, "unsupported scope applied to resource")
     yield from _conflicts(scopes, scopes, path)
 
@@ -140,7 +144,7 @@ def _scope_selector(spec: Tree) -> Iterator[FieldError]:
         values = requirement.get("values") or []
         if scope not in _SCOPES:
             yield field.invalid(path.child("scopeName"), scope, "unsupported scope")
-        for _ in range(_misfits(scope, spec)):
+        for _ in range(min(_misfits(scope, spec), _MISFITS_MAX)):
             yield field.invalid(path, _go_selector(selector), "unsupported scope applied to resource")
         if scope in (*_POD_SCOPES, "CrossNamespacePodAffinity") and operator != "Exists":
             yield field.invalid(path.child("operator"), operator, _ONLY_EXISTS)

@@ -52,7 +52,7 @@ def _validate(obj: Tree) -> Iterator[FieldError]:
     overhead = obj.get("overhead")
     if overhead is not None:
         limits = {"limits": overhead.get("podFixed") or {}}
-        yield from validate_requirements(limits, Path("overhead"), (), TEMPLATE_RULES)
+        yield from validate_requirements(limits, Path("overhead"), frozenset(), TEMPLATE_RULES)
     scheduling, path = obj.get("scheduling") or {}, Path("scheduling")
     yield from validate_labels(scheduling.get("nodeSelector") or {}, path.child("nodeSelector"))
     yield from _validate_tolerations(scheduling.get("tolerations") or (), path.child("tolerations"))

@@ -269,5 +269,5 @@ def _validate_rest(spec: Tree, path: Path, rules: PodRules) -> Iterator[FieldErr
             yield from validate_dns_subdomain(value, path.child(name))
     if (policy := spec.get("preemptionPolicy")) is not None:
         yield from check_supported(policy, _PREEMPTION_POLICIES, path.child("preemptionPolicy"))
-    yield from validate_requirements({"limits": spec.get("overhead")}, path.child("overhead"), (), rules)
+    yield from validate_requirements({"limits": spec.get("overhead")}, path.child("overhead"), frozenset(), rules)
     yield from validate_operating_system(spec, path)

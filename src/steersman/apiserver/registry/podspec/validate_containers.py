@@ -58,7 +58,7 @@ class ContainerContext:
     def __init__(self, spec: Tree, volumes: dict[str, Tree], rules: PodRules) -> None:
         self.volumes: Final = volumes
         self.rules: Final = rules
-        self.claims: Final = [c["name"] for c in spec.get("resourceClaims") or () if c.get("name")]
+        self.claims: Final = frozenset(c["name"] for c in spec.get("resourceClaims") or () if c.get("name"))
         self.grace_seconds: Final[int | None] = spec.get("terminationGracePeriodSeconds")
         self.restart_policy: Final[str] = spec.get("restartPolicy") or ""
         #: The pod has no user namespace of its own.

@@ -152,8 +152,9 @@ def _validate_label_keys(term: Tree, path: Path) -> Iterator[FieldError]:
                 detail = "exists in both matchLabelKeys and labelSelector"
                 yield field.invalid(path.index(places[key]), key, detail)
             seen.add(key)
+    mismatched = set(other)
     for position, key in enumerate(same):
-        if key in other:
+        if key in mismatched:
             detail = "exists in both matchLabelKeys and mismatchLabelKeys"
             yield field.invalid(path.child("matchLabelKeys").index(position), key, detail)
 
@@ -194,6 +195,8 @@ def validate_tolerations(tolerations: Sequence[Tree] | None, path: Path) -> Iter
 
 def validate_spread(constraints: Sequence[Tree] | None, path: Path, rules: PodRules) -> Iterator[FieldError]:
     """How evenly the pods of a workload lie over the parts of a cluster."""
+    pairs = [(each.get("topologyKey") or "", each.get("whenUnsatisfiable") or "") for each in constraints or ()]
+    last_position = {pair: position for position, pair in enumerate(pairs)}
     for position, constraint in enumerate(constraints or ()):
         here = path.index(position)
         skew, key = constraint.get("maxSkew", 0), constraint.get("topologyKey") or ""
@@ -204,10 +207,7 @@ def validate_spread(constraints: Sequence[Tree] | None, path: Path, rules: PodRu
             yield field.required(here.child("topologyKey"), "can not be empty")
         if action not in ("DoNotSchedule", "ScheduleAnyway"):
             yield field.not_supported(here.child("whenUnsatisfiable"), action, ("DoNotSchedule", "ScheduleAnyway"))
-        pairs = [
-            (c.get("topologyKey") or "", c.get("whenUnsatisfiable") or "") for c in (constraints or ())[position + 1 :]
-        ]
-        if (key, action) in pairs:
+        if last_position[key, action] > position:
             yield field.duplicate(here.child("{topologyKey, whenUnsatisfiable}"), f"{{{key}, {action}}}")
         yield from _check_min_domains(constraint.get("minDomains"), action, here.child("minDomains"))
         for name in ("nodeAffinityPolicy", "nodeTaintsPolicy"):

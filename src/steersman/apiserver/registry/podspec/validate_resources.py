@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery import field, names
@@ -62,7 +63,7 @@ def _check_pod_resource_name(name: str, path: Path) -> list[FieldError]:
 def validate_requirements(
     resources: Tree | None,
     path: Path,
-    claims: Sequence[str],
+    claims: frozenset[str],
     rules: PodRules,
     *,
     check_name: NameCheck = check_container_resource_name,
@@ -101,8 +102,9 @@ def _check_request(name: str, request: str, limit: str | None, path: Path) -> It
         yield field.invalid(path.child("requests"), request, f"must be less than or equal to {name} limit of {limit}")
 
 
-def _check_claims(used: Sequence[Tree], path: Path, claims: Sequence[str]) -> Iterator[FieldError]:
+def _check_claims(used: Sequence[Tree], path: Path, claims: frozenset[str]) -> Iterator[FieldError]:
     seen: set[str] = set()
+    with_request: set[str] = set()
     for position, claim in enumerate(used):
         here = path.index(position)
         name, request = claim.get("name") or "", claim.get("request") or ""
@@ -117,15 +119,23 @@ def _check_claims(used: Sequence[Tree], path: Path, claims: Sequence[str]) -> It
                 yield from validate_dns_label(request, here.child("request"))
             if key in seen:
                 yield field.duplicate(here, key)
-            elif not request and any(other.startswith(f"{name}/") for other in seen):
+            elif not request and name in with_request:
                 yield field.duplicate(here, name)
             seen.add(key)
+            if request:
+                with_request.add(name)
         if name not in claims:
-            listed = f": {', '.join(sorted(claims))}" if claims else " which is empty"
-            yield field.not_found(here, name, f"must be one of the names in pod.spec.resourceClaims{listed}")
+            yield field.not_found(here, name, _unknown_claim_detail(claims))
 
 
-def validate_pod_resources(spec: Tree, path: Path, claims: Sequence[str], rules: PodRules) -> Iterator[FieldError]:
+@lru_cache(maxsize=8)
+def _unknown_claim_detail(claims: frozenset[str]) -> str:
+    """Return the detail of errors about unknown claims: one text, as many errors may share a long list of names."""
+    listed = f": {', '.join(sorted(claims))}" if claims else " which is empty"
+    return f"must be one of the names in pod.spec.resourceClaims{listed}"
+
+
+def validate_pod_resources(spec: Tree, path: Path, claims: frozenset[str], rules: PodRules) -> Iterator[FieldError]:
     """The ``resources`` of the pod as a whole, and whether its containers' fit into them."""
     resources = spec.get("resources")
     if resources is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery import names
@@ -20,6 +21,7 @@ from steersman.apiserver.registry.podspec.profile_annotations import (
     profile_of,
 )
 from steersman.apiserver.registry.podspec.resources import is_sidecar
+from steersman.apiserver.request import bounded_warnings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -81,11 +83,12 @@ def _warnings(
     spec = pod.get("spec") or {}
     given = (pod.get("metadata") or {}).get("annotations") or {}
     if given:
-        return _all_warnings(spec, given, path, annotations, is_template=is_template)
+        return bounded_warnings(_all_warnings(spec, given, path, annotations, is_template=is_template))
     known = known or known_of(spec)
     said = known.said.get(where)
     if said is None:
-        said = known.say(where, _all_warnings(spec, given, path, annotations, is_template=is_template))
+        texts = _all_warnings(spec, given, path, annotations, is_template=is_template)
+        said = known.say(where, bounded_warnings(texts))
     return said
 
 
@@ -260,29 +263,53 @@ def _container(container: Tree, path: Path) -> Iterator[str]:
 
 
 def _ports(spec: Tree, path: Path) -> Iterator[str]:
-    """Ports that two containers, or one of them twice, want."""
-    known: dict[tuple[Any, Any], list[tuple[str, Tree]]] = {}
+    """Warn of ports that overlap with a port of an earlier container or of the same one."""
+    earlier: dict[tuple[Any, Any], _PortGroup] = {}
     for container, where in _containers(spec, path):
         for position, port in enumerate(container.get("ports") or ()):
             here = str(where.child("ports").index(position))
             host_ip, host_port = port.get("hostIP", ""), port.get("hostPort", 0)
             if host_ip and not host_port:
                 yield f"{here}: hostIP set without hostPort: {_go_port(port)}"
-            others = known.setdefault((port.get("containerPort", 0), port.get("protocol", "")), [])
-            for other_path, other in others:
-                if (how := _overlap(port, other)) is not None:
-                    yield f"{here}: {how} port definition with {other_path}"
-            others.append((here, port))
+            group = earlier.setdefault((port.get("containerPort", 0), port.get("protocol", "")), _PortGroup())
+            for how, other_path in group.overlaps(host_ip, host_port):
+                yield f"{here}: {how} port definition with {other_path}"
+            group.add(host_ip, host_port, here)
 
 
-def _overlap(port: Tree, other: Tree) -> str | None:
-    host_ip, host_port = port.get("hostIP", ""), port.get("hostPort", 0)
-    other_ip, other_port = other.get("hostIP", ""), other.get("hostPort", 0)
-    if (host_ip, host_port) == (other_ip, other_port):
-        return "duplicate"
-    if not host_port or not other_port:
-        return "overlapping"
-    return "dangerously ambiguous" if host_port == other_port and bool(host_ip) != bool(other_ip) else None
+class _PortGroup:
+    """Ports with one number and protocol, by what makes another port overlap with them."""
+
+    def __init__(self) -> None:
+        #: Host IP, host port and path of each, in order.
+        self._ports: list[tuple[str, int, str]] = []
+        #: Positions by host port and whether there is a host IP, and by both.
+        self._by_host_port: dict[tuple[int, bool], list[int]] = {}
+        self._by_both: dict[tuple[str, int], list[int]] = {}
+
+    def add(self, host_ip: str, host_port: int, path: str) -> None:
+        """Remember a port."""
+        position = len(self._ports)
+        self._ports.append((host_ip, host_port, path))
+        self._by_host_port.setdefault((host_port, bool(host_ip)), []).append(position)
+        self._by_both.setdefault((host_ip, host_port), []).append(position)
+
+    def overlaps(self, host_ip: str, host_port: int) -> Iterator[tuple[str, str]]:
+        """Yield how a port overlaps with earlier ones, and their paths, in their order."""
+        if not host_port:
+            candidates: Iterable[int] = range(len(self._ports))
+        else:
+            without_host_port = [self._by_host_port.get((0, has_ip), []) for has_ip in (False, True)]
+            ambiguous = self._by_host_port.get((host_port, not host_ip), [])
+            candidates = heapq.merge(*without_host_port, ambiguous, self._by_both.get((host_ip, host_port), []))
+        for position in candidates:
+            other_ip, other_port, path = self._ports[position]
+            if (host_ip, host_port) == (other_ip, other_port):
+                yield "duplicate", path
+            elif not host_port or not other_port:
+                yield "overlapping", path
+            else:
+                yield "dangerously ambiguous", path
 
 
 def _go_port(port: Tree) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery import field
 from steersman.apimachinery.addresses import parse_ip
+from steersman.apimachinery.trees import tree_key
 from steersman.apiserver.registry.conditions import validate_conditions
 from steersman.apiserver.registry.podspec.validate_placement import validate_node_selector
 from steersman.apiserver.registry.resource.claim_validation import RequestNames
@@ -50,7 +51,8 @@ def validate_claim_status(obj: Tree, old: Tree) -> Iterator[FieldError]:
     yield from _validate_devices(status, _STATUS.child("devices"))
     if reserved and allocation is None:
         yield field.forbidden(path, "may not be specified when `allocated` is not set")
-    added = any(consumer not in (before.get("reservedFor") or ()) for consumer in reserved)
+    known = set(map(tree_key, before.get("reservedFor") or ()))
+    added = any(tree_key(consumer) not in known for consumer in reserved)
     if added and allocation is not None and obj["metadata"].get("deletionTimestamp"):
         detail = "new entries may not be added while `deallocationRequested` or `deletionTimestamp` are set"
         yield field.forbidden(path, detail)

@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING, Any, Final
 from steersman.apimachinery import field, names
 from steersman.apimachinery.gotext import to_json
 from steersman.apiserver.registry.podspec.validate_sources import check_csi_driver_name
-from steersman.apiserver.registry.validation import check_all, validate_dns_label, validate_qualified_name
+from steersman.apiserver.registry.validation import (
+    check_all,
+    repeat_positions,
+    validate_dns_label,
+    validate_qualified_name,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -43,13 +48,9 @@ def check_set(
     yield from check_list(items, path, check, max_items=max_items)
     if 0 <= max_items < len(items or ()):
         return
-    seen: list[Any] = []
-    for position, item in enumerate(items or ()):
-        found = key(item)
-        if found in seen:
-            yield field.duplicate(path.index(position), found)
-        else:
-            seen.append(found)
+    keys = [key(item) for item in items or ()]
+    for position in sorted(repeat_positions(keys)):
+        yield field.duplicate(path.index(position), keys[position])
 
 
 def check_map(
@@ -162,11 +163,13 @@ def check_binding_conditions(device: Tree, path: Path) -> Iterator[FieldError]:
     for conditions, where in lists:
         yield from check_list(conditions, where, validate_qualified_name, max_items=_BINDING_CONDITIONS_MAX)
     for conditions, where in lists:
+        repeats = repeat_positions(conditions)
         for position, condition in enumerate(conditions):
-            if condition in conditions[:position]:
+            if position in repeats:
                 yield field.duplicate(where.index(position), condition)
+    awaited_set = set(awaited)
     for position, condition in enumerate(failures):
-        if condition in awaited:
+        if condition in awaited_set:
             detail = "bindingFailureConditions must not overlap with bindingConditions"
             yield field.invalid(lists[1][1].index(position), condition, detail)
     if failures and not awaited:

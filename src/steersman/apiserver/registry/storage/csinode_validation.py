@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from steersman.apimachinery import field, names
 from steersman.apiserver.registry.go_form import go_form
 from steersman.apiserver.registry.podspec.validate_sources import check_csi_driver_name
-from steersman.apiserver.registry.validation import FIELD_IS_IMMUTABLE, check_all, check_not_negative
+from steersman.apiserver.registry.validation import FIELD_IS_IMMUTABLE, check_all, check_not_negative, repeat_positions
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -62,9 +62,10 @@ def _validate_driver(driver: Tree, path: Path) -> Iterator[FieldError]:
 
 def _validate_topology(keys: Sequence[str], path: Path) -> Iterator[FieldError]:
     """Upstream speaks of the driver, not of its keys."""
+    repeats = repeat_positions(keys)
     for position, key in enumerate(keys):
         if not key:
             yield field.required(path)
-        if key in keys[:position]:
+        if position in repeats:
             yield field.duplicate(path, key)
         yield from check_all(path, key, names.check_qualified_name(key))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery import field
 from steersman.apimachinery.field import Path
 from steersman.apiserver.registry.old_labels import label_warning
 from steersman.apiserver.registry.storage.classes import check_parameters, check_provisioner
-from steersman.apiserver.registry.validation import check_unchanged, validate_qualified_name
+from steersman.apiserver.registry.validation import check_unchanged, repeat_positions, validate_qualified_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -52,7 +52,7 @@ def storage_class_warnings(obj: Tree) -> Iterator[str]:
 
 
 def _validate_topologies(terms: Sequence[Tree]) -> Iterator[FieldError]:
-    seen: list[Any] = [{}]  # a term that says nothing is refused as a repetition
+    seen: set[frozenset[tuple[str, frozenset[str]]]] = {frozenset()}  # an empty term is refused as a duplicate
     for position, term in enumerate(terms):
         here = _TOPOLOGIES.index(position).child("matchLabelExpressions")
         meaning: dict[str, frozenset[str]] = {}
@@ -62,16 +62,18 @@ def _validate_topologies(terms: Sequence[Tree]) -> Iterator[FieldError]:
             if key in meaning:
                 yield field.duplicate(here.index(number).child("key"), key)
             meaning[key] = frozenset(expression.get("values") or ())
-        if meaning in seen:
+        requirements = frozenset(meaning.items())
+        if requirements in seen:
             yield field.duplicate(here, "")
-        seen.append(meaning)
+        seen.add(requirements)
 
 
 def _validate_expression(expression: Tree, path: Path) -> Iterator[FieldError]:
     values, where = expression.get("values") or (), path.child("values")
     if not values:
         yield field.required(where)
+    repeats = repeat_positions(values)
     for position, value in enumerate(values):
-        if value in values[:position]:
+        if position in repeats:
             yield field.duplicate(where.index(position), value)
     yield from validate_qualified_name(expression.get("key") or "", path.child("key"))

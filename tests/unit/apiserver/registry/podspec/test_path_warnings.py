@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from steersman.apiserver.registry.podspec.path_warnings import path_warnings
+from steersman.apiserver.registry.podspec.path_warnings import earlier_overlaps, path_warnings
 
 
 def items(*paths: str) -> list[dict]:
@@ -78,3 +80,20 @@ def test_sources_are_told_of_in_their_order():
     first, second = path_warnings(volume(projected={"sources": sources}))
     assert "overlapping paths" in first
     assert second == 'volume "v" (Projected) has no sources provided'
+
+
+def contains(path: str, other: str) -> bool:
+    return f"{other}/".startswith(f"{path}/")
+
+
+@given(st.lists(st.text(alphabet="a/b-", max_size=5).map(lambda path: path.rstrip("/")), max_size=12))
+def test_earlier_overlaps_equal_comparison_of_all_pairs(paths: list[str]):
+    expected = [
+        [
+            other
+            for other in range(position)
+            if path and paths[other] and (contains(path, paths[other]) or contains(paths[other], path))
+        ]
+        for position, path in enumerate(paths)
+    ]
+    assert list(earlier_overlaps(paths)) == expected

@@ -1,7 +1,9 @@
-"""Whole documents of a few calls."""
+"""Path items of a few calls."""
 
-from steersman.apiserver.openapi.documents import openapi3, swagger
+import msgspec
+
 from steersman.apiserver.openapi.operations import Operation
+from steersman.apiserver.openapi.path_items import encode_path_items
 
 READ = Operation("GET", "/things/{name}", "readThing", "read", "get", "t", ("", "v1", "Thing"), answer="x.Thing")
 REPLACE = Operation(
@@ -30,35 +32,49 @@ LIST = Operation(
 )
 
 
+def decoded(*operations: Operation, v3: bool = False) -> dict:
+    return {path: msgspec.json.decode(item) for path, item in encode_path_items(operations, v3=v3).items()}
+
+
 def test_path_parameters_are_said_once_for_all_calls():
-    item = swagger([READ, REPLACE], {})["paths"]["/things/{name}"]
+    item = decoded(READ, REPLACE)["/things/{name}"]
     assert [p["name"] for p in item["parameters"]] == ["name", "pretty"]
     assert {"get", "put"} <= item.keys()
 
 
 def test_only_a_parameter_that_all_calls_have_is_lifted():
-    item = swagger([READ, REPLACE], {})["paths"]["/things/{name}"]
+    item = decoded(READ, REPLACE)["/things/{name}"]
     assert [p["name"] for p in item["put"]["parameters"]] == ["body", "dryRun"]
-    assert [p["name"] for p in swagger([LIST], {})["paths"]["/things"]["parameters"]] == ["limit", "pretty"]
+    assert [p["name"] for p in decoded(LIST)["/things"]["parameters"]] == ["limit", "pretty"]
 
 
 def test_answers_refer_to_definitions():
-    get = swagger([READ], {})["paths"]["/things/{name}"]["get"]
+    get = decoded(READ)["/things/{name}"]["get"]
     assert get["responses"]["200"]["schema"] == {"$ref": "#/definitions/x.Thing"}
     assert "schema" not in get["responses"]["401"]
 
 
 def test_version_3_says_bodies_and_answers_by_media_type():
-    put = openapi3([REPLACE], {})["paths"]["/things/{name}"]["put"]
+    put = decoded(REPLACE, v3=True)["/things/{name}"]["put"]
     assert put["requestBody"]["content"]["*/*"]["schema"] == {"$ref": "#/components/schemas/x.Thing"}
     assert "application/json" in put["responses"]["200"]["content"]
 
 
 def test_lists_may_be_streams():
-    assert "application/json;stream=watch" in swagger([LIST], {})["paths"]["/things"]["get"]["produces"]
+    assert "application/json;stream=watch" in decoded(LIST)["/things"]["get"]["produces"]
 
 
 def test_calls_name_their_action_and_kind():
-    get = swagger([READ], {})["paths"]["/things/{name}"]["get"]
+    get = decoded(READ)["/things/{name}"]["get"]
     assert get["x-kubernetes-action"] == "get"
     assert get["x-kubernetes-group-version-kind"] == {"group": "", "kind": "Thing", "version": "v1"}
+
+
+PATCH = Operation(
+    "PATCH", "/x/{name}", "patchX", "", "patch", "t", ("g", "v1", "X"), body="x.Patch", consumes=("a/b", "c/d")
+)
+
+
+def test_both_versions_list_the_media_types_of_a_patch():
+    assert decoded(PATCH)["/x/{name}"]["patch"]["consumes"] == ["a/b", "c/d"]
+    assert list(decoded(PATCH, v3=True)["/x/{name}"]["patch"]["requestBody"]["content"]) == ["a/b", "c/d"]

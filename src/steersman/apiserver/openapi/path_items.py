@@ -1,12 +1,13 @@
-"""Whole documents: Swagger 2.0 of everything, OpenAPI 3.0 of one group version."""
+"""Path items: the operations on one path, in the form of either OpenAPI version."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from steersman.apiserver.openapi import parameters
-from steersman.version import KUBERNETES_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -15,59 +16,23 @@ if TYPE_CHECKING:
 
 Tree = dict[str, Any]
 
-_JSON = ["application/json"]
 _ANSWERS = ["application/json", "application/yaml"]
 _STREAMS = ["application/json;stream=watch"]
-_PATCHES = [
-    "application/json-patch+json",
-    "application/merge-patch+json",
-    "application/strategic-merge-patch+json",
-    "application/apply-patch+yaml",
-]
 _REASONS = {200: "OK", 201: "Created", 202: "Accepted", 401: "Unauthorized"}
 _PATH_PARAMETER = re.compile(r"\{(\w+)\}")
-_SECURITY = {
-    "BearerToken": {
-        "type": "apiKey",
-        "name": "authorization",
-        "in": "header",
-        "description": "Bearer Token authentication",
-    }
-}
 
 
-def swagger(operations: Iterable[Operation], definitions: dict[str, Tree]) -> Tree:
-    """The document of ``/openapi/v2``."""
-    return {
-        "swagger": "2.0",
-        "info": {"title": "Kubernetes", "version": KUBERNETES_VERSION},
-        "paths": _paths(operations, _swagger_operation, v3=False),
-        "definitions": dict(sorted(definitions.items())),
-        "securityDefinitions": _SECURITY,
-        "security": [{"BearerToken": []}],
-    }
-
-
-def openapi3(operations: Iterable[Operation], definitions: dict[str, Tree]) -> Tree:
-    """A document of ``/openapi/v3/<path>``."""
-    return {
-        "openapi": "3.0.0",
-        "info": {"title": "Kubernetes", "version": KUBERNETES_VERSION},
-        "paths": _paths(operations, _openapi3_operation, v3=True),
-        "components": {"schemas": dict(sorted(definitions.items())), "securitySchemes": _SECURITY},
-        "security": [{"BearerToken": []}],
-    }
-
-
-def _paths(operations: Iterable[Operation], render: Any, *, v3: bool) -> Tree:
+def encode_path_items(operations: Iterable[Operation], *, v3: bool) -> dict[str, bytes]:
+    """Return the encoded path item of each path."""
     by_path: dict[str, list[Operation]] = {}
     for operation in operations:
         by_path.setdefault(operation.path, []).append(operation)
-    return {path: _path_item(path, by_path[path], render, v3=v3) for path in sorted(by_path)}
+    render = _openapi3_operation if v3 else _swagger_operation
+    return {path: msgspec.json.encode(_path_item(path, calls, render, v3=v3)) for path, calls in by_path.items()}
 
 
 def _path_item(path: str, operations: list[Operation], render: Any, *, v3: bool) -> Tree:
-    """One path; parameters that all of its calls have are said once."""
+    """Return one path item; parameters that all of its operations share are listed once."""
     shared = [name for name in operations[0].query if all(name in o.query for o in operations)]
     in_path = _PATH_PARAMETER.findall(path)
     item: Tree = {o.method.lower(): render(o, [n for n in o.query if n not in shared]) for o in operations}
@@ -101,7 +66,7 @@ def _schema(name: str, prefix: str) -> Tree:
 
 def _swagger_operation(operation: Operation, query: list[str]) -> Tree:
     tree = _common(operation, query, v3=False)
-    tree["consumes"] = _PATCHES if operation.patch else ["*/*"]
+    tree["consumes"] = list(operation.consumes)
     tree["produces"] = _ANSWERS + (_STREAMS if operation.stream else [])
     if operation.body:
         body: Tree = {"name": "body", "in": "body", "schema": _schema(operation.body, "#/definitions/")}
@@ -118,9 +83,8 @@ def _swagger_operation(operation: Operation, query: list[str]) -> Tree:
 def _openapi3_operation(operation: Operation, query: list[str]) -> Tree:
     tree = _common(operation, query, v3=True)
     if operation.body:
-        types = _PATCHES if operation.patch else ["*/*"]
         schema = _schema(operation.body, "#/components/schemas/")
-        tree["requestBody"] = {"content": {t: {"schema": schema} for t in types}}
+        tree["requestBody"] = {"content": {t: {"schema": schema} for t in operation.consumes}}
         if operation.method in ("POST", "PUT", "PATCH"):
             tree["requestBody"]["required"] = True
     tree["responses"] = {str(code): {"description": _REASONS[code]} for code in operation.codes}

@@ -1,0 +1,106 @@
+"""Validation of the options of clients of the API server: values that depend on each other, and files.
+
+Each function raises ``OptionError``. Upstream: ``k8s.io/component-base/config/validation`` for leader election,
+``cmd/kube-controller-manager/app/options`` for the rest.
+"""
+
+from __future__ import annotations
+
+from ipaddress import ip_network
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from steersman.client.leaderelection.rules import Timing
+from steersman.controlplane.option_checks import check_readable
+from steersman.controlplane.options import OptionError
+
+if TYPE_CHECKING:
+    from steersman.controllers.manager.options import ManagerOptions
+    from steersman.nodes.options import NodesOptions
+    from steersman.scheduler.options import SchedulerOptions
+
+
+def check_kubeconfig(path: Path | None) -> None:
+    """Reject a ``--kubeconfig`` that cannot be read."""
+    if path is not None:
+        check_readable("--kubeconfig", path)
+
+
+def check_leader_election(options: ManagerOptions | SchedulerOptions) -> None:
+    """Reject periods that do not fit each other, unless leader election is off."""
+    check_kubeconfig(options.kubeconfig)
+    if not options.leader_elect:
+        return
+    try:
+        Timing(
+            lease_duration_seconds=options.leader_elect_lease_duration_seconds,
+            renew_deadline_seconds=options.leader_elect_renew_deadline_seconds,
+            retry_period_seconds=options.leader_elect_retry_period_seconds,
+        )
+    except ValueError as error:
+        raise OptionError(f"--leader-elect: {error}") from error
+
+
+def check_controllers(options: ManagerOptions) -> None:
+    """Reject options of controllers that a controller would reject later, or with which it would not work."""
+    check_leader_election(options)
+    if options.leader_elect_resource_lock != "leases":
+        raise OptionError(
+            f'--leader-elect-resource-lock: "{options.leader_elect_resource_lock}" is not supported, expected leases'
+        )
+    _check_files(options)
+    for flag, text in (
+        ("--cluster-cidr", options.cluster_cidr),
+        ("--service-cluster-ip-range", options.service_cluster_ip_range),
+    ):
+        for part in filter(None, map(str.strip, text.split(","))):
+            _check_cidr(flag, part)
+    if options.cidr_allocator_type != "RangeAllocator":
+        raise OptionError(
+            f'--cidr-allocator-type: "{options.cidr_allocator_type}" is not supported, expected RangeAllocator'
+        )
+    if options.allocate_node_cidrs:
+        from steersman.controllers.nodeipam.controller import ranges  # noqa: PLC0415 — few allocate ranges
+
+        try:
+            ranges(options)
+        except ValueError as error:
+            raise OptionError(f"--allocate-node-cidrs: {error}") from error
+
+
+def check_nodes(options: NodesOptions) -> None:
+    """Reject templates, stages and files that cannot be used."""
+    check_kubeconfig(options.kubeconfig)
+    files = {
+        "--kubelet-certificate-file": options.kubelet_certificate_file,
+        "--kubelet-key-file": options.kubelet_key_file,
+        "--kubelet-client-ca-file": options.kubelet_client_ca_file,
+    }
+    missing = [flag for flag, path in files.items() if path is None]
+    if missing and len(missing) < len(files):
+        raise OptionError(f"{missing[0]} is missing: {', '.join(files)} need each other")
+    for flag, path in files.items():
+        if path is not None:
+            check_readable(flag, path)
+    try:
+        options.check()
+    except ValueError as error:
+        raise OptionError(str(error)) from error
+
+
+def _check_files(options: ManagerOptions) -> None:
+    for field in options.__struct_fields__:
+        value = getattr(options, field)
+        if field.endswith("_file") and value:
+            check_readable(f"--{field.replace('_', '-')}", Path(value))
+        if field.endswith("_cert_file"):
+            key = field.removesuffix("_cert_file") + "_key_file"
+            if bool(value) != bool(getattr(options, key)):
+                raise OptionError(f"--{field.replace('_', '-')} and --{key.replace('_', '-')} need each other")
+
+
+def _check_cidr(flag: str, text: str) -> None:
+    try:
+        ip_network(text if "/" in text else "", strict=False)
+    except ValueError:
+        raise OptionError(f'{flag}: "{text}" is not a CIDR such as 10.0.0.0/24') from None

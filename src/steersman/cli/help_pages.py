@@ -1,0 +1,136 @@
+"""Help pages of the commands: description, examples, and the flags that ``--help`` shows.
+
+A test runs every example.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from steersman.cli.flag_parser import Example, HelpPage
+
+_LEADER_ELECTION: Final = "leader-elect-resource-name"
+
+PAGES: Final[dict[str, HelpPage]] = {
+    "up": HelpPage(
+        "Start a control plane: an API server, the controllers, a scheduler and simulated nodes. Ctrl-C stops it.",
+        examples=(
+            Example("Start on port 6443, with the data in the user's state directory", "steersman up"),
+            Example("Keep nothing: all objects in memory, any free port", "steersman up --ephemeral --port=0"),
+            Example("Three nodes, and kubectl uses the control plane at once", "steersman up --nodes=3 --merge"),
+            Example("A second control plane, with its own data and context", "steersman up --name=dev --port=0"),
+            Example(
+                "Pods that stay Running, and nodes as a file describes them",
+                "steersman up --stages=never-end --node-template=nodes.yaml",
+            ),
+            Example(
+                "With an admission plugin that is off by default, without one of the controllers",
+                "steersman up --enable-admission-plugins=AlwaysPullImages --controllers='*,-ttl-after-finished-controller'",
+            ),
+        ),
+        groups=(
+            ("storage", ("ephemeral", "data-dir")),
+            ("access", ("name", "port", "bind-address", "merge", "kubeconfig", "token-auth-file")),
+            ("nodes and controllers", ("nodes", "node-template", "stages", "chaos", "process-pods", "controllers")),
+            ("API server", ("enable-admission-plugins", "audit-policy-file")),
+            ("process", ("v",)),
+        ),
+    ),
+    "apiserver": HelpPage(
+        "Start an API server alone, with flags as kube-apiserver's.",
+        examples=(
+            Example("Keep nothing: all objects in memory, any free port", "steersman apiserver --ephemeral --port=0"),
+            Example(
+                "For members of the cluster on other machines",
+                "steersman apiserver --bind-address=0.0.0.0 --data-dir=state --kubeconfig=admin.kubeconfig",
+            ),
+            Example(
+                "Without authorization, for other Service addresses",
+                "steersman apiserver --ephemeral --authorization-mode=AlwaysAllow --service-cluster-ip-range=10.96.0.0/16",
+            ),
+        ),
+        groups=(
+            ("storage", ("ephemeral", "data-dir")),
+            ("serving", ("port", "bind-address", "advertise-address", "tls-cert-file", "tls-private-key-file")),
+            ("access", ("merge", "kubeconfig", "client-ca-file", "token-auth-file", "authorization-mode")),
+            (
+                "API",
+                ("service-cluster-ip-range", "enable-admission-plugins", "disable-admission-plugins", "feature-gates"),
+            ),
+            ("auditing", ("audit-policy-file", "audit-log-path")),
+            ("process", ("name", "logging-format", "v")),
+        ),
+    ),
+    "controller-manager": HelpPage(
+        "Run the controllers of kube-controller-manager against the cluster of a kubeconfig, with its flags.",
+        examples=(
+            Example("All controllers that are on by default", "steersman controller-manager"),
+            Example(
+                "Only the garbage collector and the namespace controller, without leader election",
+                "steersman controller-manager --controllers=garbage-collector-controller,namespace-controller"
+                " --leader-elect=false",
+            ),
+        ),
+        groups=(
+            ("cluster", ("kubeconfig", "use-service-account-credentials", "kube-api-qps", "kube-api-burst")),
+            ("controllers", ("controllers", "feature-gates", "root-ca-file", "service-account-private-key-file")),
+            ("leader election", ("leader-elect", _LEADER_ELECTION, "leader-elect-resource-namespace")),
+            ("process", ("address", "port", "logging-format", "v")),
+        ),
+    ),
+    "scheduler": HelpPage(
+        "Run a scheduler against the cluster of a kubeconfig, with flags as kube-scheduler's.",
+        examples=(
+            Example("Schedule the pods of the default scheduler", "steersman scheduler"),
+            Example(
+                "A second scheduler, for pods with spec.schedulerName: mine",
+                "steersman scheduler --scheduler-name=mine --leader-elect-resource-name=mine",
+            ),
+            Example("With profiles and plugins of a configuration file", "steersman scheduler --config=scheduler.yaml"),
+        ),
+        groups=(
+            ("cluster", ("kubeconfig", "kube-api-qps", "kube-api-burst")),
+            ("scheduling", ("config", "scheduler-name", "percentage-of-nodes-to-score")),
+            ("leader election", ("leader-elect", _LEADER_ELECTION, "leader-elect-resource-namespace")),
+            ("process", ("address", "port", "logging-format", "v")),
+        ),
+    ),
+    "nodes": HelpPage(
+        "Simulate nodes and the pods on them in the cluster of a kubeconfig.",
+        examples=(
+            Example("Ten nodes whose pods complete when they should", "steersman nodes --nodes=10"),
+            Example(
+                "Nodes as a file describes them, with pods that stay Running",
+                "steersman nodes --node-template=nodes.yaml --stages=never-end",
+            ),
+        ),
+    ),
+    "components": HelpPage("Run the components of `steersman up` besides the API server."),
+    "status": HelpPage(
+        "Show the running control planes of this user. The exit code is 1 without any, and if one does not answer.",
+        examples=(Example("Show them", "steersman status"),),
+    ),
+    "down": HelpPage(
+        "Stop a control plane: the only one, or the one of a name or data directory.",
+        examples=(
+            Example("Stop the one that was started with --name=dev", "steersman down dev"),
+            Example("Stop the one with this data directory", "steersman down --data-dir=state"),
+            Example("Stop all control planes of this user", "steersman down --all --timeout=1m"),
+        ),
+    ),
+    "env": HelpPage(
+        'Print the shell command that sets KUBECONFIG for a running control plane: eval "$(steersman env)".',
+        examples=(
+            Example("For the only one", "steersman env"),
+            Example("For the one that was started with --name=dev, in fish", "steersman env --name=dev --shell=fish"),
+        ),
+    ),
+    "elections": HelpPage(
+        "Show the leader elections of a cluster: leaders, candidates, the next step and its reason, and plain Leases.",
+        examples=(
+            Example("Of all namespaces of the current context", "steersman elections"),
+            Example("Of one namespace", "steersman elections --namespace=kube-system"),
+            Example("Of the control plane that was started with --name=dev", "steersman elections --name=dev"),
+        ),
+    ),
+}

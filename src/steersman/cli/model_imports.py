@@ -1,0 +1,42 @@
+"""Import the models of ``lightkube-models`` without the client of ``lightkube``.
+
+``lightkube.models`` lies in the package ``lightkube``, whose ``__init__`` imports lightkube's own client with an HTTP
+library: three times what the models need. The processes of Steersman's components never use that client.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib.machinery import ModuleSpec, PathFinder
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from types import ModuleType
+
+_PACKAGE: Final = "lightkube"
+
+
+class _BarePackageFinder:
+    """Meta path finder for one package: the same folders, and no ``__init__``."""
+
+    @staticmethod
+    def find_spec(name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
+        """Return a namespace package's spec for ``lightkube``; None for any other name, or when it is not installed."""
+        if name != _PACKAGE:
+            return None
+        found = PathFinder.find_spec(name, path, target)
+        if found is None or found.submodule_search_locations is None:
+            return None
+        bare = ModuleSpec(name, None, origin=found.origin, is_package=True)
+        bare.submodule_search_locations = list(found.submodule_search_locations)
+        return bare
+
+
+def skip_lightkube_client() -> None:
+    """Import ``lightkube`` as a namespace package from now on; only for processes that run no code of others.
+
+    No effect when ``lightkube`` is imported already.
+    """
+    if not any(isinstance(finder, _BarePackageFinder) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _BarePackageFinder())

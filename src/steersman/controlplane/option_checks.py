@@ -1,0 +1,327 @@
+"""Validation of ``APIServerOptions`` before anything is created or started.
+
+Upstream: ``cmd/kube-apiserver/app/options/validation.go`` and the ``Validate`` methods of ``k8s.io/apiserver/pkg/server/options``.
+Contents of files are validated by the modules that read them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import ssl
+import stat
+from ipaddress import ip_address, ip_network
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+from steersman.asynckit.clock import RealClock
+from steersman.controlplane.options import ENDPOINT_RECONCILERS, OptionError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from steersman.controlplane.options import APIServerOptions
+
+AUTHORIZATION_MODES: Final = ("AlwaysAllow", "AlwaysDeny", "Node", "RBAC")
+_AUDIT_LOG_FORMATS: Final = ("json", "legacy")
+_AUDIT_MODES: Final = ("batch", "blocking", "blocking-strict")
+_AUDIT_VERSIONS: Final = ("audit.k8s.io/v1",)
+#: Upstream: ``service cluster IP range must be at least 8 IP addresses``.
+_SERVICE_ADDRESSES_MIN: Final = 8
+_DNS_LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+_TOKEN_SECONDS_MIN, _TOKEN_SECONDS_MAX = 3600, 1 << 32
+#: Options that name files to read.
+_FILE_OPTIONS: Final = (
+    "tls_cert_file", "tls_private_key_file", "client_ca_file", "token_auth_file", "service_account_signing_key_file",
+    "service_account_key_file", "oidc_ca_file", "admission_control_config_file", "audit_policy_file",
+    "audit_webhook_config_file",
+)  # fmt: skip
+
+
+def check_options(options: APIServerOptions) -> list[str]:
+    """Return warnings to log about options without effect. Raise ``OptionError`` for the first option that cannot be used."""
+    _check_files(options)
+    _check_addresses(options)
+    _check_ports(options)
+    _check_authorization(options)
+    _check_service_accounts(options)
+    _check_audit(options)
+    _check_api(options)
+    _check_directory(options)
+    warnings: list[str] = []
+    if options.feature_gates:
+        from steersman.controlplane.feature_gates import check_feature_gates  # noqa: PLC0415 — few starts set gates
+
+        warnings += check_feature_gates(options.feature_gates)
+    if options.runtime_config:
+        from steersman.controlplane.runtime_config import check_runtime_config  # noqa: PLC0415 — as above
+
+        warnings += check_runtime_config(options.runtime_config)
+    if options.audit_policy_file is not None and not _audits(options):
+        warnings.append("--audit-policy-file without --audit-log-path or --audit-webhook-config-file records nothing")
+    if options.audit_policy_file is None and _audits(options):
+        warnings.append("--audit-log-path and --audit-webhook-config-file record nothing without --audit-policy-file")
+    return warnings
+
+
+def _check_service_networks(text: str) -> None:
+    """Accept one CIDR, or one of each IP family."""
+    networks = []
+    for part in map(str.strip, text.split(",")):
+        try:
+            network = ip_network(part if "/" in part else "", strict=False)
+        except ValueError:
+            raise OptionError(f'--service-cluster-ip-range: "{part}" is not a CIDR such as 10.0.0.0/24') from None
+        if ip_address(part.partition("/")[0]) != network.network_address:
+            raise OptionError(f'--service-cluster-ip-range: "{part}" has host bits set, expected {network}')
+        if network.num_addresses < _SERVICE_ADDRESSES_MIN:
+            raise OptionError(
+                f'--service-cluster-ip-range: "{part}": must be at least {_SERVICE_ADDRESSES_MIN} IP addresses'
+            )
+        networks.append(network)
+    if len(networks) > 2:
+        raise OptionError("--service-cluster-ip-range must not contain more than two entries")
+    if len(networks) == 2 and networks[0].version == networks[1].version:
+        raise OptionError(f'--service-cluster-ip-range: "{text}" must be of different IP families')
+
+
+def _flag(option: str) -> str:
+    return f"--{option.removesuffix('_seconds').replace('_', '-')}"
+
+
+def _paths(options: APIServerOptions) -> Iterator[tuple[str, Path]]:
+    for option in _FILE_OPTIONS:
+        value = getattr(options, option)
+        for path in value if isinstance(value, tuple) else (value,):
+            if path is not None:
+                yield _flag(option), path
+
+
+def check_readable(flag: str, path: Path) -> None:
+    """Raise ``OptionError`` unless ``path`` is a file that this process can read."""
+    try:
+        if path.is_dir():
+            raise OptionError(f"{flag}: {path} is a directory, expected a file")
+        with path.open("rb"):
+            pass
+    except OSError as error:
+        raise OptionError(f"{flag}: cannot read {path}: {(error.strerror or str(error)).lower()}") from error
+
+
+def _check_files(options: APIServerOptions) -> None:
+    if (options.tls_cert_file is None) != (options.tls_private_key_file is None):
+        raise OptionError("--tls-cert-file and --tls-private-key-file need each other")
+    for flag, path in _paths(options):
+        check_readable(flag, path)
+    _check_certificates(options)
+    if options.kubeconfig is not None and options.kubeconfig.is_dir():
+        raise OptionError(f"--kubeconfig: {options.kubeconfig} is a directory, expected a file to write")
+    if options.kubeconfig is not None:
+        _check_parents("--kubeconfig", options.kubeconfig)
+
+
+def _check_certificates(options: APIServerOptions) -> None:
+    if options.tls_cert_file is not None and options.tls_private_key_file is not None:
+        try:
+            ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(options.tls_cert_file, options.tls_private_key_file)
+        except ssl.SSLError as error:
+            files = f"{options.tls_cert_file} and {options.tls_private_key_file}"
+            raise OptionError(
+                f"--tls-cert-file and --tls-private-key-file: {files} are not a PEM certificate and its key"
+            ) from error
+    for flag, path in (("--client-ca-file", options.client_ca_file), ("--oidc-ca-file", options.oidc_ca_file)):
+        if path is not None:
+            try:
+                ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_verify_locations(path)
+            except ssl.SSLError as error:
+                raise OptionError(f"{flag}: {path} holds no PEM certificates") from error
+    if options.service_account_signing_key_file is None and not options.service_account_key_file:
+        return
+    from steersman.apiserver.authn import keys  # noqa: PLC0415 — loads cryptography
+
+    signing = options.service_account_signing_key_file
+    try:
+        if signing is not None:
+            keys.read_private_key(signing.read_bytes())
+    except keys.KeyFileError as error:
+        raise OptionError(f"--service-account-signing-key-file: {signing} holds no PEM private key") from error
+    for path in options.service_account_key_file:
+        try:
+            keys.read_public_keys(path.read_bytes())
+        except keys.KeyFileError as error:
+            raise OptionError(f"--service-account-key-file: {path}: {error}") from error
+
+
+def _check_addresses(options: APIServerOptions) -> None:
+    _check_service_networks(options.service_cluster_ip_range)
+    for flag, text in (("--bind-address", options.bind_address), ("--advertise-address", options.advertise_address)):
+        if not text and flag == "--advertise-address":
+            continue
+        try:
+            address = ip_address(text)
+        except ValueError:
+            raise OptionError(f'{flag}: failed to parse IP: "{text}"') from None
+        if flag == "--advertise-address" and (address.is_unspecified or address.is_multicast):
+            raise OptionError(f'{flag}: "{text}" is not an address that clients can reach')
+
+
+def _check_ports(options: APIServerOptions) -> None:
+    first, last = options.service_node_port_range
+    if first < 1:
+        raise OptionError(f"--service-node-port-range: {first}-{last}: ports must be between 1 and 65535")
+    port = options.kubernetes_service_node_port
+    if port and not first <= port <= last:
+        raise OptionError(f"--kubernetes-service-node-port: service port range {first}-{last} doesn't contain {port}")
+
+
+def _check_authorization(options: APIServerOptions) -> None:
+    modes = options.authorization_mode
+    if not modes:
+        raise OptionError("--authorization-mode: at least one authorization-mode must be passed")
+    for position, mode in enumerate(modes):
+        if mode not in AUTHORIZATION_MODES:
+            expected = ", ".join(AUTHORIZATION_MODES)
+            raise OptionError(f'--authorization-mode: "{mode}" is not a valid mode, expected {expected}')
+        if mode in modes[:position]:
+            raise OptionError(f'--authorization-mode: "{mode}" has mode specified more than once')
+
+
+def _check_service_accounts(options: APIServerOptions) -> None:
+    if not options.service_account_issuer:
+        raise OptionError("--service-account-issuer is a required flag")
+    for issuer in options.service_account_issuer:
+        if ":" in issuer and not _is_url(issuer):
+            raise OptionError(f"--service-account-issuer: \"{issuer}\" contains a ':' but is not a valid URL")
+    uri = options.service_account_jwks_uri
+    if uri and not _is_url(uri, schemes=("https",)):
+        raise OptionError(f'--service-account-jwks-uri: "{uri}" must be a URL that begins with https://')
+    seconds = options.service_account_max_token_expiration_seconds
+    if seconds and not _TOKEN_SECONDS_MIN <= seconds <= _TOKEN_SECONDS_MAX:
+        raise OptionError("--service-account-max-token-expiration must be between 1 hour and 2^32 seconds")
+    _check_oidc(options)
+
+
+def _check_oidc(options: APIServerOptions) -> None:
+    if bool(options.oidc_issuer_url) != bool(options.oidc_client_id):
+        raise OptionError("--oidc-issuer-url and --oidc-client-id must be specified together")
+    if not options.oidc_issuer_url:
+        others = [
+            flag
+            for flag, is_given in (
+                ("--oidc-ca-file", options.oidc_ca_file is not None),
+                ("--oidc-groups-claim", options.oidc_groups_claim),
+                ("--oidc-groups-prefix", options.oidc_groups_prefix),
+                ("--oidc-required-claim", options.oidc_required_claim),
+                ("--oidc-username-prefix", options.oidc_username_prefix),
+            )
+            if is_given
+        ]
+        if others:
+            raise OptionError(f"{others[0]} needs --oidc-issuer-url and --oidc-client-id")
+    elif not _is_url(options.oidc_issuer_url, schemes=("https",)):
+        raise OptionError(f'--oidc-issuer-url: "{options.oidc_issuer_url}" must be a URL that begins with https://')
+
+
+def _is_url(text: str, schemes: tuple[str, ...] = ()) -> bool:
+    try:
+        parts = urlsplit(text)
+    except ValueError:
+        return False
+    return bool(parts.scheme) and (not schemes or (parts.scheme in schemes and bool(parts.hostname)))
+
+
+def _check_audit(options: APIServerOptions) -> None:
+    for flag, value, expected in (
+        ("--audit-log-format", options.audit_log_format, _AUDIT_LOG_FORMATS),
+        ("--audit-log-mode", options.audit_log_mode, _AUDIT_MODES),
+        ("--audit-log-version", options.audit_log_version, _AUDIT_VERSIONS),
+        ("--audit-webhook-mode", options.audit_webhook_mode, _AUDIT_MODES),
+        ("--audit-webhook-version", options.audit_webhook_version, _AUDIT_VERSIONS),
+    ):
+        if value not in expected:
+            raise OptionError(f'{flag}: "{value}" is not supported, expected one of {", ".join(expected)}')
+    for name in ("log", "webhook"):
+        _check_audit_batches(options, name)
+    if options.audit_log_path and options.audit_log_path != "-" and os.path.isdir(options.audit_log_path):  # noqa: PTH112
+        raise OptionError(f"--audit-log-path: {options.audit_log_path} is a directory, expected a file or -")
+    if options.audit_policy_file is not None:
+        from steersman.controlplane.auditing import read_audit_policy  # noqa: PLC0415 — few servers audit
+
+        # Also without a log or a webhook: a policy that does not parse is an error now, not when a log is added.
+        read_audit_policy(options.audit_policy_file)
+    if options.audit_webhook_config_file is not None:
+        from steersman.controlplane.audit_webhook import read_webhook_config  # noqa: PLC0415 — few servers audit
+
+        read_webhook_config(options.audit_webhook_config_file, clock=RealClock())
+
+
+def _audits(options: APIServerOptions) -> bool:
+    return bool(options.audit_log_path) or options.audit_webhook_config_file is not None
+
+
+def _check_audit_batches(options: APIServerOptions, name: str) -> None:
+    def option(field: str) -> float:
+        value: float = getattr(options, f"audit_{name}_{field}")
+        return value
+
+    prefix = f"--audit-{name}"
+    if option("batch_buffer_size") < 1:
+        raise OptionError(f"{prefix}-batch-buffer-size: must be a positive number")
+    if option("batch_max_size") < 1:
+        raise OptionError(f"{prefix}-batch-max-size: must be a positive number")
+    if option("batch_throttle_enable"):
+        if option("batch_throttle_qps") <= 0:
+            raise OptionError(f"{prefix}-batch-throttle-qps: must be a positive number when throttling is enabled")
+        if option("batch_throttle_burst") < 1:
+            raise OptionError(f"{prefix}-batch-throttle-burst: must be a positive number when throttling is enabled")
+    if option("truncate_enabled"):
+        event, batch = option("truncate_max_event_size"), option("truncate_max_batch_size")
+        if event < 1:
+            raise OptionError(f"{prefix}-truncate-max-event-size: must be a positive number")
+        if batch < event:
+            raise OptionError(f"{prefix}-truncate-max-batch-size: {batch} must be at least the event size {event}")
+
+
+def _check_api(options: APIServerOptions) -> None:
+    if options.endpoint_reconciler_type not in ENDPOINT_RECONCILERS:
+        expected = ", ".join(ENDPOINT_RECONCILERS)
+        value = options.endpoint_reconciler_type
+        raise OptionError(f'--endpoint-reconciler-type: "{value}" is unknown, expected one of {expected}')
+    if options.apiserver_count < 1:
+        raise OptionError(
+            f"--apiserver-count should be a positive number, but value '{options.apiserver_count}' provided"
+        )
+    for name in options.system_namespaces:
+        if not _DNS_LABEL.fullmatch(name):
+            raise OptionError(f'--system-namespaces: "{name}" is not a lowercase RFC 1123 label')
+    if options.request_timeout_seconds <= 0:
+        raise OptionError("--request-timeout: must be greater than 0")
+
+
+def _check_directory(options: APIServerOptions) -> None:
+    """Raise ``OptionError`` for a data directory that cannot hold the store, before anything is written to it."""
+    path = options.data_dir
+    if path is None:
+        return
+    _check_parents("--data-dir", path)
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise OptionError(f"--data-dir: {path}: {(error.strerror or str(error)).lower()}") from error
+    if not stat.S_ISDIR(status.st_mode):
+        raise OptionError(f"--data-dir: {path} is a file, expected a directory")
+    if not os.access(path, os.R_OK | os.W_OK | os.X_OK):
+        owner = "" if status.st_uid == os.geteuid() else f" (it belongs to user {status.st_uid})"
+        raise OptionError(f"--data-dir: {path} is not writable{owner}")
+
+
+def _check_parents(flag: str, path: Path) -> None:
+    """Raise ``OptionError`` unless the nearest parent that exists is a directory in which ``path`` can be created."""
+    parent = next(each for each in path.absolute().parents if os.path.lexists(each))
+    if not parent.is_dir():
+        raise OptionError(f"{flag}: cannot create {path}: {parent} is not a directory")
+    if not path.exists() and not os.access(parent, os.W_OK | os.X_OK):
+        raise OptionError(f"{flag}: cannot create {path}: {parent} is not writable")

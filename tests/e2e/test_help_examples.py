@@ -1,0 +1,111 @@
+"""Every example of ``--help`` runs, as it stands there."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from steersman.cli.help_pages import PAGES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+pytestmark = pytest.mark.e2e
+
+_SECONDS = 60
+_FILES = {
+    "nodes.yaml": "nodes:\n- name: large\n  capacity: {cpu: '64'}\n- name: small\n",
+    "scheduler.yaml": "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n",
+}
+
+
+def _examples(*commands: str) -> list[str]:
+    return [example.command for command in commands for example in PAGES[command].examples]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working directory with the files of the examples; the user's directories are in it."""
+    for name, text in _FILES.items():
+        (tmp_path / name).write_text(text)
+    monkeypatch.chdir(tmp_path)
+    for name in ("HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR", "TMPDIR"):
+        directory = tmp_path / name.lower()
+        directory.mkdir(mode=0o700)
+        monkeypatch.setenv(name, str(directory))
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "kubeconfig"))
+    return tmp_path
+
+
+def _start(command: str, *more: str) -> subprocess.Popen[str]:
+    arguments = [sys.executable, "-m", "steersman", *shlex.split(command)[1:], *more]
+    return subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def _ready(process: subprocess.Popen[str]) -> str:
+    """Wait until the API server is ready; return its kubeconfig, or for ``--merge`` the empty string."""
+    assert process.stdout is not None
+    first = process.stdout.readline()
+    assert " is ready at https://" in first, process.communicate(timeout=_SECONDS)
+    return process.stdout.readline().strip().partition("KUBECONFIG=")[2]
+
+
+def _stop(process: subprocess.Popen[str]) -> tuple[int, str]:
+    process.send_signal(signal.SIGTERM)
+    _, err = process.communicate(timeout=_SECONDS)
+    return process.returncode, err
+
+
+@pytest.fixture
+def kubeconfig(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The kubeconfig of a running API server with its data in ``state``, in $KUBECONFIG as well."""
+    with _start("steersman apiserver --data-dir=state --name=dev", "--port=0") as server:
+        path = str(folder / _ready(server))
+        monkeypatch.setenv("KUBECONFIG", path)
+        yield path
+        if server.poll() is None:
+            _stop(server)
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("example", _examples("up", "apiserver"))
+def test_example_of_a_server_starts(example: str) -> None:
+    with _start(example, "--port=0") as server:  # the last port counts: others may use 6443
+        _ready(server)
+        assert _stop(server)[0] == 0
+
+
+@pytest.mark.usefixtures("kubeconfig")
+@pytest.mark.parametrize("example", _examples("controller-manager", "scheduler", "nodes"))
+def test_example_of_a_component_runs_against_a_cluster(example: str) -> None:
+    more = [] if " nodes" in example else ["--port=0"]
+    with _start(example, "--v=2", *more) as component:
+        assert component.stderr is not None
+        log = [component.stderr.readline() for _ in range(2)]
+        assert "waiting until the server" in log[0]
+        assert log[1].startswith("I"), "it ended before it was connected"
+        assert _stop(component)[0] == 0
+
+
+@pytest.mark.usefixtures("kubeconfig")
+@pytest.mark.parametrize("example", _examples("status", "env", "elections", "down"))
+def test_example_about_running_control_planes_succeeds(example: str) -> None:
+    with _start(example) as process:
+        out, err = process.communicate(timeout=_SECONDS)
+    assert (process.returncode, err) == (0, "")
+    assert out
+
+
+def test_every_command_with_examples_is_run_here() -> None:
+    tested = _examples(
+        "up", "apiserver", "controller-manager", "scheduler", "nodes", "status", "env", "elections", "down"
+    )
+    assert sorted(tested) == sorted(example.command for page in PAGES.values() for example in page.examples)
+    assert os.path.basename(sys.executable).startswith("python")  # noqa: PTH119 — examples run by this interpreter
