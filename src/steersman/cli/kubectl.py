@@ -46,12 +46,14 @@ def run_kubectl(arguments: Sequence[str]) -> int:
     except SelectionError as error:
         sys.stderr.write(f"steersman: {error}\n")
         return 1
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # Python ignores it, and programs inherit that
+    ignored = signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # Python ignores it, and programs inherit that
     try:
         os.execve(path, ["kubectl", *rest], environment)  # noqa: S606 — what the user asks for
     except OSError as error:
         sys.stderr.write(f"steersman: {path} cannot be run: {error.strerror}\n")
         return EXIT_CANNOT_RUN
+    finally:
+        signal.signal(signal.SIGPIPE, ignored)
 
 
 def split_name(arguments: Sequence[str]) -> tuple[str | None, list[str]]:
