@@ -14,6 +14,7 @@ import logging
 from collections import deque
 from typing import TYPE_CHECKING
 
+from steersman.storage.sqlite.ack_record import COUNT_BITS, FINGERPRINT_MASK
 from steersman.storage.sqlite.batches import POSITION_BITS
 from steersman.storage.sqlite.index import Entry, Write, take_back
 from steersman.storage.sqlite.schema import POSITIONS_MAX, Kind
@@ -48,6 +49,7 @@ class Pipeline:
         start_writer: Callable[[Callable[[int, str], None]], Writer],
         *,
         index: Index,
+        fingerprint: int,
         revision: int,
         leases: LeaseTable,
         squashed: SquashedPrefixes,
@@ -55,6 +57,8 @@ class Pipeline:
         on_applied: Callable[[int], None],
     ) -> None:
         self.index = index
+        #: Of the index: ``ack_record.fingerprint_of``.
+        self._fingerprint = fingerprint
         #: The newest revision that is on disk and that the watchers have.
         self.revision = revision
         #: The newest revision given to a write. Never goes back, not even when the write failed.
@@ -99,6 +103,7 @@ class Pipeline:
             statements=statements,
             on_settled=on_settled,
         )
+        write.fingerprint_before = self._fingerprint
         for op in changes:
             revision += 1
             row_id = revision << POSITION_BITS
@@ -109,6 +114,8 @@ class Pipeline:
                 write.size_bytes += len(op.value)
             elif before is not None:
                 write.rows.append(self._remove(before, row_id=row_id))
+        self._fingerprint &= FINGERPRINT_MASK
+        write.fingerprint = self._fingerprint
         self._accepted += 1
         if not self._gathered:
             # Not now: requests that come together are to share a commit.
@@ -131,7 +138,7 @@ class Pipeline:
         if rows and rows[-1][0] == _OVERWRITTEN:
             rows.append((_REACHED, rows[-1][1], "", 0, 0, None))
         try:
-            self.writer.persist(rows, statements, revision=revision)
+            self.writer.persist(rows, statements, revision=revision, fingerprint=batch[-1].fingerprint)
         except (ValueError, OverflowError) as error:
             refused, self._gathered = batch + self._gathered, []
             self._refuse(refused, str(error))
@@ -163,12 +170,17 @@ class Pipeline:
                 self._squashed.overwritten(key, revision)
         if lease_before != op.lease_id:
             self._leases.move(key, before=lease_before, after=op.lease_id)
+        if before is not None:
+            self._fingerprint += (revision - before.mod_revision) << COUNT_BITS
+        else:
+            self._fingerprint += (revision << COUNT_BITS) + 1
         self.index[key] = Entry(key, revision, create_revision, op.lease_id)
         return (kind, row_id, key, create_revision, op.lease_id, op.value)
 
     def _remove(self, before: Entry, *, row_id: int) -> Row:
         if before.lease_id:
             self._leases.move(before.key, before=before.lease_id, after=0)
+        self._fingerprint -= (before.mod_revision << COUNT_BITS) + 1
         del self.index[before.key]
         return (_REMOVED, row_id, before.key, before.create_revision, 0, None)
 
@@ -221,6 +233,8 @@ class Pipeline:
     def _refuse(self, refused: list[Write], error: str) -> None:
         """Answer the newest writes with ``Unavailable``; the index goes back to what was before them."""
         _log.error("%d writes could not be persisted: %s", len(refused), error)
+        if refused:
+            self._fingerprint = refused[0].fingerprint_before
         for write in reversed(refused):
             take_back(self.index, write, leases=self._leases)
         self.refusals += 1

@@ -19,6 +19,7 @@ from steersman.storage.sqlite.writer import Writer
 from steersman.storage.store import (
     Compacted,
     Conflict,
+    CorruptValue,
     FutureRevision,
     KeyValue,
     LeaseNotFound,
@@ -71,6 +72,7 @@ class SqliteStore:
         self._pipeline = Pipeline(
             functools.partial(Writer, child, start=files.start_writer, reached=files.reached),
             index=contents.index,
+            fingerprint=contents.fingerprint,
             revision=contents.revision,
             leases=self._leases,
             squashed=self._squashed,
@@ -147,8 +149,17 @@ class SqliteStore:
         kv = self._files.read(lambda reader: reader.get(key))
         if kv is None:
             await self._pipeline.settled()  # its removal may be on disk and not applied yet
-        elif kv.mod_revision > self._pipeline.revision:
+            return self._recheck_absent(key)
+        if kv.mod_revision > self._pipeline.revision:
             await self._pipeline.applied(kv.mod_revision)
+        return kv
+
+    def _recheck_absent(self, key: str) -> KeyValue | None:
+        """Read a key again that was not on disk; what the index has there must not be answered as absent."""
+        kv = self._files.read(lambda reader: reader.get(key))
+        entry = self._pipeline.index.get(key)
+        if kv is None and entry is not None and entry.mod_revision <= self._pipeline.revision:
+            raise CorruptValue([key])
         return kv
 
     async def range(
@@ -156,22 +167,29 @@ class SqliteStore:
     ) -> Range:
         self._check_readable(prefix, revision)
         low = max(prefix, start_after + "\0") if start_after else prefix
-        snapshot = await self._files.read_in_thread(
-            lambda reader: reader.range(
-                low,
-                high=prefix_end(prefix) or _NO_END,
-                index=self._pipeline.index,
-                limit=limit,
-                revision=revision,
-                keys_only=keys_only,
+        try:
+            snapshot = await self._files.read_in_thread(
+                lambda reader: reader.range(
+                    low,
+                    high=prefix_end(prefix) or _NO_END,
+                    index=self._pipeline.index,
+                    limit=limit,
+                    revision=revision,
+                    keys_only=keys_only,
+                )
             )
-        )
+        except CorruptValue as error:
+            await self._after_range(prefix, revision, error.readable.revision if error.readable else 0)
+            raise
+        await self._after_range(prefix, revision, snapshot.revision)
+        more = snapshot.count > len(snapshot.kvs)
+        return Range(snapshot.kvs, max(snapshot.revision, revision), more=more, count=snapshot.count)
+
+    async def _after_range(self, prefix: str, revision: int, revision_on_disk: int) -> None:
         if revision:
             self._check_readable(prefix, revision)  # it may have been compacted under the read
         else:
-            await self._pipeline.applied(snapshot.revision)
-        more = snapshot.count > len(snapshot.kvs)
-        return Range(snapshot.kvs, max(snapshot.revision, revision), more=more, count=snapshot.count)
+            await self._pipeline.applied(revision_on_disk)
 
     async def size_bytes(self) -> int:
         self._check_open()
