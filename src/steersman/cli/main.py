@@ -31,6 +31,9 @@ commands:
   kubectl     run kubectl against a running control plane
   env         print the shell command that sets KUBECONFIG
   elections   show the leader elections of a cluster
+  check       verify a data directory offline
+  backup      copy the store of a running API server
+  repair      list what a damaged store has lost, and continue without it
 
 Run 'steersman COMMAND --help' for the flags of a command, 'steersman --version' for the version.
 """
@@ -55,7 +58,7 @@ _TYPED: Final = frozenset(_EXTRAS) - {"up", "apiserver", "elections"}
 
 _COMMANDS: Final = (
     "up", "apiserver", "controller-manager", "scheduler", "nodes", "status", "down", "kubectl", "env", "elections",
-    "version", "help",
+    "check", "backup", "repair", "version", "help",
 )  # fmt: skip
 
 
@@ -109,6 +112,18 @@ def main(argv: Sequence[str] | None = None) -> int:
             return elections.run(rest)
         case ["help", command, *_]:
             return main([command, "--help"])
+        case ["check", *rest]:
+            from steersman.cli import check  # noqa: PLC0415 — only when it is called
+
+            return check.run(rest)
+        case ["backup", *rest]:
+            from steersman.cli import backup  # noqa: PLC0415 — only when it is called
+
+            return backup.run(rest)
+        case ["repair", *rest]:
+            from steersman.cli import repair  # noqa: PLC0415 — only when it is called
+
+            return repair.run(rest)
         case [] | ["--help" | "-h" | "help"]:
             sys.stdout.write(_USAGE)
             return 0 if arguments else 2

@@ -111,11 +111,12 @@ def prepare(path: Path) -> None:
         connection = connect_reader(path)
         try:
             version = schema_version(connection, path, known=len(MIGRATIONS))
+            is_wal = connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal"
         finally:
             connection.close()
-        if version >= CHECKED_SCHEMA:
+        if version == len(MIGRATIONS) and is_wal:
             return
-        if has_record:
+        if has_record and version < CHECKED_SCHEMA:
             raise CorruptStore(path, f"its schema number is {version}, but it has a record of acknowledged writes")
     connect_writer(path).close()
 

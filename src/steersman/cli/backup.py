@@ -1,0 +1,40 @@
+"""``steersman backup``: copy the store of an API server that may be running."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from steersman.cli.data_directory import add_data_dir, store_path
+from steersman.storage.sqlite.salvage import back_up
+from steersman.storage.store import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Return the exit code."""
+    parser = argparse.ArgumentParser(
+        "steersman backup",
+        description="Copy the store of a data directory to FILE, consistent at one revision; the API server may be running. "
+        "To restore it, stop the server, remove state.db and its -wal, -shm and -ack files, and put the copy there as "
+        "state.db; revisions continue above those of the original.",
+        allow_abbrev=False,
+    )
+    add_data_dir(parser)
+    parser.add_argument("file", type=Path, metavar="FILE", help="where to write the copy; must not exist")
+    given = parser.parse_args(arguments)
+    path = store_path(given.data_dir)
+    try:
+        revision = back_up(path, given.file)
+    except StoreError as error:
+        sys.stderr.write(f"steersman: {error}\n")
+        return 1
+    except OSError as error:
+        sys.stderr.write(f"steersman: {error.filename or given.file}: {error.strerror or error}\n")
+        return 1
+    sys.stdout.write(f"{given.file}: a copy of {path} at revision {revision}\n")
+    return 0
