@@ -254,7 +254,7 @@ class ServerCore:
         ]
 
     async def _check_store(self) -> None:
-        await self.store.current_revision()
+        await self.store.check_writable()
 
     async def _check_shutdown(self) -> None:
         if self._stopping:

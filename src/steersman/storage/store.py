@@ -208,6 +208,9 @@ class Store(Protocol):
     async def revoke_lease(self, lease_id: int) -> None:
         """End a lease and delete its keys now. Raises ``LeaseNotFound``."""
 
+    async def check_writable(self) -> None:
+        """Raise ``Unavailable`` unless a write would be durable within a bounded time."""
+
     async def size_bytes(self) -> int:
         """Bytes that the store occupies."""
 

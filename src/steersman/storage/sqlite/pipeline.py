@@ -18,11 +18,13 @@ from steersman.storage.sqlite.ack_record import COUNT_BITS, FINGERPRINT_MASK
 from steersman.storage.sqlite.batches import POSITION_BITS
 from steersman.storage.sqlite.index import Entry, Write, take_back
 from steersman.storage.sqlite.schema import POSITIONS_MAX, Kind
+from steersman.storage.sqlite.stalls import STALL_SECONDS, StallDetector
 from steersman.storage.store import Event, Put, Unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from steersman.asynckit.clock import Clock
     from steersman.storage.dispatch import Dispatcher
     from steersman.storage.keys import SquashedPrefixes
     from steersman.storage.leases import LeaseTable
@@ -55,6 +57,7 @@ class Pipeline:
         squashed: SquashedPrefixes,
         dispatcher: Dispatcher,
         on_applied: Callable[[int], None],
+        clock: Clock,
     ) -> None:
         self.index = index
         #: Of the index: ``ack_record.fingerprint_of``.
@@ -79,7 +82,20 @@ class Pipeline:
         self._accepted = 0
         self._settled = 0
         self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
+        self._stalls = StallDetector(clock, has_work=self._has_work, on_stall=self._refuse_waiters)
         self.writer = start_writer(self._settle)
+
+    @property
+    def is_stalled(self) -> bool:
+        """Whether the writer makes no progress; writes are refused then."""
+        return self._stalls.is_stalled
+
+    def close(self) -> None:
+        """Stop looking for stalls."""
+        self._stalls.close()
+
+    def _has_work(self) -> bool:
+        return bool(self._sent or self._gathered)
 
     def accept(
         self,
@@ -95,6 +111,9 @@ class Pipeline:
         """
         if len(changes) > POSITIONS_MAX:
             raise ValueError(f"a transaction writes {POSITIONS_MAX} keys at most")
+        if self._stalls.is_stalled:
+            return self._refused_at_once(on_settled)
+        self._stalls.started()
         revision = self._assigned
         self._assigned += len(changes)
         write = Write(
@@ -122,6 +141,26 @@ class Pipeline:
             self._loop.call_soon(self._hand_over)
         self._gathered.append(write)
         return write.done
+
+    def _refused_at_once(self, on_settled: Callable[[bool], None] | None) -> asyncio.Future[int]:
+        refused: asyncio.Future[int] = self._loop.create_future()
+        if on_settled is not None:
+            on_settled(False)
+        refused.set_exception(Unavailable("the store does not persist writes at the moment: its disk or process hangs"))
+        return refused
+
+    def _refuse_waiters(self) -> None:
+        """Answer those who wait. Their writes stay under way: they happen if the writer goes on."""
+        writes = [write for batch in (*self._sent, self._gathered) for write in batch]
+        error = f"the write was not durable within {STALL_SECONDS:g} s, and may happen later: the disk or the writer process hangs"
+        _log.error("%d writes: %s", len(writes), error)
+        for write in writes:
+            if not write.done.done():
+                write.done.set_exception(Unavailable(error))
+        while self._waiting:
+            woken = self._waiting.popleft()[1]
+            if not woken.done():
+                woken.set_exception(Unavailable(error))
 
     def _hand_over(self) -> None:
         """Give the writer what waits, as long as it has room; when it has room again, it says so."""
@@ -200,6 +239,7 @@ class Pipeline:
 
     def _settle(self, batches: int, error: str) -> None:
         """So many batches are durable; the writer failed with all others if there is an error."""
+        self._stalls.progressed()
         if batches:
             self._apply([write for _ in range(batches) for write in self._sent.popleft()])
         if error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ from steersman.storage.keys import SquashedPrefixes, prefix_end
 from steersman.storage.leases import LeaseTable, random_lease_id
 from steersman.storage.sqlite.compaction import CHECK_ROWS, Compactor
 from steersman.storage.sqlite.files import Contents, Files
+from steersman.storage.sqlite.health import WriteHealth
 from steersman.storage.sqlite.leasing import Leasing
 from steersman.storage.sqlite.pipeline import Pipeline
 from steersman.storage.sqlite.writer import Writer
@@ -78,7 +80,9 @@ class SqliteStore:
             squashed=self._squashed,
             dispatcher=self._dispatcher,
             on_applied=self._applied,
+            clock=clock,
         )
+        self._health = WriteHealth(files.path, self._pipeline, clock=clock)
         self._leasing = Leasing(self._leases, self._pipeline, self._tasks)
         self._leasing.restore(contents.leases, contents.index.values())
         self._compactor = Compactor(
@@ -190,6 +194,10 @@ class SqliteStore:
             self._check_readable(prefix, revision)  # it may have been compacted under the read
         else:
             await self._pipeline.applied(revision_on_disk)
+
+    async def check_writable(self) -> None:
+        self._check_open()
+        await self._health.check()
 
     async def size_bytes(self) -> int:
         self._check_open()
@@ -305,9 +313,11 @@ class SqliteStore:
 
     async def _close(self) -> None:
         self._leases.close()
-        await self._pipeline.settled()
+        with contextlib.suppress(Unavailable):
+            await self._pipeline.settled()
         await self._tasks.close()
         await self._leasing.checkpoint(at_least_seconds=1.0)
+        self._pipeline.close()
         self._dispatcher.close(_closed())
         self._pipeline.writer.detach()
         await asyncio.to_thread(self._close_files)
