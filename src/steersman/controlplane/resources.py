@@ -13,6 +13,7 @@ from steersman.apiserver.admission.optional import optional_plugins
 from steersman.apiserver.admission.validating_policy import ValidatingAdmissionPolicy
 from steersman.apiserver.endpoints.component_probes import Components
 from steersman.apiserver.endpoints.connections import Connections
+from steersman.apiserver.endpoints.unsafe_delete import FEATURE_GATE
 from steersman.apiserver.endpoints.router import Router
 from steersman.apiserver.endpoints.subresources import subresources
 from steersman.apiserver.registry.registry import Registry
@@ -79,7 +80,13 @@ class Resources:
         connect |= access_endpoints(
             self.registry, options, admission=self.admission, authorizer=authorizer, authentication=authentication
         )
-        self.router = Router(self.registry, admission=self.admission, authorizer=authorizer, connect=connect)
+        self.router = Router(
+            self.registry,
+            admission=self.admission,
+            authorizer=authorizer,
+            connect=connect,
+            deletes_corrupt=options.feature_gates.get(FEATURE_GATE, False),
+        )
 
     def _labels_of(self, namespace: str) -> dict[str, str] | None:
         """The labels of a namespace, as the cache has them; None when there is no such namespace."""
