@@ -30,8 +30,7 @@ def corrupt_list(group_resource: str, keys: Sequence[str]) -> StatusError:
     """Return the 500 of a list whose scope holds such objects, with their keys."""
     resource, _, group = group_resource.partition(".")
     causes = [
-        {"reason": "UnexpectedServerResponse", "message": _storage_error(key), "field": key}
-        for key in keys[:_KEYS_MAX]
+        {"reason": "UnexpectedServerResponse", "message": _storage_error(key), "field": key} for key in keys[:_KEYS_MAX]
     ]
     if len(keys) > _KEYS_MAX:
         causes.append({"reason": "FieldValueTooMany", "message": "too many errors, the list is truncated"})

@@ -33,8 +33,12 @@ _BUSY_SECONDS = 5.0
 #: ten times as long as others. The log keeps its size, so that later commits overwrite it in place, which makes their
 #: fsync cheaper than one that grows a file.
 _CHECKPOINT_PAGES = 8000
-#: The acknowledgement record is flushed when nothing was written for so long, and not less often than that.
-_SYNC_SECONDS = 2.0
+#: Upkeep is done when nothing was written for so long; the acknowledgement record is flushed at least that often.
+_UPKEEP_SECONDS = 2.0
+#: The file is rebuilt when so many of its pages (16 MiB) are free, and at least half of them, unless what remains is larger than
+#: 256 MiB: writes wait as long as that takes.
+_FREE_PAGES_MIN = 4096
+_LIVE_PAGES_MAX = 65536
 #: History rows forgotten at once: some ten pages, about as long as a batch of writes takes.
 _FORGET_ROWS = 200
 _FORGET = "DELETE FROM history WHERE id IN (SELECT id FROM history WHERE id < ? ORDER BY id LIMIT ?)"
@@ -75,6 +79,8 @@ class Batches:
         self._path = path
         #: History rows below this id may go; 0 when all such are gone.
         self._forget_below = 0
+        #: History was deleted since the free pages were counted.
+        self._may_shrink = False
         #: Opened with the first batch: the session begins while this process starts.
         self._acks: Acknowledger | None = None
         self._reserved_revision = 0
@@ -117,9 +123,34 @@ class Batches:
             return False
         return True
 
+    @property
+    def has_upkeep(self) -> bool:
+        """Whether there is something to do while nothing waits."""
+        return self.is_dirty or self._may_shrink
+
+    def upkeep(self) -> None:
+        """Flush the acknowledgement record; give free pages back when they are many."""
+        if self._may_shrink:
+            self._may_shrink = False
+            self._shrink()
+        self.sync()
+
+    def _shrink(self) -> None:
+        """Rebuild the file without its free pages. They are used again otherwise, so a failure costs only space."""
+        try:
+            free = self._connection.execute("PRAGMA freelist_count").fetchone()[0]
+            live = self._connection.execute("PRAGMA page_count").fetchone()[0] - free
+            if free < max(_FREE_PAGES_MIN, live) or live > _LIVE_PAGES_MAX:
+                return
+            self._connection.execute("VACUUM")
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            self._acknowledger().acknowledge(0)
+        except (sqlite3.Error, OSError, ValueError):
+            self._roll_back()
+
     def sync_when_due(self) -> None:
         """Flush the acknowledgement record if that has not been done for a while."""
-        if self.is_dirty and time.monotonic() - self._synced_at >= _SYNC_SECONDS:
+        if self.is_dirty and time.monotonic() - self._synced_at >= _UPKEEP_SECONDS:
             self.sync()
 
     def sync(self) -> None:
@@ -176,6 +207,7 @@ class Batches:
             deleted = 0
         if deleted < _FORGET_ROWS:
             self._forget_below = 0
+            self._may_shrink = True
         return deleted == _FORGET_ROWS
 
     def _commit(
@@ -225,8 +257,8 @@ def serve(fd: int, batches: Batches, *, answers: int) -> bool:
     rows: list[tuple[object, ...]] = []
     statements: list[tuple[str, tuple[object, ...]]] = []
     while True:
-        if batches.is_dirty and not frames and not _waits(fd, seconds=_SYNC_SECONDS):
-            batches.sync()
+        if batches.has_upkeep and not frames and not _waits(fd, seconds=_UPKEEP_SECONDS):
+            batches.upkeep()
         frame = _receive(fd)
         message = marshal.loads(frame) if frame else None  # noqa: S302 — from the process that started this one
         if isinstance(message, tuple):

@@ -103,8 +103,9 @@ async def test_option_asks_for_a_verb_of_its_own(call):
     assert (await call("POST", f"{rbac}/clusterrolebindings", tree=binding))[0] == 201
     code, status = await call("DELETE", f"{MAPS}/bad", tree={OPTION: True}, headers=CROC)
     assert (code, status["reason"]) == (403, "Forbidden")
-    assert 'configmaps "bad" is forbidden: not permitted to do "unsafe-delete-ignore-read-errors", reason:' in (
-        status["message"]
+    assert (
+        'configmaps "bad" is forbidden: not permitted to do "unsafe-delete-ignore-read-errors", reason:'
+        in (status["message"])
     )
     role["rules"][0]["verbs"].append("unsafe-delete-ignore-read-errors")
     assert (await call("PUT", f"{rbac}/clusterroles/deleter", tree=role))[0] == 200
@@ -114,8 +115,9 @@ async def test_option_asks_for_a_verb_of_its_own(call):
 async def test_option_is_refused_for_readable_objects_and_collections(call):
     code, status = await call("DELETE", f"{MAPS}/good?{OPTION}=true")
     assert (code, status["reason"]) == (422, "Invalid")
-    assert "Invalid value: true: is exclusively used to delete corrupt object(s), try again by removing this option" in (
-        status["message"]
+    assert (
+        "Invalid value: true: is exclusively used to delete corrupt object(s), try again by removing this option"
+        in (status["message"])
     )
     code, status = await call("DELETE", f"{MAPS}?{OPTION}=true")
     assert code == 422

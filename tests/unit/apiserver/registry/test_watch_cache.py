@@ -166,7 +166,9 @@ async def test_list_and_get_of_corrupt_objects_fail_with_their_keys(caplog):
         await world.names()
     assert (failed.value.code, failed.value.reason) == (500, "StorageReadError")
     assert [cause["field"] for cause in failed.value.status["details"]["causes"]] == [f"{world.prefix}ns/bad"]
-    with pytest.raises(StatusError, match=f"StorageError: corrupt object, Code: 7, Key: {world.prefix}ns/bad") as failed:
+    with pytest.raises(
+        StatusError, match=f"StorageError: corrupt object, Code: 7, Key: {world.prefix}ns/bad"
+    ) as failed:
         await world.get("bad")
     assert (failed.value.code, failed.value.reason) == (500, "InternalError")
     assert (await world.get("a")).code == 200

@@ -239,3 +239,32 @@ def test_the_end_of_the_other_side_ends_it_with_nothing_half_done(served, connec
     thread.join()
     assert ends == [False]
     assert keys(connection) == []
+
+
+def test_file_shrinks_after_churn_and_keeps_what_is_left(connection, written, path):
+    value = os.urandom(100_000)
+    assert written.persist([created(n, f"/{n}", value) for n in range(1, 301)], [], revision=300) == ""
+    removed = [(int(Kind.REMOVED), (300 + n) << POSITION_BITS, f"/{n}", n, 0, None) for n in range(1, 300)]
+    assert written.persist(removed, [], revision=599) == ""
+    written.forget(599 << POSITION_BITS)
+    while written.forget_some():
+        pass
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    before = path.stat().st_size
+    assert written.has_upkeep
+    written.upkeep()
+    assert not written.has_upkeep
+    assert path.stat().st_size < before / 10
+    assert connection.execute("SELECT key, value FROM latest").fetchall() == [("/300", value)]
+    assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+def test_file_with_few_free_pages_is_left_as_it_is(connection, written, path):
+    assert written.persist(changes(500), [], revision=500) == ""
+    written.forget(501 << POSITION_BITS)
+    while written.forget_some():
+        pass
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    before = path.read_bytes()
+    written.upkeep()
+    assert path.read_bytes() == before
