@@ -205,7 +205,7 @@ async def verify_damaged(path: Path, ledger: Ledger, rng: random.Random) -> str:
     what = damage(path, rng)
     try:
         outcome = await open_damaged(path, ledger)
-        if outcome.startswith("refused") and path.exists():
+        if outcome.startswith("refused"):
             await repair_damaged(path, ledger)
     except Wrong as wrong:
         raise Wrong(f"{what}: {wrong}") from None
@@ -243,7 +243,7 @@ async def repair_damaged(path: Path, ledger: Ledger) -> None:
     try:
         found = salvage(path)
     except StoreError:
-        return  # not even its header can be read
+        return  # the file is missing, or not even its header can be read
     repair(path, found, suffix=".damaged")
     store = await SqliteStore.open(path, clock=RealClock(), squash_prefixes=[SQUASHED])
     try:

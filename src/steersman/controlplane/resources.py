@@ -13,9 +13,9 @@ from steersman.apiserver.admission.optional import optional_plugins
 from steersman.apiserver.admission.validating_policy import ValidatingAdmissionPolicy
 from steersman.apiserver.endpoints.component_probes import Components
 from steersman.apiserver.endpoints.connections import Connections
-from steersman.apiserver.endpoints.unsafe_delete import FEATURE_GATE
 from steersman.apiserver.endpoints.router import Router
 from steersman.apiserver.endpoints.subresources import subresources
+from steersman.apiserver.endpoints.unsafe_delete import FEATURE_GATE
 from steersman.apiserver.registry.registry import Registry
 from steersman.asynckit.tasks import Supervisor
 from steersman.controlplane.access_endpoints import access_endpoints

@@ -50,7 +50,7 @@ async def delete_even_corrupt(target: Target, request: Request) -> Response:
         if objects.cache.get(key) is None:
             raise not_found(target.group_resource, name)
         why = "is exclusively used to delete corrupt object(s), try again by removing this option"
-        raise invalid(target.group_resource, name, [field.invalid(_OPTION, True, why)])  # noqa: FBT003 — the field's value
+        raise invalid(target.group_resource, name, [field.invalid(_OPTION, True, why)])
     await objects.delete_corrupt(key, expected=revision)
     resource = target.served.resource
     details = {"name": name, "group": resource.group, "kind": resource.name}
@@ -69,7 +69,7 @@ async def delete_readable_collection(target: Target, request: Request) -> Respon
     options = await read_delete_options(request)
     if options.ignore_store_read_error:
         why = "is not allowed with DELETECOLLECTION, try again after removing the option"
-        raise invalid(f"DeleteOptions.{META_GROUP}", "", [field.invalid(_OPTION, True, why)])  # noqa: FBT003 — as above
+        raise invalid(f"DeleteOptions.{META_GROUP}", "", [field.invalid(_OPTION, True, why)])
     return await delete_collection(target, request)
 
 
@@ -82,7 +82,7 @@ def _check_options(options: DeleteOptions) -> None:
         "preconditions": options.has_preconditions,
     }
     errors = [
-        field.invalid(_OPTION, True, f"cannot be set together with .{name}")  # noqa: FBT003 — as above
+        field.invalid(_OPTION, True, f"cannot be set together with .{name}")
         for name, is_set in others.items()
         if is_set
     ]

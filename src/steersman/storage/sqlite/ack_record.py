@@ -1,7 +1,7 @@
-"""Acknowledgement record: what the store has promised, kept outside the database and its write-ahead log.
+"""Acknowledgement record, kept outside the database and its write-ahead log.
 
 ``<store>-ack`` holds one fixed-size record that names the last acknowledged revision and the position of the write-ahead log (WAL)
-that contains it. The writer process overwrites it around each commit, so a start can tell a WAL that ends early, because
+that contains it. The writer process overwrites it around each commit, so a start can distinguish a WAL that ends early, because
 it was truncated or damaged, from one that ends where the last acknowledged commit ended. ``verification`` holds the rules.
 
 The record is written twice in one ``pwrite`` of less than a disk sector, so one damaged copy does no harm. It is not
@@ -69,7 +69,7 @@ def fingerprint_of(rows: int, revisions: int) -> int:
 
 
 class WalPosition:
-    """A place in the write-ahead log: the number of valid frames, and the salts that tell one use of the file from the next."""
+    """A place in the write-ahead log: the number of valid frames, and the salts of this use of the file."""
 
     __slots__ = ("frames", "salts")
 
@@ -105,7 +105,7 @@ class WalIndex:
 
 
 class AckRecord:
-    """What was acknowledged, and by which session (one opening of the store) of the database."""
+    """Acknowledged state of a store, and the session (one opening of the store) that it belongs to."""
 
     __slots__ = (
         "fingerprint",

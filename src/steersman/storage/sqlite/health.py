@@ -21,8 +21,9 @@ _FRESH_SECONDS = 1.0
 _PROBE_SECONDS = 2.0
 #: With less space than this the disk counts as full.
 _FREE_BYTES_MIN = 1 << 20
-#: Changes nothing, but is a commit.
-_PROBE = ("UPDATE session SET is_closed = is_closed", ())
+#: A commit that writes a page and means nothing: reserving one revision more does no harm. (SQLite does not write a page
+#: that an UPDATE leaves as it is.)
+_PROBE = ("UPDATE session SET reserved_revision = reserved_revision + 1", ())
 
 
 class WriteHealth:
@@ -61,6 +62,6 @@ class WriteHealth:
 
 
 def _retrieve(probe: asyncio.Future[int]) -> None:
-    """The error is for whoever waits; it is not unexpected when nobody does any more."""
+    """Mark the error as seen: a probe may fail after its callers have timed out."""
     if not probe.cancelled():
         probe.exception()

@@ -202,7 +202,7 @@ def _sync(path: Path) -> None:
 
 
 class Salvage(msgspec.Struct):
-    """What can be kept of a damaged store, and what cannot."""
+    """Readable contents of a damaged store, and the damage."""
 
     rows: list[_Row] = []
     leases: list[tuple[int, int, float]] = []

@@ -1,6 +1,6 @@
-"""Stall detection: a writer process that is stopped, or a filesystem that is frozen, answers no more.
+"""Stall detection: a writer process that is stopped, or a filesystem that is frozen, does not answer.
 
-Nothing tells such a writer from a slow one but time. While writes are under way, progress is looked at every
+Only time distinguishes such a writer from a slow one. While writes are under way, progress is looked at every
 ``STALL_SECONDS``; without any since the last look the pipeline is stalled: its callers are refused instead of waiting, until the
 writer answers again.
 """

@@ -8,6 +8,7 @@ import functools
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from steersman.asynckit.clock import RealClock
 from steersman.asynckit.tasks import Supervisor
 from steersman.storage.dispatch import Dispatcher, Watcher
 from steersman.storage.keys import SquashedPrefixes, prefix_end
@@ -59,6 +60,7 @@ class SqliteStore:
         history_max_bytes: int,
         squash_prefixes: Iterable[str],
         new_lease_id: Callable[[], int],
+        disk_clock: Clock,
     ) -> None:
         self._files = files
         self._clock = clock
@@ -80,9 +82,9 @@ class SqliteStore:
             squashed=self._squashed,
             dispatcher=self._dispatcher,
             on_applied=self._applied,
-            clock=clock,
+            clock=disk_clock,
         )
-        self._health = WriteHealth(files.path, self._pipeline, clock=clock)
+        self._health = WriteHealth(files.path, self._pipeline, clock=disk_clock)
         self._leasing = Leasing(self._leases, self._pipeline, self._tasks)
         self._leasing.restore(contents.leases, contents.index.values())
         self._compactor = Compactor(
@@ -105,11 +107,13 @@ class SqliteStore:
         history_max_bytes: int = 256 << 20,
         squash_prefixes: Iterable[str] = (),
         new_lease_id: Callable[[], int] = random_lease_id,
+        disk_clock: Clock | None = None,
     ) -> SqliteStore:
         """Open or make the file; its folder must exist.
 
         ``history_retention_seconds`` is how long the past stays readable, unless it outgrows ``history_max_bytes``.
-        ``squash_prefixes`` are described in the package's docstring; each ends in ``/``.
+        ``squash_prefixes`` are described in the package's docstring; each ends in ``/``. ``disk_clock`` measures how long the
+        disk takes: real time, also where ``clock`` is not.
 
         Raises ``StoreLocked``, ``NotAStore``, ``SchemaTooNew``, ``CorruptStore``, ``StoreNotWritable``.
         """
@@ -129,6 +133,7 @@ class SqliteStore:
                 history_max_bytes=history_max_bytes,
                 squash_prefixes=squash_prefixes,
                 new_lease_id=new_lease_id,
+                disk_clock=disk_clock or RealClock(),
             )
         except BaseException:
             await asyncio.to_thread(_close, files, child)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _SALT_BYTES = 4
-#: The first salt of a log grows by one whenever it is begun anew; a later log has one that is larger by less than this.
+#: The first salt of a log grows by one whenever it is restarted; a later log has one that is larger by less than this.
 _GENERATIONS_MAX = 1 << 31
 _SALT_END = 1 << 32
 
@@ -148,7 +148,7 @@ def _expected_fingerprint(session: Session, record: AckRecord) -> int | None:
 
 
 def _reaches(wal: WalPosition, recorded: WalPosition) -> bool:
-    """Report whether a log contains the recorded position, or was begun anew after all of it had gone into the file."""
+    """Report whether a log contains the recorded position, or was restarted after all of it had been checkpointed."""
     if not recorded.frames:
         return True
     if wal.salts == recorded.salts:

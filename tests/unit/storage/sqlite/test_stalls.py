@@ -61,7 +61,7 @@ def stop_writer():
 
 
 async def test_writes_are_refused_while_the_writer_process_is_stopped(open_store, clock, stop_writer):
-    store = await open_store()
+    store = await open_store(disk_clock=clock)
     await store.txn([Put("/a", b"1")])
     go_on = stop_writer(store)
     waiting = asyncio.ensure_future(store.txn([Put("/b", b"1", expected=0)]))
@@ -87,7 +87,7 @@ async def test_writes_are_refused_while_the_writer_process_is_stopped(open_store
 
 
 async def test_health_fails_while_the_writer_process_is_stopped(open_store, clock, stop_writer):
-    store = await open_store()
+    store = await open_store(disk_clock=clock)
     await store.check_writable()
     go_on = stop_writer(store)
     await store.check_writable()  # what was found a moment ago counts
