@@ -103,9 +103,26 @@ def test_example_about_running_control_planes_succeeds(example: str) -> None:
     assert out
 
 
+@pytest.fixture
+def stopped_server(kubeconfig: str) -> None:
+    """The data directory ``stopped`` of an API server that has ended."""
+    with _start("steersman apiserver --data-dir=stopped", "--port=0") as server:
+        _ready(server)
+        assert _stop(server)[0] == 0
+
+
+@pytest.mark.usefixtures("stopped_server")
+@pytest.mark.parametrize("example", _examples("check", "backup", "repair"))
+def test_example_about_a_data_directory_succeeds(example: str) -> None:
+    with _start(example) as process:
+        out, err = process.communicate(timeout=_SECONDS)
+    assert (process.returncode, err) == (0, "")
+    assert out
+
+
 def test_every_command_with_examples_is_run_here() -> None:
-    tested = _examples(
-        "up", "apiserver", "controller-manager", "scheduler", "nodes", "status", "env", "elections", "down"
-    )
+    servers = ("up", "apiserver", "controller-manager", "scheduler", "nodes")
+    others = ("status", "env", "elections", "down", "check", "backup", "repair")
+    tested = _examples(*servers, *others)
     assert sorted(tested) == sorted(example.command for page in PAGES.values() for example in page.examples)
     assert os.path.basename(sys.executable).startswith("python")  # noqa: PTH119 — examples run by this interpreter

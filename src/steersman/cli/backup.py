@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from steersman.cli.data_directory import add_data_dir, store_path
+from steersman.cli.flag_parser import FlagParser
+from steersman.cli.help_pages import PAGES
 from steersman.storage.sqlite.salvage import back_up
 from steersman.storage.store import StoreError
 
@@ -17,17 +18,11 @@ if TYPE_CHECKING:
 
 def run(arguments: Sequence[str]) -> int:
     """Return the exit code."""
-    parser = argparse.ArgumentParser(
-        "steersman backup",
-        description="Copy the store of a data directory to FILE, consistent at one revision; the API server may be running. "
-        "To restore it, stop the server, remove state.db and its -wal, -shm and -ack files, and put the copy there as "
-        "state.db; revisions continue above those of the original.",
-        allow_abbrev=False,
-    )
+    parser = FlagParser("backup", PAGES["backup"])
     add_data_dir(parser)
     parser.add_argument("file", type=Path, metavar="FILE", help="where to write the copy; must not exist")
     given = parser.parse_args(arguments)
-    path = store_path(given.data_dir)
+    path = store_path(given)
     try:
         revision = back_up(path, given.file)
     except StoreError as error:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
 from steersman.cli.data_directory import add_data_dir, store_path
+from steersman.cli.flag_parser import FlagParser
+from steersman.cli.help_pages import PAGES
 from steersman.storage.sqlite.lock import FileLock
 from steersman.storage.sqlite.salvage import inspect
 from steersman.storage.store import StoreError
@@ -34,13 +35,9 @@ _decode: Final = msgspec.json.Decoder(_Object).decode
 
 def run(arguments: Sequence[str]) -> int:
     """Return the exit code: 0 when the data is sound, 1 when it is not."""
-    parser = argparse.ArgumentParser(
-        "steersman check",
-        description="Verify a data directory offline: structure, checksums, revisions, and that every object decodes.",
-        allow_abbrev=False,
-    )
+    parser = FlagParser("check", PAGES["check"])
     add_data_dir(parser)
-    path = store_path(parser.parse_args(arguments).data_dir)
+    path = store_path(parser.parse_args(arguments))
     try:
         lock = FileLock.take(path)
         try:

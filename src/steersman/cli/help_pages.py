@@ -125,6 +125,23 @@ PAGES: Final[dict[str, HelpPage]] = {
             Example("For the one that was started with --name=dev, in fish", "steersman env --name=dev --shell=fish"),
         ),
     ),
+    "check": HelpPage(
+        "Verify the store of a stopped API server: structure, checksums, revisions, and that every object decodes.",
+        examples=(Example("Verify a data directory", "steersman check --data-dir=stopped"),),
+    ),
+    "backup": HelpPage(
+        "Copy the store of an API server, which may be running, to a file. The copy is consistent at one revision.",
+        examples=(Example("Copy the store of a running API server", "steersman backup --data-dir=state copy.db"),),
+        epilog="To restore a copy, stop the server, remove state.db and its -wal, -shm and -ack files, and put the copy"
+        " there as state.db. Revisions continue above those of the original.",
+    ),
+    "repair": HelpPage(
+        "List what a damaged store of a stopped API server has lost. Nothing is changed without --accept-data-loss.",
+        examples=(
+            Example("List what is lost", "steersman repair --data-dir=stopped"),
+            Example("Continue with what can be read", "steersman repair --data-dir=stopped --accept-data-loss"),
+        ),
+    ),
     "elections": HelpPage(
         "Show the leader elections of a cluster: leaders, candidates, the next step and its reason, and plain Leases.",
         examples=(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from typing import TYPE_CHECKING, Final
 
 from steersman.asynckit.clock import RealClock
 from steersman.cli.data_directory import add_data_dir, store_path
+from steersman.cli.flag_parser import FlagParser
+from steersman.cli.help_pages import PAGES
 from steersman.storage.sqlite.lock import FileLock
 from steersman.storage.sqlite.salvage import Salvage, inspect, repair, salvage
 from steersman.storage.store import StoreError
@@ -22,11 +23,7 @@ _REFUSED: Final = 1
 
 def run(arguments: Sequence[str]) -> int:
     """Return the exit code: 0 when the store is sound or was repaired."""
-    parser = argparse.ArgumentParser(
-        "steersman repair",
-        description="List what a damaged store has lost. Nothing is changed without --accept-data-loss.",
-        allow_abbrev=False,
-    )
+    parser = FlagParser("repair", PAGES["repair"])
     add_data_dir(parser)
     parser.add_argument(
         "--accept-data-loss",
@@ -34,7 +31,7 @@ def run(arguments: Sequence[str]) -> int:
         help="continue with what can be read, at revisions that were never used; the damaged files are kept aside",
     )
     given = parser.parse_args(arguments)
-    path = store_path(given.data_dir)
+    path = store_path(given)
     try:
         lock = FileLock.take(path)
         try:
