@@ -91,7 +91,9 @@ def test_example_of_a_component_runs_against_a_cluster(example: str) -> None:
         log = [component.stderr.readline() for _ in range(2)]
         assert "waiting until the server" in log[0]
         assert log[1].startswith("I"), "it ended before it was connected"
-        assert _stop(component)[0] == 0
+        code, err = _stop(component)
+        assert code == 0
+        assert "Traceback" not in err
 
 
 @pytest.mark.usefixtures("kubeconfig")
