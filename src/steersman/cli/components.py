@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from steersman.cli.component_checks import check_leader_election, check_nodes
 from steersman.cli.flag_parser import FlagParser
 from steersman.cli.help_pages import PAGES
-from steersman.cli.option_flags import add_options, add_process_flags, given, run_process
+from steersman.cli.option_flags import COMMON_HELP, add_options, add_process_flags, given, run_process
 from steersman.client import aiohttp_transport
 from steersman.controllers import registry
 from steersman.controllers.manager.options import ManagerOptions
@@ -25,22 +25,13 @@ if TYPE_CHECKING:
     import msgspec
 
 _TEXTS: Final = {
-    "kubeconfig": "Kubeconfig of the cluster (default $KUBECONFIG, the service account of the pod, ~/.kube/config)",
+    **COMMON_HELP,
     "config": "File with a KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1)",
     "kube_api_qps": "Maximum number of requests per second to the API server; 0 for no limit",
     "kube_api_burst": "Maximum burst of requests to the API server",
     "scheduler_name": "Schedule pods with this spec.schedulerName",
     "percentage_of_nodes_to_score": "Percentage of nodes that are scored for a pod; 0 to choose by the size of the cluster",
     "pod_max_in_unschedulable_pods_duration_seconds": "Time after which an unschedulable pod is tried again",
-    "leader_elect": "Run leader election, so that one of several processes is active",
-    "leader_elect_lease_duration_seconds": "Time after which other candidates may take an unrenewed lease",
-    "leader_elect_renew_deadline_seconds": "Time in which the leader must renew its lease before it stops leading",
-    "leader_elect_retry_period_seconds": "Time between attempts to acquire or renew the lease",
-    "leader_elect_resource_lock": "Type of the lock object: leases",
-    "leader_elect_resource_name": "Name of the Lease",
-    "leader_elect_resource_namespace": "Namespace of the Lease",
-    "address": "IP address for /healthz and /metrics, in plain HTTP",
-    "port": "Port for /healthz and /metrics; 0 for none",
     "nodes": "Number of simulated nodes",
     "node_template": "YAML file with capacity, labels and taints of the nodes",
     "simulated_storage": "Provision volumes for claims, with a default StorageClass",

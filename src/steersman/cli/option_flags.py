@@ -23,6 +23,19 @@ if TYPE_CHECKING:
 #: Allocations between runs of the garbage collector: caches are full of objects that no run would free.
 _CONTAINERS_MAX: Final = 50_000
 
+#: Help texts of flags that several commands have, by option.
+COMMON_HELP: Final[dict[str, str]] = {
+    "kubeconfig": "Kubeconfig of the cluster (default $KUBECONFIG, the service account of the pod, ~/.kube/config)",
+    "leader_elect": "Run leader election, so that one of several processes is active",
+    "leader_elect_lease_duration_seconds": "Time after which other candidates may take an unrenewed lease",
+    "leader_elect_renew_deadline_seconds": "Time in which the leader must renew its lease before it stops leading",
+    "leader_elect_retry_period_seconds": "Time between attempts to acquire or renew the lease",
+    "leader_elect_resource_lock": "Type of the lock object: leases",
+    "leader_elect_resource_name": "Name of the Lease",
+    "leader_elect_resource_namespace": "Namespace of the Lease",
+    "address": "IP address for /healthz and /metrics, in plain HTTP",
+    "port": "Port for /healthz and /metrics; 0 for none",
+}
 _READERS: Final[dict[Any, Callable[[str], Any]]] = {
     bool: values.boolean,
     int: values.count,
