@@ -1,12 +1,17 @@
 """Kill a writing process many times, and check that the store keeps every acknowledged write.
 
     scripts/kill_storage.py --times 1000 --seed 1
+    scripts/kill_storage.py --times 200 --damage
 
 Each round starts a child that opens the store and writes with many tasks at once, reporting each acknowledged write on
 a pipe; kills it with SIGKILL at a random moment (while it starts, writes or compacts); opens the file in this process
 and compares. In every other round the store's own process, which writes, is killed a few times before: the child sees
 that exactly the writes that were refused did not happen, and goes on. Exits with 1 and says what is wrong at the first
 difference.
+
+With ``--damage``, one kill in ten is followed by damage to one of the files (truncated, emptied, deleted, bits flipped, a sector
+zeroed). The store must then hold everything acknowledged, but for values that it reports as damaged, or refuse to open; after
+``repair`` it must open at a revision that was never used. The undamaged files are then put back.
 """
 
 from __future__ import annotations
@@ -16,6 +21,7 @@ import asyncio
 import contextlib
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -25,8 +31,9 @@ import time
 from pathlib import Path
 
 from steersman.asynckit.clock import RealClock
-from steersman.storage.sqlite import SqliteStore
-from steersman.storage.store import Delete, Put, Unavailable
+from steersman.storage.sqlite import CorruptStore, NotAStore, SchemaTooNew, SqliteStore, WritesMissing
+from steersman.storage.sqlite.salvage import repair, salvage
+from steersman.storage.store import CorruptValue, Delete, Put, StoreError, Unavailable
 
 WRITERS = 16
 KEYS_PER_WRITER = 20
@@ -37,6 +44,9 @@ LIFE_SECONDS_MAX = 0.4
 KILLED_EARLY = 5
 #: In every other round the process that writes is killed so often at most.
 WRITERS_KILLED_MAX = 4
+#: With ``--damage``, one kill in so many is followed by damage.
+DAMAGED = 10
+SECTOR_BYTES = 512
 
 
 class Wrong(Exception):  # noqa: N818 — the script's verdict
@@ -158,6 +168,91 @@ def check_key(key: str, revision: int, serial: str, kv, store_revision: int) -> 
         raise Wrong(f"{key}: revision {revision} holds another value")
 
 
+# Damage.
+
+
+def damage(path: Path, rng: random.Random) -> str:
+    """Damage one file of the store. Returns what was done."""
+    parts = [part for suffix in ("", "-wal", "-ack") if (part := path.with_name(path.name + suffix)).exists()]
+    part = rng.choice(parts)
+    data = bytearray(part.read_bytes())
+    kind = rng.choice(["truncated", "emptied", "deleted", "flipped", "flipped", "flipped", "zeroed"])
+    if kind == "deleted" or not data:
+        part.unlink()
+        return f"{part.name} deleted"
+    place = rng.randrange(len(data))
+    if kind == "emptied":
+        del data[:]
+    elif kind == "truncated":
+        del data[place:]
+    elif kind == "zeroed":
+        end = min(place + SECTOR_BYTES, len(data))
+        data[place:end] = bytes(end - place)
+    else:
+        data[place] ^= 1 << rng.randrange(8)
+    part.write_bytes(data)
+    return f"{part.name} {kind} at {place}"
+
+
+async def verify_damaged(path: Path, ledger: Ledger, rng: random.Random) -> str:
+    """Damage the files, open and repair them, and put them back. Returns the outcome."""
+    aside = path.with_name("aside")
+    shutil.rmtree(aside, ignore_errors=True)
+    aside.mkdir()
+    parts = [part for suffix in ("", "-wal", "-ack") if (part := path.with_name(path.name + suffix)).exists()]
+    for part in parts:
+        shutil.copy(part, aside)
+    what = damage(path, rng)
+    try:
+        outcome = await open_damaged(path, ledger)
+        if outcome.startswith("refused"):
+            await repair_damaged(path, ledger)
+    except Wrong as wrong:
+        raise Wrong(f"{what}: {wrong}") from None
+    for leftover in path.parent.glob(f"{path.name}*"):
+        if not leftover.name.endswith(".lock"):
+            leftover.unlink()
+    for part in parts:
+        shutil.copy(aside / part.name, part)
+    return f"{what}: {outcome}"
+
+
+async def open_damaged(path: Path, ledger: Ledger) -> str:
+    try:
+        store = await SqliteStore.open(path, clock=RealClock(), squash_prefixes=[SQUASHED])
+    except (WritesMissing, CorruptStore, NotAStore, SchemaTooNew) as error:
+        return f"refused: {error}"
+    corrupt: set[str] = set()
+    try:
+        if store.revision < ledger.revision:
+            raise Wrong(f"the store is at {store.revision}, {ledger.revision} was acknowledged")
+        try:
+            kvs = (await store.range("/")).kvs
+        except CorruptValue as error:
+            kvs, corrupt = error.readable.kvs, set(error.keys)
+        found = {kv.key: kv for kv in kvs}
+        for key, (revision, serial) in ledger.last.items():
+            if key not in corrupt:
+                check_key(key, revision, serial, found.get(key), store.revision)
+    finally:
+        await store.close()
+    return f"opened, {len(corrupt)} values damaged"
+
+
+async def repair_damaged(path: Path, ledger: Ledger) -> None:
+    try:
+        found = salvage(path)
+    except StoreError:
+        return  # the file is missing, or not even its header can be read
+    repair(path, found, suffix=".damaged")
+    store = await SqliteStore.open(path, clock=RealClock(), squash_prefixes=[SQUASHED])
+    try:
+        if await store.txn([Put("/key/repaired", b"0 ")]) <= ledger.revision:
+            raise Wrong("a revision is used again after the repair")
+    finally:
+        await store.close()
+
+
 def text_of(value: bytes | None) -> str:
     return "-" if value is None else value.split(b" ", 1)[0].decode()
 
@@ -209,6 +304,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--times", type=int, default=100)
     parser.add_argument("--seed", type=int, default=None, help="random when not given; printed")
+    parser.add_argument("--damage", action="store_true", help="damage the files after one kill in ten")
     parser.add_argument("--child", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.child:
@@ -222,6 +318,8 @@ def main() -> int:
         for round_number in range(1, args.times + 1):
             try:
                 ledger.read(run_and_kill(path, rng))
+                if args.damage and round_number % DAMAGED == 0:
+                    print(f"round {round_number}: {asyncio.run(verify_damaged(path, ledger, rng))}", flush=True)
                 asyncio.run(verify(path, ledger))
             except Wrong as wrong:
                 print(f"round {round_number}: {wrong}")

@@ -47,6 +47,8 @@ FENCE = re.compile(r"^```(\w+)\n", re.MULTILINE)
 EXAMPLES_RUN = {
     "README.md": {"console": 3, "python": 1},
     "docs/architecture.md": {"mermaid": 1},
+    "docs/command-line.md": {"console": None},
+    "docs/logs.md": {"text": 2, "json": 1, "python": 1},
     "docs/nodes.md": {"yaml": 2},
     "docs/stages.md": {"yaml": 1},
     "docs/toolkit.md": {"python": None},

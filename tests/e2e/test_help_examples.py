@@ -66,7 +66,7 @@ def _stop(process: subprocess.Popen[str]) -> tuple[int, str]:
 @pytest.fixture
 def kubeconfig(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """The kubeconfig of a running API server with its data in ``state``, in $KUBECONFIG as well."""
-    with _start("steersman apiserver --data-dir=state", "--port=0") as server:
+    with _start("steersman apiserver --data-dir=state --name=dev", "--port=0") as server:
         path = str(folder / _ready(server))
         monkeypatch.setenv("KUBECONFIG", path)
         yield path
@@ -90,12 +90,14 @@ def test_example_of_a_component_runs_against_a_cluster(example: str) -> None:
         assert component.stderr is not None
         log = [component.stderr.readline() for _ in range(2)]
         assert "waiting until the server" in log[0]
-        assert " INFO steersman." in log[1], "it ended before it was connected"
-        assert _stop(component)[0] == 0
+        assert log[1].startswith("I"), "it ended before it was connected"
+        code, err = _stop(component)
+        assert code == 0
+        assert "Traceback" not in err
 
 
 @pytest.mark.usefixtures("kubeconfig")
-@pytest.mark.parametrize("example", _examples("status", "elections", "down"))
+@pytest.mark.parametrize("example", _examples("status", "env", "elections", "down"))
 def test_example_about_running_control_planes_succeeds(example: str) -> None:
     with _start(example) as process:
         out, err = process.communicate(timeout=_SECONDS)
@@ -103,7 +105,26 @@ def test_example_about_running_control_planes_succeeds(example: str) -> None:
     assert out
 
 
+@pytest.fixture
+def stopped_server(kubeconfig: str) -> None:
+    """The data directory ``stopped`` of an API server that has ended."""
+    with _start("steersman apiserver --data-dir=stopped", "--port=0") as server:
+        _ready(server)
+        assert _stop(server)[0] == 0
+
+
+@pytest.mark.usefixtures("stopped_server")
+@pytest.mark.parametrize("example", _examples("check", "backup", "repair"))
+def test_example_about_a_data_directory_succeeds(example: str) -> None:
+    with _start(example) as process:
+        out, err = process.communicate(timeout=_SECONDS)
+    assert (process.returncode, err) == (0, "")
+    assert out
+
+
 def test_every_command_with_examples_is_run_here() -> None:
-    tested = _examples("up", "apiserver", "controller-manager", "scheduler", "nodes", "status", "elections", "down")
+    servers = ("up", "apiserver", "controller-manager", "scheduler", "nodes")
+    others = ("status", "env", "elections", "down", "check", "backup", "repair")
+    tested = _examples(*servers, *others)
     assert sorted(tested) == sorted(example.command for page in PAGES.values() for example in page.examples)
     assert os.path.basename(sys.executable).startswith("python")  # noqa: PTH119 — examples run by this interpreter

@@ -350,7 +350,7 @@ def test_nothing_is_left_when_the_nodes_are_killed(tmp_path):
         first = started(fifo)
         # Its start must be known to somebody before it can be known to have ended.
         kubectl.run("wait", "--for=condition=Ready", "pod/p", f"--timeout={WAIT_SECONDS}s")
-        os.kill(companions_of(cluster.pid), 9)
+        os.kill(components_of(cluster.pid), 9)
         for each in first:
             each.wait()
         # The nodes come back, and so does the pod.
@@ -368,6 +368,6 @@ def started(fifo):
         return [Ending(int(pid)) for pid in told.read(100).split()]
 
 
-def companions_of(parent):
+def components_of(parent):
     children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
-    return next(int(child) for child in children if b"companions" in Path(f"/proc/{child}/cmdline").read_bytes())
+    return next(int(child) for child in children if b"components" in Path(f"/proc/{child}/cmdline").read_bytes())

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from random import Random
 from typing import Any
 
 import msgspec
 import pytest
+from tests.unit.nodes.world import STAGE_FILES, cluster, ready_since
 
-from steersman.asynckit.clock import FakeClock
 from steersman.asynckit.tasks import Supervisor
-from steersman.client import Client, tree
+from steersman.client import tree
 from steersman.client.errors import ApiError
-from steersman.controlplane.loopback_transport import LoopbackTransport
-from steersman.nodes import pod_status
 from steersman.nodes.node_object import (
     DIALS_PODS,
     FAKE,
@@ -29,16 +24,14 @@ from steersman.nodes.node_object import (
     new_status,
     read_templates,
 )
-from steersman.nodes.node_stages import NodeStages
 from steersman.nodes.options import NodesOptions
 from steersman.nodes.pod_addresses import AddressPool, PodAddresses
 from steersman.nodes.pod_stages import STAGE_SETS
 from steersman.nodes.pods import PodKeeper
 from steersman.nodes.references import references
-from steersman.nodes.registration import NodeKeeper
+from steersman.nodes.simulation.behavior import EXIT_CODE, RUN_SECONDS, UNREADY_AFTER
 from steersman.nodes.stages import Delay, Outcome, Stage, Surroundings, choose
 from steersman.runtime.context import ControllerContext
-from steersman.testing.inprocess import InProcessAPIServer
 
 Tree = dict[str, Any]
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -57,7 +50,7 @@ def lived(made: Tree, *, stages: str = "default", limit: int = 6, now: datetime 
     """The stages that a pod goes through, with the seconds that each lasts; time passes, patches are applied."""
     told = []
     for _ in range(limit):
-        stage = choose(STAGE_SETS[stages], made, dice=Random(1))
+        stage = choose(STAGE_SETS[stages], made, now=now, dice=Random(1))
         if stage is None:
             break
         wait = stage.delay.length_seconds(made, now=now, dice=Random(1))
@@ -91,7 +84,9 @@ def test_a_pod_starts_and_runs_on() -> None:
 
 
 def test_a_pod_on_its_hosts_network_has_the_hosts_address() -> None:
-    assert pod_status.running(pod(hostNetwork=True), AROUND)["podIP"] == "172.16.0.1"
+    made = pod(hostNetwork=True)
+    lived(made)
+    assert made["status"]["podIP"] == "172.16.0.1"
 
 
 def test_a_jobs_pod_completes() -> None:
@@ -105,7 +100,7 @@ def test_a_jobs_pod_completes() -> None:
 def test_under_never_end_it_runs_until_its_deadline() -> None:
     owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "j", "uid": "j", "controller": True}
     made = pod(metadata={"ownerReferences": [owner]}, activeDeadlineSeconds=30, restartPolicy="Never")
-    assert lived(made, stages="never-end") == [("pod-ready", 0.0), ("pod-deadline", 30.0)]
+    assert lived(made, stages="never-end") == [("pod-ready", 0.0), ("pod-complete", 30.0)]
     assert (made["status"]["phase"], made["status"]["reason"]) == ("Failed", "DeadlineExceeded")
 
 
@@ -114,12 +109,13 @@ def test_under_never_end_it_runs_until_its_deadline() -> None:
     [("Never", "0", "Succeeded"), ("Never", "3", "Failed"), ("OnFailure", "0", "Succeeded"), ("OnFailure", "3", "Running"), ("Always", "0", "Running")],
 )  # fmt: skip
 def test_containers_end_and_are_restarted_as_the_policy_says(policy: str, code: str, end: str) -> None:
-    notes = {pod_status.RUN_SECONDS: "5", pod_status.EXIT_CODE: code}
+    notes = {RUN_SECONDS: "5", EXIT_CODE: code}
     made = pod(metadata={"annotations": notes}, restartPolicy=policy)
-    assert lived(made, limit=2) == [("pod-ready", 0.0), ("pod-run-out", 5.0)]
+    assert lived(made, limit=2) == [("pod-ready", 0.0), ("pod-containers", 5.0)]
     assert made["status"]["phase"] == end
-    container = made["status"]["containerStatuses"][0]
-    assert container["restartCount"] == int(end == "Running")
+    assert made["status"]["containerStatuses"][0]["state"]["terminated"]["exitCode"] == int(code)
+    lived(made, limit=1, now=NOW + timedelta(seconds=5))
+    assert made["status"]["containerStatuses"][0]["restartCount"] == int(end == "Running")
 
 
 def test_a_readiness_gate_holds_the_pod_back_until_it_is_true() -> None:
@@ -208,10 +204,11 @@ def test_a_deleted_pod_stops_and_then_goes() -> None:
 
 
 def test_conditions_that_do_not_turn_keep_their_time() -> None:
-    made = pod()
-    lived(made)
-    later = pod_status.running(made, AROUND._replace(now=NOW + timedelta(hours=1)))
-    assert {each["lastTransitionTime"] for each in later["conditions"]} == {"2026-01-02T03:04:05Z"}
+    made = pod(metadata={"annotations": {UNREADY_AFTER: "3600"}})
+    lived(made, limit=2)
+    times = {each["type"]: each["lastTransitionTime"] for each in made["status"]["conditions"]}
+    assert times.pop("Ready") == times.pop("ContainersReady") == "2026-01-02T04:04:05Z"
+    assert times == dict.fromkeys(("PodReadyToStartContainers", "Initialized"), "2026-01-02T03:04:05Z")
 
 
 # Stages
@@ -219,11 +216,11 @@ def test_conditions_that_do_not_turn_keep_their_time() -> None:
 
 def test_stages_are_chosen_by_weight() -> None:
     def stage(name: str, weight: int) -> Stage:
-        return Stage(name, lambda _: True, lambda *_: Outcome(), weight=weight)
+        return Stage(name, lambda *_: True, lambda *_: Outcome(), weight=weight)
 
     dice = Random(3)
     stages = [stage("never", 0), stage("often", 9), stage("seldom", 1)]
-    chosen = [choose(stages, {}, dice=dice) for _ in range(500)]
+    chosen = [choose(stages, {}, now=NOW, dice=dice) for _ in range(500)]
     names = [each.name for each in chosen if each is not None]
     assert names.count("never") == 0
     assert 420 < names.count("often") < 480
@@ -233,7 +230,7 @@ def test_delays_lie_between_their_bounds() -> None:
     dice = Random(1)
     lengths = [Delay(2.0, 5.0).length_seconds({}, now=NOW, dice=dice) for _ in range(50)]
     assert all(2.0 <= length <= 5.0 for length in lengths)
-    assert Delay(until=lambda _: NOW - timedelta(days=1)).length_seconds({}, now=NOW, dice=dice) == 0.0
+    assert Delay(until=lambda *_: NOW - timedelta(days=1)).length_seconds({}, now=NOW, dice=dice) == 0.0
 
 
 # Parts
@@ -322,65 +319,6 @@ def test_templates_say_how_many_and_how_they_are_called(tmp_path: Any) -> None:
 # Against a server
 
 
-class Cluster:
-    def __init__(self, client: Client, clock: FakeClock) -> None:
-        self.client = client
-        self.clock = clock
-
-    async def settle(self, seconds: float = 0.0) -> None:
-        await self.clock.advance(seconds)
-        for _ in range(20):
-            await self.clock.advance(0.01)
-
-    async def pod(self, name: str, **spec: Any) -> Tree:
-        spec = {"containers": [{"name": "c", "image": "i"}], "nodeName": "node-0", **spec}
-        notes = spec.pop("annotations", {})
-        made = {
-            "apiVersion": "v1",
-            "kind": "Pod",
-            "metadata": {"name": name, "namespace": "default", "annotations": notes},
-            "spec": {"automountServiceAccountToken": False, **spec},
-        }
-        return await self.client.create(made)
-
-    async def phase(self, name: str) -> str:
-        found = await self.client.get(PODS, name, namespace="default")
-        return str(found["status"].get("phase"))
-
-
-@asynccontextmanager
-async def cluster(
-    stages: str = "default", *, has_pods: bool = True, kubelet: KubeletAddress | None = None
-) -> AsyncIterator[Cluster]:
-    clock = FakeClock()
-    async with InProcessAPIServer(clock=clock) as server:
-        client = Client(LoopbackTransport(server.core.client), clock=clock)
-        account = {
-            "apiVersion": "v1",
-            "kind": "ServiceAccount",
-            "metadata": {"name": "default", "namespace": "default"},
-        }
-        await client.create(account)
-        context = ControllerContext(client, dice=Random(1))
-        options = NodesOptions(stages=stages)
-        keepers = [
-            NodeKeeper(context, {"node-0": NodeTemplate()}, tells_status=not options.node_stages(), kubelet=kubelet),
-            NodeStages(context, options.node_stages()),
-            *([PodKeeper(context, options.pod_stages(), workers=2)] if has_pods else []),
-        ]
-        tasks = Supervisor("nodes")
-        context.informers.start()
-        for keeper in keepers:
-            tasks.start(keeper.name, keeper.run())
-        world = Cluster(client, clock)
-        await world.settle()
-        try:
-            yield world
-        finally:
-            await tasks.close()
-            await context.informers.close()
-
-
 async def test_a_node_is_registered_beats_and_its_pods_run() -> None:
     async with cluster() as world:
         node = await world.client.get(NODES, "node-0")
@@ -428,9 +366,7 @@ async def test_a_pod_waits_for_its_config_map() -> None:
 
 async def test_a_container_runs_for_as_long_as_it_says() -> None:
     async with cluster() as world:
-        await world.pod(
-            "p", annotations={pod_status.RUN_SECONDS: "30", pod_status.EXIT_CODE: "2"}, restartPolicy="Never"
-        )
+        await world.pod("p", annotations={RUN_SECONDS: "30", EXIT_CODE: "2"}, restartPolicy="Never")
         await world.settle(20)
         assert await world.phase("p") == "Running"
         await world.settle(15)
@@ -459,15 +395,6 @@ async def test_a_stopped_node_does_nothing_until_it_is_back() -> None:
         await world.client.patch(NODES, "node-0", back)
         await world.settle()
         assert await world.phase("p") == "Running"
-
-
-STAGE_FILES = Path(__file__).parent / "nodes" / "stages"
-
-
-async def ready_since(world: Cluster) -> tuple[str, str]:
-    node = await world.client.get(NODES, "node-0")
-    ready = next(each for each in node["status"]["conditions"] if each["type"] == "Ready")
-    return ready["status"], ready["lastHeartbeatTime"]
 
 
 async def test_nodes_and_pods_go_through_the_stages_of_files() -> None:

@@ -1,4 +1,4 @@
-"""Durations as Go reads them: ``300ms``, ``1h15m30.5s`` (``time.ParseDuration``), with Go's words for what is wrong."""
+"""Durations as Go reads and writes them: ``300ms``, ``1h15m30.5s`` (``time.ParseDuration``, ``Duration.String``)."""
 
 from __future__ import annotations
 
@@ -31,3 +31,27 @@ def parse_duration(text: str) -> float:
     if not rest or at < len(rest):
         raise ValueError(f"time: invalid duration {quote(text)}")
     return -total if text.startswith("-") else total
+
+
+def format_duration(seconds: float) -> str:
+    """Return ``time.Duration``'s text: the largest unit below a second, or hours, minutes and seconds: ``1h15m30.5s``."""
+    nanoseconds = round(abs(seconds) * 1e9)
+    sign = "-" if seconds < 0 and nanoseconds else ""
+    if nanoseconds < 1_000_000_000:
+        for unit, size in (("ms", 1_000_000), ("µs", 1_000), ("ns", 1)):
+            if nanoseconds >= size:
+                return f"{sign}{_decimal(nanoseconds, size)}{unit}"
+        return "0s"
+    minutes, rest = divmod(nanoseconds, 60_000_000_000)
+    hours, minutes = divmod(minutes, 60)
+    text = f"{_decimal(rest, 1_000_000_000)}s"
+    if hours:
+        return f"{sign}{hours}h{minutes}m{text}"
+    return f"{sign}{minutes}m{text}" if minutes else f"{sign}{text}"
+
+
+def _decimal(count: int, unit: int) -> str:
+    """Return ``count / unit`` without trailing zeros."""
+    whole, rest = divmod(count, unit)
+    digits = str(rest).rjust(len(str(unit)) - 1, "0").rstrip("0") if rest else ""
+    return f"{whole}.{digits}" if digits else str(whole)

@@ -47,11 +47,13 @@ class ListType(StrEnum):
 class Scalar:
     """A leaf."""
 
-    __slots__ = ("enum", "kind")
+    __slots__ = ("enum", "has_format", "kind")
 
-    def __init__(self, kind: ScalarKind, *, enum: tuple[str, ...] = ()) -> None:
+    def __init__(self, kind: ScalarKind, *, enum: tuple[str, ...] = (), has_format: bool = False) -> None:
         self.kind: Final = kind
         self.enum: Final = enum
+        #: A string with a ``format`` other than ``byte``, which structured-merge-diff takes for any scalar.
+        self.has_format: Final = has_format
 
 
 class ListOf:

@@ -4,55 +4,59 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import logging
-import sys
 import time
 from typing import TYPE_CHECKING, Final
 
 import uvloop
 
-from steersman.cli.flags import companion_flags, parse, parser
+from steersman.cli import logs
+from steersman.cli.flags import component_flags, parse, parser
+from steersman.cli.signals import ignore_signals
 from steersman.controlplane.option_checks import check_options
 from steersman.controlplane.options import OptionError
 from steersman.controlplane.process import die_with_parent, run_until_stopped
-from steersman.controlplane.up import up
+from steersman.controlplane.up import ComponentOptions, up
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Sequence
 
+    from steersman.controlplane.child_process import ChildProcess
     from steersman.controlplane.up import ControlPlane
 
 #: New containers until the collector looks for cycles among them; requests hardly make any.
 _GARBAGE_MAX: Final = 10_000
-#: By ``--v``.
-_LEVELS: Final = (logging.WARNING, logging.INFO, logging.INFO, logging.INFO, logging.DEBUG)
 
 
-def run(command: str, arguments: Sequence[str]) -> int:
-    """Run until a signal; return the exit code."""
-    begun_seconds = time.perf_counter()
-    options, process = parse(command, arguments)
+def run(
+    command: str, arguments: Sequence[str], *, begun_seconds: float | None = None, process: ChildProcess | None = None
+) -> int:
+    """Run until a signal; return the exit code.
+
+    ``begun_seconds``: when the command began, by ``time.perf_counter``; ``process``: that of the components, if it was
+    spawned already.
+    """
+    begun_seconds = time.perf_counter() if begun_seconds is None else begun_seconds
+    options, parsed = parse(command, arguments)
     try:
         check_options(options)  # its warnings are logged at the start, which checks again
-        companions = companion_flags(process) if command == "up" else None
+        components = component_options(parsed) if command == "up" else None
     except OptionError as error:
         parser(command).error(str(error))
-    logging.basicConfig(
-        level=_LEVELS[min(process.v, len(_LEVELS) - 1)],
-        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
-        stream=sys.stderr,
-    )
-    if process.die_with_parent:
+    logs.set_up(parsed.v, style=parsed.logging_format)
+    if parsed.die_with_parent:
         die_with_parent()
 
     async def start() -> ControlPlane:
         running = await up(
             options,
-            merge=process.merge,
+            merge=parsed.merge,
             begun_seconds=begun_seconds,
-            companions=companions,
-            verbosity=process.v,
-            announces=process.parent_pipe is None,  # what another program keeps is no business of the user's
+            components=components,
+            process=process,
+            verbosity=parsed.v,
+            logging_format=parsed.logging_format,
+            announces=parsed.parent_pipe is None,  # what another program keeps is no business of the user's
         )
         # What is there now stays: the collector need not look at it ever again.
         gc.freeze()
@@ -61,4 +65,11 @@ def run(command: str, arguments: Sequence[str]) -> int:
         return running
 
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        return runner.run(run_until_stopped(start, parent_pipe=process.parent_pipe))
+        code = runner.run(run_until_stopped(start, parent_pipe=parsed.parent_pipe))
+        ignore_signals(runner.get_loop())
+    return code
+
+
+def component_options(parsed: argparse.Namespace) -> ComponentOptions:
+    """Return what ``up`` was asked to run beside the API server. Raises ``OptionError``."""
+    return ComponentOptions(flags=component_flags(parsed), controllers=parsed.controllers or ("*",), wait=parsed.wait)

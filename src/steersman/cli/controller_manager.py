@@ -10,9 +10,10 @@ from steersman.cli import values
 from steersman.cli.component_checks import check_controllers
 from steersman.cli.flag_parser import FlagParser
 from steersman.cli.help_pages import PAGES
-from steersman.cli.option_flags import add_options, add_process_flags, given, run_process
+from steersman.cli.option_flags import COMMON_HELP, add_options, add_process_flags, given, run_process
+from steersman.client import aiohttp_transport
 from steersman.controllers.manager.options import ManagerOptions
-from steersman.controllers.registry import REGISTRY
+from steersman.controllers.registry import REGISTRY, preload
 from steersman.controlplane.controller_manager import run_controller_manager
 from steersman.controlplane.feature_gates import check_feature_gates
 from steersman.controlplane.options import OptionError
@@ -22,24 +23,15 @@ if TYPE_CHECKING:
 
 #: Help texts of flags whose names do not explain them.
 _HELP: Final = {
+    **COMMON_HELP,
     "controllers": "Controllers to run: names, -names to leave out, * for all that are on by default",
-    "kubeconfig": "Kubeconfig of the cluster (default $KUBECONFIG, the service account of the pod, ~/.kube/config)",
     "use_service_account_credentials": "Use the credentials of a separate service account for each controller",
     "kube_api_qps": "Maximum number of requests per second of each client; 0 for no limit",
     "kube_api_burst": "Maximum burst of requests of each client, when there is a limit",
     "min_resync_period_seconds": "Minimum resync period of informers; the actual one is random, up to twice this",
-    "leader_elect": "Run leader election, so that one of several processes is active",
-    "leader_elect_lease_duration_seconds": "Time after which other candidates may take an unrenewed lease",
-    "leader_elect_renew_deadline_seconds": "Time in which the leader must renew its lease before it stops leading",
-    "leader_elect_retry_period_seconds": "Time between attempts to acquire or renew the lease",
-    "leader_elect_resource_lock": "Type of the lock object: leases",
-    "leader_elect_resource_name": "Name of the Lease",
-    "leader_elect_resource_namespace": "Namespace of the Lease",
     "leader_elect_identity": "Name of this process in elections (default the host name and a random suffix)",
     "root_ca_file": "File with the certificate authority that is published to every namespace",
     "service_account_private_key_file": "File with the private key that signs tokens in Secrets",
-    "address": "IP address for /healthz and /metrics, in plain HTTP",
-    "port": "Port for /healthz and /metrics; 0 for none",
 }
 #: Flags of kube-controller-manager about serving, logging and metrics that have no effect. They are accepted with a
 #: warning, so that its command lines can be used.
@@ -62,6 +54,8 @@ _COORDINATED: Final = "CoordinatedLeaderElection"
 def run(arguments: Sequence[str]) -> int:
     """Run until a signal or the loss of the lease; return the exit code."""
     options, process = parse(arguments)
+    aiohttp_transport.preload()
+    preload(options.controllers)
     return run_process(run_controller_manager(options, parent_pipe=process.parent_pipe), process)
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from steersman.cli import values
 from steersman.cli.flag_parser import FlagParser
 from steersman.cli.help_pages import PAGES
+from steersman.cli.selection import SelectionError, plane_name, select_plane
 from steersman.controlplane.running_planes import running_directory, running_planes
 
 if TYPE_CHECKING:
@@ -25,6 +26,9 @@ _TIMEOUT_SECONDS: Final = 30.0
 def run(arguments: Sequence[str]) -> int:
     """Returns the exit code: 1 when there is nothing to end, it is not clear what, or it does not end in time."""
     parser = FlagParser("down", PAGES["down"])
+    parser.add_argument(
+        "name", nargs="?", metavar="NAME", type=plane_name, help="Name that the control plane was started with"
+    )
     parser.add_argument("--data-dir", metavar="DIR", help="Data directory of the control plane to stop")
     parser.add_argument(
         "--all", type=values.boolean, nargs="?", const=True, default=False, metavar="BOOL", help="Stop all of yours"
@@ -36,11 +40,17 @@ def run(arguments: Sequence[str]) -> int:
     given = parser.parse_args(arguments)
     planes = running_planes(running_directory())
     meant = planes if given.data_dir is None else [each for each in planes if _is_in(each, given.data_dir)]
+    if given.name is not None:
+        try:
+            meant = [select_plane(meant, given.name)]
+        except SelectionError as error:
+            sys.stderr.write(f"steersman: {error}\n")
+            return 1
     if not meant:
         sys.stderr.write(f"steersman: no control plane of yours runs{_where(given.data_dir)}\n")
         return 1
     if len(meant) > 1 and not given.all:
-        said = "".join(f"  --data-dir={each.data_dir or each.kubeconfig}\n" for each in meant)
+        said = "".join(f"  {each.name or f'--data-dir={each.data_dir or each.kubeconfig}'}\n" for each in meant)
         sys.stderr.write(f"steersman: {len(meant)} run; say which, or --all\n{said}")
         return 1
     return max([_end(each, given.timeout) for each in meant])

@@ -1,4 +1,4 @@
-"""``steersman elections``: who leads, who would like to, and what comes next."""
+"""``steersman elections``: leaders, candidates, the next step of each coordinated election, and plain Leases."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from steersman.cli import values
 from steersman.cli.component_checks import check_kubeconfig
 from steersman.cli.flag_parser import FlagParser
 from steersman.cli.help_pages import PAGES
+from steersman.cli.plain_leases import plain_leases, show_plain_leases
+from steersman.cli.selection import SelectionError, default_kubeconfig, plane_name, running_plane
 from steersman.client.connecting import connect
 from steersman.client.errors import ClientError
 from steersman.controlplane.elections.kinds import CANDIDATES, LEASES
@@ -27,18 +29,28 @@ def run(arguments: Sequence[str]) -> int:
     """Returns the exit code: 1 when the cluster cannot be asked."""
     parser = FlagParser("elections", PAGES["elections"])
     parser.add_argument(
-        "--kubeconfig", type=values.path, metavar="FILE", help="Kubeconfig of the cluster (default as kubectl's)"
+        "--kubeconfig",
+        type=values.path,
+        metavar="FILE",
+        help="Kubeconfig of the cluster (default $KUBECONFIG, the only control plane that runs here, or as kubectl's)",
     )
+    parser.add_argument("--name", type=plane_name, help="Name of a control plane that runs here")
     parser.add_argument("--context", default="", help="Context of the kubeconfig (default the current one)")
     parser.add_argument("--namespace", "-n", help="Show only elections of this namespace (default all)")
     given = parser.parse_args(arguments)
+    if given.name is not None and (given.kubeconfig is not None or given.context):
+        parser.error("--name excludes --kubeconfig and --context")
     try:
         check_kubeconfig(given.kubeconfig)
     except OptionError as error:
         parser.error(str(error))
     try:
+        if given.name is not None:
+            given.kubeconfig = running_plane(given.name).kubeconfig
+        elif given.kubeconfig is None and not given.context:
+            given.kubeconfig = default_kubeconfig()
         sys.stdout.write(asyncio.run(_ask(given)))
-    except (ClientError, OSError, ValueError) as error:
+    except (ClientError, SelectionError, OSError, ValueError) as error:
         sys.stderr.write(f"steersman: {error}\n")
         return 1
     return 0
@@ -53,4 +65,10 @@ async def report(client: Client, *, namespace: str | None) -> str:
     """The text. Raises ``ClientError``."""
     candidates = await client.list_all(CANDIDATES, namespace=namespace)
     leases = await client.list_all(LEASES, namespace=namespace)
-    return show_elections(leases, candidates, now=client.clock.now())
+    now = client.clock.now()
+    contested = {(each["metadata"]["namespace"], each["spec"]["leaseName"]) for each in candidates}
+    parts = [show_elections(leases, candidates, now=now)] if candidates else []
+    plain = show_plain_leases(plain_leases(leases, contested), now=now)
+    if plain:
+        parts.append(f"without coordination:\n{plain}")
+    return "\n".join(parts) or "no elections\n"

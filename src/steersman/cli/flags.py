@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from steersman.cli import values
+from steersman.cli import logs, values
 from steersman.cli.flag_parser import FlagParser
 from steersman.cli.help_pages import PAGES
+from steersman.cli.selection import plane_name
 from steersman.controlplane.options import APIServerOptions, OptionError, default_data_dir
 
 if TYPE_CHECKING:
@@ -232,9 +233,8 @@ FLAGS: dict[str, tuple[Flag, ...]] = {
 
 
 def _etcd_servers(text: str) -> str:
-    if text in ("sqlite", "memory"):
-        return text
-    raise argparse.ArgumentTypeError("etcd is not supported yet, must be sqlite or memory")
+    del text
+    raise argparse.ArgumentTypeError("etcd is not supported yet, use --storage sqlite (the default) or memory")
 
 
 def _add(group: argparse._ArgumentGroup, flag: Flag) -> None:
@@ -262,20 +262,25 @@ def parser(command: str) -> FlagParser:
         for flag in flags:
             _add(group, flag)
         if title == "storage":
+            group.add_argument(
+                "--storage", choices=("sqlite", "memory"), help="Storage of the objects (default sqlite)"
+            )
             _add_switch(group, "ephemeral", "Keep all objects in memory and the certificates in a temporary directory")
-            group.add_argument("--etcd-servers", type=_etcd_servers, default="sqlite", metavar="STORAGE",
-                               help="Storage of the objects: sqlite or memory (default sqlite)")  # fmt: skip
+            group.add_argument("--etcd-servers", type=_etcd_servers, help=argparse.SUPPRESS)
         if title == "serving":
             group.add_argument("--port", dest="secure_port", type=values.port, default=argparse.SUPPRESS,
                                help="Port to listen on, as --secure-port; 0 for any free port (default 6443)", metavar="PORT")  # fmt: skip
     if command == "up":
         _add_component_flags(made)
     process = made.add_argument_group("process")
+    process.add_argument("--name", type=plane_name, default=argparse.SUPPRESS, metavar="NAME",
+                         help="Name of this control plane, to run several: context steersman-NAME")  # fmt: skip
     process.add_argument("--kubeconfig", type=values.path, metavar="FILE",
                          help="File to write the administrator's kubeconfig to (default in the data directory)")  # fmt: skip
     _add_switch(process, "merge", "Also add the context to your own kubeconfig and make it the current one")
     _add_switch(process, "die-with-parent", "Stop when the parent process ends")
     process.add_argument("--parent-pipe", type=values.count, help=argparse.SUPPRESS)
+    process.add_argument("--logging-format", choices=logs.FORMATS, default="text", help="Format of log lines")
     process.add_argument("--v", "-v", type=values.count, default=0, metavar="LEVEL",
                          help="Number for the log level verbosity, 0 to 4 (default 0)")  # fmt: skip
     return made
@@ -289,44 +294,54 @@ def _add_switch(group: argparse._ArgumentGroup, name: str, text: str) -> None:
 
 
 def _add_component_flags(made: FlagParser) -> None:
-    """Add the flags of ``up`` for the components that run besides the API server; see ``companion_flags``."""
+    """Add the flags of ``up`` for the components that run besides the API server; see ``component_flags``."""
     group = made.add_argument_group("nodes and controllers")
     group.add_argument("--nodes", type=values.count, metavar="NUMBER", help="Number of simulated nodes (default 1)")
     group.add_argument("--node-template", type=values.path, metavar="FILE",
                        help="YAML file with capacity, labels and taints of the nodes")  # fmt: skip
     group.add_argument("--stages", metavar="STAGES",
                        help="Lifecycle of pods and nodes: default, never-end, or files with KWOK stages")  # fmt: skip
+    group.add_argument("--chaos", type=values.path, metavar="FILE",
+                       help="YAML file of rules that make pods and nodes fail, drawn from its seed")  # fmt: skip
     group.add_argument("--process-pods", type=values.boolean, nargs="?", const=True, metavar="BOOL",
                        help="Run pods that ask for it as local processes of your user")  # fmt: skip
     group.add_argument("--process-dir", type=values.path, metavar="DIR",
                        help="Directory for files of such pods (default below the temporary directory)")  # fmt: skip
     group.add_argument("--simulated-storage", type=values.boolean, nargs="?", const=True, metavar="BOOL",
                        help="Provision volumes for claims, with a default StorageClass (default true)")  # fmt: skip
+    group.add_argument("--wait", type=values.boolean, nargs="?", const=True, default=True, metavar="BOOL",
+                       help="Report readiness only when pods can be created and a node is Ready (default true)")  # fmt: skip
     group.add_argument("--controllers", type=values.controllers, metavar="NAMES",
                        help="Controllers to run: names, -names to leave out, * for all on by default (default *)")  # fmt: skip
+    group.add_argument("--coordinated-elections", dest="coordinated_leader_election", type=values.boolean, nargs="?",
+                       const=True, metavar="BOOL",
+                       help="Make controllers and scheduler candidates of coordinated leader election")  # fmt: skip
 
 
 def parse(command: str, arguments: Sequence[str]) -> tuple[APIServerOptions, argparse.Namespace]:
     """Return the options of the API server and all values. Exit with a message for flags that cannot be used."""
-    parsed = parser(command).parse_args(arguments)
+    made = parser(command)
+    parsed = made.parse_args(arguments)
+    if parsed.ephemeral and parsed.storage == "sqlite":
+        made.error("--ephemeral is --storage memory, not --storage sqlite")
     given = {name: value for name, value in vars(parsed).items() if name in APIServerOptions.__struct_fields__}
-    if parsed.etcd_servers == "memory":
-        given["ephemeral"] = True
+    given["ephemeral"] = parsed.ephemeral or parsed.storage == "memory"
     if given.get("data_dir") is None and not given["ephemeral"]:
-        given["data_dir"] = default_data_dir()
+        given["data_dir"] = default_data_dir(given.get("name", ""))
     return APIServerOptions(**given), parsed
 
 
 #: Flags of ``up`` for the components that run besides the API server.
-_COMPANION_FLAGS = (
-    "nodes", "node_template", "stages", "simulated_storage", "process_pods", "process_dir", "controllers",
+_COMPONENT_FLAGS = (
+    "nodes", "node_template", "stages", "chaos", "simulated_storage", "process_pods", "process_dir", "controllers",
+    "coordinated_leader_election",
 )  # fmt: skip
 
 
-def companion_flags(parsed: argparse.Namespace) -> list[str]:
+def component_flags(parsed: argparse.Namespace) -> list[str]:
     """Return the flags for the components that run besides the API server. Raise ``OptionError``."""
-    given = {name: getattr(parsed, name) for name in _COMPANION_FLAGS if getattr(parsed, name) is not None}
-    if given.keys() & {"node_template", "stages", "process_dir"}:
+    given = {name: getattr(parsed, name) for name in _COMPONENT_FLAGS if getattr(parsed, name) is not None}
+    if given.keys() & {"node_template", "stages", "chaos", "process_dir"}:
         from steersman.nodes.options import NodesOptions  # noqa: PLC0415 — few starts need it
 
         fields = {name: value for name, value in given.items() if name in NodesOptions.__struct_fields__}

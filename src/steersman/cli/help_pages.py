@@ -18,6 +18,7 @@ PAGES: Final[dict[str, HelpPage]] = {
             Example("Start on port 6443, with the data in the user's state directory", "steersman up"),
             Example("Keep nothing: all objects in memory, any free port", "steersman up --ephemeral --port=0"),
             Example("Three nodes, and kubectl uses the control plane at once", "steersman up --nodes=3 --merge"),
+            Example("A second control plane, with its own data and context", "steersman up --name=dev --port=0"),
             Example(
                 "Pods that stay Running, and nodes as a file describes them",
                 "steersman up --stages=never-end --node-template=nodes.yaml",
@@ -29,9 +30,9 @@ PAGES: Final[dict[str, HelpPage]] = {
         ),
         groups=(
             ("storage", ("ephemeral", "data-dir")),
-            ("access", ("port", "bind-address", "merge", "kubeconfig", "token-auth-file")),
-            ("nodes and controllers", ("nodes", "node-template", "stages", "process-pods", "controllers")),
-            ("API server", ("enable-admission-plugins", "audit-policy-file", "audit-log-path")),
+            ("access", ("name", "port", "bind-address", "merge", "kubeconfig", "token-auth-file")),
+            ("nodes and controllers", ("nodes", "node-template", "stages", "chaos", "process-pods", "controllers")),
+            ("API server", ("enable-admission-plugins", "audit-policy-file")),
             ("process", ("v",)),
         ),
     ),
@@ -57,7 +58,7 @@ PAGES: Final[dict[str, HelpPage]] = {
                 ("service-cluster-ip-range", "enable-admission-plugins", "disable-admission-plugins", "feature-gates"),
             ),
             ("auditing", ("audit-policy-file", "audit-log-path")),
-            ("process", ("v",)),
+            ("process", ("name", "logging-format", "v")),
         ),
     ),
     "controller-manager": HelpPage(
@@ -104,23 +105,49 @@ PAGES: Final[dict[str, HelpPage]] = {
             ),
         ),
     ),
-    "companions": HelpPage("Run the components of `steersman up` besides the API server."),
+    "components": HelpPage("Run the components of `steersman up` besides the API server."),
     "status": HelpPage(
         "Show the running control planes of this user. The exit code is 1 without any, and if one does not answer.",
         examples=(Example("Show them", "steersman status"),),
     ),
     "down": HelpPage(
-        "Stop a control plane: the only one, or the one with a data directory.",
+        "Stop a control plane: the only one, or the one of a name or data directory.",
         examples=(
+            Example("Stop the one that was started with --name=dev", "steersman down dev"),
             Example("Stop the one with this data directory", "steersman down --data-dir=state"),
             Example("Stop all control planes of this user", "steersman down --all --timeout=1m"),
         ),
     ),
+    "env": HelpPage(
+        'Print the shell command that sets KUBECONFIG for a running control plane: eval "$(steersman env)".',
+        examples=(
+            Example("For the only one", "steersman env"),
+            Example("For the one that was started with --name=dev, in fish", "steersman env --name=dev --shell=fish"),
+        ),
+    ),
+    "check": HelpPage(
+        "Verify the store of a stopped API server: structure, checksums, revisions, and that every object decodes.",
+        examples=(Example("Verify a data directory", "steersman check --data-dir=stopped"),),
+    ),
+    "backup": HelpPage(
+        "Copy the store of an API server, which may be running, to a file. The copy is consistent at one revision.",
+        examples=(Example("Copy the store of a running API server", "steersman backup --data-dir=state copy.db"),),
+        epilog="To restore a copy, stop the server, remove state.db and its -wal, -shm and -ack files, and put the copy"
+        " there as state.db. Revisions continue above those of the original.",
+    ),
+    "repair": HelpPage(
+        "List what a damaged store of a stopped API server has lost. Nothing is changed without --accept-data-loss.",
+        examples=(
+            Example("List what is lost", "steersman repair --data-dir=stopped"),
+            Example("Continue with what can be read", "steersman repair --data-dir=stopped --accept-data-loss"),
+        ),
+    ),
     "elections": HelpPage(
-        "Show the coordinated leader elections of a cluster: leaders, candidates, the next step and its reason.",
+        "Show the leader elections of a cluster: leaders, candidates, the next step and its reason, and plain Leases.",
         examples=(
             Example("Of all namespaces of the current context", "steersman elections"),
             Example("Of one namespace", "steersman elections --namespace=kube-system"),
+            Example("Of the control plane that was started with --name=dev", "steersman elections --name=dev"),
         ),
     ),
 }

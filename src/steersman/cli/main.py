@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gc
 import sys
+import time
 from typing import TYPE_CHECKING, Final
 
+from steersman.cli import signals
 from steersman.extras import MissingPackagesError, require
 from steersman.version import KUBERNETES_VERSION, __version__
 
@@ -26,11 +28,19 @@ commands:
   nodes       simulate nodes and their pods in any cluster
   status      show the running control planes of this user
   down        stop a control plane
+  kubectl     run kubectl against a running control plane
+  env         print the shell command that sets KUBECONFIG
   elections   show the leader elections of a cluster
+  check       verify a data directory offline
+  backup      copy the store of a running API server
+  repair      list what a damaged store has lost, and continue without it
 
 Run 'steersman COMMAND --help' for the flags of a command, 'steersman --version' for the version.
 """
 
+#: Commands that run until a signal.
+_LONG_RUNNING: Final = ("up", "apiserver", "controller-manager", "scheduler", "nodes", "components")
+_HELP: Final = frozenset(("-h", "--help", "--help-all"))
 #: Extras by command; a command that is not listed needs none.
 _EXTRAS: Final[dict[str, tuple[str, ...]]] = {
     "up": ("server", "toolkit"),
@@ -38,7 +48,7 @@ _EXTRAS: Final[dict[str, tuple[str, ...]]] = {
     "controller-manager": ("server", "toolkit"),
     "scheduler": ("server", "toolkit"),
     "nodes": ("server", "toolkit"),
-    "companions": ("server", "toolkit"),
+    "components": ("server", "toolkit"),
     "status": ("toolkit",),
     "elections": ("toolkit",),
 }
@@ -47,13 +57,19 @@ _TYPED: Final = frozenset(_EXTRAS) - {"up", "apiserver", "elections"}
 
 
 _COMMANDS: Final = (
-    "up", "apiserver", "controller-manager", "scheduler", "nodes", "status", "down", "elections", "version", "help",
+    "up", "apiserver", "controller-manager", "scheduler", "nodes", "status", "down", "kubectl", "env", "elections",
+    "check", "backup", "repair", "version", "help",
 )  # fmt: skip
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; returns the exit code."""
+    """Run one command; return the exit code. Without ``argv``, the process is this command's: it handles signals."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    begun_seconds = time.perf_counter()
+    if argv is None and arguments[:1] and arguments[0] in _LONG_RUNNING:
+        signals.exit_on_signals()
+        signals.exit_with_parent(arguments)
+        gc.disable()  # a start leaves no garbage worth looking for; the command enables the collector again
     if arguments and (extras := _EXTRAS.get(arguments[0])):
         try:
             require(f"steersman {arguments[0]}", *extras)
@@ -69,18 +85,15 @@ def main(argv: Sequence[str] | None = None) -> int:
             sys.stdout.write(f"steersman {__version__} (Kubernetes {KUBERNETES_VERSION})\n")
             return 0
         case ["up" | "apiserver" as command, *rest]:
-            gc.disable()  # a start makes no garbage worth looking for; the command turns it on again
-            from steersman.cli import apiserver  # noqa: PLC0415 — only when it is called
-
-            return apiserver.run(command, rest)
+            return _serve(command, rest, begun_seconds=begun_seconds)
         case ["controller-manager", *rest]:
             from steersman.cli import controller_manager  # noqa: PLC0415 — only when it is called
 
             return controller_manager.run(rest)
-        case ["scheduler" | "nodes" | "companions" as command, *rest]:
-            from steersman.cli import companions  # noqa: PLC0415 — only when it is called
+        case ["scheduler" | "nodes" | "components" as command, *rest]:
+            from steersman.cli import components  # noqa: PLC0415 — only when it is called
 
-            return companions.run(command, rest)
+            return components.run(command, rest)
         case ["status", *rest]:
             from steersman.cli import status  # noqa: PLC0415 — only when it is called
 
@@ -89,18 +102,52 @@ def main(argv: Sequence[str] | None = None) -> int:
             from steersman.cli import down  # noqa: PLC0415 — only when it is called
 
             return down.run(rest)
+        case ["kubectl" | "env" as command, *rest]:
+            from steersman.cli import kubectl  # noqa: PLC0415 — only when it is called
+
+            return kubectl.run_kubectl(rest) if command == "kubectl" else kubectl.run_env(rest)
         case ["elections", *rest]:
             from steersman.cli import elections  # noqa: PLC0415 — only when it is called
 
             return elections.run(rest)
         case ["help", command, *_]:
             return main([command, "--help"])
+        case ["check", *rest]:
+            from steersman.cli import check  # noqa: PLC0415 — only when it is called
+
+            return check.run(rest)
+        case ["backup", *rest]:
+            from steersman.cli import backup  # noqa: PLC0415 — only when it is called
+
+            return backup.run(rest)
+        case ["repair", *rest]:
+            from steersman.cli import repair  # noqa: PLC0415 — only when it is called
+
+            return repair.run(rest)
         case [] | ["--help" | "-h" | "help"]:
             sys.stdout.write(_USAGE)
             return 0 if arguments else 2
         case _:
             sys.stderr.write(f"steersman: {_unknown(arguments[0])}\nrun 'steersman --help' for usage\n")
             return 2
+
+
+def _serve(command: str, arguments: Sequence[str], *, begun_seconds: float) -> int:
+    """Run an API server. The process of the components imports its modules while this one does."""
+    process = None
+    if command == "up" and _HELP.isdisjoint(arguments):
+        from steersman.controlplane.child_process import ChildProcess  # noqa: PLC0415 — only when it is called
+
+        with signals.deferred():
+            process = ChildProcess.spawn("components")
+            signals.kill_on_exit(process.process.pid)
+    try:
+        from steersman.cli import apiserver  # noqa: PLC0415 — only when it is called
+
+        return apiserver.run(command, arguments, begun_seconds=begun_seconds, process=process)
+    finally:
+        if process is not None:
+            process.kill()
 
 
 def _unknown(word: str) -> str:

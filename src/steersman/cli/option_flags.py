@@ -14,6 +14,7 @@ import msgspec
 import uvloop
 
 from steersman.cli import logs, values
+from steersman.cli.signals import ignore_signals
 from steersman.controlplane.process import die_with_parent
 
 if TYPE_CHECKING:
@@ -22,6 +23,19 @@ if TYPE_CHECKING:
 #: Allocations between runs of the garbage collector: caches are full of objects that no run would free.
 _CONTAINERS_MAX: Final = 50_000
 
+#: Help texts of flags that several commands have, by option.
+COMMON_HELP: Final[dict[str, str]] = {
+    "kubeconfig": "Kubeconfig of the cluster (default $KUBECONFIG, the service account of the pod, ~/.kube/config)",
+    "leader_elect": "Run leader election, so that one of several processes is active",
+    "leader_elect_lease_duration_seconds": "Time after which other candidates may take an unrenewed lease",
+    "leader_elect_renew_deadline_seconds": "Time in which the leader must renew its lease before it stops leading",
+    "leader_elect_retry_period_seconds": "Time between attempts to acquire or renew the lease",
+    "leader_elect_resource_lock": "Type of the lock object: leases",
+    "leader_elect_resource_name": "Name of the Lease",
+    "leader_elect_resource_namespace": "Namespace of the Lease",
+    "address": "IP address for /healthz and /metrics, in plain HTTP",
+    "port": "Port for /healthz and /metrics; 0 for none",
+}
 _READERS: Final[dict[Any, Callable[[str], Any]]] = {
     bool: values.boolean,
     int: values.count,
@@ -92,7 +106,21 @@ def run_process(work: Coroutine[Any, Any, int], process: argparse.Namespace) -> 
     gc.set_threshold(_CONTAINERS_MAX)
     gc.enable()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        return runner.run(work)
+        runner.get_loop().set_exception_handler(log_loop_error)
+        code = runner.run(work)
+        ignore_signals(runner.get_loop())
+    return code
+
+
+def log_loop_error(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Log what the loop reports, except writes to connections that were closed during their TLS handshake.
+
+    uvloop's ``SSLProtocol`` reports those as fatal errors; the request was cancelled, so no task is concerned.
+    """
+    error = context.get("exception")
+    if isinstance(error, RuntimeError) and str(error).endswith("the handler is closed"):
+        return
+    loop.default_exception_handler(context)
 
 
 def _reader(name: str, kind: Any) -> Callable[[str], Any]:

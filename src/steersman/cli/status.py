@@ -30,7 +30,7 @@ _NODES: Final = tree("v1", "Node")
 _PODS: Final = tree("v1", "Pod")
 _LEASES: Final = tree("coordination.k8s.io/v1", "Lease")
 #: Label of the Leases that say which API servers there are; nobody leads by them.
-_IDENTITY: Final = "apiserver.kubernetes.io/identity"
+IDENTITY_LABEL: Final = "apiserver.kubernetes.io/identity"
 _ASK_SECONDS: Final = 5.0
 
 
@@ -57,8 +57,9 @@ def run(arguments: Sequence[str]) -> int:
 def about(plane: RunningPlane, *, now: datetime) -> list[str]:
     """What is known without asking it."""
     kind = "a whole control plane" if plane.is_whole else "an API server"
+    name = f"{plane.name}: " if plane.name else ""
     return [
-        f"{plane.url}: {kind}, for {age((now - parse_time(plane.begun)).total_seconds())}, process {plane.pid}",
+        f"{name}{plane.url}: {kind}, for {age((now - parse_time(plane.begun)).total_seconds())}, process {plane.pid}",
         f"  data        {plane.data_dir or 'in memory'}",
         f"  kubeconfig  {plane.kubeconfig}",
     ]
@@ -99,6 +100,6 @@ def leaders(leases: Iterable[Tree]) -> list[str]:
     found = []
     for lease in leases:
         holder = (lease.get("spec") or {}).get("holderIdentity")
-        if holder and _IDENTITY not in (lease["metadata"].get("labels") or {}):
+        if holder and IDENTITY_LABEL not in (lease["metadata"].get("labels") or {}):
             found.append(f"{lease['metadata']['name']}: {holder}")
     return sorted(found)

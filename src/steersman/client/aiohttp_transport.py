@@ -240,3 +240,8 @@ def _error_class() -> type[Exception]:
 
 def _said(error: BaseException) -> Any:
     return str(error) or type(error).__name__
+
+
+def preload() -> None:
+    """Import aiohttp now, so that the first connection does not wait for it."""
+    import aiohttp  # noqa: F401, PLC0415

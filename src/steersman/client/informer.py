@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar
 
 from steersman.asynckit.tasks import Supervisor
 from steersman.asynckit.timeouts import wait_for
+from steersman.client.causes import traced
 from steersman.client.changes import Added, Deleted, Updated
 from steersman.client.decoding import DELETED
 from steersman.client.errors import ClientError
@@ -71,7 +72,8 @@ class Informer(Generic[T]):
         self._listeners: list[Listener] = []
         self._supervisor = Supervisor(f"informer {source.name}")
         self._started = False
-        self._synced = asyncio.Event()
+        self._synced = False
+        self._closed = False
         #: Held while a change is on its way to all listeners, so that each hears of them in one order.
         self._telling = asyncio.Lock()
         #: Who waits for something to be so; asked after each batch of changes.
@@ -92,9 +94,10 @@ class Informer(Generic[T]):
     async def close(self) -> None:
         """Stop; what is in the cache stays readable. Idempotent. Raises ``CacheMutated`` if that was to be detected."""
         await self._supervisor.close()
+        self._closed = True
         for waiter in self._waiters:
             if not waiter.done():
-                waiter.set_exception(InformerClosed(f"the informer of {self.name} was closed"))
+                waiter.set_exception(self._closed_error())
         if self._detector is not None:
             self._detector.check(self.name)
 
@@ -122,11 +125,11 @@ class Informer(Generic[T]):
     @property
     def has_synced(self) -> bool:
         """Whether the cache holds a whole list, and callbacks have heard of it."""
-        return self._synced.is_set()
+        return self._synced
 
     async def wait_synced(self, *, timeout_seconds: float | None = None) -> None:
-        """Wait for ``has_synced``. Raises ``TimeoutError``."""
-        await wait_for(self._synced.wait(), timeout_seconds, clock=self._clock)
+        """Wait for ``has_synced``. Raises ``TimeoutError``, ``InformerClosed``."""
+        await self._until(lambda: self.has_synced, timeout_seconds)
 
     async def has_seen(self, written: T | str, *, key: str = "", timeout_seconds: float | None = None) -> None:
         """Wait until the cache is at least as new as ``written``: an object as a write answered it, or its version.
@@ -163,12 +166,17 @@ class Informer(Generic[T]):
     async def _until(self, is_so: Callable[[], bool], timeout_seconds: float | None) -> None:
         if is_so():
             return
+        if self._closed:
+            raise self._closed_error()
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiters[waiter] = is_so
         try:
             await wait_for(waiter, timeout_seconds, clock=self._clock)
         finally:
             self._waiters.pop(waiter, None)
+
+    def _closed_error(self) -> InformerClosed:
+        return InformerClosed(f"the informer of {self.name} was closed")
 
     # Who listens
 
@@ -181,7 +189,7 @@ class Informer(Generic[T]):
 
         For a handler that only puts keys into a queue.
         """
-        listener = Callback(call)
+        listener = Callback(traced(call, getattr(self._source, "kind", self.name)))
         for obj in [*self._store.values()]:
             listener.tell(Added(obj, is_initial=True))
         self._listeners.append(listener)
@@ -239,7 +247,7 @@ class Informer(Generic[T]):
 
     def progressed(self) -> None:
         """A batch is in the cache."""
-        self._synced.set()
+        self._synced = True
         for waiter, is_so in list(self._waiters.items()):
             if not waiter.done() and is_so():
                 waiter.set_result(None)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 import msgspec
 
 from steersman.asynckit.timeouts import Timeout
+from steersman.client.actions import ACTIONS
 from steersman.client.errors import RequestFailed, RequestTimedOut, retry_after_seconds
 from steersman.client.transport import TransportError
 from steersman.client.warnings import parse_warnings
@@ -101,6 +102,8 @@ class Sender:
             wait = retry_wait_seconds(answer.status, answer.headers)
             if wait is None or attempt == RETRIES_MAX:
                 self._warn(answer.headers)
+                if request.method != "GET" and answer.status < 400 and (actions := ACTIONS.get()) is not None:
+                    actions.count(request)
                 return answer
             await self._wait(request, str(answer.status), wait)
         raise AssertionError("the last attempt returns or raises")

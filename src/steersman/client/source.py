@@ -62,6 +62,11 @@ class ClientSource(Generic[T]):
         """The group resource."""
         return self._resource.info.group_resource
 
+    @property
+    def kind(self) -> str:
+        """The kind of the objects: ``Pod``."""
+        return self._resource.info.kind
+
     async def list(self, *, limit: int | None = None, continue_token: str = "") -> ObjectList[T]:
         """One page, or all."""
         return await self._client.list(

@@ -174,6 +174,16 @@ def is_enabled(entry: Registration, wanted: Sequence[str]) -> bool:
     return "*" in wanted and entry.on_by_default
 
 
+def preload(wanted: Sequence[str] = ("*",)) -> None:
+    """Import the modules of the controllers that ``--controllers`` enables.
+
+    It takes long enough to keep an event loop from handling signals, and can be done before there is a server.
+    """
+    for entry in REGISTRY:
+        if entry.module and is_enabled(entry, wanted):
+            importlib.import_module(_PACKAGE + entry.module)
+
+
 def unknown(wanted: Sequence[str]) -> list[str]:
     """Words of ``--controllers`` that name no controller."""
     return [word for word in wanted if word != "*" and find(word.removeprefix("-")) is None]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import logging
 import shutil
@@ -26,6 +27,7 @@ from steersman.controlplane.service_account_keys import ServiceAccountKeys
 if TYPE_CHECKING:
     import socket
 
+    from steersman.apiserver.endpoints.component_probes import Components
     from steersman.asynckit.clock import Clock
     from steersman.controlplane.loops import OwnLoops
     from steersman.controlplane.options import APIServerOptions
@@ -33,15 +35,19 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-#: Name of cluster, user and context in kubeconfigs.
-CONTEXT = "steersman"
+
+def context_name(name: str) -> str:
+    """Return the name of cluster, user and context in kubeconfigs, for a control plane of that name."""
+    return f"steersman-{name}" if name else "steersman"
 
 
 class APIServer:
     """A running API server. ``start`` makes one; ``stop`` it once."""
 
-    def __init__(self, options: APIServerOptions, *, clock: Clock) -> None:
+    def __init__(self, options: APIServerOptions, *, clock: Clock, makes_service_accounts: bool = False) -> None:
         self.options = options
+        self._makes_service_accounts = makes_service_accounts
+        self._key_file: asyncio.Task[Path | None] | None = None
         self._clock = clock
         self._temporary: Path | None = None
         self._core: ServerCore | None = None
@@ -54,9 +60,15 @@ class APIServer:
         self.pki: PKI
 
     @classmethod
-    async def start(cls, options: APIServerOptions, *, clock: Clock | None = None) -> APIServer:
-        """Ready when it returns. Raises ``OptionError``, ``OSError`` (``ssl.SSLError`` is one), ``StoreError``."""
-        server = cls(options, clock=clock or RealClock())
+    async def start(
+        cls, options: APIServerOptions, *, clock: Clock | None = None, makes_service_accounts: bool = False
+    ) -> APIServer:
+        """Return a server that is ready. Raises ``OptionError``, ``OSError`` (``ssl.SSLError`` is one), ``StoreError``.
+
+        ``makes_service_accounts``: before it is ready the system namespaces have their ServiceAccounts ``default``, which
+        are otherwise made by the serviceaccount controller; pods cannot be created without. For servers with controllers.
+        """
+        server = cls(options, clock=clock or RealClock(), makes_service_accounts=makes_service_accounts)
         try:
             await server._start()
         except BaseException:
@@ -69,10 +81,16 @@ class APIServer:
         """Where clients on this machine reach it."""
         return self.access.server
 
+    @property
+    def components(self) -> Components:
+        """Probes of the other components, for ``componentstatuses``."""
+        assert self._core is not None
+        return self._core.resources.components
+
     async def account_key_file(self) -> Path | None:
         """The key that signs tokens of service accounts, for those who fill token Secrets; None: only in memory."""
         assert self._core is not None
-        return await self._core.keys.signing_file()
+        return await (self._key_file or self._core.keys.signing_file())
 
     async def _start(self) -> None:
         for warning in check_options(self.options):
@@ -81,11 +99,18 @@ class APIServer:
         store = await self._open_store(directory)
         try:
             self._core = core = ServerCore(
-                self.options, store, clock=self._clock, keys=self._keys(directory), with_loops=True
+                self.options,
+                store,
+                clock=self._clock,
+                keys=self._keys(directory),
+                with_loops=True,
             )
         except BaseException:
             await store.close()
             raise
+        core.makes_service_accounts = self._makes_service_accounts
+        if self._makes_service_accounts:  # the controllers will ask for the key, and making one takes a while
+            self._key_file = asyncio.create_task(core.keys.signing_file(), name="service account key")
         core.resources.connections.kubelet_tls = kubelets = client_tls()
         try:
             self.pki = pki = ensure_pki(directory / "pki", self._names(), now=self._clock.now())
@@ -124,7 +149,7 @@ class APIServer:
         directory = self.options.data_dir
         if directory is None and self.options.ephemeral:
             self._temporary = directory = Path(tempfile.mkdtemp(prefix="steersman-"))
-        directory = directory or default_data_dir()
+        directory = directory or default_data_dir(self.options.name)
         try:
             directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         except OSError as error:
@@ -175,7 +200,9 @@ class APIServer:
     def _write_kubeconfig(self, pki: PKI, directory: Path, port: int) -> None:
         # With a certificate of the user's own, that is also what clients have to trust.
         ca = self.options.tls_cert_file or pki.ca.certificate
-        self.access = Access(CONTEXT, f"https://{_authority(self.options.bind_address, port)}", ca, pki.admin)
+        self.access = Access(
+            context_name(self.options.name), f"https://{_authority(self.options.bind_address, port)}", ca, pki.admin
+        )
         self.kubeconfig = self.options.kubeconfig or directory / "admin.kubeconfig"
         try:
             write_kubeconfig(self.kubeconfig, self.access)
@@ -186,6 +213,8 @@ class APIServer:
     async def stop(self, *, grace_seconds: float | None = None) -> None:
         """Drain and close; ``grace_seconds`` (``drain_seconds`` of the options) bounds how long requests may finish."""
         grace = self.options.drain_seconds if grace_seconds is None else grace_seconds
+        if self._key_file is not None:
+            await asyncio.wait([self._key_file])  # a thread writes it, which cannot be cancelled
         if self._core is not None:
             if self._serving is not None and grace > 0:
                 await self._core.retire()

@@ -1,95 +1,150 @@
-"""Other commands of ours in processes of their own: started again when they fail, ended before their parent ends."""
+"""Commands of ours in processes of their own: restarted when they fail, ended before their parent ends."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import os
-import sys
 from typing import TYPE_CHECKING, Final
 
 from steersman.asynckit.backoff import Backoff, BackoffPolicy
 from steersman.asynckit.tasks import Supervisor
 from steersman.asynckit.timeouts import wait_for
+from steersman.controlplane.child_process import ChildProcess
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from steersman.asynckit.clock import Clock
 
 _log = logging.getLogger(__name__)
 
-#: A child that ends by itself is started again after this, longer each time.
+#: The wait before a process that ended by itself is restarted, and its bound.
 _RESTART: Final = BackoffPolicy(0.5, 30.0)
-#: One that ran so long has recovered: its next failure is its first.
+#: A process that ran for so long starts the backoff over when it fails.
 _STEADY_SECONDS: Final = 60.0
-#: An orderly end may take so long.
+#: The time for an orderly end.
 STOP_SECONDS: Final = 15.0
+#: ``wait_ready`` gives up when the process ended so often before it was ready.
+FAILURES_MAX: Final = 3
+_RECEIVE_BYTES: Final = 4096
+
+
+class ChildFailedError(RuntimeError):
+    """The process ended again and again before it was ready."""
 
 
 class Child:
-    """``steersman ARGUMENTS`` as long as this object is started.
+    """``steersman COMMAND FLAGS`` for as long as this object is started."""
 
-    It holds the reading end of a pipe whose other end is ours, so it ends however this process ends. It has a session of
-    its own: Ctrl-C reaches this process alone, which then ends its children in order.
-    """
-
-    def __init__(self, arguments: Sequence[str], *, clock: Clock) -> None:
-        self._arguments = list(arguments)
+    def __init__(
+        self,
+        command: str,
+        *,
+        clock: Clock,
+        process: ChildProcess | None = None,
+        spawn: Callable[[str], ChildProcess] = ChildProcess.spawn,
+    ) -> None:
+        """``process``: one that was spawned already and waits for its flags."""
+        self._command = command
         self._clock = clock
-        self._supervisor = Supervisor(f"child {arguments[0]}")
-        self._process: asyncio.subprocess.Process | None = None
-        #: Reading and writing end; open from ``start`` to the end of ``stop``.
-        self._pipe: tuple[int, int] | None = None
+        self._spawn = spawn
+        self._supervisor = Supervisor(f"child {command}")
+        self._current = process
+        self._failures = 0
+        self._ready: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self._ready.add_done_callback(_mark_retrieved)
+        #: What the process waits for before it is ready.
+        self.waiting_for = f"the {command} process"
 
-    def start(self) -> None:
-        """Returns at once."""
-        self._pipe = os.pipe()
-        self._supervisor.start("keeper", self._keep())
+    def start(self, arguments: Sequence[str]) -> None:
+        """Run the command with these flags, now and after each failure. Returns at once."""
+        self._supervisor.start("keeper", self._keep(arguments))
+
+    async def wait_ready(self) -> str:
+        """Wait until the process reports that it is ready; return its text. Raises ``ChildFailedError``."""
+        return await asyncio.shield(self._ready)
 
     async def stop(self, *, grace_seconds: float = STOP_SECONDS) -> None:
-        """Ask it to end, wait for that, and kill it when it takes too long. Idempotent."""
-        await self._supervisor.close()
-        process, self._process = self._process, None
-        try:
-            if process is not None and process.returncode is None:
-                await self._end(process, grace_seconds)
-        finally:
-            pipe, self._pipe = self._pipe, None
-            for end in pipe or ():
-                os.close(end)
+        """Ask the process to end, wait for that, and kill it when it takes too long. Idempotent.
 
-    async def _end(self, process: asyncio.subprocess.Process, grace_seconds: float) -> None:
-        process.terminate()
+        Without grace it is killed at once. The process has ended also when this is cancelled and called again.
+        """
+        await self._supervisor.close()
+        child = self._current
+        if child is None:
+            return
         try:
-            await wait_for(process.wait(), grace_seconds, clock=self._clock)
+            if grace_seconds > 0 and child.process.poll() is None:
+                child.process.terminate()
+                await wait_for(self._wait(child), grace_seconds, clock=self._clock)
         except TimeoutError:
-            _log.warning("%s did not end within %s seconds, killing it", self._arguments[0], grace_seconds)
-            process.kill()
-            await process.wait()
+            _log.warning("%s did not end within %s seconds, killing it", self._command, grace_seconds)
+        self._current = None
+        child.kill()
 
     @property
     def pid(self) -> int | None:
-        """Of the process that runs now."""
-        return self._process.pid if self._process is not None else None
+        """Process id of the running process; None while there is none."""
+        return self._current.process.pid if self._current is not None else None
 
-    async def _keep(self) -> None:
+    async def _keep(self, arguments: Sequence[str]) -> None:
         backoff = Backoff(_RESTART)
         while True:
             started = self._clock.monotonic()
-            code = await self._run()
+            code = await self._run(arguments)
             if self._clock.monotonic() - started >= _STEADY_SECONDS:
                 backoff.reset()
-            _log.warning("%s ended with code %s, starting it again", self._arguments[0], code)
+            self._count_failure(code)
+            _log.warning("%s ended with code %s, starting it again", self._command, code)
             await self._clock.sleep(backoff.next_seconds())
 
-    async def _run(self) -> int:
-        assert self._pipe is not None
-        reader = self._pipe[0]
-        self._process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "steersman", *self._arguments, f"--parent-pipe={reader}"),
-            stdin=asyncio.subprocess.DEVNULL,
-            pass_fds=[reader],
-            start_new_session=True,
-        )
-        return await self._process.wait()
+    def _count_failure(self, code: int) -> None:
+        self._failures += 1
+        if self._failures >= FAILURES_MAX and not self._ready.done():
+            text = f"the {self._command} process ended {self._failures} times before it was ready, with code {code}"
+            self._ready.set_exception(ChildFailedError(text))
+
+    async def _run(self, arguments: Sequence[str]) -> int:
+        if self._current is None:
+            self._current = self._spawn(self._command)
+        child, loop = self._current, asyncio.get_running_loop()
+        child.send_arguments(arguments)
+        received = bytearray()
+        loop.add_reader(child.socket, lambda: self._receive(child, received))
+        try:
+            code = await self._wait(child)
+        finally:
+            loop.remove_reader(child.socket)
+        self._current = None
+        child.kill()
+        return code
+
+    async def _wait(self, child: ChildProcess) -> int:
+        # A thread of its own would end with the process as well; asyncio's subprocesses lose one whose start is cancelled.
+        return await asyncio.to_thread(child.process.wait)
+
+    def _receive(self, child: ChildProcess, received: bytearray) -> None:
+        try:
+            data = child.socket.recv(_RECEIVE_BYTES)
+        except BlockingIOError:
+            return
+        except ConnectionResetError:
+            data = b""
+        if not data:
+            asyncio.get_running_loop().remove_reader(child.socket)
+            return
+        received += data
+        *lines, rest = bytes(received).split(b"\n")
+        received[:] = rest
+        for line in lines:
+            verb, _, text = line.decode(errors="replace").partition(" ")
+            if verb == "waiting":
+                self.waiting_for = text
+            elif verb == "ready" and not self._ready.done():
+                self._ready.set_result(text)
+
+
+def _mark_retrieved(ready: asyncio.Future[str]) -> None:
+    """An error that no caller waits for is logged as the end of the process already."""
+    if not ready.cancelled():
+        ready.exception()

@@ -18,6 +18,7 @@ from steersman.apiserver.filters.request_metrics import RequestMetrics
 from steersman.apiserver.server.app import Application
 from steersman.apiserver.server.chain import ChainOptions, build_chain
 from steersman.apiserver.server.loopback import Loopback
+from steersman.apiserver.server.request_log import RequestLog
 from steersman.apiserver.server.routes import Routes
 from steersman.asynckit.tasks import Supervisor
 from steersman.controlplane.access import Authentication, Authorization
@@ -30,7 +31,7 @@ from steersman.controlplane.bootstrap.rbac import bootstrap_roles
 from steersman.controlplane.definitions import LoopbackDefinitionWriter
 from steersman.controlplane.flow_control import make_flow_control
 from steersman.controlplane.paths import add_about, add_discovery, add_health, add_openid
-from steersman.controlplane.post_start import PostStartHooks, make_system_namespaces
+from steersman.controlplane.post_start import PostStartHooks, make_default_service_accounts, make_system_namespaces
 from steersman.controlplane.resources import Resources
 from steersman.controlplane.service_account_keys import ServiceAccountKeys
 from steersman.controlplane.storage_metrics import StorageMetrics
@@ -66,6 +67,8 @@ class ServerCore:
         #: Where clients reach the server, as discovery tells it.
         self.address = options.advertise_address or options.bind_address
         self._stopping = False
+        #: See ``APIServer.start``; to be set before ``start``.
+        self.makes_service_accounts = False
         token = secrets.token_urlsafe(32)
         in_flight = InFlight()
         metrics = RequestMetrics(in_flight)
@@ -86,13 +89,7 @@ class ServerCore:
         authentication.follow(self.resources.registry)
         self._token_uses = authentication.token_uses
         routes = Routes()
-        self.app = Application(
-            build_chain(
-                self._chain_options(authentication, metrics, in_flight), resources=self.resources.router, routes=routes
-            ),
-            clock=clock,
-            timeout_seconds=options.request_timeout_seconds,
-        )
+        self.app = self._make_app(self._chain_options(authentication, metrics, in_flight), routes)
         agent = f"kube-apiserver/{KUBERNETES_VERSION}"
         #: Requests as the server itself, which may do everything.
         self.client = Loopback(self.app, headers={"authorization": f"Bearer {token}", "user-agent": agent})
@@ -121,6 +118,14 @@ class ServerCore:
         )
         add_discovery(
             routes, self.catalog, custom=self._custom.schema, clock=clock, server_address=lambda: self.address
+        )
+
+    def _make_app(self, options: ChainOptions, routes: Routes) -> Application:
+        return Application(
+            build_chain(options, resources=self.resources.router, routes=routes),
+            clock=self._clock,
+            timeout_seconds=self._options.request_timeout_seconds,
+            request_log=RequestLog.if_enabled(self._clock),
         )
 
     def _chain_options(
@@ -172,7 +177,10 @@ class ServerCore:
         )
 
     async def _make_namespaces(self) -> None:
-        await make_system_namespaces(self.client, self._options.system_namespaces)
+        names = self._options.system_namespaces
+        await make_system_namespaces(self.client, names)
+        if self.makes_service_accounts:
+            await make_default_service_accounts(self.client, names)
 
     async def _make_roles(self) -> None:
         await self._authorization.ready()
@@ -246,7 +254,7 @@ class ServerCore:
         ]
 
     async def _check_store(self) -> None:
-        await self.store.current_revision()
+        await self.store.check_writable()
 
     async def _check_shutdown(self) -> None:
         if self._stopping:

@@ -1,11 +1,11 @@
-"""Kubeconfig files: our own, and our entries in the user's, which keeps everybody else's as they are."""
+"""Kubeconfig files of control planes; ``kubeconfig_merge`` puts the entries into the user's own."""
 
 from __future__ import annotations
 
 import base64
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -13,8 +13,6 @@ from steersman.controlplane.files import write_private
 
 if TYPE_CHECKING:
     from steersman.controlplane.pki import KeyPair
-
-_SECTIONS: Final = ("clusters", "users", "contexts")
 
 
 class KubeconfigError(ValueError):
@@ -67,28 +65,3 @@ def user_kubeconfig() -> Path:
     if not listed:
         return Path.home() / ".kube" / "config"
     return next((path for path in listed if path.exists()), listed[-1])
-
-
-def merge_kubeconfig(path: Path, access: Access) -> None:
-    """Put cluster, user and context into the file, replace older ones of the same name, and make the context current.
-
-    Links are followed, other entries kept. Raises ``KubeconfigError``.
-    """
-    import yaml  # noqa: PLC0415 — only this needs it at start
-
-    target = path.resolve()
-    config: Any = {}
-    if target.exists():
-        try:
-            config = yaml.safe_load(target.read_text(encoding="utf-8")) or {}
-        except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
-            raise KubeconfigError(f"{path} cannot be read, nothing was changed in it: {error}") from error
-    if not isinstance(config, dict) or not all(isinstance(config.get(s) or [], list) for s in _SECTIONS):
-        raise KubeconfigError(f"{path} is no kubeconfig, nothing was changed in it")
-    config.setdefault("apiVersion", "v1")
-    config.setdefault("kind", "Config")
-    for section, entry in access.entries().items():
-        others = [e for e in config.get(section) or [] if not (isinstance(e, dict) and e.get("name") == access.name)]
-        config[section] = [*others, entry]
-    config["current-context"] = access.name
-    write_private(target, yaml.safe_dump(config, sort_keys=False).encode())

@@ -19,6 +19,8 @@ class OptionError(ValueError):
 class APIServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     """One API server."""
 
+    #: Tells control planes of one user apart (RFC 1123 label): part of the context, and of the default data directory.
+    name: str = ""
     #: Where everything that must survive lies; None with ``ephemeral`` and no wish to keep the PKI.
     data_dir: Path | None = None
     #: Objects are kept in memory only.
@@ -135,8 +137,11 @@ class APIServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     drain_seconds: float = 5.0
 
 
-def default_data_dir() -> Path:
-    """``$XDG_STATE_HOME/steersman``, as the XDG base directory specification has it."""
+def default_data_dir(name: str = "") -> Path:
+    """Return ``$XDG_STATE_HOME/steersman``, as the XDG base directory specification has it.
+
+    Control planes with a name have directories of their own below it.
+    """
     state = os.environ.get("XDG_STATE_HOME", "")
     base = Path(state) if state.startswith("/") else Path.home() / ".local" / "state"
-    return base / "steersman"
+    return base / "steersman" / "named" / name if name else base / "steersman"

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import asyncio
+import json
+import logging
+from typing import TYPE_CHECKING, Final
 
 from steersman.apiserver.endpoints.health import Check, Unhealthy
 from steersman.controlplane.bootstrap.ensuring import Wanted, ensure
@@ -12,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
 
     from steersman.apiserver.server.loopback import Loopback
+
+_log: Final = logging.getLogger(__name__)
 
 
 class PostStartHooks:
@@ -41,3 +46,19 @@ class PostStartHooks:
 async def make_system_namespaces(client: Loopback, names: Iterable[str]) -> None:
     """The namespaces that everybody expects; made again at a start when somebody removed one. Raises RuntimeError."""
     await ensure(client, [Wanted("/api/v1/namespaces", tree) for tree in plan_namespaces(names, ())])
+
+
+async def make_default_service_accounts(client: Loopback, namespaces: Iterable[str]) -> None:
+    """Create the ServiceAccount ``default`` of each namespace that has none.
+
+    The serviceaccount controller repeats it, so a refusal (the namespace is terminating) is no reason not to start.
+    """
+    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}}
+    body = json.dumps(account).encode()
+
+    async def create(namespace: str) -> None:
+        answer = await client.request("POST", f"/api/v1/namespaces/{namespace}/serviceaccounts", body=body)
+        if answer.code not in (201, 409):
+            _log.warning("cannot create the service account default in %s: %s", namespace, answer.body.decode())
+
+    await asyncio.gather(*map(create, dict.fromkeys(namespaces)))

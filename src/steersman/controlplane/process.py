@@ -6,6 +6,7 @@ Reasons are SIGINT, SIGTERM, and the end of the process that started it. A secon
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import logging
 import os
 import signal
@@ -24,6 +25,10 @@ _log = logging.getLogger(__name__)
 #: The exit code when the options, the files or the port cannot be used.
 EXIT_REFUSED: Final = 1
 _PR_SET_PDEATHSIG: Final = 1
+
+
+class StartError(RuntimeError):
+    """The start failed for a reason that the text explains to the user."""
 
 
 class Stoppable(Protocol):
@@ -56,11 +61,17 @@ class Reasons:
         loop = asyncio.get_running_loop()
 
         def readable() -> None:
-            if not os.read(fd, 1024):
+            try:
+                data = os.read(fd, 1024)
+            except ConnectionResetError:  # a socket whose other end had not read everything
+                data = b""
+            if not data:
                 loop.remove_reader(fd)
                 self.give("the parent has gone")
 
         loop.add_reader(fd, readable)
+        if hasattr(os, "O_ASYNC"):  # see ``cli.signals.exit_with_parent``; the loop has taken over
+            fcntl.fcntl(fd, fcntl.F_SETFL, fcntl.fcntl(fd, fcntl.F_GETFL) & ~os.O_ASYNC)
 
     async def wait(self) -> None:
         """Until there is a reason."""
@@ -98,7 +109,7 @@ async def run_until_stopped(start: Callable[[], Awaitable[Stoppable]], *, parent
         running = await starting
     except asyncio.CancelledError:
         return 0
-    except (OptionError, BootstrapError, StoreError, OSError) as error:  # ssl.SSLError is an OSError
+    except (OptionError, StartError, BootstrapError, StoreError, OSError) as error:  # ssl.SSLError is an OSError
         sys.stderr.write(f"steersman: {error}\n")
         return EXIT_REFUSED
     await stop

@@ -11,9 +11,11 @@ from steersman.apiserver.admission.chain import ORDER, AdmissionChain
 from steersman.apiserver.admission.mutating_policy import MutatingAdmissionPolicy
 from steersman.apiserver.admission.optional import optional_plugins
 from steersman.apiserver.admission.validating_policy import ValidatingAdmissionPolicy
+from steersman.apiserver.endpoints.component_probes import Components
 from steersman.apiserver.endpoints.connections import Connections
 from steersman.apiserver.endpoints.router import Router
 from steersman.apiserver.endpoints.subresources import subresources
+from steersman.apiserver.endpoints.unsafe_delete import FEATURE_GATE
 from steersman.apiserver.registry.registry import Registry
 from steersman.asynckit.tasks import Supervisor
 from steersman.controlplane.access_endpoints import access_endpoints
@@ -66,13 +68,25 @@ class Resources:
         self.admission = AdmissionChain(_plugins(options, self.registry, authorizer, dice))
         #: The way to kubelets, pods and services; open when it is given a certificate.
         self.connections = Connections(clock)
+        #: Probes of the other components; the usual ports unless something else is set.
+        self.components = Components(store)
         connect = subresources(
-            self.registry, admission=self.admission, authorizer=authorizer, connections=self.connections
+            self.registry,
+            admission=self.admission,
+            authorizer=authorizer,
+            connections=self.connections,
+            components=self.components,
         )
         connect |= access_endpoints(
             self.registry, options, admission=self.admission, authorizer=authorizer, authentication=authentication
         )
-        self.router = Router(self.registry, admission=self.admission, authorizer=authorizer, connect=connect)
+        self.router = Router(
+            self.registry,
+            admission=self.admission,
+            authorizer=authorizer,
+            connect=connect,
+            deletes_corrupt=options.feature_gates.get(FEATURE_GATE, False),
+        )
 
     def _labels_of(self, namespace: str) -> dict[str, str] | None:
         """The labels of a namespace, as the cache has them; None when there is no such namespace."""

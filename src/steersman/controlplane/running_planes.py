@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from steersman.controlplane.options import default_data_dir
+from steersman.controlplane.options import OptionError, default_data_dir
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,6 +27,8 @@ class RunningPlane(msgspec.Struct, frozen=True, kw_only=True):
     pid: int
     url: str
     kubeconfig: str
+    #: Of ``--name``; empty for the unnamed one.
+    name: str = ""
     #: Where its objects are; empty when it keeps them in memory.
     data_dir: str = ""
     version: str = ""
@@ -79,6 +81,13 @@ def running_planes(directory: Path) -> list[RunningPlane]:
             if plane is not None:
                 found.append(plane)
     return sorted(found, key=lambda plane: (plane.begun, plane.pid))
+
+
+def check_name_is_free(name: str) -> None:
+    """Raise ``OptionError`` if a control plane of that name runs here; several without a name may run."""
+    for plane in running_planes(running_directory()) if name else ():
+        if plane.name == name:
+            raise OptionError(f"--name: a control plane named {name!r} runs already: {plane.url}, process {plane.pid}")
 
 
 def _read(path: Path) -> RunningPlane | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from steersman.apiserver.endpoints.metrics import Family, gauge
+from steersman.apiserver.endpoints.metrics import Family, counter, gauge
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -32,6 +32,15 @@ class StorageMetrics:
                 "apiserver_storage_size_bytes",
                 "Bytes that the store occupies.",
                 [((("storage_cluster_id", "etcd-0"),), await self._store.size_bytes())],
+            ),
+            counter(
+                "apiserver_storage_decode_error_total",
+                "Stored objects that could not be read, by resource.",
+                [
+                    ((("group", served.resource.group), ("resource", served.resource.name)), served.cache.decode_errors)
+                    for served in {served.cache.prefix: served for served in self._registry.in_use()}.values()
+                    if served.cache.decode_errors
+                ],
             ),
             gauge("apiserver_resource_objects", "Objects that are stored, by resource.", counts),
         ]

@@ -1,71 +1,134 @@
-"""``steersman up`` and ``steersman apiserver``: start, and tell the user how to reach what runs."""
+"""``steersman up`` and ``steersman apiserver``: start everything, wait until pods run, and print how to reach it."""
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import os
 import sys
 import time
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+import msgspec
 
 from steersman.apimachinery.timestamps import format_time
 from steersman.asynckit.clock import RealClock
+from steersman.asynckit.tasks import Supervisor
+from steersman.asynckit.timeouts import wait_for
+from steersman.controllers.registry import find, is_enabled
 from steersman.controlplane.apiserver import APIServer
-from steersman.controlplane.children import Child
-from steersman.controlplane.kubeconfig import KubeconfigError, merge_kubeconfig, user_kubeconfig
+from steersman.controlplane.child_process import ChildProcess
+from steersman.controlplane.children import Child, ChildFailedError
+from steersman.controlplane.component_health import health_socket
+from steersman.controlplane.greeting import greeting
+from steersman.controlplane.kubeconfig import KubeconfigError, user_kubeconfig
 from steersman.controlplane.options import OptionError, default_data_dir
-from steersman.controlplane.running_planes import Announcement, RunningPlane, running_directory
+from steersman.controlplane.process import StartError
+from steersman.controlplane.running_planes import Announcement, RunningPlane, check_name_is_free, running_directory
 from steersman.version import KUBERNETES_VERSION, __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
 
+    from steersman.asynckit.clock import Clock
+    from steersman.controlplane.kubeconfig_merge import KubeconfigMerge
     from steersman.controlplane.options import APIServerOptions
 
 _log = logging.getLogger(__name__)
 
+#: A start that takes longer names what it waits for.
+SLOW_SECONDS: Final = 5.0
+#: A start that takes longer has failed.
+READY_SECONDS: Final = 60.0
+_COMPONENTS: Final = "components"
+_ACCOUNT_CONTROLLER: Final = "serviceaccount-controller"
+
+
+class ComponentOptions(msgspec.Struct, frozen=True):
+    """How ``up`` runs controllers, scheduler and nodes."""
+
+    #: Flags of ``steersman components``.
+    flags: list[str] = []
+    #: ``--controllers``.
+    controllers: tuple[str, ...] = ("*",)
+    #: Whether to be ready only when pods can run.
+    wait: bool = True
+
+    @property
+    def makes_service_accounts(self) -> bool:
+        """Whether namespaces get a ServiceAccount ``default``."""
+        controller = find(_ACCOUNT_CONTROLLER)
+        return controller is not None and is_enabled(controller, self.controllers)
+
 
 class ControlPlane:
-    """An API server, and beside it the processes that are its clients."""
+    """An API server, and the process of the components that are its clients."""
 
-    def __init__(self, server: APIServer, children: Sequence[Child]) -> None:
+    def __init__(self, server: APIServer, child: Child | None) -> None:
         self.server = server
-        self._children = children
+        self._child = child
         self._announcement: Announcement | None = None
+        self._tasks = Supervisor("control plane")
+        self._merge: KubeconfigMerge | None = None
+
+    def merge(self, path: Path) -> None:
+        """Put the context into a kubeconfig until ``stop``. Raises ``KubeconfigError``, ``OSError``."""
+        from steersman.controlplane.kubeconfig_merge import KubeconfigMerge  # noqa: PLC0415 — only this needs YAML
+
+        self._merge = KubeconfigMerge.make(path, self.server.access, directory=default_data_dir() / "merged")
 
     def announce(self) -> None:
-        """Let ``steersman status`` know. Where that cannot be written, it does not know."""
+        """Let ``steersman status`` find this control plane, if the file can be written."""
         plane = RunningPlane(
             pid=os.getpid(),
+            name=self.server.options.name,
             url=self.server.url,
             kubeconfig=str(self.server.kubeconfig.absolute()),
             data_dir=""
             if self.server.options.ephemeral
-            else str((self.server.options.data_dir or default_data_dir()).absolute()),
+            else str((self.server.options.data_dir or default_data_dir(self.server.options.name)).absolute()),
             version=__version__,
             begun=format_time(RealClock().now()),
-            is_whole=bool(self._children),
+            is_whole=self._child is not None,
         )
         try:
             self._announcement = Announcement.make(plane, directory=running_directory())
         except OSError as error:
             _log.warning("steersman status will not know of this: %s", error)
 
+    def greet_when_ready(self, child: Child, *, begun_seconds: float) -> None:
+        """Print the greeting once a node is Ready, in the background."""
+
+        async def greet() -> None:
+            with suppress(ChildFailedError):  # each failure is logged
+                if node := await child.wait_ready():
+                    print_lines(greeting(node, time.perf_counter() - begun_seconds))
+
+        self._tasks.start("greeting", greet())
+
     async def stop(self, *, grace_seconds: float | None = None) -> None:
-        """The clients end first: they have work to finish, and a lease to give back."""
+        """Stop the components first: they have work to finish, and leases to release."""
         more: dict[str, float] = {} if grace_seconds is None else {"grace_seconds": grace_seconds}
-        await asyncio.gather(*(child.stop(**more) for child in self._children))
+        await self._tasks.close()
+        if self._child is not None:
+            await self._child.stop(**more)
         await self.server.stop(grace_seconds=grace_seconds)
+        merged, self._merge = self._merge, None
+        if merged is not None:
+            merged.undo()
         announcement, self._announcement = self._announcement, None
         if announcement is not None:
             announcement.close()
 
 
-async def companions_beside(server: APIServer, flags: Sequence[str], *, begun_seconds: float, verbosity: int) -> Child:
-    """Controllers, scheduler and nodes for a server of this process, in one of their own so that two cores work."""
-    arguments = [
-        "companions",
+async def component_arguments(
+    server: APIServer, flags: Sequence[str], *, verbosity: int, logging_format: str
+) -> list[str]:
+    """Return the flags of ``steersman components`` for a server of this process."""
+    health = health_socket()
+    server.components.use_socket(health)
+    return [
         f"--kubeconfig={server.kubeconfig}",
         f"--root-ca-file={server.access.ca}",
         f"--service-account-private-key-file={await server.account_key_file()}",
@@ -76,11 +139,11 @@ async def companions_beside(server: APIServer, flags: Sequence[str], *, begun_se
         f"--kubelet-key-file={server.pki.kubelet.key}",
         f"--kubelet-client-ca-file={server.pki.ca.certificate}",
         "--port=0",
+        f"--health-socket={health}",
         f"--v={verbosity}",
-        f"--begun={begun_seconds}",
+        f"--logging-format={logging_format}",
         *flags,
     ]
-    return Child(arguments, clock=RealClock())
 
 
 async def up(
@@ -88,39 +151,96 @@ async def up(
     *,
     merge: bool,
     begun_seconds: float,
-    companions: Sequence[str] | None = None,
+    components: ComponentOptions | None = None,
+    process: ChildProcess | None = None,
     verbosity: int = 0,
+    logging_format: str = "text",
     announces: bool = False,
 ) -> ControlPlane:
-    """Start everything. Raises what ``APIServer.start`` does.
+    """Start everything, wait until it is ready, and print how to reach it.
 
-    ``begun_seconds`` is ``time.perf_counter()`` at the start, ``companions`` the flags of what runs beside the server;
-    None: nothing does. One that ``announces`` itself is found by ``steersman status``.
+    ``begun_seconds`` is ``time.perf_counter()`` at the start; without ``components`` there is an API server alone;
+    ``process`` is their process if it was spawned already. With ``announces`` ``steersman status`` finds it.
+
+    Raises what ``APIServer.start`` does, and ``StartError``.
     """
-    server = await APIServer.start(options)
-    children = []
-    if companions is not None:
-        children.append(await companions_beside(server, companions, begun_seconds=begun_seconds, verbosity=verbosity))
-    for child in children:
-        child.start()
-    running = ControlPlane(server, children)
-    if announces:
-        running.announce()
-    took_seconds = time.perf_counter() - begun_seconds
-    lines = [
-        f"Steersman {__version__} (Kubernetes {KUBERNETES_VERSION}) is ready at {server.url} after {took_seconds:.2f} s",
-        f"export KUBECONFIG={server.kubeconfig}",
-    ]
-    if merge:
-        path = user_kubeconfig()
-        try:
-            merge_kubeconfig(path, server.access)
-        except (KubeconfigError, OSError) as error:
-            await running.stop(grace_seconds=0)
-            raise OptionError(f"--merge: {error}") from error
-        lines[1] = f"the context {server.access.name!r} is the current one in {path}"
+    check_name_is_free(options.name)
+    child = None if components is None else Child(_COMPONENTS, clock=RealClock(), process=process or _spawn())
+    try:
+        server = await APIServer.start(
+            options, makes_service_accounts=components is not None and components.makes_service_accounts
+        )
+    except BaseException:
+        if child is not None:
+            await child.stop(grace_seconds=0)
+        raise
+    running = ControlPlane(server, child)
+    try:
+        node = ""
+        if child is not None and components is not None:
+            child.start(
+                await component_arguments(server, components.flags, verbosity=verbosity, logging_format=logging_format)
+            )
+            if components.wait:
+                node = await wait_until_ready(child, clock=RealClock())
+        lines = _access_lines(running, merge=merge)
+        if announces:
+            running.announce()
+    except BaseException:
+        await running.stop()
+        raise
+    elapsed_seconds = time.perf_counter() - begun_seconds
+    version = f"Steersman {__version__} (Kubernetes {KUBERNETES_VERSION})"
+    lines.insert(0, f"{version} is ready at {server.url} after {elapsed_seconds:.2f} s")
     if sys.stdout.isatty():
-        lines.append("Ctrl-C stops it; nodes are coming up" if children else "Ctrl-C stops it")
-    sys.stdout.write("".join(f"{line}{os.linesep}" for line in lines))
-    sys.stdout.flush()
+        lines.append("Ctrl-C stops it")
+    if node:
+        lines += greeting(node, elapsed_seconds)
+    print_lines(lines)
+    if child is not None and components is not None and not components.wait:
+        running.greet_when_ready(child, begun_seconds=begun_seconds)
     return running
+
+
+def _spawn() -> ChildProcess:
+    return ChildProcess.spawn(_COMPONENTS)
+
+
+async def wait_until_ready(child: Child, *, clock: Clock) -> str:
+    """Wait for the components; return the name of a node that is Ready, empty if there is to be none.
+
+    A slow start is explained on standard error. Raises ``StartError``.
+    """
+    try:
+        try:
+            return await wait_for(child.wait_ready(), SLOW_SECONDS, clock=clock)
+        except TimeoutError:
+            sys.stderr.write(f"steersman: not ready after {SLOW_SECONDS:.0f} s, waiting for {child.waiting_for}\n")
+            sys.stderr.flush()
+        return await wait_for(child.wait_ready(), READY_SECONDS - SLOW_SECONDS, clock=clock)
+    except TimeoutError:
+        raise StartError(
+            f"not ready within {READY_SECONDS:.0f} s, still waiting for {child.waiting_for}; --wait=false does not wait"
+        ) from None
+    except ChildFailedError as error:
+        raise StartError(str(error)) from error
+
+
+def _access_lines(running: ControlPlane, *, merge: bool) -> list[str]:
+    """Return the line that says how clients reach the server. Raises ``OptionError``."""
+    server = running.server
+    if not merge:
+        return [f"export KUBECONFIG={server.kubeconfig}"]
+    path = user_kubeconfig()
+    try:
+        running.merge(path)
+    except (KubeconfigError, OSError) as error:
+        raise OptionError(f"--merge: {error}") from error
+    return [f"the context {server.access.name!r} is the current one in {path}"]
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """Write to standard output at once. A reader that has gone is no error."""
+    with suppress(BrokenPipeError):
+        sys.stdout.write("".join(f"{line}{os.linesep}" for line in lines))
+        sys.stdout.flush()

@@ -63,6 +63,7 @@ class NodeStages(Controller):
             node_name=name_of(node),
             node_port=kubelet_port(node),
             started=self._started,
+            dice=self.dice,
         )
         await self._turning.turn(key, node, pending.stage.turns_into(node, around))
         return None

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from steersman.nodes.chaos.rules import Chaos
 from steersman.nodes.node_object import NodeTemplate, TemplateError, read_templates
 from steersman.nodes.pod_stages import STAGE_SETS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from steersman.nodes.kwok.stage_files import KwokFile
     from steersman.nodes.stages import Stage
+
+_PODS: Final = ("v1", "Pod")
+_NODES: Final = ("v1", "Node")
 
 
 class NodesOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,6 +33,8 @@ class NodesOptions(msgspec.Struct, frozen=True, kw_only=True):
     #: The stages that pods and nodes go through: names of sets and files, comma-separated. Of two stages with one name
     #: the later one counts.
     stages: str = "default"
+    #: A YAML file of chaos rules: failures of pods and nodes, drawn from its seed.
+    chaos: Path | None = None
     #: Whether volumes are made for claims of the class ``simulated``, the default one; without nodes they are not.
     simulated_storage: bool = True
     #: Whether pods that ask for it run as local processes.
@@ -46,8 +55,8 @@ class NodesOptions(msgspec.Struct, frozen=True, kw_only=True):
         return None not in (self.kubelet_certificate_file, self.kubelet_key_file, self.kubelet_client_ca_file)
 
     def check(self) -> None:
-        """Raise TemplateError for a template, stages or a directory that cannot be used; it names the flag and the file."""
-        self.templates(), self.pod_stages(), self.node_stages()
+        """Raise TemplateError for a file or directory that cannot be used; it names the flag and the file."""
+        self.templates(), self.pod_stages(), self.chaos_rules()
         if self.process_dir is not None and self.process_dir.exists() and not self.process_dir.is_dir():
             raise TemplateError(f"--process-dir: {self.process_dir} is a file, expected a directory")
 
@@ -65,19 +74,53 @@ class NodesOptions(msgspec.Struct, frozen=True, kw_only=True):
                 found[name] = kind
         return found
 
+    def chaos_rules(self) -> Chaos:
+        """Return the rules of the chaos file; without one there are none. Raises TemplateError."""
+        if self.chaos is None:
+            return Chaos()
+        from steersman.nodes.chaos.format import read_rules  # noqa: PLC0415 — few starts need it
+
+        document = _read_yaml("--chaos", self.chaos)
+        try:
+            return Chaos(*read_rules(document))
+        except TemplateError as error:
+            raise TemplateError(f"--chaos: {self.chaos}: {error}") from None
+
     def pod_stages(self) -> tuple[Stage, ...]:
         """Those of pods; the default ones when no other are named. Raises TemplateError."""
-        return self._stages("Pod") or STAGE_SETS["default"]
+        return self._stages().get(_PODS) or STAGE_SETS["default"]
 
     def node_stages(self) -> tuple[Stage, ...]:
-        """Those of nodes; without any, nodes are ready, and stay so. Raises TemplateError."""
-        return self._stages("Node")
+        """Return the stages of nodes. Raises TemplateError.
 
-    def _stages(self, kind: str) -> tuple[Stage, ...]:
-        found: dict[str, Stage] = {}
+        Unless one of them writes the status, nodes report themselves that they are ready.
+        """
+        return self._stages().get(_NODES, ())
+
+    def object_stages(self) -> dict[tuple[str, str], tuple[Stage, ...]]:
+        """Return the stages of other objects by API version and kind. Raises TemplateError."""
+        return {kind: stages for kind, stages in self._stages().items() if kind not in (_PODS, _NODES)}
+
+    def _stages(self) -> dict[tuple[str, str], tuple[Stage, ...]]:
+        found: dict[tuple[str, str], dict[str, Stage]] = {}
+        for name, file in self._files():
+            if file is None:
+                found.setdefault(_PODS, {}).update({stage.name: stage for stage in STAGE_SETS[name]})
+            else:
+                for of in file.stages:
+                    found.setdefault((of.api_version, of.kind), {})[of.stage.name] = of.stage
+        return {kind: tuple(stages.values()) for kind, stages in found.items()}
+
+    def usage_documents(self) -> list[Any]:
+        """Return the documents about usage and metrics in the files of ``stages``. Raises TemplateError."""
+        files = [file for _, file in self._files() if file is not None]
+        return [document for file in files for kind in file.others.values() for document in kind]
+
+    def _files(self) -> Iterator[tuple[str, KwokFile | None]]:
+        """Names of sets, and the contents of files."""
         for name in filter(None, map(str.strip, self.stages.split(","))):
             if name in STAGE_SETS:
-                found |= {stage.name: stage for stage in STAGE_SETS[name] if kind == "Pod"}
+                yield name, None
                 continue
             path = Path(name).expanduser()
             if not path.exists():
@@ -85,21 +128,28 @@ class NodesOptions(msgspec.Struct, frozen=True, kw_only=True):
             from steersman.nodes.kwok.stage_files import read_stage_file  # noqa: PLC0415 — few write stages
 
             try:
-                found |= {of.stage.name: of.stage for of in read_stage_file(path) if of.kind == kind}
+                yield name, read_stage_file(path)
             except TemplateError as error:
                 raise TemplateError(f"--stages: {error}") from None
-        return tuple(found.values())
 
 
 def _read_template_file(path: Path) -> list[NodeTemplate]:
     """Read the templates of a YAML file. Raise TemplateError, which names the file and the field."""
+    document = _read_yaml("--node-template", path)
+    try:
+        return read_templates(document)
+    except TemplateError as error:
+        raise TemplateError(f"--node-template: {path}: {error}") from None
+
+
+def _read_yaml(flag: str, path: Path) -> Any:
     from steersman.apimachinery.codec import DecodeError  # noqa: PLC0415 — with the reader of YAML
     from steersman.apimachinery.yaml_codec import decode_yaml  # noqa: PLC0415 — loads PyYAML, which few need
 
     try:
-        return read_templates(decode_yaml(path.read_bytes()).tree)
+        return decode_yaml(path.read_bytes()).tree
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        raise TemplateError(f"--node-template: cannot read {path}: {reason}") from None
-    except (DecodeError, TemplateError) as error:
-        raise TemplateError(f"--node-template: {path}: {error}") from None
+        raise TemplateError(f"{flag}: cannot read {path}: {reason}") from None
+    except DecodeError as error:
+        raise TemplateError(f"{flag}: {path}: {error}") from None

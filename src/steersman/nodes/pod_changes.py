@@ -1,7 +1,7 @@
 """How a running pod follows what may change in its spec: images, resources (KEP-1287), ephemeral containers (KEP-277).
 
 A new image starts its container anew, as do new resources where ``resizePolicy`` says so; others are granted as they
-stand, whatever the node has left. Ephemeral containers start when they are added, and never again.
+stand, whatever the node has left. A new image that cannot be pulled stops its container. Ephemeral containers start when they are added, and never again.
 """
 
 from __future__ import annotations
@@ -17,8 +17,12 @@ from steersman.nodes.pod_status import (
     terminated,
     with_resources,
 )
+from steersman.nodes.simulation.behavior import annotations_of, behavior_of
+from steersman.nodes.simulation.images import image_problem
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from steersman.nodes.stages import Surroundings
 
     Tree = dict[str, Any]
@@ -38,7 +42,7 @@ def followed(pod: Tree, around: Surroundings) -> Tree:
     for field, kind in (("containers", "containerStatuses"), ("initContainers", "initContainerStatuses")):
         known = {each.get("name"): each for each in status.get(kind) or ()}
         if spec.get(field) and known:
-            made[kind] = [_follow(pod, each, known.get(each["name"]), now) for each in spec[field]]
+            made[kind] = [_follow(pod, each, known.get(each["name"]), around.now) for each in spec[field]]
     added = spec.get("ephemeralContainers")
     if added:
         known = {each.get("name"): each for each in status.get("ephemeralContainerStatuses") or ()}
@@ -53,23 +57,27 @@ def _attached(pod: Tree, container: Tree, since: str) -> Tree:
     return {**status, "ready": False}
 
 
-def _follow(pod: Tree, container: Tree, status: Tree | None, now: str) -> Tree:
+def _follow(pod: Tree, container: Tree, status: Tree | None, now: datetime) -> Tree:
     if status is None:
-        return started(pod, container, now)
+        return started(pod, container, format_time(now))
     if "running" not in (status.get("state") or {}):
         return status
     followed_status = with_resources(status, container)
-    if _restarts(container, status):
-        count = status.get("restartCount", 0) + 1
-        followed_status |= {
-            "image": container.get("image", ""),
-            "imageID": container.get("image", ""),
-            "restartCount": count,
-            "containerID": container_id(pod, container["name"], count),
-            "lastState": terminated(0, status["state"]["running"].get("startedAt") or now, now, status["containerID"]),
-            "state": {"running": {"startedAt": now}},
-        }
-    return followed_status
+    if not _restarts(container, status):
+        return followed_status
+    begun, image = status["state"]["running"].get("startedAt"), container.get("image", "")
+    last = terminated(0, begun or format_time(now), format_time(now), status["containerID"])
+    followed_status |= {"image": image, "imageID": image, "lastState": last}
+    behavior = behavior_of(annotations_of(pod), container["name"])
+    if image_problem(container, behavior, since=now, now=now) is not None:
+        waiting = {"waiting": {"reason": "ContainerCreating"}}
+        return followed_status | {"ready": False, "started": False, "state": waiting}
+    count = status.get("restartCount", 0) + 1
+    return followed_status | {
+        "restartCount": count,
+        "containerID": container_id(pod, container["name"], count),
+        "state": {"running": {"startedAt": format_time(now)}},
+    }
 
 
 def _restarts(container: Tree, status: Tree) -> bool:

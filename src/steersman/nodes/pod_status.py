@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 
     Tree = dict[str, Any]
 
-RUN_SECONDS: Final = "nodes.steersman.dev/run-seconds"
-EXIT_CODE: Final = "nodes.steersman.dev/exit-code"
-
 _READY_MISSING: Final = 'corresponding condition of pod readiness gate "{}" does not exist.'
 _READY_FALSE: Final = 'the status of pod readiness gate "{}" is not "True", but {}'
 
@@ -33,11 +30,6 @@ def spec_of(pod: Tree) -> Tree:
 def status_of(pod: Tree) -> Tree:
     """Empty where there is none."""
     return pod.get("status") or {}
-
-
-def annotation(pod: Tree, name: str) -> str:
-    """Empty where there is none."""
-    return (pod["metadata"].get("annotations") or {}).get(name) or ""
 
 
 def is_running(pod: Tree) -> bool:
@@ -63,11 +55,13 @@ def _init_containers(pod: Tree) -> list[Tree]:
     return spec_of(pod).get("initContainers") or []
 
 
-def _is_sidecar(container: Tree) -> bool:
+def is_sidecar(container: Tree) -> bool:
+    """True for an init container that keeps running beside the others."""
     return container.get("restartPolicy") == "Always"
 
 
-def _addresses(pod: Tree, around: Surroundings) -> Tree:
+def addresses(pod: Tree, around: Surroundings) -> Tree:
+    """Return the addresses of a pod and of its node."""
     ip = around.host_ip if spec_of(pod).get("hostNetwork") else around.pod_ip
     return {
         "hostIP": around.host_ip,
@@ -83,7 +77,7 @@ def _addresses(pod: Tree, around: Surroundings) -> Tree:
 def conditions(pod: Tree, wanted: Iterable[tuple[str, bool, str, str]], *, now: datetime) -> list[Tree]:
     """Conditions by type, whether they hold, reason and message; one that has not turned keeps its time."""
     known = {each.get("type"): each for each in status_of(pod).get("conditions") or ()}
-    made = []
+    made, stamp = [], format_time(now)
     for kind, holds, reason, message in wanted:
         status = "True" if holds else "False"
         old = known.get(kind)
@@ -92,7 +86,7 @@ def conditions(pod: Tree, wanted: Iterable[tuple[str, bool, str, str]], *, now: 
             "type": kind,
             "status": status,
             "lastProbeTime": None,
-            "lastTransitionTime": since or format_time(now),
+            "lastTransitionTime": since or stamp,
             "observedGeneration": pod["metadata"].get("generation", 1),
         }
         condition["reason"] = reason or None
@@ -117,29 +111,6 @@ def readiness(pod: Tree, *, containers_ready: bool, why: str = "") -> tuple[str,
 
 
 # Statuses
-
-
-def running(pod: Tree, around: Surroundings) -> Tree:
-    """All containers have started and are ready; init containers have ended."""
-    since = format_time(around.now)
-    return {
-        "phase": "Running",
-        "startTime": status_of(pod).get("startTime") or since,
-        **_addresses(pod, around),
-        "conditions": conditions(
-            pod,
-            [
-                ("PodReadyToStartContainers", True, "", ""),
-                ("Initialized", True, "", ""),
-                readiness(pod, containers_ready=True),
-                ("ContainersReady", True, "", ""),
-            ],
-            now=around.now,
-        ),
-        "containerStatuses": [started(pod, each, since) for each in _containers(pod)],
-        **_optional("initContainerStatuses", (_initialized(pod, each, since) for each in _init_containers(pod))),
-        "observedGeneration": pod["metadata"].get("generation", 1),
-    }
 
 
 def waiting(pod: Tree, around: Surroundings, *, reason: str, message: str) -> Tree:
@@ -204,7 +175,7 @@ def finished(pod: Tree, around: Surroundings, *, exit_code: int = 0, reason: str
     status: Tree = {
         "phase": "Succeeded" if succeeded else "Failed",
         "startTime": status_of(pod).get("startTime") or format_time(around.now),
-        **_addresses(pod, around),
+        **addresses(pod, around),
         "conditions": conditions(
             pod,
             [
@@ -225,58 +196,16 @@ def finished(pod: Tree, around: Surroundings, *, exit_code: int = 0, reason: str
     return status
 
 
-def restarted(pod: Tree, around: Surroundings, *, exit_code: int) -> Tree:
-    """All containers have ended and were started again, as the restart policy wants it."""
-    since = format_time(around.now)
-    statuses = []
-    for each in _containers(pod):
-        old = _status_of_container(pod, each["name"])
-        status = started(pod, each, since)
-        status["restartCount"] = old.get("restartCount", 0) + 1
-        status["lastState"] = _ended(pod, each, around.now, exit_code)["state"]
-        status["state"] = {"running": {"startedAt": since}}
-        status["containerID"] = container_id(pod, each["name"], status["restartCount"])
-        statuses.append(status)
-    return {"containerStatuses": statuses}
-
-
 def restarts(pod: Tree, exit_code: int) -> bool:
     """Whether the pod's restart policy starts a container again that ended so."""
     policy = spec_of(pod).get("restartPolicy", "Always")
     return policy == "Always" or (policy == "OnFailure" and exit_code != 0)
 
 
-def started_at(pod: Tree) -> datetime | None:
-    """When the container that started last did so."""
-    times = [
-        parse_time(since)
-        for each in status_of(pod).get("containerStatuses") or ()
-        if (since := ((each.get("state") or {}).get("running") or {}).get("startedAt"))
-    ]
-    return max(times, default=None)
-
-
-def ends_at(pod: Tree) -> datetime | None:
-    """When the containers of a pod that says how long it runs will end."""
-    since = started_at(pod)
-    try:
-        return None if since is None else since + timedelta(seconds=float(annotation(pod, RUN_SECONDS)))
-    except (ValueError, OverflowError):
-        return None
-
-
 def deadline_of(pod: Tree) -> datetime | None:
     """When ``activeDeadlineSeconds`` are over."""
     seconds, since = spec_of(pod).get("activeDeadlineSeconds"), status_of(pod).get("startTime")
     return parse_time(since) + timedelta(seconds=seconds) if seconds is not None and since else None
-
-
-def exit_code_of(pod: Tree) -> int:
-    """What the containers of a pod will end with, as its annotation says."""
-    try:
-        return int(annotation(pod, EXIT_CODE) or 0)
-    except ValueError:
-        return 1
 
 
 # Containers
@@ -344,7 +273,10 @@ def terminated(exit_code: int, begun: str, ended: str, container: str) -> Tree:
 
 
 def _ended(pod: Tree, container: Tree, now: datetime, exit_code: int) -> Tree:
+    """Stop a container; one that has ended before keeps its state."""
     old = _status_of_container(pod, container["name"])
+    if "terminated" in (old.get("state") or {}):
+        return old
     ended = format_time(now)
     begun = ((old.get("state") or {}).get("running") or {}).get("startedAt") or ended
     status = {**started(pod, container, ended), "ready": False, "started": False}
@@ -352,19 +284,9 @@ def _ended(pod: Tree, container: Tree, now: datetime, exit_code: int) -> Tree:
     return status
 
 
-def _initialized(pod: Tree, container: Tree, since: str) -> Tree:
-    """Sidecars run on, other init containers have done their work."""
-    if _is_sidecar(container):
-        return started(pod, container, since)
-    status = {**started(pod, container, since), "started": False}
-    status["state"] = terminated(0, since, since, status["containerID"])
-    return status
-
-
 def _ended_init_containers(pod: Tree, now: datetime) -> Iterator[Tree]:
-    since = format_time(now)
     for each in _init_containers(pod):
-        yield _ended(pod, each, now, 0) if _is_sidecar(each) else _initialized(pod, each, since)
+        yield _ended(pod, each, now, 0)
 
 
 def _ended_ephemeral_containers(pod: Tree, now: datetime) -> Iterator[Tree]:

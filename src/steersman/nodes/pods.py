@@ -15,7 +15,7 @@ from steersman.nodes import pod_status
 from steersman.nodes.node_object import internal_ip, is_kept, is_stopped, kubelet_port
 from steersman.nodes.pod_addresses import PodAddresses
 from steersman.nodes.references import missing_reference
-from steersman.nodes.stages import Surroundings
+from steersman.nodes.stages import Outcome, Surroundings
 from steersman.nodes.turning import Turning
 from steersman.runtime.controller import Controller
 from steersman.runtime.result import Result
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from steersman.client.changes import Change
     from steersman.client.store import Lister
+    from steersman.nodes.chaos.rules import Chaos
     from steersman.nodes.stages import Stage
     from steersman.runtime.context import ControllerContext
 
@@ -39,6 +40,8 @@ BY_NODE: Final = "node"
 WORKERS: Final = 32
 #: A pod that waits for a Secret or ConfigMap looks again after so long, should an event have been missed.
 _LOOK_AGAIN_SECONDS: Final = 60.0
+#: A pod that was due, but did not change, is looked at again after so long.
+_UNCHANGED_SECONDS: Final = 0.1
 _CONFIG_ERROR: Final = "CreateContainerConfigError"
 
 
@@ -75,13 +78,15 @@ class PodKeeper(Controller):
         workers: int = WORKERS,
         is_others: Callable[[Tree, Tree], bool] | None = None,
         addresses: PodAddresses | None = None,
+        chaos: Chaos | None = None,
     ) -> None:
-        """``is_others`` tells of a pod and its node whether somebody else brings the pod through its life.
+        """``is_others``: True if another controller manages a pod on its node, sharing ``addresses`` with this one.
 
-        ``addresses`` are shared with who that is; None: nobody.
+        ``chaos``: rules that make pods fail; None: none do.
         """
         super().__init__(context, workers=workers)
         self._is_others = is_others
+        self._chaos = chaos if chaos is not None and chaos.concerns_pods else None
         self._recorder = context.events.recorder("kubelet")
         self._addresses = addresses or PodAddresses()
         self._started = self.clock.now()
@@ -145,6 +150,8 @@ class PodKeeper(Controller):
         node = self._node_of(pod) if pod is not None else None
         if pod is None or node is None:
             return None
+        if self._chaos is not None:
+            pod = self._chaos.with_annotations(pod, node)
         pending = self._turning.stage_of(pod)
         if pending is None:
             return None
@@ -155,13 +162,17 @@ class PodKeeper(Controller):
             missing = missing_reference(pod, self._is_there)
             if missing is not None:
                 return await self._wait_for(pod, node, missing)
-        await self._turning.turn(key, pod, pending.stage.turns_into(pod, self._surroundings(pod, node)))
-        return None
+        outcome = pending.stage.turns_into(pod, self._surroundings(pod, node))
+        await self._turning.turn(key, pod, outcome)
+        # Without a change no event brings the pod back: the wall clock was behind.
+        return Result(requeue_after_seconds=_UNCHANGED_SECONDS) if outcome == Outcome() else None
 
     def _surroundings(self, pod: Tree, node: Tree) -> Surroundings:
         # A pod on its host's network has none of its own.
         ip = "" if pod_status.spec_of(pod).get("hostNetwork") else address_of(pod, node, self._addresses)
-        return Surroundings(self.clock.now(), internal_ip(node), ip, name_of(node), kubelet_port(node), self._started)
+        return Surroundings(
+            self.clock.now(), internal_ip(node), ip, name_of(node), kubelet_port(node), self._started, self.dice
+        )
 
     def _is_there(self, kind: str, namespace: str, name: str) -> bool:
         informer = self._secrets if kind == "Secret" else self._config_maps

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from steersman.asynckit.tasks import Supervisor
@@ -25,7 +26,6 @@ from steersman.runtime.controller import Controller
 from steersman.runtime.heartbeat import LeaseHeartbeat
 
 if TYPE_CHECKING:
-    import asyncio
     from collections.abc import Mapping
 
     from steersman.client.changes import Change
@@ -66,6 +66,7 @@ class NodeKeeper(Controller):
         self._ips = AddressPool(NODE_RANGE)
         self._beats = Supervisor("node heartbeats")
         self._beating: dict[str, asyncio.Task[Any]] = {}
+        self._first_ready: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._nodes = self.watch(NODES, when=self._concerns_us)
         if tells_status:
             self.every(STATUS_SECONDS, self._say_all, jitter=0.1, name="node status")
@@ -108,7 +109,16 @@ class NodeKeeper(Controller):
             await self._patch(key, {"addresses": status.get("addresses") or []}, kubelet=self._kubelet)
         if key not in self._beating:
             self._beating[key] = self._beats.start(f"node {key}", self._heartbeat(node).run())
+        if known.get("Ready") == "True" and not self._first_ready.done():
+            self._first_ready.set_result(key)
         return None
+
+    async def wait_node_ready(self) -> str:
+        """Wait until a node is Ready and has a heartbeat from here; return its name.
+
+        The condition alone may be left from an earlier run.
+        """
+        return await asyncio.shield(self._first_ready)
 
     async def _register(self, name: str) -> None:
         template = self._wanted.get(name)

@@ -31,6 +31,8 @@ class Surroundings(NamedTuple):
     node_port: int = 0
     #: When nodes began to be simulated.
     started: datetime | None = None
+    #: Source of random functions in templates; None: they are not available.
+    dice: Random | None = None
 
 
 class Outcome(NamedTuple):
@@ -45,6 +47,10 @@ class Outcome(NamedTuple):
     delete: bool = False
     #: Type, reason and message of an event about the object.
     event: tuple[str, str, str] | None = None
+    #: Further events; a field path, such as ``spec.containers{c}``, comes last.
+    events: tuple[tuple[str, str, str, str], ...] = ()
+    #: An object that is applied server-side, whatever the stage is about.
+    applied: Any = None
     finalizers_added: tuple[str, ...] = ()
     finalizers_removed: tuple[str, ...] = ()
     finalizers_emptied: bool = False
@@ -59,9 +65,9 @@ class Delay(NamedTuple):
     #: Up to which it may last, by chance; no longer in any case. None: ``seconds``.
     jitter_seconds: float | None = None
     #: When the stage ends, or how many seconds it lasts; takes the place of ``seconds`` where the object tells it.
-    until: Callable[[Tree], datetime | float | None] | None = None
+    until: Callable[[Tree, datetime], datetime | float | None] | None = None
     #: The same for ``jitter_seconds``.
-    jitter_until: Callable[[Tree], datetime | float | None] | None = None
+    jitter_until: Callable[[Tree, datetime], datetime | float | None] | None = None
     #: Whether it is counted once, as long as the object stays in the stage, whatever else changes.
     counts_once: bool = True
 
@@ -75,9 +81,9 @@ class Delay(NamedTuple):
 
 
 def _seconds(
-    read: Callable[[Tree], datetime | float | None] | None, obj: Tree, now: datetime, otherwise: float | None
+    read: Callable[[Tree, datetime], datetime | float | None] | None, obj: Tree, now: datetime, otherwise: float | None
 ) -> float | None:
-    told = read(obj) if read is not None else None
+    told = read(obj, now) if read is not None else None
     if told is None:
         return otherwise
     return max(0.0, (told - now).total_seconds() if isinstance(told, datetime) else told)
@@ -87,21 +93,25 @@ class Stage(NamedTuple):
     """One rule of a life."""
 
     name: str
-    matches: Callable[[Tree], bool]
+    #: True if an object is in this stage at a moment.
+    matches: Callable[[Tree, datetime], bool]
     turns_into: Callable[[Tree, Surroundings], Outcome]
     delay: Delay = Delay()
     #: Of several stages that match, one is chosen in proportion; one without weight only when no other has any. An object
     #: may tell it; None then: it tells nonsense.
     weight: int | Callable[[Tree], int | None] = 1
 
+    #: Whether it changes the object's status: nodes with such stages do not report their own.
+    writes_status: bool = False
+
     def weight_for(self, obj: Tree) -> int | None:
         """Its weight for an object."""
         return self.weight if isinstance(self.weight, int) else self.weight(obj)
 
 
-def choose(stages: Sequence[Stage], obj: Tree, *, dice: Random) -> Stage | None:
+def choose(stages: Sequence[Stage], obj: Tree, *, now: datetime, dice: Random) -> Stage | None:
     """The stage that an object is in; None when it is in none and stays as it is."""
-    fitting = [stage for stage in stages if stage.matches(obj)]
+    fitting = [stage for stage in stages if stage.matches(obj, now)]
     if len(fitting) < 2:
         return fitting[0] if fitting else None
     told = [stage.weight_for(obj) for stage in fitting]

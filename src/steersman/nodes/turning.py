@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from steersman.client.actions import note_action
 from steersman.client.errors import Conflict, NotFound
 from steersman.client.objects import name_of, namespace_of, uid_of
 from steersman.client.requests import PatchType
@@ -56,14 +57,14 @@ class Turning:
         pending = self._pending.get(uid)
         if pending is not None and pending.version == version:
             return pending
-        stage = choose(self._stages, obj, dice=self._controller.dice)
+        clock = self._controller.clock
+        stage = choose(self._stages, obj, now=clock.now(), dice=self._controller.dice)
         if stage is None:
             self._pending.pop(uid, None)
             return None
         if pending is not None and pending.stage is stage and stage.delay.counts_once:
             due = pending.due  # the object has changed, but not its stage
         else:
-            clock = self._controller.clock
             due = clock.monotonic() + stage.delay.length_seconds(obj, now=clock.now(), dice=self._controller.dice)
         made = self._pending[uid] = Pending(version, stage, due)
         return made
@@ -74,6 +75,8 @@ class Turning:
 
     async def turn(self, key: str, obj: Tree, outcome: Outcome) -> None:
         """Do what a stage ends with: tell of it, change finalizers, write, delete."""
+        if (pending := self._pending.get(uid_of(obj))) is not None:
+            note_action(f"stage {pending.stage.name}")
         step: Outcome | None = outcome
         while step is not None:
             await self._do(key, obj, step)
@@ -83,9 +86,13 @@ class Turning:
     async def _do(self, key: str, obj: Tree, outcome: Outcome) -> None:
         if outcome.event is not None:
             self._recorder.event(obj, *outcome.event)
+        for *event, field_path in outcome.events:
+            self._recorder.event(obj, *event, field_path=field_path)
         finalizers = _finalizers(obj, outcome)
         if finalizers is not None:
             await self.write(key, obj, {"metadata": {"finalizers": finalizers}}, "", PatchType.MERGE)
+        if outcome.applied is not None:
+            await self._controller.client.apply(outcome.applied, field_manager=self._controller.name, force=True)
         if outcome.patch is not None:
             await self.write(key, obj, outcome.patch, outcome.subresource, outcome.patch_type)
         if outcome.delete:

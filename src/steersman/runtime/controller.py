@@ -7,12 +7,13 @@ import logging
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
 
+from steersman.asynckit.stopping import run_unless_stopped
 from steersman.asynckit.tasks import Supervisor
 from steersman.client.changes import Added, Updated
 from steersman.client.objects import key_of, resource_version_of
-from steersman.client.workqueue import WorkQueue
 from steersman.runtime.own_writes import OwnWrites
 from steersman.runtime.periodic import run_every
+from steersman.runtime.reconcile_log import ReconcileLog, logged_periodic, make_queue
 from steersman.runtime.workers import Workers, WorkPolicy
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from steersman.client.changes import Change
     from steersman.client.client import What
     from steersman.client.informer import Informer
-    from steersman.client.workqueue import RateLimiter
+    from steersman.client.workqueue import RateLimiter, WorkQueue
     from steersman.runtime.context import ControllerContext
     from steersman.runtime.result import Result
 
@@ -62,7 +63,8 @@ class Controller(ABC):
         self._workers: list[Workers[Any]] = []
         #: Names and work of what runs beside the queues.
         self._background: list[tuple[str, Callable[[], Coroutine[Any, Any, None]]]] = []
-        self._ready = False
+        self._ready = asyncio.Event()
+        self._stop_requested = asyncio.Event()
         self.queue: Final[WorkQueue[str]] = self.add_queue(
             self.name, self._reconcile, workers=workers, rate_limiter=rate_limiter
         )
@@ -134,30 +136,50 @@ class Controller(ABC):
         rate_limiter: RateLimiter[K] | None = None,
     ) -> WorkQueue[K]:
         """One more queue with workers of its own, for controllers that do two kinds of things."""
-        queue: WorkQueue[K] = WorkQueue(
-            name, clock=self.clock, rate_limiter=rate_limiter, metrics=self.context.metrics.queues.queue(name)
+        queue: WorkQueue[K] = make_queue(
+            self.log,
+            name,
+            clock=self.clock,
+            rate_limiter=rate_limiter,
+            metrics=self.context.metrics.queues.queue(name),
         )
         policy = WorkPolicy(workers, timeout_seconds=self.reconcile_timeout_seconds, retries_max=self.retries_max)
         metrics = self.context.metrics.controller(name)
-        self._workers.append(Workers(queue, reconcile, policy=policy, clock=self.clock, metrics=metrics, log=self.log))
+        self._workers.append(
+            Workers(
+                queue,
+                reconcile,
+                policy=policy,
+                clock=self.clock,
+                metrics=metrics,
+                log=self.log,
+                reconcile_log=ReconcileLog.for_queue(self.log, queue),
+            )
+        )
         return queue
 
     def every(
         self, seconds: float, work: Callable[[], Awaitable[object]], *, jitter: float = 0.0, name: str = ""
     ) -> None:
         """Call ``work`` now and again ``seconds`` after it has ended, up to ``jitter`` of that later; failures are logged."""
+        name = name or getattr(work, "__name__", "periodic")
+        work = logged_periodic(self.log, work, controller=self.name, name=name, clock=self.clock)
 
         async def again_and_again() -> None:
             await run_every(seconds, work, jitter=jitter, clock=self.clock, dice=self.dice, log=self.log)
 
-        self._background.append((name or getattr(work, "__name__", "periodic"), again_and_again))
+        self._background.append((name, again_and_again))
 
     # Life
 
     @property
     def is_ready(self) -> bool:
         """Whether its caches are synced and its workers run."""
-        return self._ready
+        return self._ready.is_set()
+
+    async def wait_ready(self) -> None:
+        """Wait for the first time that ``is_ready`` holds."""
+        await self._ready.wait()
 
     async def start(self) -> None:  # noqa: B027 — there need not be anything to do
         """For subclasses: called once, when the caches are synced and before the first reconcile."""
@@ -167,25 +189,33 @@ class Controller(ABC):
 
         The context's informers must have been started. May be called once.
         """
-        for informer in self._informers:
-            await informer.wait_synced()
-        await self.start()
+        if not await run_unless_stopped(self._sync_and_start(), self._stop_requested):
+            return
         self.log.info("%s starts", self.name)
         background = Supervisor(self.name)
         try:
             for name, work in self._background:
                 background.start(name, work())
-            self._ready = True
+            self._ready.set()
             async with asyncio.TaskGroup() as group:
                 for workers in self._workers:
                     group.create_task(workers.run(), name=workers.queue.name)
         finally:
-            self._ready = False
+            self._ready.clear()
             await background.close()
             self.log.info("%s has ended", self.name)
 
+    async def _sync_and_start(self) -> None:
+        for informer in self._informers:
+            await informer.wait_synced()
+        await self.start()
+
     def stop(self) -> None:
-        """Begin no other reconcile; ``run`` returns when those that run have ended. Idempotent."""
+        """Begin no other reconcile; ``run`` returns when those that run have ended. Idempotent.
+
+        A controller whose caches are not synced yet returns at once: they may never be.
+        """
+        self._stop_requested.set()
         for workers in self._workers:
             workers.stop()
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
+import socket
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 from urllib.parse import parse_qsl, urlsplit
 
@@ -43,10 +46,14 @@ class Page(NamedTuple):
 class HttpServer:
     """Serves pages by exact path, each given the query's parameters. Listens while entered."""
 
-    def __init__(self, *, host: str, port: int, clock: Clock) -> None:
-        """Port 0: any that is free, see ``port``."""
+    def __init__(self, *, host: str = "", port: int = 0, socket_path: str = "", clock: Clock) -> None:
+        """Port 0: any that is free, see ``port``.
+
+        ``socket_path``: a Unix socket instead; ``@`` begins a name in Linux' abstract namespace.
+        """
         self._host = host
         self._port = port
+        self._socket_path = socket_path
         self._clock = clock
         self._pages: dict[str, Callable[[Mapping[str, str]], Awaitable[Page]]] = {}
         self._server: asyncio.Server | None = None
@@ -60,12 +67,17 @@ class HttpServer:
     @property
     def port(self) -> int:
         """Where it listens."""
-        if self._server is None:
+        if self._server is None or self._socket_path:
             return self._port
         return int(self._server.sockets[0].getsockname()[1])
 
     async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._connected, self._host, self._port, limit=_HEAD_BYTES_MAX)
+        if self._socket_path:
+            self._server = await asyncio.start_unix_server(
+                self._connected, sock=_bound(self._socket_path), limit=_HEAD_BYTES_MAX
+            )
+        else:
+            self._server = await asyncio.start_server(self._connected, self._host, self._port, limit=_HEAD_BYTES_MAX)
         return self
 
     async def __aexit__(
@@ -78,6 +90,9 @@ class HttpServer:
             if self._tasks:
                 await asyncio.wait(self._tasks)
             await self._server.wait_closed()
+            if self._socket_path and not self._socket_path.startswith("@"):
+                with suppress(FileNotFoundError):
+                    os.unlink(self._socket_path)  # noqa: PTH108 — as short as any system call of a shutdown
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
@@ -124,3 +139,14 @@ class HttpServer:
             _log.exception("the page %s failed", url.path)
             found = Page(500, b"internal server error\n")
         return found, method == "GET"
+
+
+def _bound(path: str) -> socket.socket:
+    """Return a socket bound to ``path``; bound by hand, as uvloop takes no abstract names."""
+    sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        sock.bind(f"\0{path[1:]}" if path.startswith("@") else path)
+    except BaseException:
+        sock.close()
+        raise
+    return sock

@@ -64,8 +64,9 @@ class Manager:
     """Add controllers, then ``run``. The parts end in the opposite order of their start.
 
     With an elector the controllers run only while this process leads; their informers are started then, or at once with
-    ``warm_standby``. Served when ``health_port`` is given (0: any free one, see ``health_port``): ``/healthz``,
-    ``/livez``, ``/readyz`` and ``/metrics``, without authentication; so by default on the loopback address only.
+    ``warm_standby``. Served when ``health_port`` (0: any free one, see ``health_port``) or ``health_socket``, the path of a
+    Unix socket, is given: ``/healthz``, ``/livez``, ``/readyz`` and ``/metrics``, without authentication; so by default on
+    the loopback address only.
     """
 
     def __init__(
@@ -78,6 +79,7 @@ class Manager:
         warm_standby: bool = False,
         health_host: str = "127.0.0.1",
         health_port: int | None = None,
+        health_socket: str = "",
         transform: Callable[[Any], Any] | None = None,
         resync_seconds: float | None = None,
         reflector: ReflectorOptions | None = None,
@@ -98,23 +100,32 @@ class Manager:
         self._elector = elector
         self._warm_standby = warm_standby
         self._grace = shutdown_grace_seconds
+        #: All that the runnables use; the manager's own first.
+        self._contexts = [self.context]
         self._runnables: list[Runnable] = []
         #: Names and work of what runs all the time, leading or not.
-        self._background: list[tuple[str, Callable[[], Coroutine[Any, Any, None]]]] = [
-            ("events", self.context.events.run)
-        ]
+        self._background: list[tuple[str, Callable[[], Coroutine[Any, Any, None]]]] = []
         self._failure: BaseException | None = None
         self._stop = asyncio.Event()
         self._working = False
-        self._server = (
-            None if health_port is None else HttpServer(host=health_host, port=health_port, clock=self._clock)
-        )
+        self._server: HttpServer | None = None
+        if health_socket:
+            self._server = HttpServer(socket_path=health_socket, clock=self._clock)
+        elif health_port is not None:
+            self._server = HttpServer(host=health_host, port=health_port, clock=self._clock)
         self._serve_pages()
 
     def add(self, runnable: R) -> R:
         """One more to be run; all must be added before ``run``."""
         self._runnables.append(runnable)
         return runnable
+
+    def add_context(self, context: ControllerContext) -> None:
+        """Start, flush and close the event broadcaster and the informers of another identity with the manager's own.
+
+        They outlive the runnables, which may use them until they have ended.
+        """
+        self._contexts.append(context)
 
     def add_background(self, name: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """What runs from start to end, whether or not this process leads: a ``LeaseCandidate``, a heartbeat.
@@ -161,10 +172,13 @@ class Manager:
             stack.push_async_callback(background.close)
             for name, work in self._background:
                 background.start(name, work())
+            for context in self._contexts:
+                background.start("events", context.events.run())
             stack.push_async_callback(self._flush_events)
-            stack.push_async_callback(self.context.informers.close)
+            for context in self._contexts:
+                stack.push_async_callback(context.informers.close)
             if self._warm_standby:
-                self.context.informers.start()
+                self._start_informers()
             await self._run_until_stopped()
         if self._failure is not None:
             raise self._failure
@@ -208,7 +222,7 @@ class Manager:
 
     async def _work(self) -> None:
         self._working = True
-        self.context.informers.start()
+        self._start_informers()
         try:
             async with asyncio.TaskGroup() as group:
                 for runnable in self._runnables:
@@ -216,9 +230,14 @@ class Manager:
         finally:
             self._working = False
 
+    def _start_informers(self) -> None:
+        for context in self._contexts:
+            context.informers.start()
+
     async def _flush_events(self) -> None:
+        flushes = asyncio.gather(*(context.events.flush() for context in self._contexts))
         try:
-            await wait_for(self.context.events.flush(), _FLUSH_SECONDS, clock=self._clock)
+            await wait_for(flushes, _FLUSH_SECONDS, clock=self._clock)
         except TimeoutError:
             _log.warning("some events could not be written")
 

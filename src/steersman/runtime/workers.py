@@ -11,6 +11,7 @@ from steersman.asynckit.endings import is_ending
 from steersman.asynckit.timeouts import Timeout
 from steersman.client.errors import ClientError
 from steersman.client.workqueue import ShutDown
+from steersman.runtime.reconcile_log import Attempt
 from steersman.runtime.result import Outcome, outcome_of
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from steersman.asynckit.clock import Clock
     from steersman.client.workqueue import WorkQueue
     from steersman.runtime.metrics import ReconcileMetrics
+    from steersman.runtime.reconcile_log import ReconcileLog
     from steersman.runtime.result import Result
 
 K = TypeVar("K", bound="Hashable")
@@ -48,13 +50,16 @@ class Workers(Generic[K]):
         clock: Clock,
         metrics: ReconcileMetrics,
         log: logging.Logger,
+        reconcile_log: ReconcileLog | None = None,
     ) -> None:
+        """``reconcile_log``: logs each reconcile; None when that is not enabled."""
         self.queue = queue
         self._reconcile = reconcile
         self._policy = policy
         self._clock = clock
         self._metrics = metrics
         self._log = log
+        self._reconcile_log = reconcile_log
         self._stopping = False
 
     async def run(self) -> None:
@@ -81,11 +86,14 @@ class Workers(Generic[K]):
             try:
                 if not self._stopping:
                     with self._metrics.active.track_inprogress():
-                        await self._process(key)
+                        if self._reconcile_log is None:
+                            await self._process(key)
+                        else:
+                            await self._reconcile_log.follow(key, self._process)
             finally:
                 self.queue.done(key)
 
-    async def _process(self, key: K) -> None:
+    async def _process(self, key: K) -> Attempt:
         started = self._clock.monotonic()
         result: Result | None = None
         failure: Exception | None = None
@@ -102,10 +110,12 @@ class Workers(Generic[K]):
         outcome = outcome_of(
             result, failure, failures=self.queue.num_requeues(key), retries_max=self._policy.retries_max
         )
-        self._metrics.done(outcome, self._clock.monotonic() - started)
+        seconds = self._clock.monotonic() - started
+        self._metrics.done(outcome, seconds)
         if failure is not None:
             self._report(key, failure, outcome)
         self._follow(key, outcome, result)
+        return Attempt(outcome, result, failure, seconds)
 
     def _follow(self, key: K, outcome: Outcome, result: Result | None) -> None:
         """What an outcome means for the key; it is still this worker's, so nothing starts at once."""

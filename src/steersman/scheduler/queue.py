@@ -76,7 +76,7 @@ _HELPS: Final = {
 class QueuedPod:
     """A pod that wants a node."""
 
-    __slots__ = ("attempts", "blockers", "due", "pod", "since", "state", "tried")
+    __slots__ = ("attempts", "blockers", "cause", "due", "pod", "since", "state", "tried")
 
     def __init__(self, pod: PodInfo, since: float) -> None:
         self.pod = pod
@@ -89,6 +89,15 @@ class QueuedPod:
         #: When its backoff is over.
         self.due = since
         self.state = ""
+        #: Why it is tried next, for logs.
+        self.cause: Happening | str = "UnschedulablePodAdd"
+
+    @property
+    def cause_text(self) -> str:
+        """The cause as upstream spells the labels of cluster events: ``NodeAdded``."""
+        if isinstance(self.cause, str):
+            return self.cause
+        return (self.cause.name or "").title().replace("_", "")
 
 
 _ACTIVE: Final = "active"
@@ -169,7 +178,7 @@ class SchedulingQueue:
         if queued.state == _GATED:
             self._activate(queued)
         elif queued.state == _WAITING and _asks_differently(before, pod):
-            self._retry(queued, now)
+            self._retry(queued, now, "UnschedulablePodUpdate")
         elif queued.state == _ACTIVE and before.priority != pod.priority:
             self._activate(queued)
 
@@ -226,7 +235,7 @@ class SchedulingQueue:
             queued.state = _WAITING
             self._waiting[queued.pod.uid] = queued
         else:
-            self._retry(queued, now)
+            self._retry(queued, now, "ScheduleAttemptFailure")
 
     def happened(
         self, happening: Happening, now: float, *, helps: Callable[[str, PodInfo], bool] = lambda _, __: True
@@ -235,7 +244,7 @@ class SchedulingQueue:
         for queued in list(self.waiting()):
             pod = queued.pod
             if any(happening & _HELPS.get(name, happening) and helps(name, pod) for name in queued.blockers):
-                self._retry(queued, now)
+                self._retry(queued, now, happening)
         if happening & Happening.DEVICES:
             self.open_gates()
 
@@ -249,9 +258,10 @@ class SchedulingQueue:
         for uid in uids:
             queued = self._pods.get(uid)
             if queued is not None and queued.state == _WAITING:
-                self._retry(queued, now)
+                self._retry(queued, now, "ForceActivate")
 
-    def _retry(self, queued: QueuedPod, now: float) -> None:
+    def _retry(self, queued: QueuedPod, now: float, cause: Happening | str) -> None:
+        queued.cause = cause
         self._waiting.pop(queued.pod.uid, None)
         if queued.due <= now:
             self._activate(queued)
@@ -275,7 +285,7 @@ class SchedulingQueue:
         """Bring back those that have waited for too long, whatever for."""
         for queued in list(self.waiting()):
             if now - queued.tried >= self._wait_max:
-                self._retry(queued, now)
+                self._retry(queued, now, "UnschedulableTimeout")
 
     @property
     def next_due(self) -> float | None:

@@ -7,11 +7,13 @@ import logging
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from steersman.apimachinery.durations import parse_duration
+from steersman.asynckit.stopping import run_unless_stopped
 from steersman.asynckit.tasks import Supervisor
 from steersman.client.errors import ClientError
 from steersman.scheduler.brain import Brain, Failed, Placed
 from steersman.scheduler.claims import ClaimChangedError, ClaimWriter, DevicesNotReadyError
 from steersman.scheduler.configuration.settings import Settings
+from steersman.scheduler.decision_log import log_bound, log_failed, logs_decisions
 from steersman.scheduler.devices.readiness import BindingFailedError, awaits_devices
 from steersman.scheduler.following import Following
 from steersman.scheduler.metrics import SchedulerMetrics
@@ -66,29 +68,35 @@ class Scheduler:
         self._following = Following(context.informers, self.brain, wake=self._woken)
         self._writes = Supervisor("scheduler: writes")
         self._free = asyncio.Semaphore(WRITES_MAX)
-        self._stopping = False
-        self._ready = False
+        self._stop_requested = asyncio.Event()
+        self._ready = asyncio.Event()
+        self._logs_decisions = logs_decisions()
         self.metrics: Final = SchedulerMetrics(self.brain.queue, self.brain.profiles)
         context.metrics.registry.register(self.metrics)
 
     @property
     def is_ready(self) -> bool:
         """Whether the cluster is known and pods are being scheduled."""
-        return self._ready
+        return self._ready.is_set()
+
+    async def wait_ready(self) -> None:
+        """Wait for the first time that ``is_ready`` holds."""
+        await self._ready.wait()
 
     def stop(self) -> None:
         """End after what is under way."""
-        self._stopping = True
+        self._stop_requested.set()
         self._wanted.set()
 
     async def run(self) -> None:
         """Schedule until ``stop``."""
         try:
             self._following.start()
-            await self._following.wait_synced()
-            self._ready = True
+            if not await run_unless_stopped(self._following.wait_synced(), self._stop_requested):
+                return
+            self._ready.set()
             flushed = self._clock.monotonic()
-            while not self._stopping:
+            while not self._stop_requested.is_set():
                 self._wanted.clear()
                 tried = await self._some()
                 now = self._clock.monotonic()
@@ -100,7 +108,7 @@ class Scheduler:
                 else:
                     await self._wait(flushed + _FLUSH_SECONDS)
         finally:
-            self._ready = False
+            self._ready.clear()
             await self._writes.close()
 
     def _woken(self) -> None:
@@ -128,8 +136,11 @@ class Scheduler:
             if result is None:
                 self._free.release()
                 return count > 0
-            self.metrics.attempted(result, self._clock.monotonic() - began)
-            work = self._place(result) if isinstance(result, Placed) else self._report(result)
+            seconds = self._clock.monotonic() - began
+            self.metrics.attempted(result, seconds)
+            if self._logs_decisions and isinstance(result, Failed):
+                log_failed(result, seconds)
+            work = self._place(result, began) if isinstance(result, Placed) else self._report(result)
             self._writes.start(f"pod {result.queued.pod.key}", self._write(work))
         return True
 
@@ -139,7 +150,8 @@ class Scheduler:
         finally:
             self._free.release()
 
-    async def _place(self, placed: Placed) -> None:
+    async def _place(self, placed: Placed, began: float) -> None:
+        """Bind a pod whose attempt began at ``began``."""
         pod = placed.queued.pod
         try:
             if placed.takes_steps:
@@ -157,6 +169,8 @@ class Scheduler:
         else:
             self.brain.bound(placed)
             self.metrics.bound(placed, self._clock.monotonic())
+            if self._logs_decisions:
+                log_bound(placed, self._clock.monotonic() - began)
 
     async def _prepare(self, placed: Placed) -> None:
         """What must be done before the pod is bound (``PreBind``)."""

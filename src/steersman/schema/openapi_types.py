@@ -13,6 +13,7 @@ from steersman.schema.loader import OBJECT_META, struct
 
 _ANY: Final = Scalar(ScalarKind.ANY)
 _STRING: Final = Scalar(ScalarKind.STRING)
+_FORMATTED_STRING: Final = Scalar(ScalarKind.STRING, has_format=True)
 _INT_OR_STRING: Final = Scalar(ScalarKind.INT_OR_STRING)
 _SCALARS: Final = {
     "string": _STRING,
@@ -43,6 +44,8 @@ def _type(schema: dict[str, Any], name: str) -> Type:
             return _list(schema, name)
         case "integer" if schema.get("format") == "int32":
             return _INT32
+        case "string" if schema.get("format") not in (None, "", "byte"):
+            return _FORMATTED_STRING
         case str(kind) if kind in _SCALARS:
             return _SCALARS[kind]
         case _:

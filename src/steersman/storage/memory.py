@@ -165,6 +165,9 @@ class MemoryStore:
         self._leases.get(lease_id)
         self._end_lease(lease_id)
 
+    async def check_writable(self) -> None:
+        self._check_open()
+
     async def size_bytes(self) -> int:
         self._check_open()
         return self._history_bytes + sum(_ENTRY_BYTES + len(kv.value) for kv in self._present.values())

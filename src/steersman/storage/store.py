@@ -130,6 +130,16 @@ class Unavailable(StoreError):  # noqa: N818 — reads as what happened, like et
     """The store cannot answer now (closed, disk full, connection lost); the write may or may not have happened."""
 
 
+class CorruptValue(StoreError):  # noqa: N818 — reads as what happened, like etcd's codes
+    """Stored bytes of some keys are damaged: they exist, but cannot be read. They can be deleted and overwritten."""
+
+    def __init__(self, keys: Sequence[str], readable: Range | None = None) -> None:
+        super().__init__(f"the stored data of {', '.join(keys)} does not match its checksum")
+        self.keys = tuple(keys)
+        #: Of a range read: all other keys.
+        self.readable = readable
+
+
 class LeaseNotFound(StoreError):  # noqa: N818 — reads as what happened, like etcd's codes
     """The lease has expired, was revoked, or never was."""
 
@@ -152,14 +162,15 @@ class Store(Protocol):
         """The store's newest revision, linearizable (asks the other side where there is one)."""
 
     async def get(self, key: str, *, revision: int = 0) -> KeyValue | None:
-        """The key as of ``revision`` (0: now). Raises ``Compacted``, ``FutureRevision``."""
+        """The key as of ``revision`` (0: now). Raises ``Compacted``, ``FutureRevision``, ``CorruptValue``."""
 
     async def range(
         self, prefix: str, *, start_after: str = "", limit: int = 0, revision: int = 0, keys_only: bool = False
     ) -> Range:
         """Keys that start with ``prefix`` and sort after ``start_after``, in byte order, as of ``revision`` (0: now).
 
-        ``limit`` 0 means all. ``keys_only`` leaves values empty. Raises ``Compacted``, ``FutureRevision``.
+        ``limit`` 0 means all. ``keys_only`` leaves values empty. Raises ``Compacted``, ``FutureRevision``, and
+        ``CorruptValue`` with the keys that can be read (``readable``).
         """
 
     async def txn(self, ops: Sequence[Op]) -> int:
@@ -196,6 +207,9 @@ class Store(Protocol):
 
     async def revoke_lease(self, lease_id: int) -> None:
         """End a lease and delete its keys now. Raises ``LeaseNotFound``."""
+
+    async def check_writable(self) -> None:
+        """Raise ``Unavailable`` unless a write would be durable within a bounded time."""
 
     async def size_bytes(self) -> int:
         """Bytes that the store occupies."""

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import TracebackType
 
-_START_SECONDS: Final = 30.0
+#: Longer than ``steersman up`` waits itself, so that its reason is in the log.
+_START_SECONDS: Final = 75.0
 _STOP_SECONDS: Final = 15.0
 _READY: Final = re.compile(rb" is ready at (\S+) .*\nexport KUBECONFIG=(.*)\n")
 
@@ -44,8 +45,8 @@ class ControlPlane:
     ) -> None:
         """``arguments`` are further flags of ``steersman apiserver``.
 
-        A ``whole`` control plane has controllers, a scheduler and simulated ``nodes``, which come up a moment later;
-        otherwise there is an API server alone.
+        A ``whole`` control plane has controllers, a scheduler and simulated ``nodes``, one of which is Ready when the start
+        returns; otherwise there is an API server alone.
         An ``ephemeral`` control plane keeps its objects in memory, another one in ``data_dir``, which stays afterwards,
         or without one in a temporary folder.
         """

@@ -31,7 +31,7 @@ def run(data: bytes) -> None:
     path = Path(_folder().name) / "stages.yaml"
     path.write_bytes(data)
     try:
-        stages = read_stage_file(path)
+        stages = read_stage_file(path).stages
     except TemplateError as error:
         assert str(path) in str(error)
         return

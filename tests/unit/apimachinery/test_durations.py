@@ -2,7 +2,7 @@
 
 import pytest
 
-from steersman.apimachinery.durations import parse_duration
+from steersman.apimachinery.durations import format_duration, parse_duration
 
 
 @pytest.mark.parametrize(
@@ -27,3 +27,23 @@ def test_what_is_wrong_is_told_in_gos_words(text, message):
     with pytest.raises(ValueError, match="time: ") as error:
         parse_duration(text)
     assert str(error.value) == message
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0, "0s"),
+        (2e-9, "2ns"),
+        (752.41e-6, "752.41µs"),
+        (0.0136, "13.6ms"),
+        (1, "1s"),
+        (59.5, "59.5s"),
+        (60, "1m0s"),
+        (601, "10m1s"),
+        (4530.5, "1h15m30.5s"),
+        (-0.25, "-250ms"),
+        (1.000000001, "1.000000001s"),
+    ],
+)
+def test_format_duration_writes_what_go_writes(seconds, text):
+    assert format_duration(seconds) == text

@@ -103,3 +103,11 @@ def test_of_what_lies_in_each_other():
     assert estimate(array(array(kind("number"), None), None), "self[0][0] == -1.0") == 3
     parts = {"type": "object", "properties": {"str": text(None), "before": text(2), "after": text(4)}}
     assert estimate(parts, "self.str.replace(self.before, self.after) == 'does not matter'") == 629154
+
+
+def test_estimate_takes_map_keys_as_empty():
+    labels = mapping(text(63), 4096)
+    assert estimate(labels, 'self.all(key, !key.contains("*"))') < estimate(
+        labels, 'self.all(key, !self[key].contains("*"))'
+    )
+    assert estimate(labels, 'self.all(key, !key.contains("*"))') < 50_000

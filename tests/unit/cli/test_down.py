@@ -19,7 +19,8 @@ from pathlib import Path
 from steersman.controlplane.running_planes import Announcement, RunningPlane, running_directory
 import os
 signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM, signal.SIGUSR1])
-plane = RunningPlane(pid=os.getpid(), url=sys.argv[1], kubeconfig="/k/admin.kubeconfig", data_dir=sys.argv[2])
+name = sys.argv[4]
+plane = RunningPlane(pid=os.getpid(), url=sys.argv[1], kubeconfig="/k/admin.kubeconfig", data_dir=sys.argv[2], name=name)
 Announcement.make(plane, directory=running_directory())
 print("ready", flush=True)
 signal.sigwait([signal.SIGTERM if sys.argv[3] == "obeys" else signal.SIGUSR1])
@@ -32,8 +33,8 @@ def state(tmp_path: Path, monkeypatch) -> None:
 
 
 @contextmanager
-def plane(url: str, data_dir: str, how: str = "obeys") -> Iterator[subprocess.Popen[str]]:
-    command = [sys.executable, "-c", PROGRAM, url, data_dir, how]
+def plane(url: str, data_dir: str, how: str = "obeys", name: str = "") -> Iterator[subprocess.Popen[str]]:
+    command = [sys.executable, "-c", PROGRAM, url, data_dir, how, name]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
@@ -83,3 +84,15 @@ def test_that_there_is_none_is_told(capsys) -> None:
         "steersman: no control plane of yours runs",
         "steersman: no control plane of yours runs in /d",
     ]
+
+
+def test_down_stops_the_named_one(capsys) -> None:
+    with plane("https://one", "", name="a") as one, plane("https://two", "", name="b") as two:
+        assert down.run([]) == 1
+        assert capsys.readouterr().err == "steersman: 2 run; say which, or --all\n  a\n  b\n"
+        assert down.run(["c"]) == 1
+        assert "no control plane named 'c' runs here; running: a, b" in capsys.readouterr().err
+        assert down.run(["b"]) == 0
+        assert two.wait() == 0
+        assert one.poll() is None
+        assert down.run([]) == 0

@@ -2,7 +2,9 @@
 
 from pathlib import Path
 
-from steersman.cli.flags import FLAGS, companion_flags, parse, parser
+import pytest
+
+from steersman.cli.flags import FLAGS, component_flags, parse, parser
 from steersman.controlplane.options import APIServerOptions
 
 
@@ -39,8 +41,18 @@ def test_flags_become_options():
 
 def test_ephemeral_server_needs_no_directory():
     assert options("--ephemeral").data_dir is None
-    assert options("--etcd-servers=memory").ephemeral
+    assert options("--storage=memory").ephemeral
+    assert options("--storage=memory", "--ephemeral").ephemeral
+    assert not options("--storage=sqlite").ephemeral
     assert options("--ephemeral=false", "--data-dir=/d") == APIServerOptions(data_dir=Path("/d"))
+
+
+def test_name_has_a_data_directory_of_its_own(monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", "/state")
+    assert options().data_dir == Path("/state/steersman")
+    assert options("--name=dev").data_dir == Path("/state/steersman/named/dev")
+    assert options("--name=dev", "--data-dir=/d").data_dir == Path("/d")
+    assert options("--name=dev").name == "dev"
 
 
 def test_every_flag_has_an_option():
@@ -52,9 +64,20 @@ def test_up_passes_flags_on_to_components(tmp_path):
     parsed = parser("up").parse_args(
         ["--nodes=2", "--controllers", "-job-controller,*", "--process-pods", f"--process-dir={tmp_path}"]
     )
-    assert companion_flags(parsed) == [
+    assert component_flags(parsed) == [
         "--nodes=2", "--process-pods=True", f"--process-dir={tmp_path}", "--controllers=-job-controller,*",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("flag", "passed"),
+    [
+        ("--coordinated-elections", "--coordinated-leader-election=True"),
+        ("--coordinated-elections=false", "--coordinated-leader-election=False"),
+    ],
+)
+def test_up_passes_coordinated_elections_on_to_components(flag, passed):
+    assert component_flags(parser("up").parse_args([flag])) == [passed]
 
 
 def test_help_shows_defaults():

@@ -19,7 +19,7 @@ def page(command, flag, capsys, monkeypatch):
     return capsys.readouterr().out
 
 
-@pytest.mark.parametrize("command", [name for name in PAGES if name != "companions"])
+@pytest.mark.parametrize("command", [name for name in PAGES if name != "components"])
 def test_help_of_a_command_is_short_and_has_examples(command, capsys, monkeypatch):
     text = page(command, "--help", capsys, monkeypatch)
     assert text.startswith(f"usage: steersman {command} [FLAGS]\n")

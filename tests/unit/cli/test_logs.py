@@ -1,56 +1,132 @@
-"""How a command logs."""
+"""Formats and levels of the log of commands."""
 
 from __future__ import annotations
 
 import json
 import logging
+import os
+import time
 
 import pytest
 
+from steersman.asynckit.structured_logging import V2, V3
 from steersman.cli import logs
 
 
-def record(level=logging.INFO, message="found %s", *arguments, error=None):
-    return logging.LogRecord("steersman.x", level, "f.py", 1, message, arguments or ("it",), error)
+def record(level=logging.INFO, message="found %s", *arguments, error=None, fields=None):
+    made = logging.LogRecord("steersman.x", level, "/src/f.py", 7, message, arguments or ("it",), error)
+    if fields is not None:
+        made.fields = fields
+    return made
 
 
-def written(made):
+def caught(error):
+    """What ``exc_info`` is for an error."""
+    with pytest.raises(type(error)) as raised:
+        raise error
+    return (raised.type, raised.value, raised.tb)
+
+
+def json_line(made):
     return json.loads(logs.JSONFormatter().format(made))
 
 
 @pytest.mark.parametrize(
-    ("level", "v"), [(logging.DEBUG, 4), (logging.INFO, 0), (logging.WARNING, 0), (logging.ERROR, None)]
+    ("level", "v", "name"),
+    [
+        (logging.DEBUG, 4, "debug"),
+        (V3, 3, "info"),
+        (V2, 2, "info"),
+        (logging.INFO, 0, "info"),
+        (logging.WARNING, 0, "warning"),
+        (logging.ERROR, None, "error"),
+    ],
 )
-def test_a_line_is_an_object(level, v):
+def test_json_line_has_upstreams_keys(level, v, name):
     made = record(level)
-    line = written(made)
-    assert (line["ts"], line["logger"], line["msg"], line.get("v")) == (made.created, "steersman.x", "found it", v)
+    line = json_line(made)
+    assert (line["ts"], line["caller"], line["logger"], line["msg"]) == (
+        made.created * 1000,
+        "f.py:7",
+        "steersman.x",
+        "found it",
+    )
+    assert (line.get("v"), line["level"]) == (v, name)
 
 
-def test_errors_tell_what_and_where():
-    with pytest.raises(ValueError, match="invalid literal") as caught:
-        int("x")
-    line = written(record(logging.ERROR, error=(caught.type, caught.value, caught.tb)))
-    assert line["err"] == "invalid literal for int() with base 10: 'x'"
+def test_json_line_has_the_pairs_of_the_record():
+    line = json_line(record(fields={"resp": 200, "URI": "/x", "err": ValueError("broken"), "victims": ["a/b"]}))
+    assert (line["resp"], line["URI"], line["err"], line["victims"]) == (200, "/x", "broken", ["a/b"])
+
+
+def test_json_line_of_an_error_has_its_text_and_stack():
+    line = json_line(record(logging.ERROR, error=caught(ValueError("broken"))))
+    assert line["err"] == "broken"
     assert "ValueError" in line["stacktrace"]
 
 
 @pytest.fixture
+def utc(monkeypatch):
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.usefixtures("utc")
+@pytest.mark.parametrize(
+    ("level", "severity"),
+    [(V3, "I"), (logging.INFO, "I"), (logging.WARNING, "W"), (logging.ERROR, "E"), (logging.CRITICAL, "E")],
+)
+def test_text_line_is_klogs(level, severity):
+    made = record(level)
+    made.created = 1136214245.000789  # 2006-01-02 15:04:05
+    assert logs.KlogFormatter().format(made) == (f"{severity}0102 15:04:05.000789 {os.getpid():>7} f.py:7] found it")
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("web", '"web"'),
+        ('a "b"', '"a \\"b\\""'),
+        (200, "200"),
+        (True, "true"),
+        (0.5, "0.5"),
+        (["a/b", "c"], '["a/b","c"]'),
+        (ValueError("broken"), '"broken"'),
+        ("two\nlines", "<\n\ttwo\n\tlines\n >"),
+    ],
+)
+def test_text_line_writes_values_as_klog_does(value, text):
+    line = logs.KlogFormatter().format(record(V2, fields={"key": value}))
+    assert line.endswith(f'] "found it" key={text}')
+
+
+def test_text_line_of_an_error_is_followed_by_its_traceback():
+    lines = logs.KlogFormatter().format(record(logging.ERROR, error=caught(ValueError("broken")))).splitlines()
+    assert lines[0].endswith("] found it")
+    assert lines[-1] == "ValueError: broken"
+
+
+@pytest.fixture
 def root(monkeypatch):
-    """Logging that nobody has set up."""
+    """Logging that is not set up."""
     made = logging.RootLogger(logging.WARNING)
     monkeypatch.setattr(logging, "root", made)
     return made
 
 
-@pytest.mark.parametrize(("verbosity", "level"), [(0, "WARNING"), (1, "INFO"), (4, "DEBUG"), (9, "DEBUG")])
-def test_the_level_goes_with_the_verbosity(root, verbosity, level):
+@pytest.mark.parametrize(
+    ("verbosity", "level"), [(0, logging.WARNING), (1, logging.INFO), (2, V2), (3, V3), (4, 10), (9, 10)]
+)
+def test_set_up_takes_the_level_from_the_verbosity(root, verbosity, level):
     logs.set_up(verbosity)
-    assert logging.getLevelName(root.level) == level
+    assert root.level == level
 
 
-@pytest.mark.parametrize(("style", "begins"), [("json", "{"), ("text", "2")])
-def test_either_form_goes_to_stderr(root, capsys, style, begins):
+@pytest.mark.parametrize(("style", "begins"), [("json", "{"), ("text", "I")])
+def test_set_up_logs_either_format_to_stderr(root, capsys, style, begins):
     logs.set_up(1, style=style)
     root.handle(record())
     assert capsys.readouterr().err.startswith(begins)

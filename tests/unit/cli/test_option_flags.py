@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from steersman.cli.option_flags import add_options, add_process_flags, given
+from steersman.cli.option_flags import add_options, add_process_flags, given, log_loop_error
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,3 +56,12 @@ def test_what_makes_no_sense_is_refused(capsys: pytest.CaptureFixture[str]) -> N
     with pytest.raises(SystemExit):
         parse("--renew=soon")
     assert "--renew" in capsys.readouterr().err
+
+
+async def test_log_loop_error_ignores_writes_to_closed_connections(caplog):
+    loop = asyncio.get_running_loop()
+    closed = RuntimeError("unable to perform operation on <TCPTransport closed=True>; the handler is closed")
+    log_loop_error(loop, {"message": "Fatal error on SSL protocol", "exception": closed})
+    assert caplog.messages == []
+    log_loop_error(loop, {"message": "Fatal error", "exception": RuntimeError("broken")})
+    assert caplog.messages == ["Fatal error"]

@@ -40,7 +40,7 @@ _API_SERVER = [
         "--etcd-servers=http://127.0.0.1:2379",
         (
             'invalid argument "http://127.0.0.1:2379" for "--etcd-servers" flag:'
-            " etcd is not supported yet, must be sqlite or memory"
+            " etcd is not supported yet, use --storage sqlite (the default) or memory"
         ),
     ),
     (
@@ -519,7 +519,7 @@ def test_damaged_certificate_is_refused(folder: Path, capsys: pytest.CaptureFixt
     (pki / "ca.crt").write_text("garbage")
     (pki / "ca.key").write_text("garbage")
     (pki / "ca.json").write_text('{"not_after": "2100-01-01T00:00:00Z", "names": []}')
-    assert refuse(capsys, "apiserver", "--data-dir=folder", "--etcd-servers=memory", "--port=0") == (
+    assert refuse(capsys, "apiserver", "--data-dir=folder", "--storage=memory", "--port=0") == (
         1,
         "steersman: --data-dir: folder/pki holds a damaged certificate or key; remove it to have all recreated\n",
     )

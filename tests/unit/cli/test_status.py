@@ -6,6 +6,7 @@ import os
 from datetime import UTC, datetime
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from steersman.asynckit.clock import FakeClock
@@ -31,6 +32,11 @@ def test_what_is_known_without_asking() -> None:
     lines = status.about(PLANE, now=datetime(2026, 1, 2, 0, 1, tzinfo=UTC))
     assert lines[0] == f"https://127.0.0.1:1: a whole control plane, for 1m, process {os.getpid()}"
     assert lines[1].split() == ["data", "in", "memory"]
+
+
+def test_about_names_a_control_plane_that_has_a_name() -> None:
+    named = msgspec.structs.replace(PLANE, name="dev")
+    assert status.about(named, now=datetime(2026, 1, 2, tzinfo=UTC))[0].startswith("dev: https://127.0.0.1:1: ")
 
 
 async def test_what_it_says_of_itself() -> None:

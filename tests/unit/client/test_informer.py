@@ -8,7 +8,7 @@ import pytest
 from lightkube.models.core_v1 import ConfigMap
 from tests.unit.client.scripted import ScriptedTransport, Stream, bookmark, config_map, event, listing, refusal
 
-from steersman.asynckit.clock import FakeClock
+from steersman.asynckit.clock import FakeClock, RealClock
 from steersman.client.changes import Added, Deleted, Updated
 from steersman.client.client import Client
 from steersman.client.informer import Informer, InformerClosed
@@ -249,6 +249,16 @@ async def test_closing_it_ends_what_waits_and_keeps_the_cache():
         with pytest.raises(InformerClosed, match="the informer of configmaps was closed"):
             task.result()
         assert list(informer.lister) == [A5]
+
+
+@pytest.mark.parametrize("is_waiting", [True, False])
+async def test_informer_wait_synced_raises_when_closed_before_the_first_list(is_waiting):
+    informer = Informer(ClientSource(Client(ScriptedTransport(), clock=FakeClock()), TREES), clock=FakeClock())
+    waits = asyncio.ensure_future(informer.wait_synced()) if is_waiting else None
+    await RealClock().sleep(0)
+    await informer.close()
+    with pytest.raises(InformerClosed, match="the informer of configmaps was closed"):
+        await (waits or informer.wait_synced())
 
 
 async def test_starting_twice_is_starting_once():

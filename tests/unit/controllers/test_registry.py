@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from steersman.controllers.registry import REGISTRY, Registration, find, is_enabled, unknown
@@ -53,3 +56,14 @@ def test_no_name_finds_none():
 
 def test_words_that_name_nothing_are_told():
     assert unknown(["*", "deployment", "-podgc", "nothing", "-none"]) == ["nothing", "-none"]
+
+
+def test_preload_imports_the_modules_of_enabled_controllers_only():
+    code = (
+        "import sys; from steersman.controllers.registry import preload; preload(('job',));"
+        "print(*[name for name in sys.modules if name.startswith('steersman.controllers.') and name.count('.') == 2])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    assert "steersman.controllers.job" in loaded
+    assert "steersman.controllers.cronjob" not in loaded

@@ -9,5 +9,6 @@ def test_state_lies_where_the_xdg_specification_says(monkeypatch):
     monkeypatch.setenv("HOME", "/home/alice")
     monkeypatch.setenv("XDG_STATE_HOME", "/state")
     assert default_data_dir() == Path("/state/steersman")
+    assert default_data_dir("dev") == Path("/state/steersman/named/dev")
     monkeypatch.setenv("XDG_STATE_HOME", "relative is ignored")
     assert default_data_dir() == Path("/home/alice/.local/state/steersman")

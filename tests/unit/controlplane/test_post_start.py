@@ -3,7 +3,7 @@
 import pytest
 
 from steersman.apiserver.endpoints.health import Unhealthy
-from steersman.controlplane.post_start import PostStartHooks, make_system_namespaces
+from steersman.controlplane.post_start import PostStartHooks, make_default_service_accounts, make_system_namespaces
 from steersman.testing import InProcessAPIServer
 
 
@@ -35,3 +35,21 @@ async def test_a_namespace_that_cannot_be_made_stops_the_start():
     async with InProcessAPIServer() as server:
         with pytest.raises(RuntimeError, match="namespaces"):
             await make_system_namespaces(server.core.client, ["No Name"])
+
+
+async def test_default_service_accounts_are_created_once():
+    async with InProcessAPIServer() as server:
+        path = "/api/v1/namespaces/default/serviceaccounts/default"
+        assert (await server.request("GET", path)).code == 404
+        await make_default_service_accounts(server.core.client, server.options.system_namespaces)
+        created = await server.request("GET", path)
+        assert created.code == 200
+        await make_default_service_accounts(server.core.client, server.options.system_namespaces)
+        assert (await server.request("GET", path)).json() == created.json()
+
+
+async def test_default_service_account_that_is_refused_does_not_stop_the_start(caplog):
+    async with InProcessAPIServer() as server:
+        await make_default_service_accounts(server.core.client, ["missing", "default"])
+        assert (await server.request("GET", "/api/v1/namespaces/default/serviceaccounts/default")).code == 200
+    assert "cannot create the service account default in missing" in caplog.text

@@ -26,6 +26,17 @@ def rendered(text: str, **context: Any) -> str:
     ("text", "written"),
     [
         ("plain", "plain"),
+        ("{{ ceil (divf 7 2) }} {{ floor 2.7 }} {{ round 2.345 2 }} {{ round -2.5 0 }}", "4 2 2.35 -3"),
+        ("{{ addf 1 0.5 }} {{ subf 3 1.5 }} {{ mulf 2 1.5 }} {{ maxf 1 2.5 }} {{ minf 1 2.5 }}", "1.5 1.5 3 2.5 1"),
+        ("{{ regexReplaceAll `a(x*)b` `-ab-axxb-` `<${1}>` }} {{ regexFind `[0-9]+` `a12b` }}", "-<>-<xx>- 12"),
+        ("{{ substr 1 3 `abcde` }} {{ trimAll `$` `$5$` }} {{ nospace `a b` }} {{ cat 1 `b` }}", "bc 5 ab 1 b"),
+        ("{{ list 3 1 3 | uniq }} {{ without (list 1 2) 2 }} {{ reverse (list 1 2) }}", "[3 1] [1] [2 1]"),
+        ("{{ list 1 2 3 | initial }} {{ compact (list 0 1) }} {{ sortAlpha (list `b` `a`) }}", "[1 2] [1] [a b]"),
+        (
+            "{{ pick .map `z` }} {{ omit .map `a` }} {{ merge (dict `a` 1) (dict `a` 2 `b` 3) }}",
+            "map[z:1] map[z:1] map[a:1 b:3]",
+        ),
+        ("{{ dig `a` `b` `no` .map }} {{ dig `a` `x` `no` .map }} {{ kindOf .map }}", "deep no map"),
         ("{{ .name }}-{{ .count }}", "web-3"),
         ("{{ .map.a.b }}{{ .no.such.field }}", "deep<no value>"),
         ("{{ .map }}", "map[a:map[b:deep] z:1]"),

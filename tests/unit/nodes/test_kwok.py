@@ -142,7 +142,7 @@ def pod(**status: Any) -> Tree:
     ],
 )
 def test_whom_a_stage_is_for(made: Stage, holds: bool) -> None:
-    assert made.matches(pod(phase="Running", containerStatuses=[{"ready": True, "restartCount": 2}])) is holds
+    assert made.matches(pod(phase="Running", containerStatuses=[{"ready": True, "restartCount": 2}]), NOW) is holds
 
 
 def test_a_stage_without_a_selector_is_for_nobody() -> None:
@@ -163,6 +163,10 @@ def test_a_stage_without_a_selector_is_for_nobody() -> None:
         ({"durationFrom": {"expressionFrom": ".status.until"}}, 10.0, 10.0),
         ({"durationMilliseconds": 7000, "durationFrom": {"expressionFrom": ".status.phase"}}, 7.0, 7.0),
         ({"durationMilliseconds": 7000, "durationFrom": {"expressionFrom": ".status.no"}}, 7.0, 7.0),
+        ({"durationFrom": {"cel": {"expression": "duration('1m')"}}}, 60.0, 60.0),
+        ({"durationFrom": {"cel": {"expression": "timestamp(self.status.until)"}}}, 10.0, 10.0),
+        ({"durationFrom": {"cel": {"expression": "self.metadata.annotations.delay"}}}, 90.0, 90.0),
+        ({"durationMilliseconds": 7000, "durationFrom": {"cel": {"expression": "self.status.no"}}}, 7.0, 7.0),
         ({"jitterDurationFrom": {"expressionFrom": ".metadata.annotations.delay"}}, 0.0, 90.0),
     ],
 )
@@ -180,6 +184,7 @@ def test_how_long_a_stage_lasts(delay: Tree, least: float, most: float) -> None:
         ({"weight": 3}, 3),
         ({"weight": 3, "weightFrom": {"expressionFrom": ".metadata.annotations.w"}}, 7),
         ({"weight": 3, "weightFrom": {"expressionFrom": ".metadata.annotations.no"}}, 3),
+        ({"weight": 3, "weightFrom": {"cel": {"expression": "int(self.metadata.annotations.w) + 1"}}}, 8),
         ({"weight": 3, "weightFrom": {"expressionFrom": ".metadata.annotations.delay"}}, None),
         ({"weight": 3, "weightFrom": {"expressionFrom": ".metadata.annotations"}}, None),
     ],
@@ -191,8 +196,8 @@ def test_how_much_a_stage_weighs(spec: Tree, weight: int | None) -> None:
 def test_stages_that_weigh_nothing_come_before_those_that_nobody_can_weigh() -> None:
     unknown = stage(weightFrom={"expressionFrom": ".metadata.annotations"})
     nothing = stage()
-    assert {choose([unknown, nothing], pod(), dice=Random(n)) for n in range(9)} == {nothing}
-    assert choose([unknown, unknown], pod(), dice=Random(1)) is unknown
+    assert {choose([unknown, nothing], pod(), now=NOW, dice=Random(n)) for n in range(9)} == {nothing}
+    assert choose([unknown, unknown], pod(), now=NOW, dice=Random(1)) is unknown
 
 
 def all_of(outcome: Outcome | None) -> list[Outcome]:
@@ -222,6 +227,49 @@ def test_what_follows_is_done_in_order() -> None:
     ]
 
 
+def test_apply_step_renders_an_object_of_another_kind() -> None:
+    template = (
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: {{ .metadata.name }}-cm, namespace: default}\n"
+        "data: {count: {{ ceil (divf 5 2) | int | Quote }}}"
+    )
+    made = stage(steps=[{"apply": {"template": template}}, {"patch": {"root": "metadata", "template": "labels: {}"}}])
+    first, second = all_of(made.turns_into(pod(), AROUND))
+    assert first.applied["metadata"] == {"name": f"{pod()['metadata']['name']}-cm", "namespace": "default"}
+    assert first.applied["data"] == {"count": "3"}
+    assert second == Outcome({"metadata": {"labels": {}}}, PatchType.STRATEGIC, "")
+
+
+def test_custom_kinds_are_merged_unless_a_type_is_given() -> None:
+    about = {"apiGroup": "example.com/v1", "kind": "Widget"}
+    patches = [{"template": "a: 1"}, {"template": "a: 1", "type": "strategic"}]
+    made = stage(resourceRef=about, next={"patches": patches})
+    types = [each.patch_type for each in all_of(made.turns_into(pod(), AROUND))]
+    assert types == [PatchType.MERGE, PatchType.STRATEGIC]
+
+
+def test_selector_takes_an_expression_in_cel() -> None:
+    made = stage(selector={"matchExpressions": [{"expression": "self.status.phase == 'Running'"}]})
+    assert made.matches(pod(phase="Running"), NOW)
+    assert not made.matches(pod(phase="Failed"), NOW)
+
+
+@pytest.mark.parametrize(
+    ("template", "result"),
+    [
+        ("a: {{ range NodeIPsWith .spec.nodeName }}{{ . }}{{ end }}", "172.16.0.1"),
+        ('a: {{ range PodIPsWith "n" false "u" "p" "ns" }}{{ . }}{{ end }}', "10.1.0.7"),
+        ('a: {{ range PodIPsWith "n" true "u" "p" "ns" }}{{ . }}{{ end }}', "172.16.0.1"),
+        ("a: {{ randInt 5 6 }}", 5),
+        ("a: {{ randNumeric 3 | len }}", 3),
+        ("a: {{ uuidv4 | len }}", 36),
+    ],
+)
+def test_templates_know_where_the_object_is(template: str, result: Any) -> None:
+    made = stage(next={"statusTemplate": template})
+    outcome = made.turns_into(pod(), AROUND._replace(dice=Random(1)))
+    assert all_of(outcome)[0].patch == {"status": {"a": result}}
+
+
 def test_what_is_deleted_is_not_changed_before() -> None:
     made = stage(next={"delete": True, "statusTemplate": "phase: x"})
     assert all_of(made.turns_into(pod(), AROUND)) == [Outcome(delete=True)]
@@ -235,7 +283,7 @@ def test_steps_are_the_newer_way_to_say_it() -> None:
 @pytest.mark.parametrize(
     ("spec", "fault"),
     [
-        ({"resourceRef": {"kind": "Lease"}}, "stages are for Pods and Nodes, not for Lease of v1"),
+        ({"resourceRef": {"kind": "Lease"}}, 'no matches for kind "Lease" in version "v1"'),
         ({"nexxt": {}}, "unknown field `nexxt`"),
         ({"weight": "a"}, "Expected `int`, got `str`"),
         ({"selector": {"matchExpressions": [{"key": ".a", "operator": "In"}]}}, "values set can't be empty"),
@@ -248,9 +296,11 @@ def test_steps_are_the_newer_way_to_say_it() -> None:
         ({"selector": {"matchExpressions": [{"cel": {"expression": "self."}}]}}, "expression 'self.'"),
         ({"next": {"statusTemplate": "{{ nosuch }}"}}, 'template: line 1: function "nosuch" not defined'),
         ({"next": {"patches": [{"type": "odd", "template": ""}]}}, 'unknown patch type "odd"'),
-        ({"next": {"statusPatchAs": {"username": "u"}}}, "nobody can be impersonated here"),
-        ({"next": {"patches": [{"template": "", "impersonation": {}}]}}, "nobody can be impersonated here"),
-        ({"weightFrom": {"cel": {"expression": "1"}}}, "durations and weights are read by jq only"),
+        ({"next": {"statusPatchAs": {"username": "u"}}}, "impersonation is not supported"),
+        ({"next": {"patches": [{"template": "", "impersonation": {}}]}}, "impersonation is not supported"),
+        ({"steps": [{"apply": {"template": "", "impersonation": {}}}]}, "impersonation is not supported"),
+        ({"resourceRef": {"apiGroup": "apps", "kind": "X"}}, '"apps" is not of the form GROUP/VERSION'),
+        ({"weightFrom": {"cel": {"expression": "1 +"}}}, "expression '1 +'"),
     ],
 )
 def test_what_a_stage_cannot_say_is_told(spec: Tree, fault: str) -> None:
@@ -292,7 +342,7 @@ def test_files_and_sets_go_together() -> None:
     options = NodesOptions(stages=f"default, {file}")
     names = [each.name for each in options.pod_stages()]
     assert names.count("pod-ready") == 1
-    assert "pod-deadline" in names
+    assert "pod-containers" in names
     assert options.node_stages() == ()
     assert [each.name for each in NodesOptions(stages=str(STAGES / "node.yaml")).node_stages()] == [
         "node-initialize",
@@ -306,9 +356,9 @@ def test_files_and_sets_go_together() -> None:
 
 def life(file: str, made: Tree, limit: int = 8) -> list[str]:
     """The stages that an object goes through; each status is put over the one before."""
-    stages, told = [of.stage for of in read_stage_file(STAGES / file)], []
+    stages, told = [of.stage for of in read_stage_file(STAGES / file).stages], []
     for _ in range(limit):
-        found = choose(stages, made, dice=Random(1))
+        found = choose(stages, made, now=NOW, dice=Random(1))
         if found is None:
             break
         told.append(found.name)
@@ -372,10 +422,10 @@ def test_the_example_of_the_page_can_be_read(tmp_path: Path) -> None:
     page = (Path(__file__).parents[3] / "docs" / "stages.md").read_text()
     file = tmp_path / "mine.yaml"
     file.write_text(page.partition("```yaml\n")[2].partition("```")[0])
-    [found] = read_stage_file(file)
+    [found] = read_stage_file(file).stages
     made = pod(phase="Running")
     made["metadata"]["labels"]["chaos"] = "true"
-    assert found.stage.matches(made)
+    assert found.stage.matches(made, NOW)
     outcomes = all_of(found.stage.turns_into(made, AROUND))
     assert [each.event is not None for each in outcomes] == [True, False]
     assert outcomes[1].patch["status"]["phase"] == "Failed"

@@ -11,11 +11,11 @@ import pytest
 from tests.unit.listening import listening
 
 from steersman.asynckit.clock import FakeClock, RealClock
+from steersman.nodes.expansion import expand
 from steersman.nodes.kubelet.hosting import Refusal, Size
 from steersman.nodes.kubelet.log_lines import LogOptions
 from steersman.nodes.processes import guard
 from steersman.nodes.processes.environment import Sources, command_line, container_environment
-from steersman.nodes.processes.expansion import expand
 from steersman.nodes.processes.fields import ConfigError, field_text, resource_text
 from steersman.nodes.processes.files import inside, link, write_files
 from steersman.nodes.processes.host import ProcessHost

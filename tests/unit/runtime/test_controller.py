@@ -5,6 +5,7 @@ import pytest
 from lightkube.models.core_v1 import ConfigMap
 from lightkube.models.meta_v1 import ObjectMeta
 
+from steersman.asynckit.clock import RealClock
 from steersman.client.objects import split_key
 from steersman.client.resource_types import tree
 from steersman.runtime.context import ControllerContext
@@ -299,3 +300,14 @@ async def test_lost_races_and_refusals_need_no_traceback(context, clock, caplog,
     levels = [record.levelname for record in caplog.records if "will be tried again" in record.message]
     assert levels == ["INFO", "WARNING"]
     assert "Traceback" not in caplog.text
+
+
+@pytest.mark.parametrize("turns", [0, 3])
+async def test_controller_run_returns_when_stopped_before_its_caches_are_synced(context, turns):
+    copier = Copier(context)
+    task = asyncio.ensure_future(copier.run())  # the informers are never started
+    for _ in range(turns):
+        await RealClock().sleep(0)
+    copier.stop()
+    await task
+    assert not copier.is_ready

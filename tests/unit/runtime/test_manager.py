@@ -7,6 +7,7 @@ from tests.unit.listening import connected_to
 
 from steersman.client.leaderelection import LeaderElector, LeaseLock
 from steersman.client.resource_types import tree
+from steersman.runtime.context import ControllerContext
 from steersman.runtime.controller import Controller
 from steersman.runtime.manager import LeadershipLost, Manager
 
@@ -117,6 +118,24 @@ async def test_stop_does_not_wait_for_ever(client, until, caplog):
         assert task.exception() is None
     assert slow.ended == []
     assert "did not end within 3 seconds" in caplog.text
+
+
+async def test_manager_keeps_an_added_context_open_until_controllers_have_ended(client, until):
+    manager = Manager(client)
+    context = ControllerContext(client)
+    slow = manager.add(Slow(context))
+    manager.add_context(context)
+    async with running(manager) as task:
+        await until(lambda: manager.is_ready)
+        await client.create(config_map("a"))
+        await until(lambda: slow.keys)
+        manager.stop()
+        await client.create(config_map("b"))
+        await until(lambda: slow.maps.lister.by_key("default/b") is not None)
+        await finished(task, until)
+    assert slow.ended == ["default/a"]
+    (event,) = await client.list(Event, namespace="default")
+    assert event.reason == "Noted"
 
 
 async def test_a_controller_that_fails_ends_all_and_its_error_is_raised(client, until):

@@ -357,3 +357,14 @@ async def test_a_pod_is_bound_when_its_devices_are_ready(running: Running) -> No
         ResourceClaim, "c", {"status": {"devices": [device]}}, namespace="default", subresource="status"
     )
     assert await running.until(lambda: running.node_of("p")) == "n"
+
+
+async def test_scheduler_run_returns_when_stopped_before_its_caches_are_synced() -> None:
+    clock = FakeClock()
+    async with InProcessAPIServer(clock=clock) as server:
+        context = ControllerContext(Client(LoopbackTransport(server.core.client), clock=clock))
+        scheduler = Scheduler(context, host="h")
+        scheduler.stop()
+        await scheduler.run()
+        assert not scheduler.is_ready
+        await context.informers.close()

@@ -231,3 +231,11 @@ def test_unknown_fields_of_a_spec_are_told_every_time() -> None:
     pod = {"spec": {"containers": [{"name": "c", "resources": {}, "mistake": 1}]}}
     told = [decode(POD, pod).unknown for _ in range(2)]
     assert told == [["spec.containers[0].mistake"]] * 2
+
+
+@pytest.mark.parametrize("subresources", [{}, {"status": {}}, {"scale": {"specReplicasPath": ".spec.n"}}])
+def test_decode_adds_no_status_subresource_to_a_definition(subresources):
+    version = {"name": "v1", "subresources": subresources}
+    definition = struct_for("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
+    decoded = decode(definition, {"spec": {"versions": [version]}}).tree
+    assert ("status" in decoded["spec"]["versions"][0]["subresources"]) is ("status" in subresources)

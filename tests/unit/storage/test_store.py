@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from steersman.storage import store
-from steersman.storage.store import Compacted, Conflict, FutureRevision, KeyValue, StoreError
+from steersman.storage.store import Compacted, Conflict, CorruptValue, FutureRevision, KeyValue, StoreError
 
 
 @pytest.mark.parametrize(
@@ -12,6 +12,7 @@ from steersman.storage.store import Compacted, Conflict, FutureRevision, KeyValu
         (Conflict("/a", KeyValue("/a", b"secret", 1, 7)), "/a: is at revision 7"),
         (Conflict("/a", None), "/a: is at revision none (absent)"),
         (Compacted(3, 9), "revision 3 has been compacted, the oldest kept is 9"),
+        (CorruptValue(["/a", "/b"]), "the stored data of /a, /b does not match its checksum"),
         (FutureRevision(9, 3), "revision 9 is in the future, the store is at 3"),
     ],
 )
@@ -21,7 +22,7 @@ def test_an_error_says_what_was_asked_and_what_is(error, message):
 
 def test_all_errors_have_one_base():
     errors = [kind for kind in vars(store).values() if isinstance(kind, type) and issubclass(kind, Exception)]
-    assert len(errors) == 6
+    assert len(errors) == 7
     assert all(issubclass(kind, StoreError) for kind in errors)
 
 

@@ -115,7 +115,7 @@ class FieldsShape(ObjectShape):
                 node[element] = {}
                 continue
             item = value[name]
-            if shape is DEDUCED:
+            if name not in steps:  # undeclared fields are members, as map keys are
                 node[element] = member(shape.below(item))
             elif item != [] or not isinstance(shape, ListShape):  # a list without items owns nothing
                 node[element] = shape.below(item)
@@ -199,6 +199,13 @@ LEAF: Final = Shape()
 #: A leaf that in another version of its type may have had parts.
 WHOLE: Final = Shape(was_parts=True)
 DEDUCED: Final = DeducedShape()
+#: Kinds whose OpenAPI v3 definition has no ``type``: structured-merge-diff deduces their structure from each value
+#: (``__untyped_deduced_``). ``IntOrString`` is one of them too, but its valid values are scalars only.
+_DEDUCED_KINDS: Final = frozenset(
+    {ScalarKind.ANY, ScalarKind.SCHEMA_OR_BOOL, ScalarKind.SCHEMA_OR_ARRAY, ScalarKind.SCHEMA_OR_STRINGS}
+)
+#: Kinds whose values may be of any JSON type.
+_UNTYPED_KINDS: Final = _DEDUCED_KINDS | {ScalarKind.RAW}
 
 
 def shape_of(type_: Type) -> Shape:
@@ -206,10 +213,20 @@ def shape_of(type_: Type) -> Shape:
     if isinstance(type_, Struct):
         return object_shape(type_)
     if isinstance(type_, Scalar):
-        return WHOLE if type_.kind in (ScalarKind.ANY, ScalarKind.RAW) else LEAF
+        return _scalar_shape(type_.kind)
     if isinstance(type_, MapOf):
         return WHOLE if type_.atomic else KeysShape(shape_of(type_.value))
     return WHOLE if type_.list_type is ListType.ATOMIC else ListShape(type_)
+
+
+def _scalar_shape(kind: ScalarKind) -> Shape:
+    """Return the shape of a leaf type; ``RawExtension`` is ``__untyped_atomic_`` upstream.
+
+    Upstream: kube-openapi ``pkg/schemaconv``, ``parseSchema`` and ``ToSchemaFromOpenAPI``.
+    """
+    if kind in _DEDUCED_KINDS:
+        return DEDUCED
+    return WHOLE if kind is ScalarKind.RAW else LEAF
 
 
 @lru_cache(maxsize=4096)
@@ -234,7 +251,7 @@ def is_strict(struct: Struct) -> bool:
 
 def _holds_anything(type_: Type, seen: set[int]) -> bool:
     if isinstance(type_, Scalar):
-        return type_.kind in (ScalarKind.ANY, ScalarKind.RAW)
+        return type_.kind in _UNTYPED_KINDS
     if isinstance(type_, ListOf):
         return _holds_anything(type_.item, seen)
     if isinstance(type_, MapOf):

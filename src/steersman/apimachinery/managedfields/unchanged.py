@@ -68,16 +68,17 @@ class _Walk:
         if len(applied) != count:
             return False
         equal = self.equal
-        are_members = not isinstance(shape, FieldsShape)
         for name, value in applied.items():
             element, part = shape.step(name)
             below = node.get(element)
             if below is None:
                 return False
             if part.is_leaf or not below:
-                if below or (value and not part.is_leaf) or not equal(value, live.get(name, _MISSING)):
+                if below or _has_parts(value, part) or not equal(value, live.get(name, _MISSING)):
                     return False
-            elif not self._part(value, live.get(name), below, part, is_member=are_members):
+                continue
+            is_member = not isinstance(shape, FieldsShape) or not shape.declares(element)
+            if not self._part(value, live.get(name), below, part, is_member=is_member):
                 return False
         return True
 
@@ -87,7 +88,7 @@ class _Walk:
             return False
         count = len(node) - is_member
         if isinstance(shape, ObjectShape) and value.__class__ is live.__class__ is dict:
-            return shape is not DEDUCED and self.object(value, live, node, shape, count)
+            return self.object(value, live, node, shape, count)
         if isinstance(shape, ListShape) and value.__class__ is live.__class__ is list:
             return len(value) == count and self._items(value, live, node, shape)
         return False
@@ -103,8 +104,15 @@ class _Walk:
             if below is None or was is _MISSING:
                 return False
             if not below:
-                if (item and not part.is_leaf) or not self.equal(item, was):
+                if _has_parts(item, part) or not self.equal(item, was):
                     return False
             elif part.is_leaf or not self._part(item, was, below, part, is_member=True):
                 return False
         return True
+
+
+def _has_parts(value: Any, shape: Shape) -> bool:
+    """True if the value holds something that is owned apart from the value itself."""
+    if shape.is_leaf or not value:
+        return False
+    return shape is not DEDUCED or value.__class__ is dict

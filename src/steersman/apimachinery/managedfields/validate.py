@@ -10,8 +10,19 @@ from steersman.apimachinery.managedfields.listkeys import UnkeyedItemError, item
 from steersman.apimachinery.typemodel import ListOf, ListType, MapOf, Scalar, ScalarKind, Struct, Type
 
 _NUMERIC: Final = frozenset({ScalarKind.INT32, ScalarKind.INT64, ScalarKind.NUMBER})
-_ANY_SCALAR: Final = frozenset({ScalarKind.QUANTITY, ScalarKind.INT_OR_STRING})
-_WHOLE: Final = frozenset({ScalarKind.ANY, ScalarKind.RAW})
+#: ``untyped`` scalars: quantities, and strings with a format other than ``byte``.
+_ANY_SCALAR: Final = frozenset({ScalarKind.QUANTITY, ScalarKind.TIME, ScalarKind.MICRO_TIME})
+#: Kinds whose OpenAPI v3 definition has no ``type``, and ``RawExtension``: any value fits; decoding checks it.
+_UNTYPED: Final = frozenset(
+    {
+        ScalarKind.ANY,
+        ScalarKind.RAW,
+        ScalarKind.INT_OR_STRING,
+        ScalarKind.SCHEMA_OR_BOOL,
+        ScalarKind.SCHEMA_OR_ARRAY,
+        ScalarKind.SCHEMA_OR_STRINGS,
+    }
+)
 _GO_TYPES: Final = {str: "string", bool: "bool", dict: "map[string]interface {}", list: "[]interface {}"}
 
 #: A path as messages show it, and what is wrong there.
@@ -42,17 +53,21 @@ def _text(place: Place | None) -> str:
     return _text(above) + own
 
 
-def _check(value: Any, type_: Type, place: Place | None, faults: list[Fault]) -> None:
+def _check(value: Any, type_: Type, place: Place | None, faults: list[Fault], *, lenient: bool = False) -> None:
+    """Add the faults of a value. ``lenient``: a type above preserves unknown fields, which holds for all inline types below.
+
+    Upstream: kube-openapi ``pkg/schemaconv``, ``visitSpec`` (``preserveUnknownFields`` is passed down).
+    """
     if value is None:
         return
     cls = type_.__class__
     if cls is Scalar:
-        wrong = _scalar_fault(value, type_.kind)  # type: ignore[union-attr]  # a Scalar
+        wrong = _scalar_fault(value, type_)  # type: ignore[arg-type]  # a Scalar
         if wrong:
             faults.append((_text(place), wrong))
     elif cls is ListOf:
         if value.__class__ is list:
-            _check_items(value, type_, place, faults)  # type: ignore[arg-type]  # a ListOf
+            _check_items(value, type_, place, faults, lenient=lenient)  # type: ignore[arg-type]  # a ListOf
         else:
             faults.append((_text(place), f"expected list, got {_shown(value)}"))
     elif value.__class__ is not dict:
@@ -60,26 +75,30 @@ def _check(value: Any, type_: Type, place: Place | None, faults: list[Fault]) ->
     elif cls is MapOf:
         item_type = type_.value  # type: ignore[union-attr]  # a MapOf
         for name, item in value.items():
-            _check(item, item_type, (place, "field", name), faults)
+            _check(item, item_type, (place, "field", name), faults, lenient=lenient)
     else:
-        _check_fields(value, type_, place, faults)  # type: ignore[arg-type]  # a Struct
+        _check_fields(value, type_, place, faults, lenient=lenient)  # type: ignore[arg-type]  # a Struct
 
 
-def _check_fields(value: dict[str, Any], type_: Struct, place: Place | None, faults: list[Fault]) -> None:
+def _check_fields(
+    value: dict[str, Any], type_: Struct, place: Place | None, faults: list[Fault], *, lenient: bool
+) -> None:
     fields = type_.fields
+    # Definitions that are referenced by name (``ObjectMeta``) do not inherit it.
+    lenient = type_.preserve_unknown or (lenient and not type_.name.startswith("io.k8s."))
     for name, item in value.items():
         field = fields.get(name)
         if field is not None:
-            _check(item, field.type, (place, "field", name), faults)
-        elif fields and not type_.preserve_unknown:
+            _check(item, field.type, (place, "field", name), faults, lenient=lenient)
+        elif fields and not lenient:
             faults.append((_text((place, "field", name)), "field not declared in schema"))
             return
 
 
-def _check_items(items: list[Any], type_: ListOf, place: Place | None, faults: list[Fault]) -> None:
+def _check_items(items: list[Any], type_: ListOf, place: Place | None, faults: list[Fault], *, lenient: bool) -> None:
     if type_.list_type is ListType.ATOMIC:
         for position, item in enumerate(items):
-            _check(item, type_.item, (place, "position", position), faults)
+            _check(item, type_.item, (place, "position", position), faults, lenient=lenient)
         return
     seen: set[str] = set()
     element_of = item_keys(type_).element_of
@@ -92,7 +111,7 @@ def _check_items(items: list[Any], type_: ListOf, place: Place | None, faults: l
         if element in seen:
             faults.append((_text(place), f"duplicate entries for key {element_text(element)}"))
         seen.add(element)
-        _check(item, type_.item, (place, "item", element), faults)
+        _check(item, type_.item, (place, "item", element), faults, lenient=lenient)
 
 
 def _shown(value: Any) -> str:
@@ -100,17 +119,21 @@ def _shown(value: Any) -> str:
     return f"&{{{to_value_text(value)}}}"
 
 
-def _scalar_fault(value: Any, kind: ScalarKind) -> str:
-    """What is wrong with a leaf that is not null; empty when nothing is."""
+def _scalar_fault(value: Any, scalar: Scalar) -> str:
+    """Return what is wrong with a leaf that is not null, or an empty string.
+
+    Upstream: structured-merge-diff ``typed/validate.go``, ``validateScalar``.
+    """
+    kind = scalar.kind
     if kind in _NUMERIC:
         if value.__class__ is int or value.__class__ is float:
             return ""
         return f"expected numeric (int or float), got {_GO_TYPES[value.__class__]}"
     if kind is ScalarKind.BOOLEAN:
         return "" if value.__class__ is bool else f"expected boolean, got {_shown(value)}"
-    if kind in _WHOLE:
+    if kind in _UNTYPED:
         return ""
-    if kind in _ANY_SCALAR:
+    if kind in _ANY_SCALAR or scalar.has_format:
         is_scalar = value.__class__ is not dict and value.__class__ is not list
         return "" if is_scalar else f"expected any scalar, got {_shown(value)}"
     if value.__class__ is str:

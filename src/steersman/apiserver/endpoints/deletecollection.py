@@ -27,7 +27,7 @@ async def delete_collection(target: Target, request: Request) -> Response:
     selection = read_list_options(served, request)
     options = await read_delete_options(request)
     ctx = target.context(request, options)
-    page = await list_page(served.cache, selection)
+    page = await list_page(served.cache, selection, group_resource=served.resource.group_resource)
     await deletion.delete_each(page.entries, lambda entry: _delete_one(target, ctx, entry, options))
     return await render_list(served, request, page.entries, form=form, metadata=page.metadata)
 

@@ -114,6 +114,8 @@ async def read_delete_options(request: Request) -> DeleteOptions:
     if "propagationPolicy" in query:
         tree["propagationPolicy"] = query["propagationPolicy"][0]
     tree["orphanDependents"] = _boolean(query, "orphanDependents")
+    option = "ignoreStoreReadErrorWithClusterBreakingPotential"
+    tree[option] = _boolean(query, option)
     return _delete_options_of(tree)
 
 
@@ -169,6 +171,7 @@ def _delete_options_of(tree: Mapping[str, Any]) -> DeleteOptions:
         orphan_dependents=orphan,
         precondition_uid=preconditions.get("uid"),
         precondition_resource_version=preconditions.get("resourceVersion"),
+        ignore_store_read_error=bool(tree.get("ignoreStoreReadErrorWithClusterBreakingPotential")),
     )
 
 

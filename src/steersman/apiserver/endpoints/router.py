@@ -19,6 +19,7 @@ from steersman.apiserver.endpoints.patch import patch
 from steersman.apiserver.endpoints.scale import KIND as SCALE_KIND
 from steersman.apiserver.endpoints.scale import ScaleTarget, get_scale
 from steersman.apiserver.endpoints.target import ServedVersions, Target
+from steersman.apiserver.endpoints.unsafe_delete import delete_even_corrupt, delete_readable_collection
 from steersman.apiserver.endpoints.update import update
 from steersman.apiserver.endpoints.watch import watch
 from steersman.apiserver.http import page_not_found
@@ -99,12 +100,15 @@ class Router:
         admission: AdmissionChain,
         authorizer: Authorizer,
         connect: Mapping[tuple[str, str], Connect] | None = None,
+        deletes_corrupt: bool = False,
     ) -> None:
-        """``connect``: group resource and subresource → endpoints that are no plain objects (``pods``, ``log``)."""
+        """``deletes_corrupt``: the feature gate of ``unsafe_delete`` is on. ``connect``: group resource and subresource → endpoints that are no plain objects (``pods``, ``log``)."""
         self._registry: Final = registry
         self._admission: Final = admission
         self._authorizer: Final = authorizer
         self._connect: Final = dict(connect or {})
+        self._delete: Final = delete_even_corrupt if deletes_corrupt else delete
+        self._delete_collection: Final = delete_readable_collection if deletes_corrupt else delete_collection
         #: By group, version, resource and subresource.
         self._routes: Final[dict[tuple[str, str, str, str], _Routes]] = {}
         registry.listeners.append(self._forget)
@@ -167,8 +171,8 @@ class Router:
             "create": partial(create, target),
             "update": partial(update, target),
             "patch": partial(patch, target),
-            "delete": partial(delete, target),
-            "deletecollection": partial(delete_collection, target),
+            "delete": partial(self._delete, target),
+            "deletecollection": partial(self._delete_collection, target),
         }
         return {verb: endpoint for verb, endpoint in endpoints.items() if verb in resource.verbs}
 

@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from steersman.apiserver.endpoints.binding import binding_endpoints
+from steersman.apiserver.endpoints.component_probes import Components
 from steersman.apiserver.endpoints.component_statuses import component_endpoints
 from steersman.apiserver.endpoints.connecting import Connecting
 from steersman.apiserver.endpoints.connections import Connections
@@ -36,11 +37,13 @@ def subresources(
     admission: AdmissionChain,
     authorizer: Authorizer,
     connections: Connections | None = None,
+    components: Components | None = None,
 ) -> dict[tuple[str, str], Connect]:
     """By group resource and subresource, as ``Router`` takes them. Each is made when it is first asked for.
 
-    Without ``connections`` nodes and pods cannot be reached.
+    Without ``connections`` nodes and pods cannot be reached; without ``components`` the usual ports are probed.
     """
+    probed = Components(registry.store) if components is None else components
     ways = Connections(registry.clock) if connections is None else connections
 
     def kept(name: str, group: str = "") -> ServedResource:
@@ -76,12 +79,12 @@ def subresources(
     def node_proxies(resource: Resource, _: ServedResource | None) -> Endpoints:
         return proxy_endpoints(connecting(resource, "proxy"), partial(locate_node, kept("nodes")), ways)
 
-    def components(resource: Resource, _: ServedResource | None) -> Endpoints:
-        return component_endpoints(served_but_not_kept(registry, resource, ComponentStatusStrategy()))
+    def component_statuses(resource: Resource, _: ServedResource | None) -> Endpoints:
+        return component_endpoints(served_but_not_kept(registry, resource, ComponentStatusStrategy()), probed)
 
     return {
         ("bindings", ""): bindings,
-        ("componentstatuses", ""): components,
+        ("componentstatuses", ""): component_statuses,
         ("pods", "binding"): bindings,
         ("pods", "eviction"): evictions,
         ("pods", "log"): logs,

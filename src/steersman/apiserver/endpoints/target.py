@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from steersman.apimachinery.managedfields.schema import Versions
     from steersman.apimachinery.typemodel import Struct
     from steersman.apiserver.admission.chain import AdmissionChain, Steps
-    from steersman.apiserver.authz.interface import Authorizer
+    from steersman.apiserver.authz.interface import Authorizer, Decision
     from steersman.apiserver.endpoints.negotiation import Form
     from steersman.apiserver.http import Request, Response
     from steersman.apiserver.registry.entry import Entry
@@ -39,6 +39,12 @@ if TYPE_CHECKING:
     from steersman.apiserver.registry.store import ObjectStore
 
     Tree = dict[str, Any]
+
+
+def _with_verb(info: RequestInfo, verb: str) -> RequestInfo:
+    return RequestInfo(
+        verb, info.path, True, info.group, info.version, info.namespace, info.resource, info.name, info.subresource
+    )
 
 
 class Target:
@@ -150,21 +156,14 @@ class Target:
 
     def authorize_create(self, request: Request) -> None:
         """Of an update that would create. Raises 403 when the caller may not."""
-        info = request.info
-        wanted = RequestInfo(
-            "create",
-            info.path,
-            True,
-            info.group,
-            info.version,
-            info.namespace,
-            info.resource,
-            info.name,
-            info.subresource,
-        )
+        wanted = _with_verb(request.info, "create")
         decision = self._authorizer.authorize(request.user, wanted)
         if not decision.allowed:
             raise refusal(request.user, wanted, decision.reason)
+
+    def decide(self, request: Request, verb: str) -> Decision:
+        """Return the authorizer's decision on another verb for the same object."""
+        return self._authorizer.authorize(request.user, _with_verb(request.info, verb))
 
     def render(self, request: Request, entry: Entry, *, form: Form, code: int = 200) -> Awaitable[Response]:
         """What was stored, as the answer."""

@@ -238,6 +238,7 @@ class WatchStream:
                 entry = cache.get(selection.scope)
                 entries = [] if entry is None else [entry]
             else:
+                cache.check_readable(selection.scope, self._served.resource.group_resource)
                 entries = cache.snapshot(selection.scope)
             self._initial = deque(entries)
             self._initial_revision = cache.revision

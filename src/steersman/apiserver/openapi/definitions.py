@@ -36,7 +36,7 @@ _PLAIN: dict[ScalarKind, Tree] = {
     ScalarKind.BOOLEAN: {"type": "boolean"},
     ScalarKind.BYTES: {"type": "string", "format": "byte"},
     ScalarKind.DURATION: {"type": "string"},
-    ScalarKind.ANY: {"type": "object"},
+    ScalarKind.ANY: {},
     ScalarKind.SCHEMA_OR_BOOL: {},
     ScalarKind.SCHEMA_OR_ARRAY: {},
     ScalarKind.SCHEMA_OR_STRINGS: {},

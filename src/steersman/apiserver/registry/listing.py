@@ -11,9 +11,10 @@ from steersman.apimachinery import field
 from steersman.apimachinery.errors import StatusError, bad_request, resource_expired, service_unavailable
 from steersman.apimachinery.gotext import quote
 from steersman.apiserver.registry.continue_token import decode_continue, encode_continue
+from steersman.apiserver.registry.corrupt import corrupt_list
 from steersman.apiserver.registry.entry import Entry, Tree  # noqa: TC001 — compiled code looks at a Struct's types
 from steersman.apiserver.registry.selection import Selection  # noqa: TC001 — as above
-from steersman.storage.store import Compacted, StoreError
+from steersman.storage.store import Compacted, CorruptValue, StoreError
 
 if TYPE_CHECKING:
     from steersman.apimachinery.field import FieldError
@@ -73,15 +74,18 @@ class _Place(msgspec.Struct):
     limit: int = 0
 
 
-async def list_page(cache: WatchCache, options: ListOptions) -> Page:
-    """The objects asked for. Raises 400, 410 for a version that is not kept any more, 504 for one that is not there yet."""
+async def list_page(cache: WatchCache, options: ListOptions, *, group_resource: str = "") -> Page:
+    """The objects asked for. Raises 500 with the keys of objects that cannot be read, 400, 410 for a version that is not kept any more, 504 for one that is not there yet."""
     selection = options.selection
     place = await _place(cache, options)
+    cache.check_readable(selection.scope, group_resource)
     try:
         revision = place.exact or cache.revision
         entries, count = await _entries(cache, selection, place, revision)
     except Compacted:
         raise _expired(place, options) from None
+    except CorruptValue as error:
+        raise corrupt_list(group_resource, error.keys) from None
     except StoreError as error:
         raise service_unavailable(str(error)) from None
     metadata: Tree = {"resourceVersion": str(revision)}

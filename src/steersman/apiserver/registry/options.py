@@ -68,6 +68,13 @@ class DeleteOptions(msgspec.Struct, frozen=True):
     precondition_uid: str | None = None
     #: The object must be at this resourceVersion. None: whatever it is.
     precondition_resource_version: str | None = None
+    #: Delete the object although its stored data is damaged.
+    ignore_store_read_error: bool = False
+
+    @property
+    def has_preconditions(self) -> bool:
+        """Report whether the object must have a certain uid or version."""
+        return self.precondition_uid is not None or self.precondition_resource_version is not None
 
     @property
     def says_propagation(self) -> bool:

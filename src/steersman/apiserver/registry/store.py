@@ -29,6 +29,7 @@ from steersman.apimachinery.errors import (
 from steersman.apimachinery.field import ErrorType, FieldError
 from steersman.apimachinery.trees import copy_tree, same_tree
 from steersman.apiserver.registry.contention import Turns
+from steersman.apiserver.registry.corrupt import corrupt_object
 from steersman.apiserver.registry.entry import Entry
 from steersman.apiserver.registry.strategy import Strategy
 from steersman.apiserver.registry.writing import (
@@ -41,7 +42,7 @@ from steersman.apiserver.registry.writing import (
     uid_mismatch,
     wipe_system_fields,
 )
-from steersman.storage.store import Conflict, Delete, LeaseNotFound, Put, Unavailable
+from steersman.storage.store import Conflict, CorruptValue, Delete, LeaseNotFound, Put, Unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -161,7 +162,10 @@ class ObjectStore:
 
     async def stored(self, key: str) -> Entry | None:
         """The object as the store has it, whatever the cache says."""
-        return self.entry_of(await self._store.get(key))
+        try:
+            return self.entry_of(await self._store.get(key))
+        except CorruptValue as error:
+            raise corrupt_object(key) from error
 
     def entry_of(self, kv: KeyValue | None) -> Entry | None:
         """The entry of what a transaction met."""
@@ -368,6 +372,13 @@ class ObjectStore:
                     raise
         raise conflict(ctx.group_resource, tree["metadata"]["name"])
 
+    async def delete_corrupt(self, key: str, *, expected: int) -> None:
+        """Remove an object whose stored data is damaged, without a look at it. Raises 409, 503."""
+        try:
+            await self._commit([Delete(key, expected=expected)])
+        except Conflict as lost:
+            raise plain_error(f"{lost.key} was written meanwhile", code=409) from lost
+
     async def _put(self, key: str, tree: Tree, *, expected: int, companions: Sequence[Op] = ()) -> Entry:
         value = self.layout.encode(tree)
         if self._lifetimes is not None:
@@ -377,6 +388,8 @@ class ObjectStore:
             revision = await self._store.txn([*companions, Put(key, value, expected)])
         except Unavailable as error:  # as ``_commit``, without one more coroutine in every write
             raise service_unavailable(str(error)) from error
+        except CorruptValue as error:
+            raise corrupt_object(error.keys[0]) from error
         return self._written(key, value, revision)
 
     async def _put_leased(self, key: str, value: bytes, lifetimes: Lifetimes, *, expected: int) -> Entry:
@@ -414,6 +427,8 @@ class ObjectStore:
             return await self._store.txn(ops)
         except Unavailable as error:
             raise service_unavailable(str(error)) from error
+        except CorruptValue as error:
+            raise corrupt_object(error.keys[0]) from error
 
     def _without_version(self, key: str, tree: Tree) -> Entry:
         """An object that is not stored, as the answer to a dry run."""

@@ -20,18 +20,19 @@ from weakref import WeakValueDictionary
 
 from steersman.apimachinery.errors import too_large_resource_version, too_many_requests
 from steersman.apiserver.registry.change_ring import Change, ChangeRing, EventType
+from steersman.apiserver.registry.corrupt import corrupt_list, corrupt_object
 from steersman.apiserver.registry.entry import UnreadableValueError
 from steersman.apiserver.registry.wakeups import Wakeups
 from steersman.storage.keys import prefix_end
 from steersman.storage.sorted_keys import SortedKeys
-from steersman.storage.store import StoreError
+from steersman.storage.store import CorruptValue, StoreError
 
 if TYPE_CHECKING:
     from steersman.apiserver.registry.entry import Entry, Layout
     from steersman.apiserver.registry.feed import Feed
     from steersman.asynckit.clock import Clock
     from steersman.asynckit.tasks import Supervisor
-    from steersman.storage.store import Batch, Event, Store, Subscription
+    from steersman.storage.store import Batch, Event, Range, Store, Subscription
 
 _log = logging.getLogger(__name__)
 
@@ -97,6 +98,10 @@ class WatchCache:
         self.clock = clock
         self._tasks = tasks
         self._entries: dict[str, Entry] = {}
+        #: Objects that exist and cannot be read, with their revisions. Not among the entries.
+        self._corrupt: dict[str, int] = {}
+        #: How often stored data could not be read.
+        self.decode_errors = 0
         #: The keys of ``_entries`` in order.
         self._keys = SortedKeys()
         #: Everything up to here has been applied.
@@ -163,6 +168,7 @@ class WatchCache:
 
     async def _fill_once(self) -> bool:
         try:
+            self._corrupt = {}
             entries, revision = await self._read_all()
             self._entries = {entry.key: entry for entry in entries}
             self._keys = SortedKeys(list(self._entries))
@@ -187,7 +193,7 @@ class WatchCache:
         # a local store reads all at once, off the loop: of heartbeats it keeps no past that a second page could be of
         limit = _FILL_PAGE if self.remote else 0
         while True:
-            page = await self._store.range(self.prefix, start_after=start_after, limit=limit, revision=revision)
+            page = await self._page(start_after=start_after, limit=limit, revision=revision)
             revision = revision or page.revision
             for kv in page.kvs:
                 entry = self._readable(kv.key, kv.value, kv.mod_revision)
@@ -197,13 +203,43 @@ class WatchCache:
                 return entries, revision
             start_after = page.kvs[-1].key
 
+    async def _page(self, *, start_after: str, limit: int, revision: int) -> Range:
+        """Read a page; note the keys of it whose data is damaged."""
+        try:
+            return await self._store.range(self.prefix, start_after=start_after, limit=limit, revision=revision)
+        except CorruptValue as error:
+            if error.readable is None:
+                raise
+            keys = await self._store.range(self.prefix, keys_only=True)
+            revisions = {kv.key: kv.mod_revision for kv in keys.kvs}
+            for key in error.keys:
+                if key in revisions:
+                    self._note_corrupt(key, revisions[key], "does not match its checksum")
+            return error.readable
+
     def _readable(self, key: str, value: bytes, revision: int) -> Entry | None:
-        """The entry; None, and a line in the log, for what no API server wrote: one bad value must not end all reads."""
+        """Return the entry; None for what no API server wrote: one bad value must not end all reads."""
         try:
             return self.layout.entry(key, value, revision)
-        except UnreadableValueError:
-            _log.exception("leaving out an object that cannot be read")
+        except UnreadableValueError as error:
+            self._note_corrupt(key, revision, str(error))
             return None
+
+    def _note_corrupt(self, key: str, revision: int, why: str) -> None:
+        _log.error("the stored data of %s cannot be read: %s", key, why)
+        self._corrupt[key] = revision
+        self.decode_errors += 1
+
+    def corrupt_revision(self, key: str) -> int | None:
+        """Return the revision of an object that cannot be read; None when it can, or does not exist."""
+        return self._corrupt.get(key)
+
+    def check_readable(self, scope: str, group_resource: str) -> None:
+        """Raise 500 when objects of a scope cannot be read: a list must not leave them out."""
+        if self._corrupt:
+            keys = sorted(key for key in self._corrupt if key.startswith(scope or self.prefix))
+            if keys:
+                raise corrupt_list(group_resource, keys)
 
     def _lost(self, error: StoreError) -> None:
         """The store's watch ended: nothing is known of what follows, so all that was built on it starts anew."""
@@ -245,6 +281,10 @@ class WatchCache:
     def _apply_event(self, event: Event) -> Change | None:
         key, revision = event.key, event.mod_revision
         previous = self._entries.get(key)
+        if self._corrupt and self._corrupt.pop(key, None) is not None:
+            # No event can tell a watcher what has gone: all of them read anew, as with upstream's cacher.
+            self.ring.clear(revision)
+            self.end_watches()
         entry = None if event.value is None else self._readable(key, event.value, revision)
         if entry is None:
             if previous is None:
@@ -315,7 +355,9 @@ class WatchCache:
         return entry.key[len(self.prefix) : entry.key.rfind("/")] if self.namespaced else ""
 
     def get(self, key: str) -> Entry | None:
-        """The object now."""
+        """Return the object now. Raises 500 for one that cannot be read."""
+        if self._corrupt and key in self._corrupt:
+            raise corrupt_object(key)
         return self._entries.get(key)
 
     def __len__(self) -> int:

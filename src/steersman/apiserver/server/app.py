@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, MutableMapping
 
     from steersman.apiserver.http import Handler, Receive, Response
+    from steersman.apiserver.server.request_log import RequestLog
     from steersman.asynckit.clock import Clock, Timer
 
     Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
@@ -43,8 +44,11 @@ class Application:
         clock: Clock,
         timeout_seconds: float = 60.0,
         randomness: Callable[[int], bytes] = os.urandom,
+        request_log: RequestLog | None = None,
     ) -> None:
+        """``request_log``: logs each request; None when that is not enabled."""
         self._handler = handler
+        self._request_log = request_log
         self._clock = clock
         self._timeout_seconds = timeout_seconds
         self._audit_ids = AuditIds(randomness)
@@ -63,6 +67,8 @@ class Application:
         brought = request.first_headers.get(b"audit-id")
         audit_id = brought[:_AUDIT_ID_MAX] if brought else self._audit_ids.next()
         request.audit_id = audit_id.decode("latin-1")
+        log = self._request_log
+        received = 0.0 if log is None else log.now()
         response = await self._answer(request)
         headers = [*response.headers, (b"audit-id", audit_id)]
         for name, _ in headers:
@@ -72,17 +78,29 @@ class Application:
             headers.append(_CACHE_CONTROL)
         if request.warnings:
             headers += [(b"warning", _warning(text)) for text in request.warnings.texts]
-        if response.tunnel is not None:
-            await self._streams.hand_over(request, response.tunnel, headers)
-            return
-        if response.stream is not None:
-            await send({"type": "http.response.start", "status": response.code, "headers": headers})
-            await self._streams.send(request, response, send)
+        if response.tunnel is not None or response.stream is not None:
+            try:
+                await self._stream(request, response, headers, send)
+            finally:
+                if log is not None:
+                    log.done(request, response.code, received, hijacked=response.tunnel is not None)
             return
         body = response.body
         headers.append((b"content-length", b"%d" % len(body)))
         await send({"type": "http.response.start", "status": response.code, "headers": headers})
         await send({"type": "http.response.body", "body": body})
+        if log is not None:
+            log.done(request, response.code, received)
+
+    async def _stream(
+        self, request: Request, response: Response, headers: list[tuple[bytes, bytes]], send: Send
+    ) -> None:
+        """Send an answer without a known length, or hand its connection over."""
+        if response.tunnel is not None:
+            await self._streams.hand_over(request, response.tunnel, headers)
+            return
+        await send({"type": "http.response.start", "status": response.code, "headers": headers})
+        await self._streams.send(request, response, send)
 
     async def _answer(self, request: Request) -> Response:
         task = task_of(request)

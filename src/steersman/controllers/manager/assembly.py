@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from random import Random
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from prometheus_client import Gauge
 
 from steersman.asynckit.backoff import Backoff, BackoffPolicy
+from steersman.asynckit.stopping import run_unless_stopped
 from steersman.asynckit.tasks import Supervisor
 from steersman.asynckit.timeouts import Timeout
 from steersman.client import drop_managed_fields
@@ -17,7 +19,7 @@ from steersman.client.leaderelection import LeaderElector, LeaseLock, Timing
 from steersman.controllers.context import ControllerContext
 from steersman.controllers.registry import REGISTRY, is_enabled
 from steersman.runtime.health import Unhealthy
-from steersman.runtime.manager import Manager
+from steersman.runtime.manager import Manager, R
 from steersman.runtime.served import ask
 
 if TYPE_CHECKING:
@@ -53,6 +55,7 @@ class Managed:
         self._context = context
         self._delay_seconds = 0.0
         self._ended = False
+        self._stop_requested = asyncio.Event()
 
     def start_after(self, seconds: float) -> None:
         """Let so much time pass before it begins."""
@@ -65,8 +68,9 @@ class Managed:
 
     async def run(self) -> None:
         """Until ``stop`` or cancellation."""
-        if self._delay_seconds:
-            await self._context.clock.sleep(self._delay_seconds)
+        delay = self._context.clock.sleep(self._delay_seconds)
+        if not await run_unless_stopped(delay, self._stop_requested):
+            return
         writer = Supervisor(self.name)
         events = self._context.events
         writer.start("events", events.run())
@@ -88,6 +92,7 @@ class Managed:
 
     def stop(self) -> None:
         """Finish what is under way."""
+        self._stop_requested.set()
         self._controller.stop()
 
     def check(self) -> None:
@@ -162,8 +167,21 @@ async def assemble(
     return manager
 
 
-def add_controllers(manager: Manager, options: ManagerOptions, identities: Identities, served: Served) -> None:
-    """Build each controller that is selected, in its own name and with all informers shared."""
+class Group(Protocol):
+    """Runs what is added to it; a ``Manager`` is one."""
+
+    def add(self, runnable: R) -> R:
+        """Add a runnable."""
+
+
+def add_controllers(
+    manager: Manager, options: ManagerOptions, identities: Identities, served: Served, *, group: Group | None = None
+) -> None:
+    """Build each controller that is selected, in its own name and with all informers shared.
+
+    ``group`` runs them; None: the manager itself does.
+    """
+    runs = manager if group is None else group
     shared, delay_seconds, resources = manager.context, 0.0, resources_of(served)
     running = Gauge(
         "running_managed_controllers", "1 for each controller that runs", ("name", "manager"),
@@ -183,7 +201,7 @@ def add_controllers(manager: Manager, options: ManagerOptions, identities: Ident
         if controller is None:
             _log.info("controller %s has nothing to do", entry.name)
             continue
-        managed = manager.add(Managed(entry, controller, context, running=running))
+        managed = runs.add(Managed(entry, controller, context, running=running))
         managed.start_after(delay_seconds)
         delay_seconds += options.controller_start_interval_seconds
         manager.healthz.add(entry.name, managed.check)

@@ -11,6 +11,7 @@ import msgspec
 from steersman.apimachinery.errors import is_already_exists, is_not_found
 from steersman.asynckit.ratelimit import TokenBucket
 from steersman.client import tree
+from steersman.client.actions import uncounted
 from steersman.client.aiohttp_transport import AiohttpTransport
 from steersman.client.client import Client
 from steersman.client.credentials import ConfigError, Identity, with_bearer
@@ -133,7 +134,8 @@ class AccountTokens:
         async with self._asking:
             if self._identity is None or (self._renew_at and self._root.clock.now() >= self._renew_at):
                 try:
-                    await self._renew()
+                    with uncounted():
+                        await self._renew()
                 except ClientError as error:
                     if self._identity is None:
                         raise ConfigError(f"no token for service account {NAMESPACE}/{self._name}: {error}") from error

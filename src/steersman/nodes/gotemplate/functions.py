@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import math
 import re
 from typing import TYPE_CHECKING, Any, Final
 
@@ -153,6 +154,13 @@ def _product(*values: Any) -> int:
     return made
 
 
+def _round(value: Any, digits: int, half: float = 0.5) -> float:
+    """Away from zero from ``half`` on."""
+    scaled = _float(value) * 10**digits
+    whole, rest = math.floor(abs(scaled)), abs(scaled) % 1
+    return float(math.copysign(whole + (rest >= half), scaled) / 10**digits)
+
+
 def _divided(left: Any, right: Any) -> int:
     """Divide towards zero."""
     dividend, divisor = _int(left), _int(right)
@@ -203,6 +211,22 @@ def _title(text: str) -> str:
     return re.sub(r"\b[a-z]", lambda match: match[0].upper(), text)
 
 
+def _dig(*arguments: Any) -> Any:
+    """``dig KEY... DEFAULT OBJECT``."""
+    *keys, default, found = arguments
+    for key in keys:
+        if not isinstance(found, dict) or key not in found:
+            return default
+        found = found[key]
+    return found
+
+
+def _kind(value: Any) -> str:
+    """The kind of a value decoded from JSON, as Go's ``reflect`` names it."""
+    names = {bool: "bool", str: "string", int: "int64", float: "float64", list: "slice", dict: "map"}
+    return names.get(type(value), "invalid")
+
+
 def _fail(message: str) -> Any:
     raise TemplateRenderError(message)
 
@@ -239,6 +263,18 @@ _NUMBERS: Final[Mapping[str, Callable[..., Any]]] = {
     "until": _until,
     "untilStep": _until,
 }
+_FLOATS: Final[Mapping[str, Callable[..., Any]]] = {
+    "addf": lambda *values: math.fsum(map(_float, values)),
+    "subf": lambda first, *values: _float(first) - math.fsum(map(_float, values)),
+    "mulf": lambda *values: math.prod(map(_float, values)),
+    "divf": lambda first, *values: _float(first) / math.prod(map(_float, values)),
+    "maxf": lambda *values: max(map(_float, values)),
+    "minf": lambda *values: min(map(_float, values)),
+    "ceil": lambda value: float(math.ceil(_float(value))),
+    "floor": lambda value: float(math.floor(_float(value))),
+    "round": _round,
+    "toDecimal": lambda value: int(str(value), 8),
+}
 _TEXTS: Final[Mapping[str, Callable[..., Any]]] = {
     "toString": _value_text,
     "quote": lambda *values: " ".join(quote(_value_text(value)) for value in values if value is not None),
@@ -259,6 +295,13 @@ _TEXTS: Final[Mapping[str, Callable[..., Any]]] = {
     "nindent": lambda spaces, text: "\n" + _indent(spaces, text),
     "join": _join,
     "splitList": lambda separator, text: text.split(separator),
+    "regexFind": lambda pattern, text: found[0] if (found := re.search(pattern, text)) else "",
+    "regexReplaceAll": lambda pattern, text, by: re.sub(pattern, re.sub(r"\$\{?(\d+)\}?", r"\\\1", by), text),
+    "substr": lambda start, end, text: text[max(start, 0) : end if end >= 0 else None],
+    "nospace": lambda text: re.sub(r"\s", "", text),
+    "trimAll": lambda signs, text: text.strip(signs),
+    "cat": lambda *values: " ".join(_value_text(value) for value in values if value is not None),
+    "sha1sum": lambda text: hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest(),
     "regexMatch": lambda pattern, text: re.search(pattern, text) is not None,
     "toJson": to_json,
     "fromJson": lambda text: decode_json(text.encode()),
@@ -281,6 +324,21 @@ _COLLECTIONS: Final[Mapping[str, Callable[..., Any]]] = {
     "append": lambda of, value: [*of, value],
     "concat": lambda *of: [value for each in of for value in each],
     "default": lambda fallback, value=None: value if is_true(value) else fallback,
+    "tuple": lambda *values: list(values),
+    "initial": lambda of: of[:-1],
+    "reverse": lambda of: of[::-1],
+    "prepend": lambda of, value: [value, *of],
+    "uniq": lambda of: [each for at, each in enumerate(of) if each not in of[:at]],
+    "without": lambda of, *values: [each for each in of if each not in values],
+    "compact": lambda of: [each for each in of if is_true(each)],
+    "sortAlpha": lambda of: sorted(map(_value_text, of)),
+    "pick": lambda of, *keys: {key: of[key] for key in keys if key in of},
+    "omit": lambda of, *keys: {key: value for key, value in of.items() if key not in keys},
+    "unset": lambda of, key: {name: value for name, value in of.items() if name != key},
+    "merge": lambda target, *others: {key: value for each in (*others[::-1], target) for key, value in each.items()},
+    "dig": _dig,
+    "kindIs": lambda kind, value: _kind(value) == kind,
+    "kindOf": _kind,
     "coalesce": lambda *values: next((value for value in values if is_true(value)), None),
     "empty": lambda value: not is_true(value),
     "ternary": lambda then, otherwise, condition: then if condition else otherwise,
@@ -288,4 +346,4 @@ _COLLECTIONS: Final[Mapping[str, Callable[..., Any]]] = {
 }
 
 #: By name. ``and`` and ``or`` are not here: they do not look at all of their arguments.
-FUNCTIONS: Final[Mapping[str, Callable[..., Any]]] = {**_GO, **_KWOK, **_NUMBERS, **_TEXTS, **_COLLECTIONS}
+FUNCTIONS: Final[Mapping[str, Callable[..., Any]]] = {**_GO, **_KWOK, **_NUMBERS, **_FLOATS, **_TEXTS, **_COLLECTIONS}

@@ -13,6 +13,7 @@ from steersman.nodes.pods import NODES, PODS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+    from random import Random
 
     from steersman.asynckit.clock import Clock
     from steersman.nodes.kubelet.hosting import Host
@@ -46,6 +47,11 @@ class _Known:
         name = (pod.get("spec") or {}).get("nodeName")
         node = self._nodes.lister.get(name) if name else None
         return node if node is not None and is_kept(node) else None
+
+    def node(self, name: str) -> Tree | None:
+        """A node of ours."""
+        found = self._nodes.lister.get(name)
+        return found if found is not None and is_kept(found) else None
 
     def find(self, namespace: str, name: str) -> Tree | None:
         """A pod of ours."""
@@ -117,7 +123,7 @@ class OnDemand:
 
 
 def _make_server(
-    sock: socket.socket, options: NodesOptions, known: _Known, hosts: Sequence[Host], clock: Clock
+    sock: socket.socket, options: NodesOptions, known: _Known, hosts: Sequence[Host], *, clock: Clock, dice: Random
 ) -> KubeletServer:
     from steersman.nodes.kubelet.server import KubeletServer, Pods, kubelet_tls  # noqa: PLC0415 — loads an HTTP server
 
@@ -129,7 +135,36 @@ def _make_server(
         key=options.kubelet_key_file,
         client_ca=options.kubelet_client_ca_file,
     )
-    return KubeletServer(sock, tls, pods=Pods(known.find, known.at, known.all), hosts=hosts, clock=clock)
+    pods = Pods(known.find, known.at, known.all)
+    page = metrics_page(options, known.node, known.all, clock=clock, dice=dice)
+    return KubeletServer(sock, tls, pods=pods, hosts=hosts, clock=clock, metrics_page=page)
+
+
+def metrics_page(
+    options: NodesOptions,
+    node: Callable[[str], Tree | None],
+    pods: Callable[[], Iterable[Tree]],
+    *,
+    clock: Clock,
+    dice: Random,
+) -> Callable[[str], str | None]:
+    """Return a function from a path to the text of the page that a ``Metric`` of KWOK describes."""
+    documents = options.usage_documents()
+    if not documents:
+        return lambda _path: None
+    from steersman.nodes.kwok.usage_pages import read_usage  # noqa: PLC0415 — loads CEL
+
+    pages = read_usage(documents, dice=dice).pages
+
+    def page(path: str) -> str | None:
+        name = pages.node_of(path)
+        found = node(name) if name is not None else None
+        if found is None:
+            return None
+        on_node = [pod for pod in pods() if pod["spec"].get("nodeName") == name and not is_finished(pod)]
+        return pages.render(path, found, on_node, now=clock.now())
+
+    return page
 
 
 def add_kubelet(
@@ -153,5 +188,7 @@ def add_kubelet(
     hosts.append(SimulatedHost(known.newest, known.node_of, clock=context.clock))
     sock = socket.create_server((options.kubelet_address, options.kubelet_port))
     sock.setblocking(False)
-    manager.add(OnDemand(sock, lambda: _make_server(sock, options, known, hosts, context.clock)))
+    manager.add(
+        OnDemand(sock, lambda: _make_server(sock, options, known, hosts, clock=context.clock, dice=context.dice))
+    )
     return Kubelet(KubeletAddress(options.kubelet_address, sock.getsockname()[1]), is_others)

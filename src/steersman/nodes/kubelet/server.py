@@ -62,13 +62,22 @@ class KubeletServer:
     name: ClassVar[str] = "kubelet-api"
 
     def __init__(
-        self, sock: socket.socket, tls: ssl.SSLContext | None, *, pods: Pods, hosts: Sequence[Host], clock: Clock
+        self,
+        sock: socket.socket,
+        tls: ssl.SSLContext | None,
+        *,
+        pods: Pods,
+        hosts: Sequence[Host],
+        clock: Clock,
+        metrics_page: Callable[[str], str | None] = lambda _path: None,
     ) -> None:
+        """``metrics_page`` returns the text of a further page of metrics by its path; None if there is none."""
         self._sock = sock
         self._tls = tls
         self._pods = pods
         self._hosts = hosts
         self._clock = clock
+        self._metrics_page = metrics_page
         self._stop = asyncio.Event()
         self.is_ready = False
 
@@ -113,6 +122,9 @@ class KubeletServer:
                 return await self._streams(request, verb, *self._container(namespace, name, container))
             case ["portForward", namespace, name]:
                 return await self._forward(request, self._pod(namespace, name))
+        page = self._metrics_page(request.path)
+        if page is not None:
+            return web.Response(text=page)
         return web.Response(status=404, text="404 page not found\n")
 
     def _metrics(self) -> str:

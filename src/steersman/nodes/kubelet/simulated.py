@@ -1,19 +1,24 @@
-"""Containers that do not exist: their logs and answers are what annotations of the pod, or else of its node, say.
+"""Logs, commands and streams of simulated containers.
 
-``{pod}``, ``{namespace}``, ``{container}`` and ``{node}`` in these texts stand for the names.
+Annotations of the pod, or else of its node, say what they are; without them a container whose command is understood
+(``steersman.nodes.simulation.programs``) writes that command's output. ``{pod}``, ``{namespace}``, ``{container}`` and
+``{node}`` in the texts of annotations stand for the names.
 """
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery.timestamps import parse_time
 from steersman.nodes.kubelet.hosting import Refusal, check_has_logs, container_status, is_running
 from steersman.nodes.kubelet.log_lines import Limit, LogLine, nano_time, tail
+from steersman.nodes.simulation.programs import program_of
 
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import AsyncIterator, Callable, Sequence
+    from datetime import datetime
 
     from steersman.asynckit.clock import Clock
     from steersman.nodes.kubelet.hosting import Streams
@@ -28,6 +33,34 @@ _DEFAULT_LOG: Final = "{pod}: {container} is simulated\n"
 _DEFAULT_OUTPUT: Final = "{pod}: {container} is simulated\n"
 #: How often a log that is followed is looked at for the container's end.
 _LOOK_SECONDS: Final = 1.0
+
+
+class _Output:
+    """The output of one run of a container, and how much of it was read."""
+
+    def __init__(self, pieces: Sequence[tuple[float, str]], began: datetime) -> None:
+        self._pieces = pieces
+        self._began = began
+        self._read = 0
+
+    def written(self, now: datetime) -> list[LogLine]:
+        """Return the lines written up to a moment that were not returned before."""
+        lines: list[LogLine] = []
+        for seconds, text in self._pieces[self._read :]:
+            moment = self._began + timedelta(seconds=seconds)
+            if moment > max(now, self._began):
+                break
+            self._read += 1
+            lines += [
+                LogLine(nano_time(moment), b"stdout", line.endswith(b"\n"), line.removesuffix(b"\n"))
+                for line in text.encode().splitlines(keepends=True)
+            ]
+        return lines
+
+
+def _containers(pod: Tree) -> list[Tree]:
+    spec = pod.get("spec") or {}
+    return [*(spec.get("initContainers") or ()), *(spec.get("containers") or ())]
 
 
 class SimulatedHost:
@@ -45,32 +78,73 @@ class SimulatedHost:
         return True
 
     async def logs(self, pod: Tree, container: str, options: LogOptions) -> AsyncIterator[bytes]:
-        """The text, as if it had been written when the container started."""
+        """Yield the output; that of a command at the time when it is written, other texts at the container's start."""
         status = check_has_logs(pod, container, previous=options.previous)
         state = status.get("lastState" if options.previous else "state") or {}
+        if "waiting" in state:  # in back-off: the log of the run before
+            state = status.get("lastState") or {}
         since = next((each.get("startedAt") for each in state.values()), None)
-        moment = nano_time(parse_time(since) if since else self._clock.now())
-        said = self._text(pod, container, LOGS, _DEFAULT_LOG).encode()
-        lines = [LogLine(moment, b"stdout", True, line) for line in said.splitlines()]
+        began = parse_time(since) if since else self._clock.now()
+        ended = (state.get("terminated") or {}).get("finishedAt")
+        output = _Output(self._output(pod, container), began)
         limit = Limit(options.limit_bytes)
-        for line in tail(lines, options):
+        for line in tail(output.written(parse_time(ended) if ended else self._clock.now()), options):
             yield limit.cut(line.shown(timestamps=options.timestamps))
-        if options.follow and not options.previous and not limit.is_reached:
-            await self._ended(pod, container)
+        if options.follow and not options.previous:
+            async for line in self._follow(pod, container, output):
+                if limit.is_reached:
+                    return
+                yield limit.cut(line.shown(timestamps=options.timestamps))
+
+    async def _follow(self, pod: Tree, container: str, output: _Output) -> AsyncIterator[LogLine]:
+        """Yield what is written until the container ends."""
+        instance = container_status(pod, container).get("containerID")
+        while (now := self._find(pod)) is not None and is_running(now, container):
+            if container_status(now, container).get("containerID") != instance:
+                return
+            for line in output.written(self._clock.now()):
+                yield line
+            await self._clock.sleep(_LOOK_SECONDS)
+        ended = (container_status(now or {}, container).get("state") or {}).get("terminated")
+        for line in output.written(parse_time(ended["finishedAt"])) if ended else ():
+            yield line
+
+    def _output(self, pod: Tree, container: str) -> tuple[tuple[float, str], ...]:
+        """The output of a container, in seconds since its start."""
+        text = self._annotation(pod, LOGS)
+        if text is None:
+            program = next((program_of(each) for each in _containers(pod) if each["name"] == container), None)
+            if program is not None:
+                return program.output
+        lines = self._fill(_DEFAULT_LOG if text is None else text, pod, container).splitlines()
+        return tuple((0.0, f"{line}\n") for line in lines)
 
     async def execute(self, pod: Tree, container: str, command: Sequence[str], streams: Streams) -> int:
         """The output and exit code that are said, whatever the command."""
         self._check_runs(pod, container)
-        await streams.write(self._text(pod, container, EXEC_OUTPUT, _DEFAULT_OUTPUT).encode())
-        code = self._text(pod, container, EXEC_CODE, "0")
+        output = self._annotation(pod, EXEC_OUTPUT)
+        await streams.write(self._fill(_DEFAULT_OUTPUT if output is None else output, pod, container).encode())
+        code = self._annotation(pod, EXEC_CODE) or "0"
         return int(code) if code.isdigit() else 1
 
     async def attach(self, pod: Tree, container: str, streams: Streams) -> int:
-        """The log, and then nothing until the container ends."""
-        self._check_runs(pod, container)
-        await streams.write(self._text(pod, container, LOGS, _DEFAULT_LOG).encode())
-        await self._ended(pod, container)
-        return 0
+        """Write the output until the container ends; return its exit code.
+
+        A container that has ended already is served too: a command that ends at once is over before any client attaches.
+        """
+        status = container_status(pod, container)
+        state = status.get("state") or {}
+        if "terminated" not in state:
+            self._check_runs(pod, container)
+        run = next(iter(state.values()))
+        output = _Output(self._output(pod, container), parse_time(run["startedAt"]))
+        ended = run.get("finishedAt")
+        for line in output.written(parse_time(ended) if ended else self._clock.now()):
+            await streams.write(line.shown(timestamps=False))
+        async for line in self._follow(pod, container, output):
+            await streams.write(line.shown(timestamps=False))
+        now = container_status(self._find(pod) or pod, container)
+        return int(((now.get("state") or {}).get("terminated") or {}).get("exitCode") or 0)
 
     async def connect(self, pod: Tree, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """Nobody listens."""
@@ -80,24 +154,22 @@ class SimulatedHost:
         if not is_running(pod, container):
             raise Refusal(f'container not found ("{container}")', code=500)
 
-    async def _ended(self, pod: Tree, container: str) -> None:
-        instance = container_status(pod, container).get("containerID")
-        while (now := self._find(pod)) is not None and is_running(now, container):
-            if container_status(now, container).get("containerID") != instance:
-                return
-            await self._clock.sleep(_LOOK_SECONDS)
+    def _annotation(self, pod: Tree, name: str) -> str | None:
+        """An annotation of the pod, or else of its node."""
+        for owner in (pod, self._node_of(pod)):
+            text = ((owner or {"metadata": {}})["metadata"].get("annotations") or {}).get(name)
+            if text is not None:
+                return str(text)
+        return None
 
-    def _text(self, pod: Tree, container: str, name: str, default: str) -> str:
-        node = self._node_of(pod) or {"metadata": {"name": ""}}
-        said = default
-        for owner in (node, pod):
-            said = (owner["metadata"].get("annotations") or {}).get(name, said)
-        metadata = pod["metadata"]
+    def _fill(self, text: str, pod: Tree, container: str) -> str:
+        """Replace the names of a text."""
+        metadata, node = pod["metadata"], self._node_of(pod) or {"metadata": {"name": ""}}
         for word, value in (
             ("{pod}", metadata["name"]),
             ("{namespace}", metadata.get("namespace", "")),
             ("{container}", container),
             ("{node}", node["metadata"]["name"]),
         ):
-            said = said.replace(word, value)
-        return said
+            text = text.replace(word, value)
+        return text

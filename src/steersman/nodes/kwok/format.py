@@ -7,17 +7,17 @@ from typing import Any
 import msgspec
 
 
-class _Part(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, rename="camel"):
+class Part(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, rename="camel"):
     """Unknown fields are faults: they would change nothing, and nobody would know why."""
 
 
-class Expression(_Part):
+class Expression(Part):
     """A query in jq, or an expression in CEL."""
 
     expression: str
 
 
-class ExpressionFrom(_Part):
+class ExpressionFrom(Part):
     """Where a duration or a weight is read from."""
 
     expression_from: str = ""
@@ -25,7 +25,7 @@ class ExpressionFrom(_Part):
     cel: Expression | None = None
 
 
-class Comparison(_Part, kw_only=True):
+class Comparison(Part, kw_only=True):
     """A query in jq, and what its values are to be."""
 
     key: str
@@ -33,17 +33,18 @@ class Comparison(_Part, kw_only=True):
     values: list[str] = []
 
 
-class Requirement(_Part):
-    """A comparison, here or under ``jq``, or a condition in CEL."""
+class Requirement(Part):
+    """A comparison, here or under ``jq``, or a condition in CEL, here or under ``cel``."""
 
     key: str = ""
     operator: str = ""
     values: list[str] = []
+    expression: str = ""
     jq: Comparison | None = None
     cel: Expression | None = None
 
 
-class Selector(_Part):
+class Selector(Part):
     """All of these."""
 
     match_labels: dict[str, str] = {}
@@ -51,14 +52,14 @@ class Selector(_Part):
     match_expressions: list[Requirement] = []
 
 
-class ResourceRef(_Part, kw_only=True):
+class ResourceRef(Part, kw_only=True):
     """The kind that a stage is about."""
 
     api_group: str = "v1"
     kind: str
 
 
-class DelayFormat(_Part):
+class DelayFormat(Part):
     """How long a stage lasts."""
 
     duration_milliseconds: int | None = None
@@ -67,7 +68,7 @@ class DelayFormat(_Part):
     jitter_duration_from: ExpressionFrom | None = None
 
 
-class EventFormat(_Part):
+class EventFormat(Part):
     """What is told of it."""
 
     type: str = "Normal"
@@ -75,13 +76,13 @@ class EventFormat(_Part):
     message: str = ""
 
 
-class FinalizerItem(_Part):
+class FinalizerItem(Part):
     """One finalizer."""
 
     value: str
 
 
-class FinalizersFormat(_Part):
+class FinalizersFormat(Part):
     """Finalizers that come and go."""
 
     add: list[FinalizerItem] = []
@@ -89,7 +90,7 @@ class FinalizersFormat(_Part):
     empty: bool = False
 
 
-class PatchFormat(_Part, kw_only=True):
+class PatchFormat(Part, kw_only=True):
     """A change of the object."""
 
     subresource: str = ""
@@ -99,16 +100,24 @@ class PatchFormat(_Part, kw_only=True):
     impersonation: Any = None
 
 
-class Step(_Part):
+class ApplyFormat(Part, kw_only=True):
+    """An object of any kind that is applied server-side."""
+
+    template: str
+    impersonation: Any = None
+
+
+class Step(Part):
     """One of these."""
 
     event: EventFormat | None = None
     finalizers: FinalizersFormat | None = None
     delete: bool = False
     patch: PatchFormat | None = None
+    apply: ApplyFormat | None = None
 
 
-class Next(_Part):
+class Next(Part):
     """What the object turns into."""
 
     event: EventFormat | None = None
@@ -120,7 +129,7 @@ class Next(_Part):
     patches: list[PatchFormat] = []
 
 
-class StageSpec(_Part):
+class StageSpec(Part):
     """A stage without its name."""
 
     resource_ref: ResourceRef

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,9 +13,9 @@ from steersman.nodes.node_object import TemplateError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from datetime import datetime
 
     from steersman.cel.environment import Environment
+    from steersman.cel.program import Program
     from steersman.nodes.kwok.format import ExpressionFrom, Requirement, Selector
 
     Tree = dict[str, Any]
@@ -31,9 +32,9 @@ def selected_by(selector: Selector) -> Matches:
         parts.append(_has_all("labels", selector.match_labels))
     if selector.match_annotations:
         parts.append(_has_all("annotations", selector.match_annotations))
-    parts += [
-        _condition(each.cel.expression) if each.cel else _requirement(each) for each in selector.match_expressions
-    ]
+    for each in selector.match_expressions:
+        expression = each.cel.expression if each.cel else each.expression
+        parts.append(_condition(expression) if expression else _requirement(each))
     return lambda obj: all(part(obj) for part in parts)
 
 
@@ -101,33 +102,51 @@ def _environment() -> Environment:
     return kubernetes().extended(variables={"self": t.ANY})
 
 
-def _condition(expression: str) -> Matches:
+def _program(expression: str) -> Program:
     from steersman.cel.program import compile_expression  # noqa: PLC0415 — hardly any stage is written in CEL
     from steersman.cel.source import CompileError  # noqa: PLC0415
 
     try:
-        program = compile_expression(expression, _environment())
+        return compile_expression(expression, _environment())
     except CompileError as error:
         raise TemplateError(f"expression {expression!r}: {error}") from None
+
+
+def _condition(expression: str) -> Matches:
+    program = _program(expression)
     return lambda obj: program.evaluate({"self": obj}).value is True
 
 
 def _told(source: ExpressionFrom) -> Callable[[Tree], Any]:
-    """The first thing that is there."""
+    """The first value that is there; of an expression in CEL its value, None where it has none."""
     if source.cel is not None:
-        raise TemplateError("durations and weights are read by jq only")
+        program = _program(source.cel.expression)
+        return lambda obj: _plain(program.evaluate({"self": obj}).value)
     find = _query(source.jq.expression if source.jq is not None else source.expression_from)
     return lambda obj: next((each for each in find(obj) if each is not None), None)
 
 
-def time_from(source: ExpressionFrom | None) -> Callable[[Tree], datetime | float | None] | None:
+def _plain(value: Any) -> Any:
+    """Durations as seconds, timestamps as moments."""
+    from steersman.cel.values import NANOS, Duration, Timestamp  # noqa: PLC0415
+
+    if isinstance(value, Duration):
+        return value.nanos / NANOS
+    if isinstance(value, Timestamp):
+        return datetime.fromtimestamp(value.nanos / NANOS, UTC)
+    return value
+
+
+def time_from(source: ExpressionFrom | None) -> Callable[[Tree, datetime], datetime | float | None] | None:
     """The moment, or the seconds, that an object tells; None where it tells none. Raises TemplateError."""
     if source is None:
         return None
     told = _told(source)
 
-    def read(obj: Tree) -> datetime | float | None:
+    def read(obj: Tree, _now: datetime) -> datetime | float | None:
         text = told(obj)
+        if isinstance(text, datetime | float):
+            return text
         if not isinstance(text, str) or not text:
             return None
         for reader in (parse_time, parse_duration):

@@ -1,8 +1,9 @@
-"""Stage files: each document one ``Stage`` of ``kwok.x-k8s.io/v1alpha1``, for Pods or Nodes."""
+"""Stage files: each document is one ``Stage`` of ``kwok.x-k8s.io/v1alpha1``, for objects of any kind."""
 
 from __future__ import annotations
 
 import re
+from random import Random
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import msgspec
@@ -10,6 +11,7 @@ import msgspec
 from steersman.apimachinery.codec import DecodeError
 from steersman.apimachinery.yaml_codec import decode_yaml
 from steersman.client.requests import PatchType
+from steersman.client.resource_types import tree
 from steersman.nodes.gotemplate import TemplateSyntaxError
 from steersman.nodes.kwok.format import Next, PatchFormat, StageFormat, StageSpec, Step
 from steersman.nodes.kwok.selectors import selected_by, time_from, weight_from
@@ -21,82 +23,125 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from steersman.nodes.kwok.format import DelayFormat, FinalizersFormat
+    from steersman.nodes.gotemplate import Template
+    from steersman.nodes.kwok.format import ApplyFormat, DelayFormat, FinalizersFormat
     from steersman.nodes.stages import Surroundings
 
     Tree = dict[str, Any]
     Turn = Callable[[Tree, Surroundings], Outcome]
 
 API_VERSION: Final = "kwok.x-k8s.io/v1alpha1"
-_KINDS: Final = ("Pod", "Node")
+_OTHER_KINDS: Final = ("ResourceUsage", "ClusterResourceUsage", "Metric")
 _DOCUMENT_END: Final = re.compile(r"^---(?:[ \t].*)?$", re.MULTILINE)
 _PATCH_TYPES: Final = {
-    None: PatchType.STRATEGIC,
-    "": PatchType.STRATEGIC,
     "json": PatchType.JSON,
     "merge": PatchType.MERGE,
     "strategic": PatchType.STRATEGIC,
 }
 
 
+class KwokFile(NamedTuple):
+    """The contents of a file."""
+
+    stages: list[StageOf]
+    #: Documents about the usage of resources, and pages of metrics, by kind.
+    others: dict[str, list[Any]]
+
+
 class StageOf(NamedTuple):
     """A stage, and the kind that it is about."""
 
+    api_version: str
     kind: str
     stage: Stage
 
 
-def read_stage_file(path: Path) -> list[StageOf]:
-    """The stages of a file, in its order. Raises TemplateError, which tells the file, the stage and the fault."""
+def read_stage_file(path: Path) -> KwokFile:
+    """Read a file. Raises TemplateError with the file, the document and the fault."""
     try:
         text = path.read_text()
     except (OSError, UnicodeDecodeError) as error:
         raise TemplateError(f"{path}: {error}") from None
-    found = []
+    found = KwokFile([], {})
     for number, document in enumerate(_DOCUMENT_END.split(text), 1):
         try:
-            tree = decode_yaml(document.encode()).tree
+            content = decode_yaml(document.encode()).tree
         except DecodeError as error:
             raise TemplateError(f"{path}: document {number}: {error}") from None
-        if tree is None:
+        if content is None:
             continue
         try:
-            made = read_stage(tree)
+            _add(found, content)
         except TemplateError as error:
-            raise TemplateError(f"{path}: {_name_of(tree, number)}: {error}") from None
-        if made is not None:
-            found.append(made)
-    if not found:
+            raise TemplateError(f"{path}: {_name_of(content, number)}: {error}") from None
+    if not found.stages and not found.others:
         raise TemplateError(f"{path}: there is no Stage in it")
     return found
 
 
-def _name_of(tree: Any, number: int) -> str:
+def _add(file: KwokFile, content: Any) -> None:
+    if isinstance(content, dict) and content.get("apiVersion") == API_VERSION and content.get("kind") in _OTHER_KINDS:
+        check_usage([content])
+        file.others.setdefault(content["kind"], []).append(content)
+        return
+    made = read_stage(content)
+    if made is not None:
+        file.stages.append(made)
+
+
+def _name_of(content: Any, number: int) -> str:
     try:
-        return f"stage {tree['metadata']['name']}"
-    except (TypeError, KeyError):
+        return f"{content['kind'].lower()} {content['metadata']['name']}"
+    except (TypeError, KeyError, AttributeError):
         return f"document {number}"
 
 
-def read_stage(tree: Any) -> StageOf | None:
+def check_usage(documents: Sequence[Any]) -> None:
+    """Raise TemplateError for documents about usage that cannot be used."""
+    from steersman.nodes.kwok.usage_pages import read_usage  # noqa: PLC0415 — loads CEL, which few files need
+
+    read_usage(documents, dice=Random(0))  # noqa: S311 — nothing is drawn
+
+
+def read_stage(content: Any) -> StageOf | None:
     """One document; None for a stage that has no selector, which matches nothing. Raises TemplateError."""
-    if not isinstance(tree, dict) or (tree.get("apiVersion"), tree.get("kind")) != (API_VERSION, "Stage"):
-        kind = f"{tree.get('kind')} of {tree.get('apiVersion')}" if isinstance(tree, dict) else "no object"
+    if not isinstance(content, dict) or (content.get("apiVersion"), content.get("kind")) != (API_VERSION, "Stage"):
+        kind = f"{content.get('kind')} of {content.get('apiVersion')}" if isinstance(content, dict) else "no object"
         raise TemplateError(f"a Stage of {API_VERSION} is expected, this is {kind}")
     try:
-        document = msgspec.convert(tree, StageFormat)
+        document = msgspec.convert(content, StageFormat)
     except msgspec.ValidationError as error:
         raise TemplateError(str(error)) from None
     spec, about = document.spec, document.spec.resource_ref
-    if about.kind not in _KINDS or about.api_group not in ("", "v1"):
-        raise TemplateError(f"stages are for Pods and Nodes, not for {about.kind} of {about.api_group}")
-    turn = _turn(spec)
+    api_version = about.api_group or "v1"
+    is_builtin = _is_builtin(api_version, about.kind)
+    turn = _turn(spec, PatchType.STRATEGIC if is_builtin else PatchType.MERGE)
     if spec.selector is None:
         return None
     weight = spec.weight if spec.weight_from is None else weight_from(spec.weight_from, spec.weight)
-    return StageOf(
-        about.kind, Stage(document.metadata.name, selected_by(spec.selector), turn, _delay(spec.delay), weight)
+    is_selected = selected_by(spec.selector)
+    stage = Stage(
+        document.metadata.name,
+        lambda obj, _now: is_selected(obj),
+        turn,
+        _delay(spec.delay),
+        weight,
+        writes_status=any(each.patch is not None and each.patch.root == "status" for each in _all_steps(spec)),
     )
+    return StageOf(api_version, about.kind, stage)
+
+
+def _is_builtin(api_version: str, kind: str) -> bool:
+    """True for a built-in kind; of others the API server is asked later. Raises TemplateError."""
+    try:
+        tree(api_version, kind)
+    except LookupError:
+        if api_version == "v1":
+            raise TemplateError(f'resourceRef: no matches for kind "{kind}" in version "v1"') from None
+        if "/" not in api_version:
+            raise TemplateError(f'resourceRef.apiGroup: "{api_version}" is not of the form GROUP/VERSION') from None
+        return False
+    return True
 
 
 def _delay(delay: DelayFormat | None) -> Delay:
@@ -114,8 +159,8 @@ def _delay(delay: DelayFormat | None) -> Delay:
 # What it turns into
 
 
-def _turn(spec: StageSpec) -> Turn:
-    turns = [_step(each) for each in (spec.steps or _steps(spec.next or Next()))]
+def _turn(spec: StageSpec, default_type: PatchType) -> Turn:
+    turns = [_step(each, default_type) for each in _all_steps(spec)]
 
     def turn(obj: Tree, around: Surroundings) -> Outcome:
         made: Outcome | None = None
@@ -126,10 +171,14 @@ def _turn(spec: StageSpec) -> Turn:
     return turn
 
 
+def _all_steps(spec: StageSpec) -> Sequence[Step]:
+    return spec.steps or _steps(spec.next or Next())
+
+
 def _steps(after: Next) -> Sequence[Step]:
     """In the order in which they are done: the event, finalizers, and then the end or changes."""
     if after.status_patch_as is not None:
-        raise TemplateError("nobody can be impersonated here (statusPatchAs)")
+        raise TemplateError("impersonation is not supported (statusPatchAs)")
     steps = [Step(event=after.event)] if after.event else []
     if after.finalizers:
         steps.append(Step(finalizers=after.finalizers))
@@ -141,10 +190,12 @@ def _steps(after: Next) -> Sequence[Step]:
     return [*steps, *(Step(patch=each) for each in after.patches)]
 
 
-def _step(step: Step) -> Turn:
+def _step(step: Step, default_type: PatchType) -> Turn:
     event = (step.event.type, step.event.reason, step.event.message) if step.event else None
     fixed = _with_finalizers(Outcome(event=event, delete=step.delete), step.finalizers)
-    return (lambda *_: fixed) if step.patch is None else _patched(fixed, step.patch)
+    if step.apply is not None:
+        return _applied(fixed, step.apply)
+    return (lambda *_: fixed) if step.patch is None else _patched(fixed, step.patch, default_type)
 
 
 def _with_finalizers(outcome: Outcome, finalizers: FinalizersFormat | None) -> Outcome:
@@ -157,16 +208,27 @@ def _with_finalizers(outcome: Outcome, finalizers: FinalizersFormat | None) -> O
     )
 
 
-def _patched(outcome: Outcome, patch: PatchFormat) -> Turn:
-    if patch.type not in _PATCH_TYPES:
-        raise TemplateError(f'unknown patch type "{patch.type}"')
-    if patch.impersonation is not None:
-        raise TemplateError("nobody can be impersonated here (impersonation)")
+def _template(text: str) -> Template:
     try:
-        template = read(patch.template)
+        return read(text)
     except TemplateSyntaxError as error:
         raise TemplateError(f"template: {error}") from None
-    patch_type = _PATCH_TYPES[patch.type]
+
+
+def _applied(outcome: Outcome, apply: ApplyFormat) -> Turn:
+    if apply.impersonation is not None:
+        raise TemplateError("impersonation is not supported")
+    template = _template(apply.template)
+    return lambda obj, around: outcome._replace(applied=rendered(template, obj, around))
+
+
+def _patched(outcome: Outcome, patch: PatchFormat, default_type: PatchType) -> Turn:
+    if patch.type and patch.type not in _PATCH_TYPES:
+        raise TemplateError(f'unknown patch type "{patch.type}"')
+    if patch.impersonation is not None:
+        raise TemplateError("impersonation is not supported")
+    template = _template(patch.template)
+    patch_type = _PATCH_TYPES[patch.type] if patch.type else default_type
 
     def turn(obj: Tree, around: Surroundings) -> Outcome:
         body = _below(patch.root, rendered(template, obj, around), patch_type)

@@ -1,9 +1,11 @@
-"""What a stage's templates make of an object: the patches that it turns into."""
+"""Rendering of stage templates: patches of objects, and objects to apply."""
 
 from __future__ import annotations
 
+import string
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
 
 from steersman.apimachinery.codec import DecodeError
 from steersman.apimachinery.timestamps import format_time
@@ -14,16 +16,20 @@ from steersman.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from random import Random
 
     from steersman.nodes.stages import Surroundings
 
     Tree = dict[str, Any]
 
+#: The longest random text.
+_RANDOM_TEXT_MAX: Final = 10_000
 #: What templates may ask of the place that the object is in.
 NAMES: Final = frozenset(
     {
         "Now", "now", "StartTime", "Version", "NodeConditions", "NodeName", "NodeIP", "NodePort", "NodeIPWith",
-        "PodIP", "PodIPWith",
+        "NodeIPsWith", "PodIP", "PodIPWith", "PodIPsWith", "randInt", "randAlpha", "randAlphaNum", "randNumeric",
+        "uuidv4",
     }
 )  # fmt: skip
 _NODE_CONDITIONS: Final = [
@@ -45,7 +51,11 @@ def _functions(around: Surroundings) -> Mapping[str, Callable[..., Any]]:
     def now() -> str:
         return format_time(around.now)
 
+    def pod_ip(_name: str, on_host: bool = False, *_of_pod: str) -> str:  # noqa: FBT001, FBT002 — called by templates
+        return around.host_ip if on_host else around.pod_ip
+
     return {
+        **_random_functions(around),
         "Now": now,
         "now": now,
         "StartTime": lambda: format_time(around.started or around.now),
@@ -56,7 +66,29 @@ def _functions(around: Surroundings) -> Mapping[str, Callable[..., Any]]:
         "NodePort": lambda: around.node_port,
         "NodeIPWith": lambda _name: around.host_ip,
         "PodIP": lambda: around.pod_ip,
-        "PodIPWith": lambda _name, on_host=False, *_of_pod: around.host_ip if on_host else around.pod_ip,
+        "NodeIPsWith": lambda _name: [around.host_ip] if around.host_ip else [],
+        "PodIPWith": pod_ip,
+        "PodIPsWith": lambda *of_pod: [ip] if (ip := pod_ip(*of_pod)) else [],
+    }
+
+
+def _random_functions(around: Surroundings) -> Mapping[str, Callable[..., Any]]:
+    """Random functions of sprig, drawn from the injected source."""
+
+    def dice() -> Random:
+        if around.dice is None:
+            raise TemplateRenderError("there is no source of random numbers")
+        return around.dice
+
+    def text(letters: str) -> Callable[[int], str]:
+        return lambda length: "".join(dice().choices(letters, k=min(length, _RANDOM_TEXT_MAX)))
+
+    return {
+        "randInt": lambda least, most: dice().randrange(least, most),
+        "randAlpha": text(string.ascii_letters),
+        "randAlphaNum": text(string.ascii_letters + string.digits),
+        "randNumeric": text(string.digits),
+        "uuidv4": lambda: str(UUID(int=dice().getrandbits(128), version=4)),
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from steersman.nodes.processes.expansion import expand
+from steersman.nodes.expansion import expand
 from steersman.nodes.processes.fields import ConfigError, field_text, resource_text
 
 if TYPE_CHECKING:

@@ -6,7 +6,22 @@ runs ``batches`` and makes them durable with one fsync; back on the loop the wat
 callers answered. Why: ``docs/decisions/0001``.
 """
 
-from steersman.storage.sqlite.errors import CorruptStore, NotAStore, SchemaTooNew, StoreLocked, StoreNotWritable
+from steersman.storage.sqlite.errors import (
+    CorruptStore,
+    NotAStore,
+    SchemaTooNew,
+    StoreLocked,
+    StoreNotWritable,
+    WritesMissing,
+)
 from steersman.storage.sqlite.store import SqliteStore
 
-__all__ = ["CorruptStore", "NotAStore", "SchemaTooNew", "SqliteStore", "StoreLocked", "StoreNotWritable"]
+__all__ = [
+    "CorruptStore",
+    "NotAStore",
+    "SchemaTooNew",
+    "SqliteStore",
+    "StoreLocked",
+    "StoreNotWritable",
+    "WritesMissing",
+]

@@ -1,9 +1,10 @@
 """Persists batches: the program of the writer process.
 
-It is run by its path, so it imports only what it needs of the standard library: it starts in some 10 ms and takes 11 MB.
+It is run by its path, so it imports only the standard library and its neighbour ``ack_record``: it starts in some 10 ms and takes
+11 MB.
 
 The process has one end of a socket as its standard input and of a pipe as its standard output. A frame that comes in is a length in four bytes and so much ``marshal``:
-writes (their epoch, rows, statements and the revision they lead to), or an integer, the id below which history may go.
+writes (their epoch, rows, statements, and the revision and fingerprint they lead to), or an integer, the id below which history may go.
 Writes that wait are one batch, and one commit. It is answered with the number of its frames, the length and the text of
 what went wrong; no text says that it is durable. After that went wrong, writes of that epoch are dropped without an answer:
 each may build on those that failed. An empty frame asks to close the file and end. When the other end goes away without
@@ -18,6 +19,13 @@ import os
 import select
 import sqlite3
 import sys
+import time
+
+if __name__ == "__main__":  # the writer process, which cannot import the package
+    sys.path.append(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 — pathlib takes 5 ms to import
+    from ack_record import RESERVED_STEP, Acknowledger, row_checksum  # type: ignore[import-not-found]
+else:
+    from steersman.storage.sqlite.ack_record import RESERVED_STEP, Acknowledger, row_checksum
 
 #: A reader of a foreign tool may hold a lock for a moment; nobody of ours ever waits for one.
 _BUSY_SECONDS = 5.0
@@ -25,6 +33,12 @@ _BUSY_SECONDS = 5.0
 #: ten times as long as others. The log keeps its size, so that later commits overwrite it in place, which makes their
 #: fsync cheaper than one that grows a file.
 _CHECKPOINT_PAGES = 8000
+#: Upkeep is done when nothing was written for so long; the acknowledgement record is flushed at least that often.
+_UPKEEP_SECONDS = 2.0
+#: The file is rebuilt when so many of its pages (16 MiB) are free, and at least half of them, unless what remains is larger than
+#: 256 MiB: writes wait as long as that takes.
+_FREE_PAGES_MIN = 4096
+_LIVE_PAGES_MAX = 65536
 #: History rows forgotten at once: some ten pages, about as long as a batch of writes takes.
 _FORGET_ROWS = 200
 _FORGET = "DELETE FROM history WHERE id IN (SELECT id FROM history WHERE id < ? ORDER BY id LIMIT ?)"
@@ -60,22 +74,122 @@ def connect(path: str) -> sqlite3.Connection:
 class Batches:
     """The tables as the one that writes them sees them."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, path: str) -> None:
         self._connection = connection
+        self._path = path
         #: History rows below this id may go; 0 when all such are gone.
         self._forget_below = 0
+        #: History was deleted since the free pages were counted.
+        self._may_shrink = False
+        #: Opened with the first batch: the session begins while this process starts.
+        self._acks: Acknowledger | None = None
+        self._reserved_revision = 0
+        self._synced_at = time.monotonic()
 
     def persist(
-        self, rows: list[tuple[object, ...]], statements: list[tuple[str, tuple[object, ...]]], *, revision: int
+        self,
+        rows: list[tuple[object, ...]],
+        statements: list[tuple[str, tuple[object, ...]]],
+        *,
+        revision: int,
+        fingerprint: int = 0,
     ) -> str:
         """Commit a batch that leads to ``revision`` (0: it has no rows). Returns what went wrong, "" when it is durable."""
+        acks = self._acks
         try:
-            self._commit(rows, statements)
+            acks = self._acknowledger()
+            if revision:
+                acks.begin(revision, fingerprint)
+            self._commit([_checked(row) for row in rows], statements, revision=revision)
         except Exception as error:  # noqa: BLE001 — whatever it is, those who wait must hear of it
             self._roll_back()
-            if not 0 < revision <= self._reached():
-                return str(error) or type(error).__name__
+            if acks is None or not 0 < revision <= self._reached():
+                return self._reason(error)
+        try:
+            acks.acknowledge(revision)
+        except OSError as error:  # the commit is durable and its record says that it was begun
+            sys.stderr.write(f"steersman: cannot write the acknowledgement record of {self._path}: {error}\n")
         return ""
+
+    def close_session(self) -> bool:
+        """Note in file and record that the file is complete; whether the connection may be closed, which removes the log."""
+        try:
+            acks = self._acknowledger()
+            self._connection.execute(
+                "UPDATE session SET is_closed = 1, fingerprint = ? WHERE NOT is_closed", (acks.record.fingerprint,)
+            )
+            acks.close_session()
+        except (sqlite3.Error, OSError, ValueError):
+            return False
+        return True
+
+    @property
+    def has_upkeep(self) -> bool:
+        """Whether there is something to do while nothing waits."""
+        return self.is_dirty or self._may_shrink
+
+    def upkeep(self) -> None:
+        """Flush the acknowledgement record; give free pages back when they are many."""
+        if self._may_shrink:
+            self._may_shrink = False
+            self._shrink()
+        self.sync()
+
+    def _shrink(self) -> None:
+        """Rebuild the file without its free pages. They are used again otherwise, so a failure costs only space."""
+        try:
+            free = self._connection.execute("PRAGMA freelist_count").fetchone()[0]
+            live = self._connection.execute("PRAGMA page_count").fetchone()[0] - free
+            if free < max(_FREE_PAGES_MIN, live) or live > _LIVE_PAGES_MAX:
+                return
+            self._connection.execute("VACUUM")
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            self._acknowledger().acknowledge(0)
+        except (sqlite3.Error, OSError, ValueError):
+            self._roll_back()
+
+    def sync_when_due(self) -> None:
+        """Flush the acknowledgement record if that has not been done for a while."""
+        if self.is_dirty and time.monotonic() - self._synced_at >= _UPKEEP_SECONDS:
+            self.sync()
+
+    def sync(self) -> None:
+        """Flush the acknowledgement record."""
+        self._synced_at = time.monotonic()
+        if self._acks is not None:
+            try:
+                self._acks.sync()
+            except OSError:
+                self._acks.is_dirty = False  # tried again after the next commit
+
+    @property
+    def is_dirty(self) -> bool:
+        """Whether the acknowledgement record was written since it was flushed."""
+        return self._acks is not None and self._acks.is_dirty
+
+    def _acknowledger(self) -> Acknowledger:
+        if self._acks is None:
+            row = self._connection.execute("SELECT reserved_revision FROM session").fetchone()
+            acks = Acknowledger(self._path)
+            if acks.record.revision != self._reached():
+                # The parent is dead, this connection was the first to open the file, and SQLite recovered a commit that the
+                # parent had refused when the writer process before this one died. Nothing may build on that unseen.
+                raise ValueError(f"{self._path} is not at the revision that was acknowledged")
+            self._acks = acks
+            self._reserved_revision = row[0]
+        return self._acks
+
+    def _reason(self, error: Exception) -> str:
+        """The error; where space may be the reason, with the directory and what is free there."""
+        text = str(error) or type(error).__name__
+        if not isinstance(error, sqlite3.OperationalError | OSError):
+            return text
+        folder = os.path.dirname(os.path.abspath(self._path))  # noqa: PTH100, PTH120 — as above
+        try:
+            space = os.statvfs(folder)
+        except OSError:
+            return f"{text} (in {folder})"
+        return f"{text} (in {folder}, where {space.f_bavail * space.f_frsize >> 10} KiB are free)"
 
     def forget(self, below: int) -> None:
         """Have ``forget_some`` delete the history rows below this id."""
@@ -93,15 +207,24 @@ class Batches:
             deleted = 0
         if deleted < _FORGET_ROWS:
             self._forget_below = 0
+            self._may_shrink = True
         return deleted == _FORGET_ROWS
 
-    def _commit(self, rows: list[tuple[object, ...]], statements: list[tuple[str, tuple[object, ...]]]) -> None:
+    def _commit(
+        self, rows: list[tuple[object, ...]], statements: list[tuple[str, tuple[object, ...]]], *, revision: int
+    ) -> None:
         execute = self._connection.execute
         execute("BEGIN IMMEDIATE")
-        self._connection.executemany("INSERT INTO change VALUES (?,?,?,?,?,?)", rows)
+        self._connection.executemany("INSERT INTO change VALUES (?,?,?,?,?,?,?)", rows)
         for sql, parameters in statements:
             execute(sql, parameters)
+        reserved = self._reserved_revision
+        if revision > reserved - RESERVED_STEP // 2:
+            # In the database long before it is needed: the next checkpoint takes it from the log to the file.
+            reserved = revision + RESERVED_STEP
+            execute("UPDATE session SET reserved_revision = ?", (reserved,))
         execute("COMMIT")
+        self._reserved_revision = reserved
 
     def _roll_back(self) -> None:
         # Some errors have rolled back already; when the disk is gone, nothing of the batch is on it either.
@@ -120,12 +243,22 @@ class Batches:
         return reached
 
 
+def _checked(row: tuple[object, ...]) -> tuple[object, ...]:
+    """A row of the view ``change`` with its checksum; 0 for rows that store no value."""
+    _, row_id, key, create_revision, lease_id, value = row
+    if value is None:
+        return (*row, 0)
+    return (*row, row_checksum(key, row_id >> POSITION_BITS, create_revision, lease_id, value))  # type: ignore[operator]
+
+
 def serve(fd: int, batches: Batches, *, answers: int) -> bool:
     """Do what comes in at ``fd`` until an empty frame (True) or the end of the stream (False); answer at ``answers``."""
-    epoch, frames, revision = 0, 0, 0
+    epoch, frames, revision, fingerprint = 0, 0, 0, 0
     rows: list[tuple[object, ...]] = []
     statements: list[tuple[str, tuple[object, ...]]] = []
     while True:
+        if batches.has_upkeep and not frames and not _waits(fd, seconds=_UPKEEP_SECONDS):
+            batches.upkeep()
         frame = _receive(fd)
         message = marshal.loads(frame) if frame else None  # noqa: S302 — from the process that started this one
         if isinstance(message, tuple):
@@ -133,14 +266,16 @@ def serve(fd: int, batches: Batches, *, answers: int) -> bool:
                 frames += 1
                 rows += message[1]
                 statements += message[2]
-                revision = max(revision, message[3])
+                if message[3]:
+                    revision, fingerprint = message[3:]
             if len(rows) < _BATCH_ROWS and _waits(fd):
                 continue
         if frames:
-            error = batches.persist(rows, statements, revision=revision)
+            error = batches.persist(rows, statements, revision=revision, fingerprint=fingerprint)
             epoch += error != ""
             os.write(answers, answer(frames, error))
-            rows, statements, frames, revision = [], [], 0, 0
+            batches.sync_when_due()
+            rows, statements, frames, revision, fingerprint = [], [], 0, 0, 0
         if not frame:
             return frame is not None
         if isinstance(message, int):
@@ -156,8 +291,8 @@ def answer(frames: int, error: str) -> bytes:
     return frames.to_bytes(LENGTH_BYTES, "little") + len(text).to_bytes(LENGTH_BYTES, "little") + text
 
 
-def _waits(fd: int) -> bool:
-    return bool(select.select([fd], [], [], 0)[0])
+def _waits(fd: int, *, seconds: float = 0) -> bool:
+    return bool(select.select([fd], [], [], seconds)[0])
 
 
 def _receive(fd: int) -> bytes | None:
@@ -180,8 +315,9 @@ def _read(fd: int, size: int) -> bytes:
 def main(path: str) -> None:
     gc.disable()  # nothing here makes circles
     connection = connect(path)
+    batches = Batches(connection, path)
     try:
-        if serve(_FRAMES, Batches(connection), answers=_ANSWERS):
+        if serve(_FRAMES, batches, answers=_ANSWERS) and batches.close_session():
             connection.close()
     except ConnectionError:
         pass

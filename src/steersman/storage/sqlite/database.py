@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 import os
+import secrets
 import sqlite3
 from typing import TYPE_CHECKING
 
 from steersman.storage.sqlite import batches
-from steersman.storage.sqlite.errors import CorruptStore, NotAStore, SchemaTooNew, StoreNotWritable
-from steersman.storage.sqlite.schema import APPLICATION_ID, MIGRATIONS
+from steersman.storage.sqlite.ack_record import (
+    RESERVED_STEP,
+    AckFile,
+    AckRecord,
+    WalIndex,
+    read_record,
+    row_checksum,
+)
+from steersman.storage.sqlite.errors import CorruptStore, NotAStore, SchemaTooNew, StoreNotWritable, WritesMissing
+from steersman.storage.sqlite.schema import APPLICATION_ID, CHECKED_SCHEMA, MIGRATIONS
+from steersman.storage.sqlite.verification import check_main_file
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from steersman.storage.store import StoreError
 
+_SESSION_BITS = 62
+#: How far the revision counter jumps when the revisions used by another copy of the file are unknown.
+UNKNOWN_JUMP = 1 << 30
 #: A reader of ours never waits for a lock, except that a foreign tool may hold one for a moment.
 _BUSY_SECONDS = 5.0
 
@@ -22,15 +35,17 @@ _BUSY_SECONDS = 5.0
 def connect_writer(path: Path, *, migrations: tuple[str, ...] = MIGRATIONS) -> sqlite3.Connection:
     """A connection that writes; makes or migrates the tables. Raises the classes of ``errors``."""
     try:
-        # It holds Secrets; SQLite gives its log the same permissions.
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        if not path.exists():
+            # It holds Secrets; SQLite gives its log the same permissions. (Not when it exists: closing a descriptor of a file
+            # drops the locks that other connections of this process have on it.)
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
         connection = batches.connect(str(path))
     except OSError as error:
         raise StoreNotWritable(path, error.strerror or str(error)) from error
     except sqlite3.Error as error:
         raise open_error(path, error) from error
     try:
-        version = _schema_version(connection, path, known=len(migrations))
+        version = schema_version(connection, path, known=len(migrations))
         connection.execute("PRAGMA journal_mode=WAL").fetchall()
         _migrate(connection, version, migrations)
     except sqlite3.Error as error:
@@ -55,7 +70,7 @@ def connect_reader(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def _schema_version(connection: sqlite3.Connection, path: Path, *, known: int) -> int:
+def schema_version(connection: sqlite3.Connection, path: Path, *, known: int) -> int:
     """The schema that the file has, 0 for a new one. Only reads."""
     application_id = connection.execute("PRAGMA application_id").fetchone()[0]
     version: int = connection.execute("PRAGMA user_version").fetchone()[0]
@@ -73,10 +88,91 @@ def _migrate(connection: sqlite3.Connection, version: int, migrations: tuple[str
     """Bring the tables up to date, in one transaction: a crash on the way leaves the old schema."""
     if version == len(migrations):
         return
+    connection.create_function("row_checksum", 5, row_checksum, deterministic=True)
     steps = "".join(migrations[version:])
     connection.executescript(
         f"BEGIN IMMEDIATE;{steps}PRAGMA application_id={APPLICATION_ID};PRAGMA user_version={len(migrations)};COMMIT;"
     )
+
+
+def prepare(path: Path) -> None:
+    """Make the file, or bring its tables up to date, where that is needed; of a current file change nothing.
+
+    Raises the classes of ``errors``, ``sqlite3.Error``.
+    """
+    if path.is_dir():
+        raise StoreNotWritable(path, "it is a directory")
+    record, has_record = read_record(str(path))
+    if not path.exists() or not path.stat().st_size:
+        if record is not None and record.revision:
+            raise WritesMissing(path, "the file is missing or empty", first=1, last=record.revision)
+    else:
+        check_main_file(path, record)
+        connection = connect_reader(path)
+        try:
+            version = schema_version(connection, path, known=len(MIGRATIONS))
+            is_wal = connection.execute("PRAGMA journal_mode").fetchone()[0] == "wal"
+        finally:
+            connection.close()
+        if version == len(MIGRATIONS) and is_wal:
+            return
+        if has_record and version < CHECKED_SCHEMA:
+            raise CorruptStore(path, f"its schema number is {version}, but it has a record of acknowledged writes")
+    connect_writer(path).close()
+
+
+def begin_session(
+    connection: sqlite3.Connection,
+    path: Path,
+    wal_index: WalIndex,
+    *,
+    revision: int,
+    fingerprint: int,
+    drop_history: bool = False,
+) -> None:
+    """Mark the file as open, in the file itself and in a new acknowledgement record.
+
+    The record is flushed first. It names the state before the session as well, so that a crash between the two leaves a pair
+    that belongs together. Raises ``sqlite3.Error``, ``OSError``.
+    """
+    previous, reserved = connection.execute("SELECT id, reserved_revision FROM session").fetchone()
+    record_file = AckFile(str(path), create=True)
+    try:
+        record = AckRecord(
+            session=secrets.randbits(_SESSION_BITS) + 1,
+            previous_session=previous,
+            revision=revision,
+            fingerprint=fingerprint,
+            wal=wal_index.position(),
+        )
+        record_file.write(record)
+        record_file.sync()
+        _sync_folder(path)
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute(
+            "UPDATE session SET id = ?, is_closed = 0, fingerprint = NULL, reserved_revision = ?, is_backup = 0",
+            (record.session, max(reserved, revision + RESERVED_STEP)),
+        )
+        if drop_history:
+            connection.execute("DELETE FROM history")
+            connection.execute("UPDATE mark SET revision = ?", (revision,))
+        connection.execute("COMMIT")
+        # The session and the reserved revisions must be known without the log.
+        connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+        record.wal = wal_index.position()
+        record_file.write(record)
+        record_file.sync()
+    finally:
+        record_file.close()
+
+
+def _sync_folder(path: Path) -> None:
+    """Make a new file's name survive power loss."""
+    fd = os.open(path.absolute().parent, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
 
 
 def open_error(path: Path, error: sqlite3.Error) -> StoreError:

@@ -44,7 +44,29 @@ class CorruptStore(StoreError):  # noqa: N818 — reads as what happened
     """The file is damaged."""
 
     def __init__(self, path: Path, reason: str) -> None:
-        super().__init__(f"{path} is damaged ({reason}); restore a backup, or move it away to start empty")
+        super().__init__(
+            f"{path} is damaged ({reason}); see what `steersman repair --data-dir {path.absolute().parent}` can keep, restore a backup, "
+            "or move it away to start empty"
+        )
+
+
+class WritesMissing(StoreError):  # noqa: N818 — reads as what happened
+    """Acknowledged writes are not in the file and its log."""
+
+    def __init__(self, path: Path, reason: str, *, first: int = 0, last: int = 0) -> None:
+        if not last:
+            lost = "it cannot be told whether acknowledged writes are missing"
+        elif first > last:
+            lost = f"it cannot be told whether all writes up to revision {last} are there"
+        else:
+            lost = f"acknowledged writes of revisions {first} to {last} are missing"
+        super().__init__(
+            f"{path}: {reason}; {lost}. Restore the files if you can; `steersman repair --data-dir {path.absolute().parent}` lists what is "
+            "lost and, with --accept-data-loss, continues without it"
+        )
+        #: The revisions that are missing as far as known, 0 when they are not.
+        self.first = first
+        self.last = last
 
 
 class StoreNotWritable(StoreError):  # noqa: N818 — reads as what happened

@@ -11,18 +11,30 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
+from steersman.storage.sqlite.ack_record import AckFile, WalIndex
 from steersman.storage.sqlite.child import Child
-from steersman.storage.sqlite.database import connect_reader, connect_writer, open_error
-from steersman.storage.sqlite.errors import StoreNotWritable
+from steersman.storage.sqlite.database import (
+    UNKNOWN_JUMP,
+    begin_session,
+    connect_reader,
+    connect_writer,
+    open_error,
+    prepare,
+)
+from steersman.storage.sqlite.errors import CorruptStore, StoreNotWritable
 from steersman.storage.sqlite.handover import HANDOVER
 from steersman.storage.sqlite.index import Index  # noqa: TC001 — msgspec reads the fields' types
 from steersman.storage.sqlite.lock import FileLock
 from steersman.storage.sqlite.reader import Reader
+from steersman.storage.sqlite.schema import REVISION_MAX
+from steersman.storage.sqlite.verification import check_structure, read_session, verify_start
 from steersman.storage.store import Unavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
+
+    from steersman.storage.sqlite.verification import Session, Verdict
 
 T = TypeVar("T")
 
@@ -34,6 +46,8 @@ class Contents(msgspec.Struct, frozen=True):
     """What a file held when it was opened."""
 
     index: Index
+    #: Of all rows: ``ack_record.fingerprint_of``.
+    fingerprint: int
     revision: int
     compact_revision: int
     #: Id, whole time, remaining time; in seconds.
@@ -43,16 +57,16 @@ class Contents(msgspec.Struct, frozen=True):
 class Files:
     """One open store file. ``open`` and ``close`` block, so they run in a thread."""
 
-    def __init__(self, path: Path, lock: FileLock, readers: list[Reader]) -> None:
+    def __init__(self, path: Path, lock: FileLock, first: Reader, wal_index: WalIndex) -> None:
         self.path = path
         #: For small reads on the loop.
-        self.inline = readers[0]
+        self.inline = first
         self._lock = lock
-        self._readers = readers
+        #: Must not be closed before the connections; see there.
+        self._wal_index = wal_index
+        self._readers = [first]
         #: Connections that no thread uses at the moment.
         self._idle: SimpleQueue[Reader] = SimpleQueue()
-        for reader in readers[1:]:
-            self._idle.put(reader)
         self._threads = ThreadPoolExecutor(_READ_THREADS, thread_name_prefix="store reader")
 
     @classmethod
@@ -62,28 +76,66 @@ class Files:
             lock = FileLock.take(path)
             undo.callback(lock.release)
             try:
-                # Closed after the readers have looked into the file: the last one to close it would take its log along.
-                with closing(connect_writer(path)):
-                    files = cls(path, lock, [Reader(connect_reader(path)) for _ in range(_READ_THREADS + 1)])
-                    undo.callback(files.close_readers)
-                    child = files.start_writer()  # which needs some time, the loading too
-                    undo.callback(child.reap)
-                    contents = files._load()
+                prepare(path)
+                connection = connect_reader(path)
+                first = Reader(connection)
+                undo.callback(first.close)
+                session = read_session(connection)
+                wal_index = WalIndex(str(path))
+                # Called after ``first.close``: what is undone first was entered last.
+                files = cls(path, lock, first, wal_index)
+                undo.pop_all()
+                undo.callback(lock.release)
+                undo.callback(files.close_readers)
+                child = files.start_first_writer()  # which needs some time, the loading too
+                undo.callback(child.reap)
+                contents = files._begin(session, verify_start(path, session, wal_index.position()), connection)
             except sqlite3.Error as error:
                 raise open_error(path, error) from error
+            except (msgspec.MsgspecError, ValueError, TypeError, OverflowError, RecursionError) as error:
+                raise CorruptStore(path, str(error)) from error
             except OSError as error:
-                raise StoreNotWritable(path, f"no process to write it: {error.strerror or error}") from error
+                raise StoreNotWritable(path, error.strerror or str(error)) from error
             undo.pop_all()
             return files, contents, child
+
+    def start_first_writer(self) -> Child:
+        """Raises ``StoreNotWritable``."""
+        try:
+            return self.start_writer()
+        except OSError as error:
+            raise StoreNotWritable(self.path, f"no process to write it: {error.strerror or error}") from error
+
+    def _begin(self, session: Session, verdict: Verdict, connection: sqlite3.Connection) -> Contents:
+        """Check and load the file, then mark it as open."""
+        if verdict.needs_check:
+            check_structure(connection, self.path)
+        index, fingerprint = self.inline.load()
+        if verdict.fingerprint is not None and verdict.fingerprint != fingerprint:
+            raise CorruptStore(self.path, "rows are missing, or older than they were")
+        revision = session.revision if not verdict.jump_from else verdict.jump_from + UNKNOWN_JUMP
+        if revision > REVISION_MAX:
+            raise CorruptStore(self.path, f"revision {revision} is out of range")
+        # Closed after the other readers have looked into the file: the last one to close would take its log along.
+        with closing(connect_writer(self.path)) as writer:
+            begin_session(
+                writer,
+                self.path,
+                self._wal_index,
+                revision=revision,
+                fingerprint=fingerprint,
+                drop_history=verdict.drops_history or bool(verdict.jump_from),
+            )
+            for _ in range(_READ_THREADS):
+                reader = Reader(connect_reader(self.path))
+                self._readers.append(reader)
+                self._idle.put(reader)
+            revision, compact_revision = self.inline.marks()
+        return Contents(index, fingerprint, revision, compact_revision, self.inline.leases())
 
     def start_writer(self) -> Child:
         """Raises ``OSError``."""
         return Child.start(self.path, self._lock.descriptor)
-
-    def _load(self) -> Contents:
-        revision, compact_revision = self.inline.marks()
-        index = {entry.key: entry for entry in self.inline.entries()}
-        return Contents(index, revision, compact_revision, self.inline.leases())
 
     def read(self, work: Callable[[Reader], T]) -> T:
         """Read on the loop: for what takes microseconds."""
@@ -109,12 +161,25 @@ class Files:
         finally:
             self._idle.put(reader)
 
-    def reached(self) -> int:
-        """The revision on disk; 0 when that cannot be read."""
+    def reached(self, fingerprints: Mapping[int, int]) -> int:
+        """Acknowledge what is on disk after the writer process died; 0 when that cannot be read.
+
+        ``fingerprints`` are those of the revisions that were under way.
+        """
         try:
-            return self.inline.marks()[0]
-        except sqlite3.Error:
+            revision = self.inline.marks()[0]
+            file = AckFile(str(self.path))
+            try:
+                record = file.read()
+                if record is not None and revision > record.revision and revision in fingerprints:
+                    record.revision, record.fingerprint = revision, fingerprints[revision]
+                    record.wal = self._wal_index.position()
+                    file.write(record)
+            finally:
+                file.close()
+        except (sqlite3.Error, OSError):
             return 0
+        return revision
 
     def size_bytes(self) -> int:
         """The file and its log."""
@@ -126,6 +191,7 @@ class Files:
         self._threads.shutdown(wait=True)
         for reader in self._readers:
             reader.close()
+        self._wal_index.close()
 
     def release(self) -> None:
         """Let the next process open the file."""

@@ -30,7 +30,17 @@ Row = tuple[int, int, str, int, int, bytes | None]
 class Write:
     """Something accepted that the writer is to persist; answered when it is on disk and applied."""
 
-    __slots__ = ("done", "on_settled", "revision", "rows", "size_bytes", "statements", "undo")
+    __slots__ = (
+        "done",
+        "fingerprint",
+        "fingerprint_before",
+        "on_settled",
+        "revision",
+        "rows",
+        "size_bytes",
+        "statements",
+        "undo",
+    )
 
     def __init__(
         self,
@@ -43,6 +53,9 @@ class Write:
         self.done = done
         #: 0 when it changes no key.
         self.revision = revision
+        #: Of all keys, after and before it.
+        self.fingerprint = 0
+        self.fingerprint_before = 0
         self.rows: list[Row] = []
         #: Of their values.
         self.size_bytes = 0

@@ -14,14 +14,17 @@ import logging
 from collections import deque
 from typing import TYPE_CHECKING
 
+from steersman.storage.sqlite.ack_record import COUNT_BITS, FINGERPRINT_MASK
 from steersman.storage.sqlite.batches import POSITION_BITS
 from steersman.storage.sqlite.index import Entry, Write, take_back
 from steersman.storage.sqlite.schema import POSITIONS_MAX, Kind
+from steersman.storage.sqlite.stalls import STALL_SECONDS, StallDetector
 from steersman.storage.store import Event, Put, Unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from steersman.asynckit.clock import Clock
     from steersman.storage.dispatch import Dispatcher
     from steersman.storage.keys import SquashedPrefixes
     from steersman.storage.leases import LeaseTable
@@ -48,13 +51,17 @@ class Pipeline:
         start_writer: Callable[[Callable[[int, str], None]], Writer],
         *,
         index: Index,
+        fingerprint: int,
         revision: int,
         leases: LeaseTable,
         squashed: SquashedPrefixes,
         dispatcher: Dispatcher,
         on_applied: Callable[[int], None],
+        clock: Clock,
     ) -> None:
         self.index = index
+        #: Of the index: ``ack_record.fingerprint_of``.
+        self._fingerprint = fingerprint
         #: The newest revision that is on disk and that the watchers have.
         self.revision = revision
         #: The newest revision given to a write. Never goes back, not even when the write failed.
@@ -75,7 +82,20 @@ class Pipeline:
         self._accepted = 0
         self._settled = 0
         self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
+        self._stalls = StallDetector(clock, has_work=self._has_work, on_stall=self._refuse_waiters)
         self.writer = start_writer(self._settle)
+
+    @property
+    def is_stalled(self) -> bool:
+        """Whether the writer makes no progress; writes are refused then."""
+        return self._stalls.is_stalled
+
+    def close(self) -> None:
+        """Stop looking for stalls."""
+        self._stalls.close()
+
+    def _has_work(self) -> bool:
+        return bool(self._sent or self._gathered)
 
     def accept(
         self,
@@ -91,6 +111,9 @@ class Pipeline:
         """
         if len(changes) > POSITIONS_MAX:
             raise ValueError(f"a transaction writes {POSITIONS_MAX} keys at most")
+        if self._stalls.is_stalled:
+            return self._refused_at_once(on_settled)
+        self._stalls.started()
         revision = self._assigned
         self._assigned += len(changes)
         write = Write(
@@ -99,6 +122,7 @@ class Pipeline:
             statements=statements,
             on_settled=on_settled,
         )
+        write.fingerprint_before = self._fingerprint
         for op in changes:
             revision += 1
             row_id = revision << POSITION_BITS
@@ -109,12 +133,34 @@ class Pipeline:
                 write.size_bytes += len(op.value)
             elif before is not None:
                 write.rows.append(self._remove(before, row_id=row_id))
+        self._fingerprint &= FINGERPRINT_MASK
+        write.fingerprint = self._fingerprint
         self._accepted += 1
         if not self._gathered:
             # Not now: requests that come together are to share a commit.
             self._loop.call_soon(self._hand_over)
         self._gathered.append(write)
         return write.done
+
+    def _refused_at_once(self, on_settled: Callable[[bool], None] | None) -> asyncio.Future[int]:
+        refused: asyncio.Future[int] = self._loop.create_future()
+        if on_settled is not None:
+            on_settled(False)
+        refused.set_exception(Unavailable("the store does not persist writes at the moment: its disk or process hangs"))
+        return refused
+
+    def _refuse_waiters(self) -> None:
+        """Answer those who wait. Their writes stay under way: they happen if the writer goes on."""
+        writes = [write for batch in (*self._sent, self._gathered) for write in batch]
+        error = f"the write was not durable within {STALL_SECONDS:g} s, and may happen later: the disk or the writer process hangs"
+        _log.error("%d writes: %s", len(writes), error)
+        for write in writes:
+            if not write.done.done():
+                write.done.set_exception(Unavailable(error))
+        while self._waiting:
+            woken = self._waiting.popleft()[1]
+            if not woken.done():
+                woken.set_exception(Unavailable(error))
 
     def _hand_over(self) -> None:
         """Give the writer what waits, as long as it has room; when it has room again, it says so."""
@@ -131,7 +177,7 @@ class Pipeline:
         if rows and rows[-1][0] == _OVERWRITTEN:
             rows.append((_REACHED, rows[-1][1], "", 0, 0, None))
         try:
-            self.writer.persist(rows, statements, revision=revision)
+            self.writer.persist(rows, statements, revision=revision, fingerprint=batch[-1].fingerprint)
         except (ValueError, OverflowError) as error:
             refused, self._gathered = batch + self._gathered, []
             self._refuse(refused, str(error))
@@ -163,12 +209,17 @@ class Pipeline:
                 self._squashed.overwritten(key, revision)
         if lease_before != op.lease_id:
             self._leases.move(key, before=lease_before, after=op.lease_id)
+        if before is not None:
+            self._fingerprint += (revision - before.mod_revision) << COUNT_BITS
+        else:
+            self._fingerprint += (revision << COUNT_BITS) + 1
         self.index[key] = Entry(key, revision, create_revision, op.lease_id)
         return (kind, row_id, key, create_revision, op.lease_id, op.value)
 
     def _remove(self, before: Entry, *, row_id: int) -> Row:
         if before.lease_id:
             self._leases.move(before.key, before=before.lease_id, after=0)
+        self._fingerprint -= (before.mod_revision << COUNT_BITS) + 1
         del self.index[before.key]
         return (_REMOVED, row_id, before.key, before.create_revision, 0, None)
 
@@ -188,6 +239,7 @@ class Pipeline:
 
     def _settle(self, batches: int, error: str) -> None:
         """So many batches are durable; the writer failed with all others if there is an error."""
+        self._stalls.progressed()
         if batches:
             self._apply([write for _ in range(batches) for write in self._sent.popleft()])
         if error:
@@ -221,6 +273,8 @@ class Pipeline:
     def _refuse(self, refused: list[Write], error: str) -> None:
         """Answer the newest writes with ``Unavailable``; the index goes back to what was before them."""
         _log.error("%d writes could not be persisted: %s", len(refused), error)
+        if refused:
+            self._fingerprint = refused[0].fingerprint_before
         for write in reversed(refused):
             take_back(self.index, write, leases=self._leases)
         self.refusals += 1

@@ -14,13 +14,16 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from steersman.storage.keys import prefix_end
+from steersman.storage.sqlite.ack_record import fingerprint_of, head_checksum, head_of, row_checksum
 from steersman.storage.sqlite.batches import POSITION_BITS, REACHED
 from steersman.storage.sqlite.index import Entry
-from steersman.storage.store import Event, KeyValue
+from steersman.storage.store import CorruptValue, Event, KeyValue, Range
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable, Mapping, Sequence
+
+    from steersman.storage.sqlite.index import Index
 
 
 #: Sorts after every text: the end of a range that has none.
@@ -33,12 +36,14 @@ _INDEX_PAGE_ROWS = 5000
 _CATCH_UP_ROWS = 300
 _CATCH_UP_BYTES = 1 << 20
 
-_PRESENT = "SELECT key, mod_revision, create_revision, lease_id, value FROM latest WHERE key >= :low AND key < :high"
+_PRESENT = (
+    "SELECT key, mod_revision, create_revision, lease_id, value, checksum FROM latest WHERE key >= :low AND key < :high"
+)
 #: The state at ``:at``: rows that have not changed since, and rows put out of their place since that were there then.
 _PAST = f"""
 {_PRESENT} AND mod_revision <= :at
 UNION ALL
-SELECT key, mod_revision, create_revision, lease_id, value FROM history
+SELECT key, mod_revision, create_revision, lease_id, value, checksum FROM history
 WHERE key >= :low AND key < :high AND id >= :after_id AND mod_revision <= :at
 """
 _PRESENT_COUNT = "SELECT count(*) FROM latest WHERE key >= :low AND key < :high"
@@ -53,7 +58,7 @@ SELECT ({_PRESENT_COUNT})
   - (SELECT count(*) FROM latest WHERE key IN (SELECT key FROM since) AND +id < :after_id)
 """
 _HEADS = """
-SELECT json_group_array(json_array(key, mod_revision, create_revision, lease_id, length(value)))
+SELECT json_group_array(json_array(key, mod_revision, create_revision, lease_id, length(value), checksum))
 FROM ({rows} ORDER BY key LIMIT :rows)
 """
 _VALUES = "SELECT CAST(group_concat(CAST(value AS TEXT), '') AS BLOB) FROM ({rows} ORDER BY key)"
@@ -75,27 +80,27 @@ WITH changed AS (
     (SELECT h.id FROM history AS h WHERE h.key = w.key AND h.id > w.id ORDER BY h.id LIMIT 1) AS next_id
   FROM history AS w WHERE id >= :first AND id < :end AND +key >= :low AND +key < :high
 )
-SELECT key, create_revision, revision, NULL FROM changed WHERE removed
+SELECT key, create_revision, revision, NULL, 0, 0 FROM changed WHERE removed
 UNION ALL
-SELECT n.key, n.create_revision, n.mod_revision, n.value FROM changed AS w JOIN history AS n ON n.id = w.next_id
+SELECT n.key, n.create_revision, n.mod_revision, n.value, n.lease_id, n.checksum FROM changed AS w JOIN history AS n ON n.id = w.next_id
   WHERE NOT w.removed AND n.mod_revision = w.revision
 UNION ALL
-SELECT l.key, l.create_revision, l.mod_revision, l.value FROM changed AS w JOIN latest AS l ON l.key = w.key
+SELECT l.key, l.create_revision, l.mod_revision, l.value, l.lease_id, l.checksum FROM changed AS w JOIN latest AS l ON l.key = w.key
   WHERE NOT w.removed AND w.next_id IS NULL AND l.mod_revision = w.revision
 UNION ALL
-SELECT key, create_revision, mod_revision, value FROM latest
+SELECT key, create_revision, mod_revision, value, lease_id, checksum FROM latest
   WHERE id >= :first AND id < :end AND mod_revision = create_revision AND +key >= :low AND +key < :high
 UNION ALL
-SELECT key, create_revision, mod_revision, value FROM history INDEXED BY history_of_made
+SELECT key, create_revision, mod_revision, value, lease_id, checksum FROM history INDEXED BY history_of_made
   WHERE mod_revision = create_revision AND mod_revision > :after AND mod_revision <= :upto
   AND +key >= :low AND +key < :high
 """
 _SQUASHED = """
-SELECT key, create_revision, mod_revision, value FROM latest
+SELECT key, create_revision, mod_revision, value, lease_id, checksum FROM latest
 WHERE key >= :low AND key < :high AND mod_revision > :after AND mod_revision <= :upto
 """
 
-_Head = tuple[str, int, int, int, int]
+_Head = tuple[str, int, int, int, int, int]
 _heads = msgspec.json.Decoder(list[_Head])
 
 
@@ -117,10 +122,15 @@ class Reader:
         self._connection.close()
 
     def get(self, key: str) -> KeyValue | None:
+        """Raises ``CorruptValue``."""
         row = self._connection.execute(
-            "SELECT mod_revision, create_revision, lease_id, value FROM latest WHERE key = ?", (key,)
+            "SELECT mod_revision, create_revision, lease_id, value, checksum FROM latest WHERE key = ?", (key,)
         ).fetchone()
-        return None if row is None else KeyValue(key, row[3], row[1], row[0], row[2])
+        if row is None:
+            return None
+        if not _is_intact((key, row[0], row[1], row[2], 0, row[4]), row[3]):
+            raise CorruptValue([key])
+        return KeyValue(key, row[3], row[1], row[0], row[2])
 
     def get_at(self, key: str, *, revision: int) -> KeyValue | None:
         kvs = self.range(key, high=key + "\0", revision=revision, limit=1, index={}).kvs
@@ -136,33 +146,45 @@ class Reader:
         revision: int = 0,
         keys_only: bool = False,
     ) -> Snapshot:
-        """The keys from ``low`` up to ``high`` as of ``revision`` (0: now)."""
+        """Read the keys from ``low`` up to ``high`` as of ``revision`` (0: now).
+
+        Raises ``CorruptValue`` for damaged rows, with all the others.
+        """
         rows = _PAST if revision else _PRESENT
         bounds = {"low": low, "high": high, "at": revision, "after_id": (revision + 1) << POSITION_BITS}
         self._connection.execute("BEGIN")
         try:
             at = self._number(REACHED)
             count = self._number(_PAST_COUNT if revision else _PRESENT_COUNT, bounds)
-            kvs = self._pages(rows, bounds, wanted=min(limit or count, count), index=index, keys_only=keys_only)
+            wanted = min(limit or count, count)
+            kvs, corrupt = self._pages(rows, bounds, wanted=wanted, index=index, keys_only=keys_only)
         finally:
             self._connection.execute("COMMIT")
+        if corrupt:
+            raise CorruptValue(corrupt, Range(kvs, at, more=count > len(kvs) + len(corrupt), count=count))
         return Snapshot(kvs, count, at)
 
     def _pages(
         self, rows: str, bounds: Mapping[str, object], *, wanted: int, index: Mapping[str, Entry], keys_only: bool
-    ) -> list[KeyValue]:
+    ) -> tuple[list[KeyValue], list[str]]:
+        """The rows that are intact, and the keys of the others."""
         kvs: list[KeyValue] = []
+        corrupt: list[str] = []
         low = bounds["low"]
-        while len(kvs) < wanted:
-            page = {**bounds, "low": low, "rows": min(_PAGE_ROWS, wanted - len(kvs))}
+        while len(kvs) + len(corrupt) < wanted:
+            page = {**bounds, "low": low, "rows": min(_PAGE_ROWS, wanted - len(kvs) - len(corrupt))}
             heads = _heads.decode(self._connection.execute(_HEADS.format(rows=rows), page).fetchone()[0])
             if not heads:
                 break  # a past that is being deleted under the read; the caller finds out
             for chunk in [heads] if keys_only else _chunks(heads):
                 values = [b""] * len(chunk) if keys_only else self._values(rows, bounds, chunk)
-                kvs += map(_key_value, chunk, values, [index.get(head[0]) for head in chunk])
+                for head, value in zip(chunk, values, strict=True):
+                    if keys_only or _is_intact(head, value):
+                        kvs.append(_key_value(head, value, index.get(head[0])))
+                    else:
+                        corrupt.append(head[0])
             low = heads[-1][0] + "\0"
-        return kvs
+        return kvs, corrupt
 
     def _values(self, rows: str, bounds: Mapping[str, object], heads: list[_Head]) -> list[bytes]:
         chunk = {**bounds, "low": heads[0][0], "high": heads[-1][0] + "\0"}
@@ -171,7 +193,8 @@ class Reader:
         if values is None:  # SQLite before 3.39 ends a joined text at the first NUL
             found = self._connection.execute(f"SELECT value FROM ({rows} ORDER BY key)", chunk).fetchall()
             values = [value for (value,) in found]
-        return values
+            values += [b""] * (len(heads) - len(values))  # rows that the page had and this read misses are damaged
+        return values[: len(heads)]
 
     def _number(self, sql: str, parameters: Mapping[str, object] | Sequence[object] = ()) -> int:
         number: int | None = self._connection.execute(sql, parameters).fetchone()[0]
@@ -183,18 +206,43 @@ class Reader:
         """The revision reached, and the one compacted to."""
         return self._number(REACHED), self._number("SELECT revision FROM mark WHERE name = 'compacted'")
 
-    def entries(self) -> Iterable[Entry]:
-        """Every key, for the index."""
+    def load(self) -> tuple[Index, int]:
+        """Read every key, for the index, and the fingerprint of all rows. Raises ``ValueError`` for damaged rows."""
         sql = (
-            "SELECT json_group_array(json_array(key, mod_revision, create_revision, lease_id)), max(id) FROM"
-            " (SELECT * FROM latest WHERE id > ? ORDER BY id LIMIT ?)"
+            "SELECT json_group_array(json_array(key, mod_revision, create_revision, lease_id, checksum)), max(id), count(*)"
+            " FROM (SELECT * FROM latest WHERE id > ? ORDER BY id LIMIT ?)"
         )
-        decode = msgspec.json.Decoder(list[tuple[str, int, int, int]]).decode
-        last = -1
+        decode = msgspec.json.Decoder(list[tuple[str, int, int, int, int]]).decode
+        index: Index = {}
+        rows = revisions = 0
+        last: int | None = -1
+        while last is not None:
+            page, last, count = self._connection.execute(sql, (last, _INDEX_PAGE_ROWS)).fetchone()
+            rows += count
+            for key, mod, create, lease, checksum in decode(page):
+                if head_of(checksum) != head_checksum(key, mod, create, lease):
+                    raise ValueError(f"the row of {key!r} does not match its checksum")
+                revisions += mod
+                index[key] = Entry(key, mod, mod if mod == create else create, lease)
+        if rows != len(index) or rows != self._count_indexed(index):
+            raise ValueError("the table of keys and its index differ")
+        return index, fingerprint_of(rows, revisions)
+
+    def _count_indexed(self, index: Index) -> int:
+        """Count the keys that SQLite finds by name; a key that lies elsewhere than the table has it counts as none."""
+        sql = (
+            "SELECT json_group_array(json_array(key, id)), max(key) FROM (SELECT key, id FROM latest"
+            " INDEXED BY sqlite_autoindex_latest_1 WHERE key > ? ORDER BY key LIMIT ?)"
+        )
+        decode = msgspec.json.Decoder(list[tuple[str, int]]).decode
+        last: str | None = ""
+        count = 0
         while last is not None:
             page, last = self._connection.execute(sql, (last, _INDEX_PAGE_ROWS)).fetchone()
-            for key, mod, create, lease in decode(page):
-                yield Entry(key, mod, mod if mod == create else create, lease)
+            for key, row_id in decode(page):
+                entry = index.get(key)
+                count += entry is not None and entry.create_revision == row_id >> POSITION_BITS
+        return count
 
     def leases(self) -> list[tuple[int, int, float]]:
         """Id, whole time and remaining time of each lease, in seconds."""
@@ -218,7 +266,10 @@ class Reader:
                 inner = max(prefix, other, key=len)
                 window = {"low": inner, "high": prefix_end(inner) or _NO_END, "after": after, "upto": upto}
                 found += self._connection.execute(_SQUASHED, window).fetchall()
-        unique = {(revision, key): (create, value) for key, create, revision, value in found}
+        corrupt = sorted({row[0] for row in found if not _is_event_intact(row)})
+        if corrupt:
+            raise CorruptValue(corrupt)
+        unique = {(revision, key): (create, value) for key, create, revision, value, _, _ in found}
         events = [
             Event(entry.key if (entry := index.get(key)) else key, value, create, revision)
             for (revision, key), (create, value) in sorted(unique.items(), key=lambda item: item[0])
@@ -283,5 +334,15 @@ def _cut(blob: bytes, lengths: list[int]) -> list[bytes] | None:
 
 
 def _key_value(head: _Head, value: bytes, entry: Entry | None) -> KeyValue:
-    key, mod, create, lease, _ = head
+    key, mod, create, lease, _, _ = head
     return KeyValue(key if entry is None else entry.key, value, create, mod, lease)
+
+
+def _is_intact(head: _Head, value: bytes) -> bool:
+    key, mod, create, lease, _, checksum = head
+    return type(value) is bytes and checksum == row_checksum(key, mod, create, lease, value)
+
+
+def _is_event_intact(row: tuple[str, int, int, bytes | None, int, int]) -> bool:
+    key, create, mod, value, lease, checksum = row
+    return value is None or _is_intact((key, mod, create, lease, 0, checksum), value)

@@ -25,6 +25,8 @@ from steersman.storage.sqlite.batches import POSITION_BITS
 APPLICATION_ID = 0x53747273
 #: So many keys can one transaction write.
 POSITIONS_MAX = 1 << POSITION_BITS
+#: Larger revisions do not fit into the ids of rows.
+REVISION_MAX = (1 << (63 - POSITION_BITS)) - 1
 #: Counted per history row besides its value.
 ROW_BYTES = 200
 
@@ -130,6 +132,56 @@ CREATE TRIGGER created INSTEAD OF INSERT ON change WHEN NEW.kind = {Kind.CREATED
 END;
 """
 
+#: Every row carries a checksum, and the session (one opening of the store) that changed the file last is named in it.
+_DISPLACE_CHECKED = f"""
+  INSERT INTO history
+    SELECT NEW.id, key, NEW.kind = {Kind.REMOVED:d}, mod_revision, create_revision, lease_id,
+      coalesce((SELECT bytes_total FROM history ORDER BY id DESC LIMIT 1), 0) + {ROW_BYTES} + length(value), value, checksum
+    FROM latest WHERE key = NEW.key;
+"""
+_UPDATE_CHECKED = f"""
+  UPDATE latest SET mod_revision = NEW.id >> {POSITION_BITS}, lease_id = NEW.lease_id, value = NEW.value,
+    checksum = NEW.checksum WHERE key = NEW.key;
+"""
+_THIRD = f"""
+DROP VIEW change;
+ALTER TABLE latest ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE history ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+UPDATE latest SET checksum = row_checksum(key, mod_revision, create_revision, lease_id, value);
+UPDATE history SET checksum = row_checksum(key, mod_revision, create_revision, lease_id, value);
+CREATE TABLE session (
+  id INTEGER NOT NULL,
+  is_closed INTEGER NOT NULL,          -- the file is complete without its log
+  fingerprint INTEGER,                 -- when closed: of all rows of latest; NULL: not known
+  reserved_revision INTEGER NOT NULL,  -- no larger revision was ever used
+  is_backup INTEGER NOT NULL           -- a copy: the original may have gone on since
+);
+INSERT INTO session VALUES (0, 1, NULL, 0, 0);
+CREATE VIEW change (kind, id, key, create_revision, lease_id, value, checksum)
+  AS SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL;
+
+CREATE TRIGGER reached INSTEAD OF INSERT ON change WHEN NEW.kind = {Kind.REACHED:d} BEGIN
+  UPDATE mark SET revision = NEW.id >> {POSITION_BITS} WHERE name = 'reached';
+END;
+CREATE TRIGGER created INSTEAD OF INSERT ON change WHEN NEW.kind = {Kind.CREATED:d} BEGIN
+  INSERT INTO latest VALUES (NEW.id, NEW.key, NEW.id >> {POSITION_BITS}, NEW.create_revision, NEW.lease_id, NEW.value,
+    NEW.checksum);
+END;
+CREATE TRIGGER replaced INSTEAD OF INSERT ON change WHEN NEW.kind = {Kind.REPLACED:d} BEGIN
+  {_DISPLACE_CHECKED}
+  {_UPDATE_CHECKED}
+END;
+CREATE TRIGGER overwritten INSTEAD OF INSERT ON change WHEN NEW.kind = {Kind.OVERWRITTEN:d} BEGIN
+  {_UPDATE_CHECKED}
+END;
+CREATE TRIGGER removed INSTEAD OF INSERT ON change WHEN NEW.kind = {Kind.REMOVED:d} BEGIN
+  {_DISPLACE_CHECKED}
+  DELETE FROM latest WHERE key = NEW.key;
+END;
+"""
+
 #: ``MIGRATIONS[n]`` leads from schema ``n`` (``PRAGMA user_version``) to ``n + 1``. Entries are never changed once
 #: released, only added.
-MIGRATIONS: tuple[str, ...] = (_FIRST, _SECOND)
+MIGRATIONS: tuple[str, ...] = (_FIRST, _SECOND, _THIRD)
+#: The first schema whose files carry checksums and have an acknowledgement record.
+CHECKED_SCHEMA = 3

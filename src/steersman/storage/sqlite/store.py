@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from steersman.asynckit.clock import RealClock
 from steersman.asynckit.tasks import Supervisor
 from steersman.storage.dispatch import Dispatcher, Watcher
 from steersman.storage.keys import SquashedPrefixes, prefix_end
 from steersman.storage.leases import LeaseTable, random_lease_id
 from steersman.storage.sqlite.compaction import CHECK_ROWS, Compactor
 from steersman.storage.sqlite.files import Contents, Files
+from steersman.storage.sqlite.health import WriteHealth
 from steersman.storage.sqlite.leasing import Leasing
 from steersman.storage.sqlite.pipeline import Pipeline
 from steersman.storage.sqlite.writer import Writer
 from steersman.storage.store import (
     Compacted,
     Conflict,
+    CorruptValue,
     FutureRevision,
     KeyValue,
     LeaseNotFound,
@@ -56,6 +60,7 @@ class SqliteStore:
         history_max_bytes: int,
         squash_prefixes: Iterable[str],
         new_lease_id: Callable[[], int],
+        disk_clock: Clock,
     ) -> None:
         self._files = files
         self._clock = clock
@@ -71,12 +76,15 @@ class SqliteStore:
         self._pipeline = Pipeline(
             functools.partial(Writer, child, start=files.start_writer, reached=files.reached),
             index=contents.index,
+            fingerprint=contents.fingerprint,
             revision=contents.revision,
             leases=self._leases,
             squashed=self._squashed,
             dispatcher=self._dispatcher,
             on_applied=self._applied,
+            clock=disk_clock,
         )
+        self._health = WriteHealth(files.path, self._pipeline, clock=disk_clock)
         self._leasing = Leasing(self._leases, self._pipeline, self._tasks)
         self._leasing.restore(contents.leases, contents.index.values())
         self._compactor = Compactor(
@@ -99,11 +107,13 @@ class SqliteStore:
         history_max_bytes: int = 256 << 20,
         squash_prefixes: Iterable[str] = (),
         new_lease_id: Callable[[], int] = random_lease_id,
+        disk_clock: Clock | None = None,
     ) -> SqliteStore:
         """Open or make the file; its folder must exist.
 
         ``history_retention_seconds`` is how long the past stays readable, unless it outgrows ``history_max_bytes``.
-        ``squash_prefixes`` are described in the package's docstring; each ends in ``/``.
+        ``squash_prefixes`` are described in the package's docstring; each ends in ``/``. ``disk_clock`` measures how long the
+        disk takes: real time, also where ``clock`` is not.
 
         Raises ``StoreLocked``, ``NotAStore``, ``SchemaTooNew``, ``CorruptStore``, ``StoreNotWritable``.
         """
@@ -123,6 +133,7 @@ class SqliteStore:
                 history_max_bytes=history_max_bytes,
                 squash_prefixes=squash_prefixes,
                 new_lease_id=new_lease_id,
+                disk_clock=disk_clock or RealClock(),
             )
         except BaseException:
             await asyncio.to_thread(_close, files, child)
@@ -147,8 +158,17 @@ class SqliteStore:
         kv = self._files.read(lambda reader: reader.get(key))
         if kv is None:
             await self._pipeline.settled()  # its removal may be on disk and not applied yet
-        elif kv.mod_revision > self._pipeline.revision:
+            return self._recheck_absent(key)
+        if kv.mod_revision > self._pipeline.revision:
             await self._pipeline.applied(kv.mod_revision)
+        return kv
+
+    def _recheck_absent(self, key: str) -> KeyValue | None:
+        """Read a key again that was not on disk; what the index has there must not be answered as absent."""
+        kv = self._files.read(lambda reader: reader.get(key))
+        entry = self._pipeline.index.get(key)
+        if kv is None and entry is not None and entry.mod_revision <= self._pipeline.revision:
+            raise CorruptValue([key])
         return kv
 
     async def range(
@@ -156,22 +176,33 @@ class SqliteStore:
     ) -> Range:
         self._check_readable(prefix, revision)
         low = max(prefix, start_after + "\0") if start_after else prefix
-        snapshot = await self._files.read_in_thread(
-            lambda reader: reader.range(
-                low,
-                high=prefix_end(prefix) or _NO_END,
-                index=self._pipeline.index,
-                limit=limit,
-                revision=revision,
-                keys_only=keys_only,
+        try:
+            snapshot = await self._files.read_in_thread(
+                lambda reader: reader.range(
+                    low,
+                    high=prefix_end(prefix) or _NO_END,
+                    index=self._pipeline.index,
+                    limit=limit,
+                    revision=revision,
+                    keys_only=keys_only,
+                )
             )
-        )
+        except CorruptValue as error:
+            await self._after_range(prefix, revision, error.readable.revision if error.readable else 0)
+            raise
+        await self._after_range(prefix, revision, snapshot.revision)
+        more = snapshot.count > len(snapshot.kvs)
+        return Range(snapshot.kvs, max(snapshot.revision, revision), more=more, count=snapshot.count)
+
+    async def _after_range(self, prefix: str, revision: int, revision_on_disk: int) -> None:
         if revision:
             self._check_readable(prefix, revision)  # it may have been compacted under the read
         else:
-            await self._pipeline.applied(snapshot.revision)
-        more = snapshot.count > len(snapshot.kvs)
-        return Range(snapshot.kvs, max(snapshot.revision, revision), more=more, count=snapshot.count)
+            await self._pipeline.applied(revision_on_disk)
+
+    async def check_writable(self) -> None:
+        self._check_open()
+        await self._health.check()
 
     async def size_bytes(self) -> int:
         self._check_open()
@@ -287,9 +318,11 @@ class SqliteStore:
 
     async def _close(self) -> None:
         self._leases.close()
-        await self._pipeline.settled()
+        with contextlib.suppress(Unavailable):
+            await self._pipeline.settled()
         await self._tasks.close()
         await self._leasing.checkpoint(at_least_seconds=1.0)
+        self._pipeline.close()
         self._dispatcher.close(_closed())
         self._pipeline.writer.detach()
         await asyncio.to_thread(self._close_files)

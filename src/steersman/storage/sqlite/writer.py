@@ -40,20 +40,21 @@ class Writer:
         settled: Callable[[int, str], None],
         *,
         start: Callable[[], Child],
-        reached: Callable[[], int],
+        reached: Callable[[dict[int, int]], int],
     ) -> None:
         """``settled`` is called with the number of frames that are durable now, the oldest first, and with what went wrong, if
         anything did: then all the others have failed. It is the time to persist what had to wait, too.
 
-        ``start`` (which blocks) makes another process, ``reached`` reads the revision on disk, 0 when it cannot.
+        ``start`` (which blocks) makes another process, ``reached`` reads the revision on disk, 0 when it cannot, and
+        is given the fingerprints of the revisions under way.
         """
         self._start = start
         self._reached = reached
         self._settled = settled
         self._loop = asyncio.get_running_loop()
         self._child: Child | None = None
-        #: The revisions that the unanswered frames lead to.
-        self._under_way: deque[int] = deque()
+        #: The revisions, and fingerprints, that the unanswered frames lead to.
+        self._under_way: deque[tuple[int, int]] = deque()
         #: How often this process has told of a failure: it drops what was sent before that was heard.
         self._epoch = 0
         self._reaping = False
@@ -69,15 +70,15 @@ class Writer:
         """Whether it takes writes now; ``settled`` says when it does again."""
         return not self._frames and not self._reaping
 
-    def persist(self, rows: Sequence[Row], statements: Sequence[Statement], *, revision: int) -> None:
-        """Have writes persisted together, which lead to ``revision`` (0: they have no rows). Only while ``has_room``.
+    def persist(self, rows: Sequence[Row], statements: Sequence[Statement], *, revision: int, fingerprint: int) -> None:
+        """Have writes persisted together, which lead to ``revision`` (0: they have no rows) and ``fingerprint``. Only while ``has_room``.
 
         Raises ``ValueError`` or ``OverflowError`` when they hold what no row can.
         """
         if self._child is None:
             self._epoch = 0
-        self._frames.append(_frame((self._epoch, rows, statements, revision)))
-        self._under_way.append(revision)
+        self._frames.append(_frame((self._epoch, rows, statements, revision, fingerprint)))
+        self._under_way.append((revision, fingerprint))
         if self._child is not None:
             self._send()
         else:
@@ -188,8 +189,8 @@ class Writer:
         self._reaping = False
         reason = f"the writer process ended with code {done.result()}"
         _log.error("%s; the next write starts another", reason)
-        reached = self._reached()
-        on_disk = max((n for n, revision in enumerate(self._under_way, 1) if 0 < revision <= reached), default=0)
+        reached = self._reached(dict(self._under_way))
+        on_disk = max((n for n, (revision, _) in enumerate(self._under_way, 1) if 0 < revision <= reached), default=0)
         failed = len(self._under_way) > on_disk
         self._under_way.clear()
         self._settled(on_disk, reason if failed else "")

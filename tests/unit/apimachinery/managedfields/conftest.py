@@ -31,6 +31,9 @@ SPEC = _struct(
     anything=Scalar(ScalarKind.ANY),
     nested=MapOf(PART),
     enabled=Scalar(ScalarKind.BOOLEAN),
+    size=Scalar(ScalarKind.QUANTITY),
+    since=Scalar(ScalarKind.TIME),
+    raw=Scalar(ScalarKind.RAW),
 )
 
 

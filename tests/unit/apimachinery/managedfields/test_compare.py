@@ -45,8 +45,9 @@ CASES = {
         {"f:ports": {'k:{"port":1,"protocol":"TCP"}': {"f:protocol": {}}}},
         None,
     ),
-    "anything": ({"anything": {"a": 1}}, {"anything": {"a": 2}}, {"f:anything": {}}, None),
-    "one is not true": ({"anything": {"a": 1}}, {"anything": {"a": True}}, {"f:anything": {}}, None),
+    "anything": ({"anything": {"a": 1}}, {"anything": {"a": 2}}, {"f:anything": {"f:a": {}}}, None),
+    "anything that is no object": ({"anything": [1]}, {"anything": [2]}, {"f:anything": {}}, None),
+    "one is not true": ({"anything": {"a": 1}}, {"anything": {"a": True}}, {"f:anything": {"f:a": {}}}, None),
     "numbers by value": ({"anything": {"a": 1}}, {"anything": {"a": 1.0}}, None, None),
     "undeclared object": (
         {"extra": {"x": {"a": 1, "b": 1}}},

@@ -22,9 +22,18 @@ def test_leaves_and_map_keys_are_owned_and_objects_are_only_the_way(widget):
 
 
 def test_atomic_lists_maps_and_structs_are_leaves(widget):
-    spec = {"args": ["a"], "selector": {"a": "b"}, "ref": {"name": "x"}, "anything": {"a": [1]}}
-    assert owned(widget, spec) == {"f:anything": {}, "f:args": {}, "f:ref": {}, "f:selector": {}}
-    assert everything(widget, spec) == {".": {}, "f:anything": {}, "f:args": {}, "f:ref": {}, "f:selector": {}}
+    spec = {"args": ["a"], "selector": {"a": "b"}, "ref": {"name": "x"}, "raw": {"a": [1]}}
+    assert owned(widget, spec) == {"f:args": {}, "f:raw": {}, "f:ref": {}, "f:selector": {}}
+    assert everything(widget, spec) == {".": {}, "f:args": {}, "f:raw": {}, "f:ref": {}, "f:selector": {}}
+
+
+def test_shape_of_untyped_field_is_deduced_from_its_value(widget):
+    assert owned(widget, {"anything": {"a": [1], "b": {"c": {}}}}) == {
+        "f:anything": {"f:a": {}, "f:b": {".": {}, "f:c": {}}}
+    }
+    assert everything(widget, {"anything": {"a": [1]}}) == {".": {}, "f:anything": {".": {}, "f:a": {}}}
+    for leaf in ([1, {"a": 2}], "text", 5, True, {}, None):
+        assert owned(widget, {"anything": leaf}) == {"f:anything": {}}
 
 
 def test_items_of_list_maps_are_members(widget):

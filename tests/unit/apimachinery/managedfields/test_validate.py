@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from steersman.apimachinery.managedfields.validate import faults_of, faults_text
+from steersman.schema.openapi_types import from_openapi
 
 CASES = {
     "text for a number": ({"replicas": "3"}, ".spec.replicas: expected numeric (int or float), got string"),
@@ -16,10 +17,8 @@ CASES = {
     "text for a boolean": ({"enabled": "yes"}, ".spec.enabled: expected boolean, got &{yes}"),
     "a map for a list": ({"parts": {"name": "a"}}, ".spec.parts: expected list, got &{map[name:a]}"),
     "a list for a map": ({"limits": ["a"]}, ".spec.limits: expected map, got &{[a]}"),
-    "a list for int or string": (
-        {"ports": [{"port": 1, "target": []}]},
-        '.spec.ports[port=1,protocol="TCP"].target: expected any scalar, got &{[]}',
-    ),
+    "a list for a quantity": ({"size": []}, ".spec.size: expected any scalar, got &{[]}"),
+    "a map for a time": ({"since": {}}, ".spec.since: expected any scalar, got &{map[]}"),
     "an undeclared field": ({"replicaz": 3}, ".spec.replicaz: field not declared in schema"),
     "an undeclared field in an atomic part": ({"ref": {"nam": "x"}}, ".spec.ref.nam: field not declared in schema"),
     "a wrong item of an atomic list": (
@@ -68,8 +67,60 @@ def test_several_faults_stand_in_one_message(widget):
         {"replicas": None, "limits": None, "parts": None, "ref": None},
         {"replicas": 1.5},
         {"extra": {"free": [{"x": 1}, None]}, "anything": [1, {"a": None}]},
-        {"ports": [{"port": 1, "target": "x"}, {"port": 2, "target": 3}]},
+        {"ports": [{"port": 1, "target": "x"}, {"port": 2, "target": 3}, {"port": 3, "target": {"decoded": "later"}}]},
+        {"size": 1, "since": 5},
     ],
 )
 def test_nulls_and_free_values_fit(widget, spec):
     assert faults_of({"spec": spec}, widget) == []
+
+
+CUSTOM = from_openapi(
+    {
+        "type": "object",
+        "properties": {
+            "strict": {"type": "object", "properties": {"a": {"type": "string"}}},
+            "free": {
+                "type": "object",
+                "x-kubernetes-preserve-unknown-fields": True,
+                "properties": {
+                    "strict": {"type": "object", "properties": {"a": {"type": "string"}}},
+                    "items": {"type": "array", "items": {"type": "object", "properties": {"a": {"type": "string"}}}},
+                    "resource": {"type": "object", "x-kubernetes-embedded-resource": True},
+                },
+            },
+            "since": {"type": "string", "format": "date-time"},
+            "bytes": {"type": "string", "format": "byte"},
+            "either": {"x-kubernetes-int-or-string": True},
+        },
+    },
+    "Widget",
+)
+
+
+@pytest.mark.parametrize(
+    "tree",
+    [
+        {"free": {"unknown": 1, "strict": {"unknown": 1}, "items": [{"unknown": 1}]}},
+        {"since": 5},
+        {"either": {"a": 1}},
+    ],
+)
+def test_faults_of_custom_resource_leave_it_to_schema_validation(tree):
+    assert faults_of(tree, CUSTOM) == []
+
+
+@pytest.mark.parametrize(
+    ("tree", "text"),
+    [
+        ({"strict": {"unknown": 1}}, ".strict.unknown: field not declared in schema"),
+        (
+            {"free": {"resource": {"metadata": {"unknown": 1}}}},
+            ".free.resource.metadata.unknown: field not declared in schema",
+        ),
+        ({"bytes": 5}, ".bytes: expected string, got &value.valueUnstructured{Value:5}"),
+        ({"since": {}}, ".since: expected any scalar, got &{map[]}"),
+    ],
+)
+def test_faults_of_custom_resource_name_what_the_schema_excludes(tree, text):
+    assert faults_text(faults_of(tree, CUSTOM)) == text

@@ -61,6 +61,7 @@ def test_a_described_reference_of_version_3_is_wrapped():
         (ScalarKind.INT32, {"type": "integer", "format": "int32"}),
         (ScalarKind.BYTES, {"type": "string", "format": "byte"}),
         (ScalarKind.BOOLEAN, {"type": "boolean"}),
+        (ScalarKind.ANY, {}),
     ],
 )
 def test_leaves(kind, schema):

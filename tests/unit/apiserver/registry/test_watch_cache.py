@@ -157,14 +157,50 @@ async def test_many_objects_are_read_in_pages():
     assert len(world.cache) == 1201
 
 
-async def test_what_nobody_can_read_is_left_out_and_does_not_stop_the_rest(caplog):
+async def test_list_and_get_of_corrupt_objects_fail_with_their_keys(caplog):
     world = World()
     await world.put("a")
+    await world.put("other", "elsewhere")
     await world.store.txn([Put(f"{world.prefix}ns/bad", b"k8s\0")])
+    with pytest.raises(StatusError, match="failed to read one or more configmaps from the storage") as failed:
+        await world.names()
+    assert (failed.value.code, failed.value.reason) == (500, "StorageReadError")
+    assert [cause["field"] for cause in failed.value.status["details"]["causes"]] == [f"{world.prefix}ns/bad"]
+    with pytest.raises(
+        StatusError, match=f"StorageError: corrupt object, Code: 7, Key: {world.prefix}ns/bad"
+    ) as failed:
+        await world.get("bad")
+    assert (failed.value.code, failed.value.reason) == (500, "InternalError")
+    assert (await world.get("a")).code == 200
+    assert await world.names("elsewhere") == ["other"]
+    assert f"the stored data of {world.prefix}ns/bad cannot be read" in caplog.text
+    assert world.cache.decode_errors == 1
+
+
+async def test_watchers_read_anew_after_a_corrupt_object_is_deleted():
+    world = World()
+    await world.put("a")
+    revision = await world.store.txn([Put(f"{world.prefix}ns/bad", b"k8s\0")])
+    await world.cache.ready()
+    watch = await world.watch(resourceVersion=str(revision))
+    await watch.seen()
+    assert world.cache.corrupt_revision(f"{world.prefix}ns/bad") == revision
+    await world.delete("bad")
+    await watch.seen()
+    assert watch.over
     assert await world.names() == ["a"]
+    again = await world.watch(resourceVersion=str(revision))
+    assert [event["object"]["code"] for event in await again.seen()] == [410]
+    await watch.close()
+    await again.close()
+
+
+async def test_corrupt_object_that_is_overwritten_is_served_again():
+    world = World()
     await world.store.txn([Put(f"{world.prefix}ns/a", b"nonsense")])
-    assert await world.names() == []
-    assert "left" in caplog.text or "leaving out" in caplog.text
+    await world.cache.ready()
+    await world.put("a")
+    assert await world.names() == ["a"]
 
 
 async def test_all_writes_of_a_transaction_show_at_once():

@@ -102,6 +102,18 @@ async def test_starts_may_be_spread(cluster):
     await cluster.until(task.done)
 
 
+async def test_manager_stops_controllers_whose_start_interval_has_not_passed(cluster):
+    told = options(controllers=("replicationcontroller", "replicaset"), controller_start_interval_seconds=600.0)
+    manager = await assemble(told, OneIdentity(cluster.client._transport, told, clock=cluster.clock), identity="me")
+    begun = cluster.clock.monotonic()
+    task = asyncio.create_task(manager.run())
+    await cluster.until(lambda: manager.context.informers.informers[0].has_synced)
+    manager.stop()
+    await cluster.until(task.done)
+    task.result()
+    assert cluster.clock.monotonic() - begun < 10
+
+
 @pytest.mark.parametrize(
     "told", [{"leader_elect_resource_lock": "endpoints"}, {"leader_elect_lease_duration_seconds": 1.0}]
 )

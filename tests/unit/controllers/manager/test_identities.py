@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from steersman.client import Client, tree
+from steersman.client.actions import ACTIONS, Actions
 from steersman.client.credentials import ConfigError
 from steersman.client.errors import from_status
 from steersman.client.transport import Answer
@@ -75,6 +76,18 @@ async def test_a_token_is_asked_for_the_account_which_is_made(cluster):
     first = bearer(await tokens.identity())
     assert await cluster.find("v1", "ServiceAccount", "some-controller", namespace=NAMESPACE)
     assert bearer(await tokens.identity()) == first
+
+
+async def test_a_token_is_no_action_of_the_reconcile_that_needs_it(cluster):
+    actions = Actions()
+    token = ACTIONS.set(actions)
+    try:
+        await AccountTokens(cluster.client, "some-controller").identity()
+        assert str(actions) == "nothing"
+        await AccountTokens(cluster.client, "some-controller")._ask()
+        assert str(actions) == "created serviceaccounts/token"  # counted unless it is kept out
+    finally:
+        ACTIONS.reset(token)
 
 
 async def test_a_token_is_renewed_before_it_ends(cluster):

@@ -1,5 +1,8 @@
 """What containers that do not exist say."""
 
+import asyncio
+from datetime import UTC, datetime
+
 import pytest
 
 from steersman.asynckit.clock import FakeClock
@@ -87,3 +90,70 @@ async def test_only_what_runs_takes_commands():
 async def test_nobody_listens_on_ports():
     with pytest.raises(Refusal, match="nobody listens on port 80"):
         await host().connect(pod(), 80)
+
+
+def running(command, state=None, **annotations):
+    made = pod(state, **annotations)
+    made["spec"] = {"containers": [{"name": "c", "command": ["sh", "-c", command]}]}
+    return made
+
+
+class World:
+    """A pod whose status changes as time passes, and its host."""
+
+    def __init__(self, made, end=None):
+        self.clock = FakeClock(datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))
+        self.made = made
+        self.end = end
+        self.host = SimulatedHost(lambda _: self.newest(), lambda _: None, clock=self.clock)
+
+    def newest(self):
+        finished = "2026-01-02T03:04:15Z"
+        if self.end is None or self.clock.now() < datetime(2026, 1, 2, 3, 4, 15, tzinfo=UTC):
+            return self.made
+        ended = {"terminated": {"startedAt": SINCE, "finishedAt": finished, "exitCode": self.end}}
+        return running("", ended)
+
+
+async def test_logs_are_the_output_of_a_command_so_far():
+    command = "echo a; sleep 5; echo b; sleep 5; echo c"
+    world = World(running(command))
+    lines = b"".join([each async for each in world.host.logs(world.made, "c", LogOptions())])
+    assert lines == b"a\n"
+    await world.clock.advance(5)
+    shown = [each async for each in world.host.logs(world.made, "c", LogOptions(timestamps=True))]
+    assert b"".join(shown) == b"2026-01-02T03:04:05.000000000Z a\n2026-01-02T03:04:10.000000000Z b\n"
+    noted = World(running(command, **{LOGS: "other"}))
+    assert b"".join([each async for each in noted.host.logs(noted.made, "c", LogOptions())]) == b"other\n"
+
+
+async def test_followed_logs_show_the_output_as_it_is_written():
+    world, read = World(running("echo a; sleep 5; echo b; sleep 5; echo c"), end=0), []
+
+    async def follow():
+        logs = world.host.logs(world.made, "c", LogOptions(follow=True))
+        read.extend([(world.clock.now().second, line) async for line in logs])
+
+    task = asyncio.ensure_future(follow())
+    await world.clock.advance(15)
+    await task
+    assert read == [(5, b"a\n"), (10, b"b\n"), (15, b"c\n")]
+
+
+@pytest.mark.parametrize("is_over", [False, True])
+async def test_attach_writes_the_output_and_returns_the_exit_code(is_over):
+    world, streams = World(running("echo a; sleep 10; echo b; exit 3"), end=3), Streams()
+    if is_over:
+        await world.clock.advance(60)
+    made = world.newest()
+    made["spec"] = world.made["spec"]
+    task = asyncio.ensure_future(world.host.attach(made, "c", streams))
+    await world.clock.advance(0 if is_over else 15)
+    assert (await task, streams.said) == (3, b"a\nb\n")
+
+
+async def test_logs_in_back_off_are_those_of_the_last_run():
+    ended = {"terminated": {"startedAt": SINCE, "finishedAt": SINCE, "containerID": "x"}}
+    made = running("echo a; exit 1", {"waiting": {"reason": "CrashLoopBackOff"}})
+    made["status"]["containerStatuses"][0]["lastState"] = ended
+    assert await log(made) == b"a\n"

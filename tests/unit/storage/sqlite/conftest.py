@@ -6,6 +6,8 @@ import pytest
 
 from steersman.asynckit.clock import FakeClock
 from steersman.storage.sqlite import SqliteStore
+from steersman.storage.sqlite.ack_record import WalIndex
+from steersman.storage.sqlite.database import begin_session, connect_writer
 
 
 @pytest.fixture
@@ -16,6 +18,17 @@ def clock():
 @pytest.fixture
 def path(tmp_path):
     return tmp_path / "store.db"
+
+
+@pytest.fixture
+def new_file(path):
+    """Makes the file of a store that is open: what the writer process finds."""
+    connection = connect_writer(path)
+    connection.execute("SELECT count(*) FROM latest").fetchone()
+    wal_index = WalIndex(str(path))
+    begin_session(connection, path, wal_index, revision=0, fingerprint=0)
+    connection.close()
+    wal_index.close()
 
 
 @pytest.fixture

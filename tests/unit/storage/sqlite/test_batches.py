@@ -50,16 +50,16 @@ class Faulty(sqlite3.Connection):
 
 
 @pytest.fixture
-def connection(path):
-    connect_writer(path).close()
+def connection(new_file, path):
+    del new_file
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, factory=Faulty)
     yield connection
     connection.close()
 
 
 @pytest.fixture
-def written(connection):
-    return Batches(connection)
+def written(connection, path):
+    return Batches(connection, str(path))
 
 
 def keys(connection):
@@ -96,9 +96,11 @@ def test_a_commit_that_happened_but_reported_an_error_counts(connection, written
     assert keys(connection) == ["/a"]
 
 
-def test_a_commit_that_did_not_happen_is_rolled_back(connection, written):
+def test_a_commit_that_did_not_happen_is_rolled_back(connection, written, path):
     connection.fails, connection.carries_out = "COMMIT", False
-    assert written.persist([created(1), reached(1)], [], revision=1) == "disk I/O error"
+    assert written.persist([created(1), reached(1)], [], revision=1).startswith(
+        f"disk I/O error (in {path.parent}, where "
+    )
     connection.fails = ""
     assert keys(connection) == []
 
@@ -160,7 +162,7 @@ def served(written):
 
 
 def writes(revision, key="/a", *, epoch=0, value=b"1"):
-    return frame((epoch, [created(revision, key, value), reached(revision)], [], revision))
+    return frame((epoch, [created(revision, key, value), reached(revision)], [], revision, 9))
 
 
 def answer(sock):
@@ -183,7 +185,7 @@ def test_writes_are_answered(served, connection):
 
 def test_writes_that_wait_share_a_commit(served, connection):
     sock, _, _ = served
-    sock.sendall(writes(1, "/a") + writes(2, "/b") + frame((0, [], [(MARK, (1,))], 0)) + writes(3, "/c"))
+    sock.sendall(writes(1, "/a") + writes(2, "/b") + frame((0, [], [(MARK, (1,))], 0, 9)) + writes(3, "/c"))
     assert answer(sock) == (4, "")
     assert keys(connection) == ["/a", "/b", "/c"]
     assert dict(connection.execute("SELECT name, revision FROM mark")) == {"reached": 3, "compacted": 1}
@@ -219,8 +221,8 @@ def test_a_large_batch_comes_in_pieces(served, connection):
 
 def test_a_piece_of_what_may_go_goes_after_each_message_at_least(served, connection):
     sock, ends, thread = served
-    sock.sendall(frame((0, changes(500), [], 500)) + frame(501 << POSITION_BITS) + frame(501 << POSITION_BITS))
-    sock.sendall(frame((0, [], [(MARK, (500,))], 0)))
+    sock.sendall(frame((0, changes(500), [], 500, 9)) + frame(501 << POSITION_BITS) + frame(501 << POSITION_BITS))
+    sock.sendall(frame((0, [], [(MARK, (500,))], 0, 9)))
     assert answer(sock) == (1, "")
     assert answer(sock) == (1, "")
     sock.sendall(bytes(4))
@@ -237,3 +239,32 @@ def test_the_end_of_the_other_side_ends_it_with_nothing_half_done(served, connec
     thread.join()
     assert ends == [False]
     assert keys(connection) == []
+
+
+def test_file_shrinks_after_churn_and_keeps_what_is_left(connection, written, path):
+    value = os.urandom(100_000)
+    assert written.persist([created(n, f"/{n}", value) for n in range(1, 301)], [], revision=300) == ""
+    removed = [(int(Kind.REMOVED), (300 + n) << POSITION_BITS, f"/{n}", n, 0, None) for n in range(1, 300)]
+    assert written.persist(removed, [], revision=599) == ""
+    written.forget(599 << POSITION_BITS)
+    while written.forget_some():
+        pass
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    before = path.stat().st_size
+    assert written.has_upkeep
+    written.upkeep()
+    assert not written.has_upkeep
+    assert path.stat().st_size < before / 10
+    assert connection.execute("SELECT key, value FROM latest").fetchall() == [("/300", value)]
+    assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+def test_file_with_few_free_pages_is_left_as_it_is(connection, written, path):
+    assert written.persist(changes(500), [], revision=500) == ""
+    written.forget(501 << POSITION_BITS)
+    while written.forget_some():
+        pass
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    before = path.read_bytes()
+    written.upkeep()
+    assert path.read_bytes() == before

@@ -34,8 +34,8 @@ sys.stdin.read()
 
 
 @pytest.fixture
-def lock(path):
-    connect_writer(path).close()
+def lock(new_file, path):
+    del new_file
     lock = FileLock.take(path)
     yield lock
     lock.release()
@@ -62,7 +62,7 @@ def test_it_writes_what_it_is_sent_and_ends_when_asked_to(started, path):
     assert os.read(started.answers, 8) == DONE
     started.end()
     assert started.process.returncode == 0
-    assert sorted(part.name for part in path.parent.iterdir()) == ["store.db", "store.db.lock"]
+    assert sorted(part.name for part in path.parent.iterdir()) == ["store.db", "store.db-ack", "store.db.lock"]
     assert leases(path) == [7]
 
 

@@ -26,7 +26,7 @@ async def test_a_new_file_is_readable_by_its_owner_only(open_store, path):
 
 async def test_after_close_one_file_holds_everything(open_store, path):
     await fill(await open_store())
-    assert sorted(part.name for part in path.parent.iterdir()) == ["store.db", "store.db.lock"]
+    assert sorted(part.name for part in path.parent.iterdir()) == ["store.db", "store.db-ack", "store.db.lock"]
 
 
 async def test_an_empty_file_becomes_a_store(open_store, path):
@@ -138,7 +138,7 @@ async def test_a_copy_of_a_running_store_with_its_log_opens_at_what_was_acknowle
         await store.txn([Put(f"/a/{n}", b"1")])
     copy = tmp_path / "copy"
     copy.mkdir()
-    for name in ("store.db", "store.db-wal"):
+    for name in ("store.db", "store.db-wal", "store.db-ack"):
         shutil.copy(path.parent / name, copy / name)
     other = await SqliteStore.open(copy / "store.db", clock=clock)
     assert other.revision == 50

@@ -65,6 +65,6 @@ def test_a_file_that_no_process_could_write_is_not_opened(path, monkeypatch):
 async def test_a_file_that_cannot_be_read_is_at_no_revision(open_store):
     store = await open_store()
     await store.txn([Put("/a", b"1")])
-    assert store._files.reached() == 1
+    assert store._files.reached({}) == 1
     store._files.inline.close()
-    assert store._files.reached() == 0
+    assert store._files.reached({}) == 0

@@ -57,7 +57,7 @@ async def test_after_a_crash_a_lease_has_what_was_last_written_down(open_store, 
         await store.txn([Put("/a", b"1")])
     copy = tmp_path / "crashed"
     copy.mkdir()
-    for name in ("store.db", "store.db-wal"):
+    for name in ("store.db", "store.db-wal", "store.db-ack"):
         shutil.copy(path.parent / name, copy / name)
     crashed = await SqliteStore.open(copy / "store.db", clock=clock)
     remaining = crashed._leases.remaining_seconds(crashed._leases.get(lease))

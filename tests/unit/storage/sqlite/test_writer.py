@@ -62,7 +62,11 @@ class Writing:
         self.settled = asyncio.Queue()
         self.on_disk = 0
         self.next_start = None
-        self.writer = Writer(self.processes[0], self.hear, start=self.start, reached=lambda: self.on_disk)
+        self.writer = Writer(self.processes[0], self.hear, start=self.start, reached=self.reached)
+
+    def reached(self, fingerprints):
+        self.fingerprints = fingerprints
+        return self.on_disk
 
     def hear(self, frames, error):
         self.settled.put_nowait((frames, error))
@@ -87,12 +91,12 @@ async def writing():
 
 
 async def test_writes_go_there_and_their_fate_comes_back(writing):
-    writing.writer.persist([ROW], [("SELECT ?", (1.5,))], revision=1)
-    assert writing.processes[0].receive() == (0, [ROW], [("SELECT ?", (1.5,))], 1)
+    writing.writer.persist([ROW], [("SELECT ?", (1.5,))], revision=1, fingerprint=9)
+    assert writing.processes[0].receive() == (0, [ROW], [("SELECT ?", (1.5,))], 1, 9)
     writing.processes[0].answer()
     assert await writing.answer() == (1, "")
-    writing.writer.persist([ROW], [], revision=2)
-    assert writing.processes[0].receive() == (0, [ROW], [], 2)
+    writing.writer.persist([ROW], [], revision=2, fingerprint=9)
+    assert writing.processes[0].receive() == (0, [ROW], [], 2, 9)
     writing.processes[0].answer("database or disk is full: ä")
     assert await writing.answer() == (0, "database or disk is full: ä")
 
@@ -100,7 +104,7 @@ async def test_writes_go_there_and_their_fate_comes_back(writing):
 async def test_more_may_be_sent_before_the_answer(writing):
     for revision in (1, 2, 3):
         assert writing.writer.has_room
-        writing.writer.persist([ROW], [], revision=revision)
+        writing.writer.persist([ROW], [], revision=revision, fingerprint=9)
     writing.processes[0].answer(frames=2)
     writing.processes[0].answer(frames=1)
     assert await writing.answer() == (2, "")
@@ -108,18 +112,18 @@ async def test_more_may_be_sent_before_the_answer(writing):
 
 
 async def test_after_a_failure_writes_are_of_the_next_epoch(writing):
-    writing.writer.persist([ROW], [], revision=1)
-    writing.writer.persist([ROW], [], revision=2)
+    writing.writer.persist([ROW], [], revision=1, fingerprint=9)
+    writing.writer.persist([ROW], [], revision=2, fingerprint=9)
     writing.processes[0].answer("wrong", frames=1)
     assert await writing.answer() == (0, "wrong")
-    writing.writer.persist([ROW], [], revision=3)
+    writing.writer.persist([ROW], [], revision=3, fingerprint=9)
     assert [writing.processes[0].receive()[0] for _ in range(3)] == [0, 0, 1]
     writing.processes[0].answer()
     assert await writing.answer() == (1, "")
 
 
 async def test_an_answer_in_pieces_is_put_together(writing):
-    writing.writer.persist([ROW], [], revision=1)
+    writing.writer.persist([ROW], [], revision=1, fingerprint=9)
     for byte in batches.answer(1, "wrong"):
         writing.processes[0].theirs.sendall(bytes([byte]))
         writing.writer._receive()
@@ -130,10 +134,10 @@ async def test_an_answer_in_pieces_is_put_together(writing):
 
 async def test_what_the_socket_does_not_take_at_once_follows(writing):
     rows = [(2, 1 << POSITION_BITS, "/a", 1, 0, os.urandom(3_000_000))]
-    writing.writer.persist(rows, [], revision=1)
+    writing.writer.persist(rows, [], revision=1, fingerprint=9)
     writing.writer.forget(1)
     assert not writing.writer.has_room
-    assert await asyncio.to_thread(writing.processes[0].receive) == (0, rows, [], 1)
+    assert await asyncio.to_thread(writing.processes[0].receive) == (0, rows, [], 1, 9)
     assert await asyncio.to_thread(writing.processes[0].receive) == 2 << POSITION_BITS
     assert await writing.answer() == (0, "")
     assert writing.writer.has_room
@@ -143,9 +147,9 @@ async def test_what_the_socket_does_not_take_at_once_follows(writing):
 
 async def test_what_cannot_be_encoded_is_the_callers_to_refuse(writing):
     with pytest.raises(ValueError, match="unmarshallable"):
-        writing.writer.persist([(object(),)], [], revision=1)
-    writing.writer.persist([ROW], [], revision=1)
-    assert writing.processes[0].receive() == (0, [ROW], [], 1)
+        writing.writer.persist([(object(),)], [], revision=1, fingerprint=9)
+    writing.writer.persist([ROW], [], revision=1, fingerprint=9)
+    assert writing.processes[0].receive() == (0, [ROW], [], 1, 9)
     writing.processes[0].answer()
     assert await writing.answer() == (1, "")
 
@@ -154,7 +158,7 @@ async def test_what_cannot_be_encoded_is_the_callers_to_refuse(writing):
 async def test_when_the_process_dies_the_writes_count_that_are_on_disk(writing, on_disk, kept, caplog):
     writing.on_disk = on_disk
     for revision in (6, 0, 8, 9):
-        writing.writer.persist([ROW] if revision else [], [("SELECT 1", ())], revision=revision)
+        writing.writer.persist([ROW] if revision else [], [("SELECT 1", ())], revision=revision, fingerprint=9)
     writing.processes[0].theirs.close()
     assert await writing.answer() == (kept, "" if kept == 4 else "the writer process ended with code -9")
     assert writing.processes[0].reaped == 1
@@ -169,47 +173,47 @@ async def test_a_process_that_dies_at_rest_fails_nothing(writing):
 
 async def test_writes_without_rows_do_not_count_when_the_process_dies(writing):
     writing.on_disk = 5
-    writing.writer.persist([], [("SELECT 1", ())], revision=0)
+    writing.writer.persist([], [("SELECT 1", ())], revision=0, fingerprint=9)
     writing.processes[0].theirs.close()
     assert await writing.answer() == (0, "the writer process ended with code -9")
 
 
 async def test_the_batch_after_a_death_starts_a_process_which_is_told_what_to_forget(writing):
     writing.writer.forget(3)
-    writing.writer.persist([ROW], [], revision=1)
+    writing.writer.persist([ROW], [], revision=1, fingerprint=9)
     writing.processes[0].theirs.close()
     assert await writing.answer() == (0, "the writer process ended with code -9")
     writing.writer.forget(4)
     assert len(writing.processes) == 1
-    writing.writer.persist([ROW], [], revision=2)
+    writing.writer.persist([ROW], [], revision=2, fingerprint=9)
     async with asyncio.timeout(10):
         while len(writing.processes) == 1:
             await asyncio.to_thread(int)
     second = writing.processes[1]
-    assert await asyncio.to_thread(second.receive) == (0, [ROW], [], 2)
+    assert await asyncio.to_thread(second.receive) == (0, [ROW], [], 2, 9)
     assert await asyncio.to_thread(second.receive) == 5 << POSITION_BITS
     second.answer()
     assert await writing.answer() == (1, "")
 
 
 async def test_a_process_that_cannot_be_started_fails_the_batch_and_is_tried_again(writing):
-    writing.writer.persist([ROW], [], revision=1)
+    writing.writer.persist([ROW], [], revision=1, fingerprint=9)
     writing.processes[0].theirs.close()
     assert await writing.answer() == (0, "the writer process ended with code -9")
     writing.next_start = OSError("no memory")
-    writing.writer.persist([ROW], [], revision=2)
+    writing.writer.persist([ROW], [], revision=2, fingerprint=9)
     assert await writing.answer() == (0, "no writer process: no memory")
     writing.next_start = None
-    writing.writer.persist([ROW], [], revision=3)
+    writing.writer.persist([ROW], [], revision=3, fingerprint=9)
     async with asyncio.timeout(10):
         while len(writing.processes) == 1:
             await asyncio.to_thread(int)
-    assert await asyncio.to_thread(writing.processes[1].receive) == (0, [ROW], [], 3)
+    assert await asyncio.to_thread(writing.processes[1].receive) == (0, [ROW], [], 3, 9)
 
 
 async def test_the_end_of_a_process_is_not_heard_of_any_more_when_the_file_is_being_closed(writing):
     process = writing.processes[0]
-    writing.writer.persist([ROW], [], revision=1)
+    writing.writer.persist([ROW], [], revision=1, fingerprint=9)
     process.theirs.close()
     writing.writer._receive()
     writing.writer.detach()
@@ -222,14 +226,14 @@ async def test_the_end_of_a_process_is_not_heard_of_any_more_when_the_file_is_be
 
 async def test_a_process_that_was_sent_half_a_batch_is_not_sent_its_end(writing):
     process = writing.processes[0]
-    writing.writer.persist([(2, 1 << POSITION_BITS, "/a", 1, 0, b"x" * 3_000_000)], [], revision=1)
+    writing.writer.persist([(2, 1 << POSITION_BITS, "/a", 1, 0, b"x" * 3_000_000)], [], revision=1, fingerprint=9)
     writing.writer.detach()
     writing.writer.end()
     assert process.reaped == 1
 
 
 async def test_a_process_that_has_all_is_ended(writing):
-    writing.writer.persist([ROW], [], revision=1)
+    writing.writer.persist([ROW], [], revision=1, fingerprint=9)
     writing.writer.detach()
     writing.writer.end()
     assert writing.processes[0].theirs.fileno() == -1

@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Final
 from steersman.cli.component_checks import check_leader_election, check_nodes
 from steersman.cli.flag_parser import FlagParser
 from steersman.cli.help_pages import PAGES
-from steersman.cli.option_flags import add_options, add_process_flags, given, run_process
+from steersman.cli.option_flags import COMMON_HELP, add_options, add_process_flags, given, run_process
+from steersman.client import aiohttp_transport
+from steersman.controllers import registry
 from steersman.controllers.manager.options import ManagerOptions
-from steersman.controlplane.companions import run_all, run_nodes, run_scheduler
+from steersman.controlplane.child_process import ARGUMENTS_FROM_PARENT, receive_arguments
+from steersman.controlplane.components import run_all, run_nodes, run_scheduler
 from steersman.controlplane.options import OptionError
 from steersman.nodes.options import NodesOptions
 from steersman.scheduler.configuration.errors import ConfigurationError
@@ -22,26 +25,18 @@ if TYPE_CHECKING:
     import msgspec
 
 _TEXTS: Final = {
-    "kubeconfig": "Kubeconfig of the cluster (default $KUBECONFIG, the service account of the pod, ~/.kube/config)",
+    **COMMON_HELP,
     "config": "File with a KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1)",
     "kube_api_qps": "Maximum number of requests per second to the API server; 0 for no limit",
     "kube_api_burst": "Maximum burst of requests to the API server",
     "scheduler_name": "Schedule pods with this spec.schedulerName",
     "percentage_of_nodes_to_score": "Percentage of nodes that are scored for a pod; 0 to choose by the size of the cluster",
     "pod_max_in_unschedulable_pods_duration_seconds": "Time after which an unschedulable pod is tried again",
-    "leader_elect": "Run leader election, so that one of several processes is active",
-    "leader_elect_lease_duration_seconds": "Time after which other candidates may take an unrenewed lease",
-    "leader_elect_renew_deadline_seconds": "Time in which the leader must renew its lease before it stops leading",
-    "leader_elect_retry_period_seconds": "Time between attempts to acquire or renew the lease",
-    "leader_elect_resource_lock": "Type of the lock object: leases",
-    "leader_elect_resource_name": "Name of the Lease",
-    "leader_elect_resource_namespace": "Namespace of the Lease",
-    "address": "IP address for /healthz and /metrics, in plain HTTP",
-    "port": "Port for /healthz and /metrics; 0 for none",
     "nodes": "Number of simulated nodes",
     "node_template": "YAML file with capacity, labels and taints of the nodes",
     "simulated_storage": "Provision volumes for claims, with a default StorageClass",
     "stages": "Lifecycle of pods and nodes: default, never-end, or files with KWOK stages, comma-separated",
+    "chaos": "YAML file of rules that make pods and nodes fail",
     "process_pods": "Run pods that ask for it as local processes of your user",
     "process_dir": "Directory for files of such pods (default below the temporary directory)",
     "kubelet_address": "IP address that the kubelet of the nodes listens on",
@@ -56,6 +51,13 @@ def run(command: str, arguments: Sequence[str]) -> int:
     """Run until a signal or the loss of the lease; return the exit code."""
     made = parser(command)
     parsed = made.parse_args(arguments)
+    aiohttp_transport.preload()
+    if command == "components" and parsed.arguments_from_parent:
+        registry.preload()
+        received = receive_arguments(parsed.parent_pipe)
+        if received is None:
+            return 0
+        parsed = made.parse_args([*arguments, *received])
     nodes = NodesOptions(**given(NodesOptions, parsed))
     pipe = parsed.parent_pipe
     try:
@@ -72,7 +74,15 @@ def run(command: str, arguments: Sequence[str]) -> int:
     if command == "scheduler":
         return run_process(run_scheduler(scheduler, parent_pipe=pipe), parsed)
     controllers = ManagerOptions(**given(ManagerOptions, parsed))
-    return run_process(run_all(controllers, scheduler, nodes, parent_pipe=pipe, begun_seconds=parsed.begun), parsed)
+    work = run_all(
+        controllers,
+        scheduler,
+        nodes,
+        parent_pipe=pipe,
+        reports_readiness=parsed.arguments_from_parent,
+        health_socket=parsed.health_socket,
+    )
+    return run_process(work, parsed)
 
 
 def parser(command: str) -> FlagParser:
@@ -81,7 +91,8 @@ def parser(command: str) -> FlagParser:
     structs: dict[str, list[type[msgspec.Struct]]] = {"scheduler": [SchedulerOptions], "nodes": [NodesOptions]}
     for options in structs.get(command, [NodesOptions, SchedulerOptions, ManagerOptions]):
         add_options(made, options, _TEXTS)
-    if command == "companions":
-        made.add_argument("--begun", type=float, help=argparse.SUPPRESS)
+    if command == "components":
+        made.add_argument(ARGUMENTS_FROM_PARENT, action="store_true", help=argparse.SUPPRESS)
+        made.add_argument("--health-socket", default="", help=argparse.SUPPRESS)
     add_process_flags(made)
     return made

@@ -11,7 +11,7 @@ import sys
 import uuid
 from contextlib import AsyncExitStack
 from random import Random
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from steersman.asynckit.clock import RealClock
 from steersman.asynckit.ratelimit import TokenBucket
@@ -19,12 +19,15 @@ from steersman.client import drop_managed_fields
 from steersman.client.connecting import connect
 from steersman.client.errors import ClientError
 from steersman.client.leaderelection import LeaderElector, LeaseLock, Timing
-from steersman.controllers.manager.assembly import add_controllers, wait_for_server
+from steersman.controllers.manager.assembly import MANAGER, add_controllers, wait_for_server
 from steersman.controlplane.controller_manager import make_identities, run_until_stopped
-from steersman.controlplane.greeting import Greeting
+from steersman.controlplane.elected import ElectedGroup
 from steersman.controlplane.process import EXIT_REFUSED, Reasons
+from steersman.controlplane.readiness import ReadinessReporter
+from steersman.nodes.chaos.node_outages import NodeOutages
 from steersman.nodes.kubelet.assembly import add_kubelet
 from steersman.nodes.node_stages import NodeStages
+from steersman.nodes.object_stages import DiscoveredStages
 from steersman.nodes.pod_addresses import PodAddresses
 from steersman.nodes.pods import PodKeeper
 from steersman.nodes.provisioning import SimulatedStorage
@@ -39,8 +42,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from steersman.client import Client
-    from steersman.client.informer_factory import InformerFactory
+    from steersman.controllers.manager.assembly import Group
     from steersman.controllers.manager.options import ManagerOptions
+    from steersman.controlplane.readiness import Step
     from steersman.nodes.options import NodesOptions
     from steersman.scheduler.options import SchedulerOptions, Setup
 
@@ -87,11 +91,14 @@ async def run_all(
     nodes: NodesOptions,
     *,
     parent_pipe: int | None = None,
-    begun_seconds: float | None = None,
+    reports_readiness: bool = False,
+    health_socket: str = "",
 ) -> int:
     """Everything beside an API server whose only clients of the kind these are: there is nobody to be elected against.
 
-    The user is told when pods can run, if they know when (``time.perf_counter``) all of it began.
+    With coordinated elections, controllers and scheduler are candidates all the same. ``health_socket`` serves the health
+    pages instead of a port. With ``reports_readiness`` the parent learns through ``parent_pipe`` (a socket, see
+    ``child_process``) when pods run.
     """
 
     async def make(stack: AsyncExitStack) -> Manager:
@@ -103,72 +110,61 @@ async def run_all(
             root,
             health_host=controllers.address,
             health_port=controllers.port or None,
+            health_socket=health_socket,
             transform=drop_managed_fields,
         )
         shared = manager.context
+        groups: dict[str, Group] = dict.fromkeys((MANAGER, SCHEDULER), manager)
+        if controllers.coordinated_leader_election:
+            groups = {name: manager.add(ElectedGroup(root, name, dice=shared.dice)) for name in groups}
         limit = _limit(scheduler.options)
         client = await stack.enter_async_context(_connect(controllers.kubeconfig, SCHEDULER, limit=limit))
         # It looks at the same objects, in the same form, as controllers do: what they watch is kept once.
         context = ControllerContext(client, dice=shared.dice, metrics=shared.metrics, informers=shared.informers)
-        _add_scheduler(manager, context, scheduler)
-        manager.add(_Identity(SCHEDULER, context))
+        running_scheduler = _add_scheduler(groups[SCHEDULER], context, scheduler)
+        manager.add_context(context)
         client = await stack.enter_async_context(_connect(controllers.kubeconfig, KUBELET))
         context = ControllerContext(client, dice=shared.dice, metrics=shared.metrics, transform=drop_managed_fields)
-        _add_nodes(manager, context, nodes)
-        manager.add(_Identity(KUBELET, context, informers=context.informers))
-        if begun_seconds is not None:
-            manager.add(Greeting(context, begun_seconds=begun_seconds))
-        add_controllers(manager, controllers, identities, served)
+        simulated = _add_nodes(manager, context, nodes)
+        manager.add_context(context)
+        if reports_readiness and parent_pipe is not None:
+            steps: list[Step] = [("the scheduler", running_scheduler.wait_ready)]
+            if nodes.templates():
+                steps += [("the simulated pods", simulated.pods.wait_ready)]
+                steps += [("a node to be Ready", simulated.nodes.wait_node_ready)]
+            manager.add(ReadinessReporter(parent_pipe, steps))
+        add_controllers(manager, controllers, identities, served, group=groups[MANAGER])
         return manager
 
     return await _run(make, parent_pipe)
 
 
-def _add_scheduler(manager: Manager, context: ControllerContext, setup: Setup) -> None:
-    manager.add(Scheduler(context, settings=setup.settings, host=socket.gethostname()))
+class _SimulatedNodes(NamedTuple):
+    nodes: NodeKeeper
+    pods: PodKeeper
 
 
-def _add_nodes(manager: Manager, context: ControllerContext, options: NodesOptions) -> None:
+def _add_scheduler(group: Group, context: ControllerContext, setup: Setup) -> Scheduler:
+    return group.add(Scheduler(context, settings=setup.settings, host=socket.gethostname()))
+
+
+def _add_nodes(manager: Manager, context: ControllerContext, options: NodesOptions) -> _SimulatedNodes:
     node_stages = options.node_stages()
     addresses = PodAddresses()
     kubelet = add_kubelet(manager, context, options, addresses=addresses)
-    manager.add(NodeKeeper(context, options.templates(), tells_status=not node_stages, kubelet=kubelet.address))
-    manager.add(PodKeeper(context, options.pod_stages(), is_others=kubelet.is_others, addresses=addresses))
+    tells_status = not any(stage.writes_status for stage in node_stages)
+    chaos = options.chaos_rules()
+    nodes = NodeKeeper(context, options.templates(), tells_status=tells_status, kubelet=kubelet.address)
+    pods = PodKeeper(context, options.pod_stages(), is_others=kubelet.is_others, addresses=addresses, chaos=chaos)
+    simulated = _SimulatedNodes(manager.add(nodes), manager.add(pods))
+    manager.add(NodeOutages(context, chaos))
     if node_stages:
         manager.add(NodeStages(context, node_stages))
+    if object_stages := options.object_stages():
+        manager.add(DiscoveredStages(context, object_stages))
     if options.simulated_storage and options.templates():
         manager.add(SimulatedStorage(context))
-
-
-class _Identity:
-    """The writer of events of one identity, and its informers if it has its own; run by a manager like a controller."""
-
-    def __init__(self, name: str, context: ControllerContext, *, informers: InformerFactory | None = None) -> None:
-        self.name = name
-        self._context = context
-        self._informers = informers
-        self._stop = asyncio.Event()
-
-    @property
-    def is_ready(self) -> bool:
-        return True
-
-    def stop(self) -> None:
-        self._stop.set()
-
-    async def run(self) -> None:
-        """Until ``stop``."""
-        if self._informers is not None:
-            self._informers.start()
-        writer = asyncio.create_task(self._context.events.run(), name=f"{self.name}: events")
-        try:
-            await self._stop.wait()
-            await self._context.events.flush()
-        finally:
-            writer.cancel()
-            await asyncio.wait([writer])
-            if self._informers is not None:
-                await self._informers.close()
+    return simulated
 
 
 def _limit(options: SchedulerOptions) -> tuple[float, int]:

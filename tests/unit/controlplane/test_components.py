@@ -14,7 +14,7 @@ from steersman.client.client import Client
 from steersman.client.connecting import connect
 from steersman.controllers.manager.options import ManagerOptions
 from steersman.controlplane.apiserver import APIServer
-from steersman.controlplane.companions import run_all, run_nodes, run_scheduler
+from steersman.controlplane.components import run_all, run_nodes, run_scheduler
 from steersman.controlplane.options import APIServerOptions
 from steersman.nodes.options import NodesOptions
 from steersman.scheduler.options import set_up

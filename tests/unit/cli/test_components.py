@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from steersman.cli import companions
-from steersman.cli.flags import companion_flags, parser
+from steersman.cli import components
+from steersman.cli.flags import component_flags, parser
 from steersman.cli.option_flags import given
 from steersman.controllers.manager.options import ManagerOptions
 from steersman.controlplane.options import OptionError
@@ -14,12 +14,12 @@ from steersman.scheduler.options import SchedulerOptions
 
 
 def test_each_command_has_the_flags_of_what_it_runs() -> None:
-    nodes = companions.parser("nodes").parse_args(["--nodes=3", "--stages=never-end"])
+    nodes = components.parser("nodes").parse_args(["--nodes=3", "--stages=never-end"])
     assert NodesOptions(**given(NodesOptions, nodes)) == NodesOptions(nodes=3, stages="never-end")
-    scheduler = companions.parser("scheduler").parse_args(["--scheduler-name=mine", "--leader-elect=false"])
+    scheduler = components.parser("scheduler").parse_args(["--scheduler-name=mine", "--leader-elect=false"])
     made = SchedulerOptions(**given(SchedulerOptions, scheduler))
     assert (made.scheduler_name, made.leader_elect) == ("mine", False)
-    both = companions.parser("companions").parse_args(["--kubeconfig=/k", "--controllers=job,ttl", "--port=0"])
+    both = components.parser("components").parse_args(["--kubeconfig=/k", "--controllers=job,ttl", "--port=0"])
     assert given(ManagerOptions, both)["controllers"] == ("job", "ttl")
     assert given(NodesOptions, both)["kubeconfig"] == given(SchedulerOptions, both)["kubeconfig"] == Path("/k")
 
@@ -29,12 +29,13 @@ def test_each_command_has_the_flags_of_what_it_runs() -> None:
     [
         (["--stages=x"], '--stages: "x" is neither a file'),
         (["--node-template=/nowhere"], "--node-template: cannot read /nowhere"),
+        (["--chaos=/nowhere"], "--chaos: cannot read /nowhere"),
         (["--nodes=-1"], "--nodes"),
     ],
 )
 def test_what_makes_no_sense_is_refused(arguments: list[str], fault: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        companions.run("nodes", arguments)
+        components.run("nodes", arguments)
     assert fault in capsys.readouterr().err
 
 
@@ -42,11 +43,21 @@ def test_a_configuration_that_makes_no_sense_is_refused(tmp_path: Path, capsys: 
     path = tmp_path / "scheduler.yaml"
     path.write_text("apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nfoo: 1\n")
     with pytest.raises(SystemExit):
-        companions.run("scheduler", [f"--config={path}"])
+        components.run("scheduler", [f"--config={path}"])
     assert f'--config: {path}: strict decoding error: unknown field "foo"' in capsys.readouterr().err
 
 
-def test_up_refuses_what_its_companions_would() -> None:
+def test_up_rejects_invalid_component_flags() -> None:
     parsed = parser("up").parse_args(["--stages=x"])
     with pytest.raises(OptionError, match='--stages: "x" is neither a file nor one of default, never-end'):
-        companion_flags(parsed)
+        component_flags(parsed)
+
+
+def test_up_passes_a_valid_chaos_file_on_and_rejects_another(tmp_path: Path) -> None:
+    file = tmp_path / "chaos.yaml"
+    file.write_text("rules: [{failure: crash, every: 10m}]")
+    parsed = parser("up").parse_args([f"--chaos={file}"])
+    assert component_flags(parsed) == [f"--chaos={file}"]
+    file.write_text("rules: [{failure: crash, evry: 10m}]")
+    with pytest.raises(OptionError, match=r"chaos.yaml: .*unknown field `evry` - at `\$.rules\[0\]`"):
+        component_flags(parsed)

@@ -1,0 +1,73 @@
+"""``steersman check``: verify a data directory that no API server uses."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from steersman.cli.data_directory import add_data_dir, store_path
+from steersman.cli.flag_parser import FlagParser
+from steersman.cli.help_pages import PAGES
+from steersman.storage.sqlite.lock import FileLock
+from steersman.storage.sqlite.salvage import inspect
+from steersman.storage.store import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+#: Values below these prefixes are objects.
+_OBJECTS: Final = "/registry/"
+
+
+class _Metadata(msgspec.Struct):
+    name: str
+
+
+class _Object(msgspec.Struct):
+    kind: str
+    metadata: _Metadata
+
+
+_decode: Final = msgspec.json.Decoder(_Object).decode
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Return the exit code: 0 when the data is sound, 1 when it is not."""
+    parser = FlagParser("check", PAGES["check"])
+    add_data_dir(parser)
+    path = store_path(parser.parse_args(arguments))
+    try:
+        lock = FileLock.take(path)
+        try:
+            report = inspect(path, decode=decode_problem)
+        finally:
+            lock.release()
+    except StoreError as error:
+        sys.stderr.write(f"steersman: {error}\n")
+        return 1
+    sys.stdout.write(
+        f"{path}: schema {report.schema}, revision {report.revision}, {report.keys} keys, "
+        f"{report.history_rows} rows of history\n"
+    )
+    for key in report.corrupt_keys:
+        sys.stdout.write(f"  {key}: the stored data does not match its checksum\n")
+    for problem in report.problems:
+        sys.stdout.write(f"  {problem}\n")
+    if report.is_sound:
+        sys.stdout.write("no problems found\n")
+        return 0
+    return 1
+
+
+def decode_problem(key: str, value: bytes) -> str:
+    """Return why a stored object does not decode; "" when it does."""
+    if not key.startswith(_OBJECTS):
+        return ""
+    try:
+        decoded = _decode(value)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        return f"does not decode: {error}"
+    name = key.rpartition("/")[2]
+    return "" if decoded.metadata.name == name else f"holds an object named {decoded.metadata.name!r}"

@@ -1,0 +1,72 @@
+"""``steersman repair``: list what a damaged store has lost, and continue without it."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Final
+
+from steersman.asynckit.clock import RealClock
+from steersman.cli.data_directory import add_data_dir, store_path
+from steersman.cli.flag_parser import FlagParser
+from steersman.cli.help_pages import PAGES
+from steersman.storage.sqlite.lock import FileLock
+from steersman.storage.sqlite.salvage import Salvage, inspect, repair, salvage
+from steersman.storage.store import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+#: Exit code when data would be lost and that was not accepted.
+_REFUSED: Final = 1
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Return the exit code: 0 when the store is sound or was repaired."""
+    parser = FlagParser("repair", PAGES["repair"])
+    add_data_dir(parser)
+    parser.add_argument(
+        "--accept-data-loss",
+        action="store_true",
+        help="continue with what can be read, at revisions that were never used; the damaged files are kept aside",
+    )
+    given = parser.parse_args(arguments)
+    path = store_path(given)
+    try:
+        lock = FileLock.take(path)
+        try:
+            return _repair(path, accept=given.accept_data_loss)
+        finally:
+            lock.release()
+    except StoreError as error:
+        sys.stderr.write(f"steersman: {error}\n")
+    except OSError as error:
+        sys.stderr.write(f"steersman: {error.filename or path}: {error.strerror or error}\n")
+    return _REFUSED
+
+
+def _repair(path: Path, *, accept: bool) -> int:
+    if path.exists() and inspect(path).is_sound:
+        sys.stdout.write(f"{path} is sound; nothing to repair\n")
+        return 0
+    found = salvage(path)
+    sys.stdout.write("".join(f"{line}\n" for line in describe(path, found)))
+    if not accept:
+        sys.stdout.write("nothing was changed; --accept-data-loss continues with what can be read\n")
+        return _REFUSED
+    suffix = RealClock().now().strftime(".damaged-%Y%m%dT%H%M%SZ")
+    revision = repair(path, found, suffix=suffix)
+    sys.stdout.write(f"{path} continues at revision {revision}; the damaged files are {path}{suffix}*\n")
+    return 0
+
+
+def describe(path: Path, found: Salvage) -> Iterator[str]:
+    """Describe the damage and the loss, a line each."""
+    yield f"{path}: {len(found.rows)} keys can be read, at revision {found.revision}"
+    yield from (f"  {problem}" for problem in found.problems)
+    if found.acknowledged_revision > found.revision:
+        yield f"  lost: all writes of revisions {found.revision + 1} to {found.acknowledged_revision}"
+    elif not found.acknowledged_revision:
+        yield f"  lost: any writes after revision {found.revision}; it is not known whether there were any"
+    yield from (f"  lost: {key}" for key in found.lost_keys)
+    yield "  lost: the history; watches begin anew"

@@ -1,0 +1,67 @@
+"""The controller that stops and starts simulated nodes as chaos rules say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from steersman.client.changes import Deleted
+from steersman.client.errors import NotFound
+from steersman.client.objects import name_of
+from steersman.client.requests import PatchType
+from steersman.nodes.node_object import STOPPED, is_kept, is_stopped
+from steersman.nodes.pods import NODES
+from steersman.runtime.controller import Controller
+from steersman.runtime.result import Result
+
+if TYPE_CHECKING:
+    from steersman.client.changes import Change
+    from steersman.nodes.chaos.rules import Chaos
+    from steersman.runtime.context import ControllerContext
+
+    Tree = dict[str, Any]
+
+#: The rule that has stopped a node; a node that a user has stopped does not have it.
+STOPPED_BY: Final = "nodes.steersman.dev/stopped-by"
+_WORKERS: Final = 4
+
+
+class NodeOutages(Controller):
+    """Sets and removes the annotation that stops a node. Without rules it starts what earlier rules have stopped."""
+
+    name: ClassVar[str] = "simulated-node-outages"
+
+    def __init__(self, context: ControllerContext, chaos: Chaos) -> None:
+        super().__init__(context, workers=_WORKERS)
+        self._chaos = chaos
+        self._recorder = context.events.recorder("chaos")
+        self._nodes = self.watch(NODES, when=self._concerns_us)
+
+    def _concerns_us(self, change: Change[Tree]) -> bool:
+        node = change.latest
+        if isinstance(change, Deleted) or not is_kept(node):
+            return False
+        return self._chaos.concerns_nodes or STOPPED_BY in (node["metadata"].get("annotations") or {})
+
+    async def reconcile(self, key: str) -> Result | None:
+        """Stop or start a node, and wait for the next change."""
+        node = self._nodes.lister.get(key)
+        if node is None:
+            return None
+        now = self.clock.now()
+        rule, change = self._chaos.outage(node, now)
+        by_us = (node["metadata"].get("annotations") or {}).get(STOPPED_BY)
+        if rule and not is_stopped(node):
+            await self._annotate(node, {STOPPED: "true", STOPPED_BY: rule})
+            self._recorder.event(node, "Warning", "NodeStopped", f"Stopped by the chaos rule {rule}")
+        elif not rule and by_us:
+            await self._annotate(node, {STOPPED: None, STOPPED_BY: None})
+            self._recorder.event(node, "Normal", "NodeStarted", f"Started again by the chaos rule {by_us}")
+        return None if change is None else Result(requeue_after_seconds=max(0.0, (change - now).total_seconds()))
+
+    async def _annotate(self, node: Tree, annotations: dict[str, str | None]) -> None:
+        patch = {"metadata": {"annotations": annotations}}
+        try:
+            written = await self.client.patch(NODES, name_of(node), patch, patch_type=PatchType.MERGE)
+        except NotFound:
+            return
+        self.own_writes.note(name_of(node), self._nodes, written)

@@ -1,0 +1,25 @@
+"""Documents about usage and metrics, put together: the usage of pods, and pages about it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from steersman.nodes.kwok.metrics import METRIC, MetricPages
+from steersman.nodes.kwok.usage import Usages
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from random import Random
+
+
+class UsagePages(NamedTuple):
+    """The usage of pods, and pages about it."""
+
+    usages: Usages
+    pages: MetricPages
+
+
+def read_usage(documents: Sequence[Any], *, dice: Random) -> UsagePages:
+    """Read documents of the kinds ResourceUsage, ClusterResourceUsage and Metric. Raises TemplateError."""
+    usages = Usages([each for each in documents if each["kind"] != METRIC], dice=dice)
+    return UsagePages(usages, MetricPages([each for each in documents if each["kind"] == METRIC], usages, dice=dice))

@@ -1,0 +1,111 @@
+"""Stages of objects other than pods and nodes: any kind that the API server serves, now or later."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from steersman.asynckit.tasks import Supervisor
+from steersman.client.changes import Deleted
+from steersman.client.errors import ClientError
+from steersman.client.objects import split_key, uid_of
+from steersman.nodes.stages import Surroundings
+from steersman.nodes.turning import Turning
+from steersman.runtime.controller import Controller
+from steersman.runtime.result import Result
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from steersman.client.changes import Change
+    from steersman.client.resource_types import ResourceType
+    from steersman.nodes.stages import Stage
+    from steersman.runtime.context import ControllerContext
+
+    Tree = dict[str, Any]
+
+_WORKERS: Final = 4
+#: How often discovery is repeated for a kind that is not served.
+_DISCOVERY_SECONDS: Final = 10.0
+_log: Final = logging.getLogger(__name__)
+
+
+class ObjectStages(Controller):
+    """Moves all objects of one kind from stage to stage."""
+
+    name: ClassVar[str] = "simulated-object-stages"
+
+    def __init__(self, context: ControllerContext, what: ResourceType[Tree], stages: Sequence[Stage]) -> None:
+        super().__init__(context, workers=_WORKERS)
+        self._started = self.clock.now()
+        self._objects = self.watch(what, when=self._concerns_us)
+        self._turning = Turning(self, stages, what, self._objects, context.events.recorder("kwok"))
+
+    def _concerns_us(self, change: Change[Tree]) -> bool:
+        if isinstance(change, Deleted):
+            self._turning.forget(uid_of(change.latest))
+            return False
+        return True
+
+    async def reconcile(self, key: str) -> Result | None:
+        """Move the object to its next stage when it is due."""
+        namespace, name = split_key(key)
+        obj = self._objects.lister.get(name, namespace=namespace)
+        pending = self._turning.stage_of(obj) if obj is not None else None
+        if obj is None or pending is None:
+            return None
+        left = self._turning.left_seconds(pending)
+        if left > 0:
+            return Result(requeue_after_seconds=left)
+        around = Surroundings(self.clock.now(), started=self._started, dice=self.dice)
+        await self._turning.turn(key, obj, pending.stage.turns_into(obj, around))
+        return None
+
+
+class DiscoveredStages:
+    """Runs an ``ObjectStages`` for each kind, as soon as the API server serves it."""
+
+    name: ClassVar[str] = "simulated-object-stages"
+
+    def __init__(self, context: ControllerContext, stages: Mapping[tuple[str, str], Sequence[Stage]]) -> None:
+        """``stages`` by API version and kind."""
+        self._context = context
+        self._stages = stages
+        self._stopped = asyncio.Event()
+        self._tasks = Supervisor(self.name)
+
+    @property
+    def is_ready(self) -> bool:
+        """A kind that is not served yet does not delay readiness."""
+        return True
+
+    def stop(self) -> None:
+        """End ``run``."""
+        self._stopped.set()
+
+    async def run(self) -> None:
+        """Run until ``stop``."""
+        try:
+            for (api_version, kind), stages in self._stages.items():
+                self._tasks.start(f"{kind} of {api_version}", self._serve(api_version, kind, stages))
+            await self._stopped.wait()
+        finally:
+            await self._tasks.close()
+
+    async def _serve(self, api_version: str, kind: str, stages: Sequence[Stage]) -> None:
+        what = await self._discover(api_version, kind)
+        controller = ObjectStages(self._context, what, stages)
+        self._context.informers.start()
+        await controller.run()
+
+    async def _discover(self, api_version: str, kind: str) -> ResourceType[Tree]:
+        is_logged = False
+        while True:
+            try:
+                return await self._context.client.discover(api_version, kind)
+            except (LookupError, ClientError) as error:
+                if not is_logged:
+                    _log.warning("stages of %s %s wait until it is served: %s", api_version, kind, error)
+                is_logged = True
+            await self._context.clock.sleep(_DISCOVERY_SECONDS)

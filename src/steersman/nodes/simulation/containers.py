@@ -1,0 +1,228 @@
+"""One container of a simulated pod: from its status to the next one, and when that is due.
+
+============================  ==========================================================  =================================
+state                         leaves it                                                   for
+============================  ==========================================================  =================================
+none, ``waiting``             when its image is present                                   ``running``
+``waiting`` for its image     at the next pull                                            ``running``, or another ``waiting``
+``running``                   when its program ends, or a probe has it killed             ``terminated``
+``terminated``                at once, if it restarts                                     ``running``, or CrashLoopBackOff
+``waiting`` CrashLoopBackOff  after the back-off                                          ``running``
+============================  ==========================================================  =================================
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from steersman.apimachinery.timestamps import format_time, parse_time
+from steersman.nodes.pod_status import container_id, is_sidecar, spec_of, terminated, with_resources
+from steersman.nodes.simulation.backoff import (
+    CRASH_LOOP_BACK_OFF,
+    back_off_event,
+    back_off_message,
+    restart_delay_seconds,
+    restart_time,
+)
+from steersman.nodes.simulation.images import Event, image_problem
+from steersman.nodes.simulation.probes import Health, health
+from steersman.nodes.simulation.programs import FOREVER, Program, program_of
+
+if TYPE_CHECKING:
+    from steersman.nodes.simulation.behavior import Behavior
+
+    Tree = dict[str, Any]
+
+RESTART_ALL: Final = "RestartAllContainers"
+OOM_KILLED: Final = "OOMKilled"
+SIGKILL_CODE: Final = 137
+CRASH_CODE: Final = 1
+
+
+class Context(NamedTuple):
+    """Inputs of a container's next status, beside its own spec, status and behavior."""
+
+    pod: Tree
+    now: datetime
+    #: When the first image of the pod was pulled.
+    since: datetime
+    #: Whether commands are understood; otherwise only annotations end a container.
+    interprets: bool
+    #: What containers do whose command is not understood.
+    default: Program
+    is_init: bool = False
+
+
+class Step(NamedTuple):
+    """The next status of a container; None: it stays as it is until ``due``, or for good."""
+
+    status: Tree | None = None
+    due: datetime | None = None
+    events: tuple[Event, ...] = ()
+    #: The exit code matched a rule with the action RestartAllContainers.
+    restarts_all: bool = False
+
+
+def advance(context: Context, container: Tree, behavior: Behavior, status: Tree | None) -> Step:
+    """Return the step that a container takes now."""
+    state = (status or {}).get("state") or {}
+    if status is not None and state.get("running") is not None:
+        return _run(context, container, behavior, status)
+    if status is not None and state.get("terminated") is not None:
+        return _after_exit(context, container, behavior, status)
+    if status is not None and (state.get("waiting") or {}).get("reason") == CRASH_LOOP_BACK_OFF:
+        due = restart_time(status)
+        if due is not None and context.now < due:
+            return Step(due=due)
+    return start(context, container, behavior, status)
+
+
+def program_for(context: Context, container: Tree, behavior: Behavior) -> Program:
+    """Return what the container does: annotations decide first, then its command, then the default."""
+    code = behavior.exit_code
+    candidates = [
+        Program(behavior.oom_after_seconds, SIGKILL_CODE, OOM_KILLED),
+        Program(behavior.crash_after_seconds, code or CRASH_CODE),
+        Program(behavior.run_seconds, code or 0),
+    ]
+    ending = [each for each in candidates if each.seconds is not None]
+    if ending:
+        return min(ending, key=lambda each: each.seconds or 0.0)
+    program = program_of(container) if context.interprets else None
+    if program is None:
+        program = Program(0.0) if context.is_init else context.default
+        if is_sidecar(container):
+            program = FOREVER
+    return program if code is None or program.seconds is None else program._replace(exit_code=code)
+
+
+# Starting
+
+
+def start(context: Context, container: Tree, behavior: Behavior, status: Tree | None) -> Step:
+    """Start a container for the first time or again, or report why its image cannot be used."""
+    old = status or {}
+    state = old.get("state") or {}
+    last = {"terminated": state["terminated"]} if state.get("terminated") else old.get("lastState") or {}
+    ended = (last.get("terminated") or {}).get("finishedAt")
+    since = max(context.since, parse_time(ended)) if ended else context.since
+    problem = image_problem(container, behavior, since=since, now=context.now)
+    if problem is not None:
+        shown = state.get("waiting") or {}
+        if (shown.get("reason"), shown.get("message")) == (problem.reason, problem.message):
+            return Step(due=problem.until)
+        reason = {"reason": problem.reason, "message": problem.message}
+        return Step(_waiting(container, old, last, reason), problem.until, problem.events)
+    count = old.get("restartCount", 0) + (1 if ended else 0)
+    now = format_time(context.now)
+    facts = health(container, behavior, began=parse_time(now), now=context.now)
+    made: Tree = {
+        "name": container["name"],
+        "image": container.get("image", ""),
+        "imageID": container.get("image", ""),
+        "containerID": container_id(context.pod, container["name"], count),
+        "ready": facts.is_ready,
+        "started": facts.is_started,
+        "restartCount": count,
+        "lastState": last,
+        "state": {"running": {"startedAt": now}},
+    }
+    return Step(with_resources(made, container), None, _unready_events(container, facts))
+
+
+def _waiting(container: Tree, old: Tree, last: Tree, reason: Tree) -> Tree:
+    made: Tree = {
+        "name": container["name"],
+        "image": container.get("image", ""),
+        "imageID": old.get("imageID", "") if last else "",
+        "ready": False,
+        "started": False,
+        "restartCount": old.get("restartCount", 0),
+        "lastState": last,
+        "state": {"waiting": reason},
+    }
+    if last and old.get("containerID"):
+        made["containerID"] = old["containerID"]
+    return made
+
+
+def not_started(container: Tree, old: Tree | None, *, reason: str) -> Tree:
+    """Return the status of a container that waits for its turn."""
+    known = old or {}
+    return _waiting(container, known, known.get("lastState") or {}, {"reason": reason})
+
+
+# Running
+
+
+def _run(context: Context, container: Tree, behavior: Behavior, status: Tree) -> Step:
+    started = status["state"]["running"].get("startedAt")
+    if not started:
+        return Step()  # written by another component
+    began = parse_time(started)
+    program = program_for(context, container, behavior)
+    facts = health(container, behavior, began=began, now=context.now)
+    end = began + timedelta(seconds=program.seconds) if program.seconds is not None else None
+    if facts.kill is not None and (end is None or facts.kill.at < end):
+        if context.now >= facts.kill.at:
+            events = facts.kill.events(container["name"])
+            return Step(exited(status, facts.kill.at, SIGKILL_CODE), None, events)
+    elif end is not None and context.now >= end:
+        return Step(exited(status, end, program.exit_code, program.reason))
+    due = min((each for each in (end, facts.kill.at if facts.kill else None, facts.due) if each), default=None)
+    if context.is_init and not is_sidecar(container):
+        return Step(due=end)
+    if (status.get("ready"), status.get("started")) == (facts.is_ready, facts.is_started):
+        return Step(due=due)
+    was_ready = status.get("ready")
+    events = _unready_events(container, facts) if was_ready else ()
+    return Step({**status, "ready": facts.is_ready, "started": facts.is_started}, due, events)
+
+
+def _unready_events(container: Tree, facts: Health) -> tuple[Event, ...]:
+    if facts.is_ready or not facts.is_started or not container.get("readinessProbe"):
+        return ()
+    return (Event("Warning", "Unhealthy", "Readiness probe failed: simulated failure", container["name"]),)
+
+
+def exited(status: Tree, at: datetime, code: int, reason: str = "") -> Tree:
+    """Return the status of a container whose run has ended."""
+    begun = status["state"]["running"].get("startedAt") or format_time(at)
+    state = terminated(code, begun, format_time(at), status.get("containerID", ""))
+    if reason:
+        state["terminated"]["reason"] = reason
+    return {**status, "ready": False, "started": False, "state": state}
+
+
+# Ended
+
+
+def _after_exit(context: Context, container: Tree, behavior: Behavior, status: Tree) -> Step:
+    ended = status["state"]["terminated"] or {}
+    action = restart_action(context, container, ended.get("exitCode", 0))
+    if action == RESTART_ALL:
+        return Step(restarts_all=True)
+    if not action:
+        return Step()
+    delay = restart_delay_seconds(status)
+    finished = ended.get("finishedAt")
+    due = parse_time(finished) + timedelta(seconds=delay) if finished else context.now
+    if context.now >= due:
+        return start(context, container, behavior, status)
+    name = container["name"]
+    reason = {"reason": CRASH_LOOP_BACK_OFF, "message": back_off_message(delay, context.pod, name)}
+    events = (Event("Warning", "BackOff", back_off_event(context.pod, name), name),)
+    return Step(_waiting(container, status, {"terminated": ended}, reason), due, events)
+
+
+def restart_action(context: Context, container: Tree, code: int) -> str:
+    """Return ``Restart``, ``RestartAllContainers``, or nothing (upstream: ``ContainerShouldRestart``, KEP-5307)."""
+    if context.is_init and not is_sidecar(container) and code == 0:
+        return ""
+    for rule in container.get("restartPolicyRules") or ():
+        codes = rule.get("exitCodes") or {}
+        if (code in (codes.get("values") or ())) == (codes.get("operator") == "In"):
+            return str(rule.get("action") or "Restart")
+    policy = container.get("restartPolicy") or spec_of(context.pod).get("restartPolicy") or "Always"
+    return "Restart" if policy == "Always" or (policy == "OnFailure" and code != 0) else ""

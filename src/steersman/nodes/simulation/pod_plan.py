@@ -1,0 +1,326 @@
+"""The next status of a simulated pod (upstream: ``syncPod``, ``generateAPIPodStatus`` and ``getPhase`` of the kubelet)."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from steersman.apimachinery.timestamps import format_time, parse_time
+from steersman.nodes import pod_status
+from steersman.nodes.pod_status import conditions, deadline_of, is_sidecar, readiness, spec_of, status_of
+from steersman.nodes.simulation.behavior import (
+    EVICT_AFTER,
+    EVICT_RESOURCE,
+    PREFIX,
+    Behavior,
+    annotations_of,
+    behavior_of,
+    invalid_annotations,
+    parse_seconds,
+)
+from steersman.nodes.simulation.containers import (
+    SIGKILL_CODE,
+    Context,
+    Step,
+    advance,
+    exited,
+    not_started,
+    program_for,
+    restart_action,
+)
+from steersman.nodes.simulation.images import Event
+from steersman.nodes.simulation.programs import FOREVER, Program
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from steersman.nodes.stages import Surroundings
+
+    Tree = dict[str, Any]
+
+DEADLINE_EXCEEDED: Final = "DeadlineExceeded"
+EVICTED: Final = "Evicted"
+_DEADLINE_MESSAGE: Final = "Pod was active on the node longer than the specified deadline"
+_SIGTERM_CODE: Final = 143
+_RESTARTING_ALL: Final = "RestartingAllContainers"
+
+
+class PodPlan(NamedTuple):
+    """The next status of a pod as a patch; None: it stays as it is until ``due``, or for good."""
+
+    status: Tree | None = None
+    due: datetime | None = None
+    events: tuple[Event, ...] = ()
+
+
+def is_jobs(pod: Tree) -> bool:
+    """True if a Job controls the pod."""
+    owners = pod["metadata"].get("ownerReferences") or ()
+    return any(each.get("controller") and each.get("kind") == "Job" for each in owners)
+
+
+def is_settled(pod: Tree, *, ends: bool) -> bool:
+    """Return True for a running pod of which it is known without a plan that nothing is due: most are looked at often."""
+    spec = spec_of(pod)
+    if spec.get("initContainers") or spec.get("activeDeadlineSeconds") is not None or is_jobs(pod):
+        return False
+    if any(name.startswith(PREFIX) for name in pod["metadata"].get("annotations") or ()):
+        return False
+    if ends and any(each.get("command") or each.get("args") for each in spec.get("containers") or ()):
+        return False
+    statuses = status_of(pod).get("containerStatuses") or ()
+    return all(each.get("ready") and "running" in (each.get("state") or ()) for each in statuses)
+
+
+def plan(pod: Tree, around: Surroundings, *, ends: bool) -> PodPlan:
+    """Return what happens next to a pod that is bound to a simulated node and is not being deleted.
+
+    ``ends``: commands that are understood end by themselves, and containers of a Job's pod complete at once.
+    """
+    notes = annotations_of(pod)
+    final = _final(pod, notes)
+    if final is not None and around.now >= final.at:
+        status = pod_status.finished(pod, around, exit_code=final.exit_code, reason=final.reason, message=final.message)
+        status["conditions"] += final.conditions(pod, around.now)
+        return PodPlan(status, None, (Event(final.event_type, final.reason, final.message),))
+    made = _Planner(pod, around, notes, ends=ends).plan()
+    if final is not None and made.status is None:
+        return made._replace(due=min(final.at, made.due) if made.due else final.at)
+    return made
+
+
+class _Final(NamedTuple):
+    """An end of the whole pod that is not its containers' doing."""
+
+    at: datetime
+    reason: str
+    message: str
+    exit_code: int
+    event_type: str
+
+    def conditions(self, pod: Tree, now: datetime) -> list[Tree]:
+        """Conditions that only such an end sets."""
+        if self.reason != EVICTED:
+            return []
+        return conditions(pod, [("DisruptionTarget", True, "TerminationByKubelet", self.message)], now=now)
+
+
+def _final(pod: Tree, notes: Mapping[str, str]) -> _Final | None:
+    """The earliest end of the pod by its deadline or an eviction."""
+    found = []
+    deadline = deadline_of(pod)
+    if deadline is not None:
+        found.append(_Final(deadline, DEADLINE_EXCEEDED, _DEADLINE_MESSAGE, _SIGTERM_CODE, "Normal"))
+    after, since = parse_seconds(notes.get(EVICT_AFTER)) if notes else None, status_of(pod).get("startTime")
+    if after is not None and since and pod_status.is_running(pod):
+        message = f"The node was low on resource: {notes.get(EVICT_RESOURCE, 'memory')}. "
+        at = parse_time(since) + timedelta(seconds=after)
+        found.append(_Final(at, EVICTED, message, SIGKILL_CODE, "Warning"))
+    return min(found, default=None)
+
+
+class _Planner:
+    """One pass over the containers of a pod."""
+
+    def __init__(self, pod: Tree, around: Surroundings, notes: Mapping[str, str], *, ends: bool) -> None:
+        self._pod = pod
+        self._around = around
+        self._notes = notes
+        spec, status, now = spec_of(pod), status_of(pod), around.now
+        self._mains: list[Tree] = spec.get("containers") or []
+        self._inits: list[Tree] = spec.get("initContainers") or []
+        self._statuses: dict[str, Tree] = {
+            each.get("name", ""): each
+            for kind in ("initContainerStatuses", "containerStatuses")
+            for each in status.get(kind) or ()
+        }
+        self._is_new = not pod_status.is_running(pod)
+        since = status.get("startTime")
+        ended = [parse_time(at) for each in self._inits if (at := self._finished_at(each["name"]))]
+        begun = parse_time(since) if since else now.replace(microsecond=0)
+        self._context = Context(
+            pod, now, max([begun, *ended]), ends, Program(0.0) if ends and is_jobs(pod) else FOREVER
+        )
+        self._due: list[datetime] = []
+        self._events: list[Event] = []
+        self._has_changed = False
+
+    def _state(self, name: str) -> Tree:
+        found: Tree = (self._statuses.get(name) or {}).get("state") or {}
+        return found
+
+    def _finished_at(self, name: str) -> str:
+        return str((self._state(name).get("terminated") or {}).get("finishedAt") or "")
+
+    def plan(self) -> PodPlan:
+        """Advance every container by one step; init containers that end at once, and those after them, by more."""
+        if self._is_new and not self._statuses and self._notes:
+            for message in invalid_annotations(self._notes):
+                self._events.append(Event("Warning", "InvalidAnnotation", message))
+        is_initialized = self._initialize()
+        for each in self._mains:
+            if not is_initialized:
+                self._wait(each)
+            elif (self._is_new or each["name"] in self._statuses) and self._advance(each, is_init=False):
+                break  # all containers start again
+        if not self._has_changed:
+            return PodPlan(None, min(self._due, default=None))
+        return PodPlan(self._status(), None, tuple(self._events))
+
+    # Containers
+
+    def _behavior(self, container: Tree) -> Behavior:
+        return behavior_of(self._notes, container["name"])
+
+    def _advance(self, container: Tree, *, is_init: bool) -> bool:
+        """Advance one container; return True if its exit restarts all containers."""
+        context = self._context._replace(is_init=is_init)
+        name = container["name"]
+        step = advance(context, container, self._behavior(container), self._statuses.get(name))
+        if step.restarts_all:
+            self._restart_all()
+        else:
+            self._take(name, step)
+        return step.restarts_all
+
+    def _take(self, name: str, step: Step) -> None:
+        self._events += step.events
+        if step.status is not None:
+            self._statuses[name] = step.status
+            self._has_changed = True
+        elif step.due is not None:
+            self._due.append(step.due)
+
+    def _wait(self, container: Tree) -> None:
+        if container["name"] not in self._statuses:
+            self._statuses[container["name"]] = not_started(container, None, reason="PodInitializing")
+            self._has_changed = True
+
+    def _initialize(self) -> bool:
+        """Advance init containers in their order; return whether the other containers may run."""
+        if any("running" in self._state(each["name"]) for each in self._mains):
+            for each in self._inits:
+                if is_sidecar(each) and each["name"] in self._statuses:
+                    self._advance(each, is_init=True)
+            return True
+        is_initialized = True
+        for each in self._inits:
+            if not is_initialized:
+                self._wait(each)
+            else:
+                is_initialized = self._initialize_one(each)
+        return is_initialized
+
+    def _initialize_one(self, container: Tree) -> bool:
+        name, sidecar = container["name"], is_sidecar(container)
+        if not sidecar and self._is_complete(name):
+            return True
+        self._advance(container, is_init=True)
+        if sidecar:
+            return bool((self._statuses.get(name) or {}).get("started"))
+        if "running" in self._state(name):
+            self._statuses[name] = {**self._statuses[name], "ready": False}
+        state = self._state(name)
+        program = program_for(self._context._replace(is_init=True), container, self._behavior(container))
+        if "running" in state and program.seconds == 0:
+            done = exited(self._statuses[name], self._context.now, program.exit_code, program.reason)
+            self._statuses[name] = {**done, "ready": program.exit_code == 0}
+        elif self._is_complete(name) and not self._statuses[name].get("ready"):
+            self._statuses[name] = {**self._statuses[name], "ready": True}
+        return self._is_complete(name)
+
+    def _is_complete(self, name: str) -> bool:
+        ended = self._state(name).get("terminated")
+        return ended is not None and ended.get("exitCode", 0) == 0
+
+    def _restart_all(self) -> None:
+        """Stop every container and start all of them from the first init container on (KEP-5532)."""
+        self._has_changed = True
+        for each in [*self._inits, *self._mains]:
+            status = self._statuses.get(each["name"])
+            if status is None:
+                continue
+            if "running" in (status.get("state") or {}):
+                status = exited(status, self._context.now, SIGKILL_CODE)
+            ended = (status.get("state") or {}).get("terminated")
+            last = {"terminated": ended} if ended else status.get("lastState") or {}
+            self._statuses[each["name"]] = not_started(each, {**status, "lastState": last}, reason=_RESTARTING_ALL)
+
+    # The pod
+
+    def _status(self) -> Tree:
+        pod, now = self._pod, self._around.now
+        phase = self._phase()
+        if phase in ("Succeeded", "Failed"):
+            self._stop_sidecars()
+        return {
+            "phase": phase,
+            "startTime": status_of(pod).get("startTime") or format_time(now),
+            **pod_status.addresses(pod, self._around),
+            "conditions": conditions(pod, self._conditions(phase), now=now),
+            **dict(self._listed()),
+            "observedGeneration": pod["metadata"].get("generation", 1),
+        }
+
+    def _listed(self) -> Iterator[tuple[str, list[Tree]]]:
+        for field, containers in (("containerStatuses", self._mains), ("initContainerStatuses", self._inits)):
+            found = [self._statuses[each["name"]] for each in containers if each["name"] in self._statuses]
+            if found:
+                yield field, found
+
+    def _stop_sidecars(self) -> None:
+        for each in self._inits:
+            status = self._statuses.get(each["name"])
+            if status is not None and "running" in (status.get("state") or {}):
+                self._statuses[each["name"]] = exited(status, self._context.now, 0)
+
+    def _phase(self) -> str:
+        for each in self._inits:
+            ended = self._state(each["name"]).get("terminated")
+            if ended is not None and not is_sidecar(each) and ended.get("exitCode", 0) != 0:
+                return "Pending" if self._restarts(each, ended, is_init=True) else "Failed"
+            if not is_sidecar(each) and ended is None and each["name"] in self._statuses:
+                return "Pending"
+        states = [self._state(each["name"]) for each in self._mains]
+        if not states or any(self._never_ran(each["name"]) for each in self._mains):
+            return "Pending"
+        ends = [state.get("terminated") for state in states]
+        for container, ended in zip(self._mains, ends, strict=True):
+            if ended is None or self._restarts(container, ended, is_init=False):
+                return "Running"
+        return "Succeeded" if all(ended and ended.get("exitCode", 0) == 0 for ended in ends) else "Failed"
+
+    def _never_ran(self, name: str) -> bool:
+        status = self._statuses.get(name) or {}
+        return "waiting" in (status.get("state") or {"waiting": {}}) and not status.get("lastState")
+
+    def _restarts(self, container: Tree, ended: Tree, *, is_init: bool) -> bool:
+        context = self._context._replace(is_init=is_init)
+        return bool(restart_action(context, container, ended.get("exitCode", 0)))
+
+    def _conditions(self, phase: str) -> list[tuple[str, bool, str, str]]:
+        incomplete = [each["name"] for each in self._inits if not self._is_initialized(each)]
+        unready = [each["name"] for each in self._mains if not (self._statuses.get(each["name"]) or {}).get("ready")]
+        is_over = phase in ("Succeeded", "Failed")
+        reason = {"Succeeded": "PodCompleted", "Failed": "PodFailed"}.get(phase, "ContainersNotReady")
+        message = "" if is_over else f"containers with unready status: [{' '.join(unready)}]"
+        initialized = ("Initialized", True, "PodCompleted" if phase == "Succeeded" else "", "")
+        if incomplete:
+            names = f"containers with incomplete status: [{' '.join(incomplete)}]"
+            initialized = ("Initialized", False, "ContainersNotInitialized", names)
+        if not unready:
+            ready = readiness(self._pod, containers_ready=True)
+            return [("PodReadyToStartContainers", not is_over, "", ""), initialized, ready,
+                    ("ContainersReady", True, "", "")]  # fmt: skip
+        return [
+            ("PodReadyToStartContainers", not is_over, "", ""),
+            initialized,
+            ("Ready", False, reason, message),
+            ("ContainersReady", False, reason, message),
+        ]
+
+    def _is_initialized(self, container: Tree) -> bool:
+        if is_sidecar(container):
+            status = self._statuses.get(container["name"]) or {}
+            return bool(status.get("started")) or "terminated" in self._state(container["name"])
+        return self._is_complete(container["name"])

@@ -1,0 +1,154 @@
+"""Commands of containers that the simulated kubelet understands: when they end, with which code and output.
+
+``echo``, ``printf`` without directives, ``true``, ``:``, ``false``, ``sleep`` and ``exit``, alone or as a script of a shell
+(``sh -c``) that joins them by ``;``, ``&&``, ``||`` and newlines. Any other command is not understood as a whole.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from steersman.nodes.expansion import expand
+from steersman.nodes.simulation.shell import NotUnderstoodError, parse_script
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    Tree = dict[str, Any]
+
+_SHELLS: Final = frozenset({"sh", "bash", "ash", "dash"})
+_SHELL_OPTIONS: Final = re.compile(r"-[eux]*c")
+_SET_OPTIONS: Final = re.compile(r"-[eux]+")
+_ECHO_OPTIONS: Final = re.compile(r"-[neE]+")
+_SLEEP: Final = re.compile(r"(\d+(?:\.\d*)?|\.\d+)([smhd]?)")
+_UNITS: Final = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+
+
+class Program(NamedTuple):
+    """Duration, output and end of one run of a container."""
+
+    #: None: it runs until it is stopped.
+    seconds: float | None
+    exit_code: int = 0
+    #: Reason of the terminated state; empty: ``Completed`` or ``Error`` by the exit code.
+    reason: str = ""
+    #: Output: seconds since the start, and the text.
+    output: tuple[tuple[float, str], ...] = ()
+
+
+#: It runs until it is stopped.
+FOREVER: Final = Program(None)
+
+
+class _Exit(Exception):  # noqa: N818 — control flow of ``exit``
+    def __init__(self, code: int) -> None:
+        super().__init__()
+        self.code = code
+
+
+def program_of(container: Tree) -> Program | None:
+    """Return what the command of a container does; None if there is none, or it is not understood."""
+    words = [*(container.get("command") or ()), *(container.get("args") or ())]
+    if not words:
+        return None
+    variables = {
+        each["name"]: each.get("value") or "" for each in container.get("env") or () if not each.get("valueFrom")
+    }
+    return _interpret(tuple(expand(word, variables) for word in words), tuple(sorted(variables.items())))
+
+
+@lru_cache(maxsize=1024)
+def _interpret(words: tuple[str, ...], variables: tuple[tuple[str, str], ...]) -> Program | None:
+    run = _Run()
+    try:
+        code = run.shell(words, dict(variables)) if _base(words[0]) in _SHELLS else run.command(words)
+    except NotUnderstoodError:
+        return None
+    except _Exit as end:
+        code = end.code
+    return Program(None if run.is_endless else run.seconds, code, "", tuple(run.output))
+
+
+def _base(path: str) -> str:
+    return path.rpartition("/")[2]
+
+
+class _Run:
+    """Time and output of the commands that ran so far."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self.is_endless = False
+        self.output: list[tuple[float, str]] = []
+
+    def shell(self, words: Sequence[str], variables: Mapping[str, str]) -> int:
+        """Run ``sh -c SCRIPT``; return its exit code. Raises NotUnderstoodError."""
+        if len(words) < 3 or not _SHELL_OPTIONS.fullmatch(words[1]):
+            raise NotUnderstoodError
+        code, stops_at_error = 0, "e" in words[1]
+        for operator, command, ends_list in parse_script(words[2], variables):
+            # Every command is read, so that a script is understood as a whole or not at all.
+            is_skipped = self.is_endless or (operator == "&&" and code != 0) or (operator == "||" and code == 0)
+            if command[0] == "set" and all(map(_SET_OPTIONS.fullmatch, command[1:])):
+                if not is_skipped:
+                    code, stops_at_error = 0, stops_at_error or any("e" in word for word in command[1:])
+            elif is_skipped:
+                _Run().try_command(command)
+            else:
+                code = self.command(command, in_shell=True)
+                if code and stops_at_error and ends_list:
+                    return code
+        return code
+
+    def try_command(self, words: Sequence[str]) -> None:
+        """Raise NotUnderstoodError if a command that does not run could not be simulated."""
+        try:
+            self.command(words, in_shell=True)
+        except _Exit:
+            return
+
+    def command(self, words: Sequence[str], *, in_shell: bool = False) -> int:
+        """Run one command; return its exit code. Raises NotUnderstoodError."""
+        arguments = list(words[1:])
+        match _base(words[0]):
+            case "echo":
+                self._echo(arguments)
+            case "printf" if len(arguments) == 1 and "%" not in arguments[0]:
+                self.output.append((self.seconds, arguments[0].replace("\\n", "\n").replace("\\t", "\t")))
+            case "true" | ":":
+                return 0
+            case "false":
+                return 1
+            case "sleep" if arguments:
+                self._sleep(arguments)
+            case "exit" if in_shell and len(arguments) <= 1:
+                raise _Exit(_exit_code(arguments))
+            case _:
+                raise NotUnderstoodError
+        return 0
+
+    def _echo(self, arguments: list[str]) -> None:
+        ends_line = arguments[:1] != ["-n"]
+        if ends_line and arguments and _ECHO_OPTIONS.fullmatch(arguments[0]):
+            raise NotUnderstoodError
+        text = " ".join(arguments if ends_line else arguments[1:])
+        self.output.append((self.seconds, text + ("\n" if ends_line else "")))
+
+    def _sleep(self, arguments: Sequence[str]) -> None:
+        for argument in arguments:
+            match = _SLEEP.fullmatch(argument)
+            if argument in ("infinity", "inf"):
+                self.is_endless = True
+            elif match is None:
+                raise NotUnderstoodError
+            else:
+                self.seconds += float(match[1]) * _UNITS[match[2]]
+
+
+def _exit_code(arguments: Sequence[str]) -> int:
+    try:
+        return int(arguments[0]) % 256 if arguments else 0
+    except ValueError:
+        raise NotUnderstoodError from None

@@ -1,0 +1,112 @@
+"""The part of the shell's grammar that simulated containers understand: words, quotes, variables, lists of commands."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_OPERATOR: Final = re.compile(r"&&|\|\||;|\n")
+_VARIABLE: Final = re.compile(r"\$(?:\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))")
+_BARE: Final = re.compile(r"[^\s'\"$\\`*?\[\]<>|&;(){}~#]+")
+_ESCAPABLE: Final = '$`"\\'
+
+
+class NotUnderstoodError(Exception):
+    """A script uses what is not simulated."""
+
+
+class SimpleCommand(NamedTuple):
+    """A command and the operator that precedes it: ``;``, ``&&`` or ``||``."""
+
+    operator: str
+    words: list[str]
+    #: True if no ``&&`` or ``||`` follows: ``set -e`` applies.
+    ends_list: bool
+
+
+def parse_script(text: str, variables: Mapping[str, str]) -> list[SimpleCommand]:
+    """Split a script into simple commands, with variables replaced. Raises NotUnderstoodError."""
+    commands: list[SimpleCommand] = []
+    operator, at = ";", 0
+    while at < len(text):
+        words, at = _words(text, at, variables)
+        match = _OPERATOR.match(text, at)
+        following = match[0].replace("\n", ";") if match else ";"
+        if match:
+            at = match.end()
+        elif at < len(text):
+            raise NotUnderstoodError
+        if words:
+            commands.append(SimpleCommand(operator, words, following == ";"))
+            operator = following
+        elif following != ";":
+            raise NotUnderstoodError
+    if operator != ";":
+        raise NotUnderstoodError
+    return commands
+
+
+def _words(text: str, at: int, variables: Mapping[str, str]) -> tuple[list[str], int]:
+    """Words up to an operator, and its position."""
+    words: list[str] = []
+    while at < len(text):
+        if text[at] in " \t\r":
+            at += 1
+        elif _OPERATOR.match(text, at):
+            break
+        else:
+            word, at = _word(text, at, variables)
+            words.append(word)
+    return words, at
+
+
+def _word(text: str, at: int, variables: Mapping[str, str]) -> tuple[str, int]:
+    made = ""
+    while at < len(text) and not text[at].isspace() and not _OPERATOR.match(text, at):
+        if text[at] == "'":
+            end = text.find("'", at + 1)
+            if end < 0:
+                raise NotUnderstoodError
+            made, at = made + text[at + 1 : end], end + 1
+        elif text[at] == '"':
+            part, at = _double_quoted(text, at + 1, variables)
+            made += part
+        elif text[at] == "$":
+            value, at = _variable(text, at, variables)
+            if not _BARE.fullmatch(value):  # it would be split, or be no word at all
+                raise NotUnderstoodError
+            made += value
+        elif match := _BARE.match(text, at):
+            made, at = made + match[0], match.end()
+        else:
+            raise NotUnderstoodError
+    return made, at
+
+
+def _double_quoted(text: str, at: int, variables: Mapping[str, str]) -> tuple[str, int]:
+    made = ""
+    while at < len(text):
+        sign = text[at]
+        if sign == '"':
+            return made, at + 1
+        if sign == "`":
+            break
+        if sign == "$" and text[at + 1 : at + 2] not in ("", " ", '"'):
+            value, at = _variable(text, at, variables)
+            made += value
+        elif sign == "\\" and text[at + 1 : at + 2] in _ESCAPABLE:
+            made, at = made + text[at + 1 : at + 2], at + 2
+        else:
+            made, at = made + sign, at + 1
+    raise NotUnderstoodError
+
+
+def _variable(text: str, at: int, variables: Mapping[str, str]) -> tuple[str, int]:
+    match = _VARIABLE.match(text, at)
+    value = variables.get(match[1] or match[2]) if match else None
+    if match is None or value is None:
+        raise NotUnderstoodError
+    return value, match.end()

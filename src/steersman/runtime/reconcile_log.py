@@ -1,0 +1,185 @@
+"""Log of reconciles, enabled by ``-v 2``: one line for each key, with its cause and what was done.
+
+A controller makes these parts only if its logger is enabled for ``V2`` when it is constructed; without them its queue and
+workers run the same code as if this module did not exist.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+
+from steersman.apimachinery.durations import format_duration
+from steersman.asynckit.structured_logging import V2, log_fields
+from steersman.client.actions import ACTIONS, Actions
+from steersman.client.causes import because, current_cause
+from steersman.client.workqueue import WorkQueue
+from steersman.runtime.result import Outcome
+
+if TYPE_CHECKING:
+    import logging
+    from collections.abc import Awaitable, Callable, Hashable
+
+    from steersman.asynckit.clock import Clock
+    from steersman.client.workqueue import RateLimiter
+    from steersman.client.workqueue.metrics import QueueMetrics
+    from steersman.runtime.result import Result
+
+K = TypeVar("K", bound="Hashable")
+
+_UNKNOWN: Final = "queued by the controller"
+
+
+class Cause:
+    """First cause of a queued key, and the number of later ones that were merged with it."""
+
+    __slots__ = ("first", "merged")
+
+    def __init__(self, first: str) -> None:
+        self.first = first
+        self.merged = 0
+
+    def __str__(self) -> str:
+        return f"{self.first} (and {self.merged} more)" if self.merged else self.first
+
+
+class TracedWorkQueue(WorkQueue[K]):
+    """Work queue that remembers why each key was added."""
+
+    def __init__(
+        self,
+        name: str = "",
+        *,
+        clock: Clock | None = None,
+        rate_limiter: RateLimiter[K] | None = None,
+        metrics: QueueMetrics | None = None,
+    ) -> None:
+        super().__init__(name, clock=clock, rate_limiter=rate_limiter, metrics=metrics)
+        #: Causes of keys that wait, or will wait when their worker is done.
+        self._causes: dict[K, Cause] = {}
+        #: Causes of keys that are due later.
+        self._delayed_causes: dict[K, str] = {}
+
+    def add(self, key: K, *, priority: int = 0) -> None:
+        """Add a key; see ``WorkQueue.add``."""
+        if not self.shutting_down:
+            self._note(key, current_cause() or self._delayed_causes.pop(key, "") or _UNKNOWN)
+        super().add(key, priority=priority)
+
+    def add_after(self, key: K, seconds: float, *, priority: int = 0) -> None:
+        """Add a key later; see ``WorkQueue.add_after``."""
+        if seconds > 0 and not self.shutting_down:
+            self._delayed_causes.setdefault(key, current_cause() or f"requeued after {format_duration(seconds)}")
+        super().add_after(key, seconds, priority=priority)
+
+    def add_rate_limited(self, key: K, *, priority: int = 0) -> float:
+        """Add a key after its backoff; see ``WorkQueue.add_rate_limited``."""
+        with because(f"retry {self.num_requeues(key) + 1}"):
+            return super().add_rate_limited(key, priority=priority)
+
+    def shut_down(self) -> None:
+        """See ``WorkQueue.shut_down``."""
+        super().shut_down()
+        self._delayed_causes.clear()
+
+    def take_cause(self, key: K) -> str:
+        """Return why ``key`` was added before it was taken, and forget it."""
+        cause = self._causes.pop(key, None)
+        return _UNKNOWN if cause is None else str(cause)
+
+    def _fire(self) -> None:
+        # The timer runs in the context of the call that set it, whose cause is that of another key.
+        with because(""):
+            super()._fire()
+
+    def _note(self, key: K, cause: str) -> None:
+        known = self._causes.get(key)
+        if known is None:
+            self._causes[key] = Cause(cause)
+        elif known.first != cause:
+            known.merged += 1
+
+
+class Attempt(NamedTuple):
+    """Result of one reconcile."""
+
+    outcome: Outcome
+    result: Result | None
+    failure: Exception | None
+    duration_seconds: float
+
+
+class ReconcileLog:
+    """Logs each reconcile of one queue."""
+
+    def __init__(self, log: logging.Logger, queue: TracedWorkQueue[Any]) -> None:
+        self._log = log
+        self._queue = queue
+
+    @classmethod
+    def for_queue(cls, log: logging.Logger, queue: WorkQueue[Any]) -> ReconcileLog | None:
+        """Return the log of a queue made by ``make_queue``; None if reconciles are not logged."""
+        return cls(log, queue) if isinstance(queue, TracedWorkQueue) else None
+
+    async def follow(self, key: K, reconcile: Callable[[K], Awaitable[Attempt]]) -> None:
+        """Run one reconcile, count its writes, and log it."""
+        cause = self._queue.take_cause(key)
+        actions = Actions()
+        token = ACTIONS.set(actions)
+        try:
+            attempt = await reconcile(key)
+        finally:
+            ACTIONS.reset(token)
+        log_fields(
+            self._log,
+            V2,
+            "Finished syncing",
+            {"controller": self._queue.name, "key": str(key), "cause": cause, "actions": str(actions)}
+            | _follow_up(attempt)
+            | {"duration": format_duration(attempt.duration_seconds)},
+        )
+
+
+def make_queue(
+    log: logging.Logger,
+    name: str,
+    *,
+    clock: Clock,
+    rate_limiter: RateLimiter[K] | None,
+    metrics: QueueMetrics,
+) -> WorkQueue[K]:
+    """Return a work queue, one that records causes if ``log`` is enabled for reconciles."""
+    made: type[WorkQueue[K]] = TracedWorkQueue if log.isEnabledFor(V2) else WorkQueue
+    return made(name, clock=clock, rate_limiter=rate_limiter, metrics=metrics)
+
+
+def logged_periodic(
+    log: logging.Logger, work: Callable[[], Awaitable[object]], *, controller: str, name: str, clock: Clock
+) -> Callable[[], Awaitable[object]]:
+    """Return ``work``, wrapped to log each call if ``log`` is enabled for reconciles."""
+    if not log.isEnabledFor(V2):
+        return work
+
+    async def call() -> None:
+        actions = Actions()
+        token = ACTIONS.set(actions)
+        started = clock.monotonic()
+        try:
+            await work()
+        finally:
+            ACTIONS.reset(token)
+            fields = {"controller": controller, "key": name, "cause": "periodic", "actions": str(actions)}
+            fields["duration"] = format_duration(clock.monotonic() - started)
+            log_fields(log, V2, "Finished syncing", fields)
+
+    call.__name__ = getattr(work, "__name__", name)
+    return call
+
+
+def _follow_up(attempt: Attempt) -> dict[str, str]:
+    """Return what follows from a reconcile: its error, or when the key is reconciled again."""
+    fields = {"result": attempt.outcome.value}
+    if attempt.failure is not None:
+        fields["err"] = str(attempt.failure) or type(attempt.failure).__name__
+    elif attempt.outcome is Outcome.REQUEUE_AFTER and attempt.result is not None:
+        fields["requeueAfter"] = format_duration(attempt.result.requeue_after_seconds or 0.0)
+    return fields

@@ -1,0 +1,56 @@
+"""Stall detection: a writer process that is stopped, or a filesystem that is frozen, does not answer.
+
+Only time distinguishes such a writer from a slow one. While writes are under way, progress is looked at every
+``STALL_SECONDS``; without any since the last look the pipeline is stalled: its callers are refused instead of waiting, until the
+writer answers again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from steersman.asynckit.clock import Clock, Timer
+
+#: Writes wait so long at least, and twice as long at most, before they are refused.
+STALL_SECONDS = 5.0
+
+
+class StallDetector:
+    """Calls ``on_stall`` once when work under way makes no progress."""
+
+    def __init__(self, clock: Clock, *, has_work: Callable[[], bool], on_stall: Callable[[], None]) -> None:
+        self._clock = clock
+        self._has_work = has_work
+        self._on_stall = on_stall
+        self._timer: Timer | None = None
+        self._has_progress = False
+        self.is_stalled = False
+
+    def started(self) -> None:
+        """Note that work is under way."""
+        if self._timer is None and not self.is_stalled:
+            self._has_progress = False
+            self._timer = self._clock.timer(STALL_SECONDS, self._look)
+
+    def progressed(self) -> None:
+        """Note that some of it was done."""
+        self._has_progress = True
+        self.is_stalled = False
+
+    def close(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _look(self) -> None:
+        self._timer = None
+        if not self._has_work():
+            return
+        if self._has_progress:
+            self.started()
+        else:
+            self.is_stalled = True
+            self._on_stall()

@@ -1,0 +1,127 @@
+"""Simulated nodes against a server on the same loop, with virtual time."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from steersman.asynckit.clock import FakeClock
+from steersman.asynckit.tasks import Supervisor
+from steersman.client import Client, tree
+from steersman.controlplane.loopback_transport import LoopbackTransport
+from steersman.nodes.chaos.node_outages import NodeOutages
+from steersman.nodes.node_object import (
+    KubeletAddress,
+    NodeTemplate,
+)
+from steersman.nodes.node_stages import NodeStages
+from steersman.nodes.object_stages import DiscoveredStages
+from steersman.nodes.options import NodesOptions
+from steersman.nodes.pods import PodKeeper
+from steersman.nodes.registration import NodeKeeper
+from steersman.runtime.context import ControllerContext
+from steersman.testing.inprocess import InProcessAPIServer
+
+Tree = dict[str, Any]
+PODS, NODES = tree("v1", "Pod"), tree("v1", "Node")
+
+
+class Cluster:
+    def __init__(self, client: Client, clock: FakeClock) -> None:
+        self.client = client
+        self.clock = clock
+        self.nodes: Nodes
+        self.start: Callable[[], Nodes]
+
+    async def restart(self) -> None:
+        """Replace the nodes' process by a new one."""
+        await self.nodes.close()
+        self.nodes = self.start()
+        await self.settle()
+
+    async def settle(self, seconds: float = 0.0) -> None:
+        await self.clock.advance(seconds)
+        for _ in range(20):
+            await self.clock.advance(0.01)
+
+    async def pod(self, name: str, **spec: Any) -> Tree:
+        spec = {"containers": [{"name": "c", "image": "i"}], "nodeName": "node-0", **spec}
+        notes = spec.pop("annotations", {})
+        made = {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": name, "namespace": "default", "annotations": notes},
+            "spec": {"automountServiceAccountToken": False, **spec},
+        }
+        return await self.client.create(made)
+
+    async def phase(self, name: str) -> str:
+        found = await self.client.get(PODS, name, namespace="default")
+        return str(found["status"].get("phase"))
+
+
+class Nodes:
+    """The controllers of the nodes' process."""
+
+    def __init__(
+        self, client: Client, options: NodesOptions, kubelet: KubeletAddress | None, *, has_pods: bool
+    ) -> None:
+        self._context = ControllerContext(client, dice=Random(1))
+        self._tasks = Supervisor("nodes")
+        tells_status = not any(stage.writes_status for stage in options.node_stages())
+        chaos = options.chaos_rules()
+        keepers = [
+            NodeKeeper(self._context, {"node-0": NodeTemplate()}, tells_status=tells_status, kubelet=kubelet),
+            NodeStages(self._context, options.node_stages()),
+            NodeOutages(self._context, chaos),
+            DiscoveredStages(self._context, options.object_stages()),
+            *([PodKeeper(self._context, options.pod_stages(), workers=2, chaos=chaos)] if has_pods else []),
+        ]
+        self._context.informers.start()
+        self._tasks.start("events", self._context.events.run())
+        for keeper in keepers:
+            self._tasks.start(keeper.name, keeper.run())
+
+    async def close(self) -> None:
+        await self._tasks.close()
+        await self._context.informers.close()
+
+
+@asynccontextmanager
+async def cluster(
+    stages: str = "default",
+    *,
+    has_pods: bool = True,
+    kubelet: KubeletAddress | None = None,
+    chaos: Path | None = None,
+) -> AsyncIterator[Cluster]:
+    clock = FakeClock()
+    async with InProcessAPIServer(clock=clock) as server:
+        client = Client(LoopbackTransport(server.core.client), clock=clock)
+        account = {
+            "apiVersion": "v1",
+            "kind": "ServiceAccount",
+            "metadata": {"name": "default", "namespace": "default"},
+        }
+        await client.create(account)
+        world = Cluster(client, clock)
+        options = NodesOptions(stages=stages, chaos=chaos)
+        world.start = lambda: Nodes(client, options, kubelet, has_pods=has_pods)
+        world.nodes = world.start()
+        await world.settle()
+        try:
+            yield world
+        finally:
+            await world.nodes.close()
+
+
+STAGE_FILES = Path(__file__).parent / "stages"
+
+
+async def ready_since(world: Cluster) -> tuple[str, str]:
+    node = await world.client.get(NODES, "node-0")
+    ready = next(each for each in node["status"]["conditions"] if each["type"] == "Ready")
+    return ready["status"], ready["lastHeartbeatTime"]
