@@ -15,7 +15,6 @@ from steersman.apimachinery.timestamps import format_time
 from steersman.asynckit.clock import RealClock
 from steersman.asynckit.tasks import Supervisor
 from steersman.asynckit.timeouts import wait_for
-from steersman.controllers.registry import find, is_enabled
 from steersman.controlplane.apiserver import APIServer
 from steersman.controlplane.child_process import ChildProcess
 from steersman.controlplane.children import Child, ChildFailedError
@@ -58,6 +57,9 @@ class ComponentOptions(msgspec.Struct, frozen=True):
     @property
     def makes_service_accounts(self) -> bool:
         """Whether namespaces get a ServiceAccount ``default``."""
+        # ``steersman apiserver`` alone runs without the packages of controllers.
+        from steersman.controllers.registry import find, is_enabled  # noqa: PLC0415
+
         controller = find(_ACCOUNT_CONTROLLER)
         return controller is not None and is_enabled(controller, self.controllers)
 
