@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery.gotext import quote, to_json, to_value_text
+from steersman.apimachinery.regexp import RegexpCostError, RegexpError, compile_regexp
 from steersman.apimachinery.yaml_codec import encode_yaml
 from steersman.nodes.gotemplate.errors import TemplateRenderError
 from steersman.nodes.gotemplate.values import equal, is_true, less, text_of
@@ -190,6 +191,20 @@ def _kind(value: Any) -> str:
     return names.get(type(value), "invalid")
 
 
+def _regex_find(pattern: str, text: str) -> str:
+    try:
+        return compile_regexp(pattern).find(text)
+    except (RegexpError, RegexpCostError) as error:
+        raise TemplateRenderError(str(error)) from None
+
+
+def _regex_match(pattern: str, text: str) -> bool:
+    try:
+        return compile_regexp(pattern).matches(text)
+    except (RegexpError, RegexpCostError) as error:
+        raise TemplateRenderError(str(error)) from None
+
+
 def _fail(message: str) -> Any:
     raise TemplateRenderError(message)
 
@@ -258,14 +273,14 @@ _TEXTS: Final[Mapping[str, Callable[..., Any]]] = {
     "nindent": lambda spaces, text: "\n" + _indent(spaces, text),
     "join": _join,
     "splitList": lambda separator, text: text.split(separator),
-    "regexFind": lambda pattern, text: found[0] if (found := re.search(pattern, text)) else "",
+    "regexFind": _regex_find,
     "regexReplaceAll": lambda pattern, text, by: re.sub(pattern, re.sub(r"\$\{?(\d+)\}?", r"\\\1", by), text),
     "substr": lambda start, end, text: text[max(start, 0) : end if end >= 0 else None],
     "nospace": lambda text: re.sub(r"\s", "", text),
     "trimAll": lambda signs, text: text.strip(signs),
     "cat": lambda *values: " ".join(_value_text(value) for value in values if value is not None),
     "sha1sum": lambda text: hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest(),
-    "regexMatch": lambda pattern, text: re.search(pattern, text) is not None,
+    "regexMatch": _regex_match,
     "toJson": to_json,
     "fromJson": json.loads,
     "b64enc": lambda text: base64.b64encode(text.encode()).decode(),

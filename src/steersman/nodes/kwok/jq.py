@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from steersman.apimachinery.regexp import RegexpCostError, RegexpError
 from steersman.nodes.kwok.jq_functions import COMPARISONS, FUNCTIONS, is_true
 
 if TYPE_CHECKING:
@@ -370,7 +371,7 @@ def _told(inner: Query) -> Query:
     def query(value: Any) -> Iterator[Any]:
         try:
             yield from inner(value)
-        except (TypeError, AttributeError) as error:
+        except (TypeError, AttributeError, RegexpError, RegexpCostError) as error:
             raise QueryError(str(error)) from None
 
     return query
