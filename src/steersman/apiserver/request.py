@@ -253,6 +253,7 @@ class RequestContext:
         "field_manager",
         "found",
         "group_resource",
+        "is_large",
         "namespace",
         "now",
         "path_name",
@@ -304,6 +305,8 @@ class RequestContext:
         self.found = found
         #: Where ``annotate`` notes; None when nobody records the request.
         self.annotations = annotations
+        #: The body is so large that CPU-bound steps belong in workers.
+        self.is_large = False
 
     def changed(
         self, *, namespace: str | None = None, group_resource: str | None = None, dry_run: bool | None = None

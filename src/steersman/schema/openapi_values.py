@@ -13,6 +13,7 @@ from steersman.apimachinery import field
 from steersman.apimachinery.field import FieldError, Path
 from steersman.apimachinery.gotext import quote, to_json
 from steersman.apimachinery.regexp import RegexpCostError, RegexpError, compile_regexp
+from steersman.apimachinery.workmeter import spend
 from steersman.schema import openapi_formats
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ Tree = dict[str, Any]
 NO_PATH: Final = "<nil>"
 
 _ERRORS_MAX: Final = 100
+#: What one value under one schema costs the work meter.
+_UNITS_PER_VALUE: Final = 16
 #: Whole numbers that JSON can tell from their neighbours.
 _EXACT_MAX: Final = 2**53 - 1
 _INT64_END: Final = 2**63
@@ -92,6 +95,7 @@ def _text(path: Path | None) -> str:
 
 def _check(schema: Tree, value: Any, path: Path | None) -> _Result:
     """All that a schema says of a value; a null is asked for its type and among the values that are listed only."""
+    spend(_UNITS_PER_VALUE)
     result = _Result()
     types = (
         ("integer", "string") if schema.get("x-kubernetes-int-or-string") else tuple(filter(None, [schema.get("type")]))
