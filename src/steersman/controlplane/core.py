@@ -146,7 +146,11 @@ class ServerCore:
 
     def _collectors(self, metrics: RequestMetrics) -> list[Collector]:
         """Who is asked for metrics."""
-        collectors: list[Collector] = [metrics.collect, StorageMetrics(self.store, self.resources.registry).collect]
+        collectors: list[Collector] = [
+            metrics.collect,
+            StorageMetrics(self.store, self.resources.registry).collect,
+            self.app.loop_guard.collect,
+        ]
         if self._auditor is not None:
             collectors.append(self._auditor.collect)
         if self._flow_control is not None:
