@@ -27,7 +27,9 @@ _PATTERN_MAX: Final = 10_000
 STEPS_MAX: Final = 1 << 28
 #: Steps that cost one unit of the work meter, when RE2 cannot use its DFA.
 _STEPS_PER_UNIT: Final = 16
-_UNITS_PER_COMPILATION: Final = 200
+#: What compilation costs, besides what an instruction does.
+_UNITS_PER_COMPILATION: Final = 100
+_UNITS_PER_INSTRUCTION: Final = 4
 
 _PREFIX: Final = "error parsing regexp: "
 #: Texts of RE2 as ``regexp/syntax`` has them; what stands behind the colon is the same in both.
@@ -142,6 +144,7 @@ def compile_regexp(pattern: str) -> Regexp:
     except re2.error as error:
         raise RegexpError(_PREFIX + _go_text(pattern, error.args[0].decode(errors="replace"))) from None
     _refuse_re2_only(pattern)
+    spend(_UNITS_PER_INSTRUCTION * program.programsize)
     return Regexp(program)
 
 

@@ -56,8 +56,12 @@ async def patch(target: Target, request: Request) -> Response:
 
     async def transform(old: Tree | None) -> Tree:
         nonlocal is_same
-        new = await in_worker(mechanism.patched, old, name) if ctx.is_large else mechanism.patched(old, name)
-        is_same = repeated is not None and old is not None and new == target.live(old)
+        if ctx.is_large:
+            new = await in_worker(mechanism.patched, old, name)
+        else:
+            new = mechanism.patched(old, name)
+            # A large object is not worth the comparison: what repeats is small.
+            is_same = repeated is not None and old is not None and new == target.live(old)
         metadata = new["metadata"]
         if old is None and metadata.get("uid"):
             why = f"uid mismatch: the provided object specified uid {metadata['uid']}, and no existing object was found"

@@ -273,7 +273,11 @@ class ObjectStore:
         self, ctx: RequestContext, name: str, change: Change, key: str, entry: Entry | None
     ) -> tuple[Entry, bool]:
         """One attempt on ``entry``. Raises ``Conflict`` when that is no longer what is stored."""
-        old = None if entry is None else self.layout.tree(entry)
+        is_large = ctx.is_large or (entry is not None and len(entry.raw) > LARGE_BYTES)
+        if entry is None:
+            old = None
+        else:
+            old = await in_worker(self.layout.tree, entry) if is_large else self.layout.tree(entry)
         if change.uid:
             found = "" if old is None else old["metadata"].get("uid") or ""
             if found != change.uid:
@@ -283,8 +287,8 @@ class ObjectStore:
         new = await change.transform(old)
         self._check_version(ctx, name, new["metadata"], entry.revision)
         rules = self._rules_for(change.subresource)
-        if self._is_metered or ctx.is_large or len(entry.raw) > LARGE_BYTES:
-            await self._before_update(rules, ctx, new, old, is_large=ctx.is_large or len(entry.raw) > LARGE_BYTES)
+        if is_large or self._is_metered:
+            await self._before_update(rules, ctx, new, old, is_large=is_large)
         else:
             before_update(self.strategy, rules, ctx, new, old, group_kind=self.group_kind, namespaced=self.namespaced)
         waiting = None if change.validate is None else change.validate(new, old)
@@ -292,7 +296,7 @@ class ObjectStore:
             await waiting
         if self._is_released(new, old):
             return await self._remove(ctx, key, new, entry), False
-        if same_tree(new, old):
+        if await in_worker(same_tree, new, old) if is_large else same_tree(new, old):
             return entry, False
         return await self._replace(ctx, key, new, old, entry), False
 
