@@ -5,9 +5,10 @@ import threading
 
 import msgspec
 import pytest
+from tests.unit.cel.expressions import evaluated
 
 from steersman.apimachinery import yaml_codec
-from steersman.apimachinery.workmeter import InterruptedWorkError, spend
+from steersman.apimachinery.workmeter import InterruptedWorkError, Interruption, metered, spend
 from steersman.apiserver import workers
 from steersman.apiserver.filters.errors import errors
 from steersman.apiserver.filters.request_info import request_info
@@ -228,9 +229,6 @@ async def test_a_deadline_ends_work_in_a_worker():
 
 
 async def test_expressions_are_interrupted_at_their_next_rounds():
-    from steersman.apimachinery.workmeter import Interruption, metered  # noqa: PLC0415
-    from tests.unit.cel.expressions import evaluated  # noqa: PLC0415
-
     class AfterCharges(Interruption):
         """Interrupts when it is charged for the thirtieth time."""
 
