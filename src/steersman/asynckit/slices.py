@@ -6,41 +6,42 @@ import types
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Generator
+    from collections.abc import Callable, Coroutine, Generator
 
 T = TypeVar("T")
+S = TypeVar("S")
 
 
 @types.coroutine
 def measured(
-    work: Awaitable[T], *, monotonic: Callable[[], float], limit_seconds: float, report: Callable[[float], None]
+    work: Coroutine[Any, Any, T],
+    monotonic: Callable[[], float],
+    limit_seconds: float,
+    report: Callable[[S, float], None],
+    subject: S,
 ) -> Generator[Any, Any, T]:
-    """Await ``work``, and call ``report`` with the seconds of each slice that takes longer than ``limit_seconds``.
+    """Await ``work``; call ``report`` with ``subject`` and the seconds of each slice that takes longer than ``limit_seconds``.
 
-    Results, exceptions and cancellation pass through unchanged.
+    Results, exceptions and cancellation pass through unchanged. Costs less than a microsecond where ``work`` does not wait.
     """
-    steps = work.__await__()
     error: BaseException | None = None
     while True:
         began = monotonic()
         try:
-            waiting = next(steps) if error is None else _throw(steps, error)
+            waiting = work.send(None) if error is None else work.throw(error)
         except StopIteration as end:
+            if (seconds := monotonic() - began) > limit_seconds:
+                report(subject, seconds)
             result: T = end.value
             return result
-        finally:
-            seconds = monotonic() - began
-            if seconds > limit_seconds:
-                report(seconds)
+        except BaseException:
+            if (seconds := monotonic() - began) > limit_seconds:
+                report(subject, seconds)
+            raise
+        if (seconds := monotonic() - began) > limit_seconds:
+            report(subject, seconds)
         error = None
         try:
             yield waiting
         except BaseException as thrown:  # noqa: BLE001 — it belongs to the coroutine
             error = thrown
-
-
-def _throw(steps: Generator[Any, Any, Any], error: BaseException) -> Any:
-    throw = getattr(steps, "throw", None)
-    if throw is None:
-        raise error
-    return throw(error)

@@ -167,6 +167,7 @@ class ServerCore:
         await self._hooks.run()
         if self.loops is not None:
             await self.loops.begin()
+        self.app.loop_guard.begin_logging()
 
     def _make_loops(self, options: APIServerOptions, store: Store) -> OwnLoops:
         from steersman.controlplane.loops import OwnLoops  # noqa: PLC0415 — loads the client, which most tests do without

@@ -15,7 +15,11 @@ class Work:
         self.reported: list[float] = []
 
     def measured(self, work):
-        return measured(work, monotonic=lambda: self.now, limit_seconds=1.0, report=self.reported.append)
+        return measured(work, lambda: self.now, 1.0, self._report, "subject")
+
+    def _report(self, subject, seconds) -> None:
+        assert subject == "subject"
+        self.reported.append(seconds)
 
 
 async def _one_pass() -> None:

@@ -102,7 +102,7 @@ class Application:
             await self._streams.hand_over(request, response.tunnel, headers)
             return
         await send({"type": "http.response.start", "status": response.code, "headers": headers})
-        await self._streams.send(request, response, send)
+        await self.loop_guard.watch(self._streams.send(request, response, send), request)
 
     async def _answer(self, request: Request) -> Response:
         task = task_of(request)

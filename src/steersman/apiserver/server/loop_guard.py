@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import logging
 from bisect import bisect_left
-from functools import partial
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from steersman.apiserver.endpoints.metrics import Family
 from steersman.asynckit.ratelimit import TokenBucket
 from steersman.asynckit.slices import measured
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Iterable
+    from collections.abc import Awaitable, Coroutine, Iterable
 
     from steersman.apiserver.endpoints.metrics import Labels
     from steersman.apiserver.http import Request
@@ -55,11 +54,16 @@ class LoopGuard:
         self._lines: Final = TokenBucket(_LINES_PER_SECOND, _LINES_AT_ONCE, clock=clock)
         self._series: Final[dict[_Key, _Series]] = {}
         self._unlogged = 0
+        #: Requests of a start load modules that later ones have: they are counted, not logged.
+        self._logs = False
+
+    def begin_logging(self) -> None:
+        """Log from now on."""
+        self._logs = True
 
     def watch(self, work: Awaitable[T], request: Request) -> Awaitable[T]:
-        """Await ``work``, which serves ``request``."""
-        report = partial(self._report, request)
-        return measured(work, monotonic=self._monotonic, limit_seconds=LIMIT_SECONDS, report=report)
+        """Await ``work``, a coroutine that serves ``request``."""
+        return measured(cast("Coroutine[Any, Any, T]", work), self._monotonic, LIMIT_SECONDS, self._report, request)
 
     def _report(self, request: Request, seconds: float) -> None:
         info = getattr(request, "info", None)
@@ -69,6 +73,8 @@ class LoopGuard:
             series = self._series.setdefault(key if len(self._series) < _SERIES_MAX else _OTHER, _Series())
         series.buckets[bisect_left(_BUCKETS_SECONDS, seconds)] += 1
         series.seconds += seconds
+        if not self._logs:
+            return
         if not self._lines.try_take():
             self._unlogged += 1
             return

@@ -22,6 +22,7 @@ class Slow:
         self.clock = FakeClock()
         self.seconds = 0.0
         self.app = Application(errors()(request_info()(self)), clock=self.clock)
+        self.app.loop_guard.begin_logging()
 
     async def __call__(self, request):
         request.user = UserInfo("jane")
@@ -60,6 +61,14 @@ async def test_loop_guard_logs_the_request(caplog):
         await slow.request(f"{PODS}%0Aevil", 0.25)
     (line,) = caplog.messages
     assert line.startswith(f"a request held the event loop for 250 ms: GET '{PODS}\\nevil' by 'jane', audit id a-1")
+
+
+async def test_loop_guard_counts_without_logging_until_it_begins(caplog):
+    slow = Slow()
+    slow.app = Application(errors()(request_info()(slow)), clock=slow.clock)
+    await slow.request(PODS, 0.25)
+    assert caplog.messages == []
+    assert (await slow.samples())["_count", "pods", None] == 1
 
 
 async def test_loop_guard_limits_the_lines_it_logs(caplog):
