@@ -45,7 +45,7 @@ def pem_blocks(data: bytes) -> Iterator[PEMBlock]:
 
 
 def _line_start(data: bytes, prefix: bytes, position: int) -> int:
-    """Where the next line begins that starts with ``prefix``, -1 without one."""
+    """Return where the next line begins that starts with ``prefix``, -1 without one."""
     if (not position or data[position - 1 : position] == b"\n") and data.startswith(prefix, position):
         return position
     found = data.find(b"\n" + prefix, position)
@@ -53,6 +53,6 @@ def _line_start(data: bytes, prefix: bytes, position: int) -> int:
 
 
 def _rest_of_line(data: bytes, position: int) -> bytes:
-    """What follows on the same line but for blanks; a look at a few characters decides."""
+    """Return what follows on the same line without blanks, of at most 128 characters."""
     end = data.find(b"\n", position, position + 128)
     return data[position : end if end >= 0 else position + 128].strip(b" \t\r")

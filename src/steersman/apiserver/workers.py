@@ -5,7 +5,7 @@ A step is a synchronous function of data that only its request holds. Contracts:
 * A step may read tables that are shared and immutable, or that are replaced or filled by single assignments. It reaches
   anything else that the loop changes through ``on_loop``.
 * A step of ``with_allowance`` may run twice: it starts on the loop and starts again in a worker when it proves expensive.
-* When the request is cancelled, the step ends at its next ``spend``, and nobody sees its result.
+* When the request is cancelled, the step ends at its next ``spend``, and its result is dropped.
 * At most ``THREADS`` steps run at once; the others wait in order. The limits of requests in flight bound the queue.
 
 Python threads share one interpreter lock, so a worker does not make a step faster. It lets the loop interrupt the step every
