@@ -16,7 +16,7 @@ from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from steersman.apiserver.authn import distinguished_name
-from steersman.apiserver.server.cycle import Cycle
+from steersman.apiserver.server.cycle import WRITE_BYTES_MAX, Cycle
 
 if TYPE_CHECKING:
     from uvicorn.protocols.http.flow_control import FlowControl
@@ -52,11 +52,20 @@ class Push:
         self._flow = flow
 
     def __call__(self, piece: bytes) -> bool:
-        """False, and nothing is written, when the client has not taken enough of what it got before."""
-        if self._flow.write_paused or self._transport.is_closing():
+        """Write a piece; False, and nothing is written, where its sender has to wait or the piece is too large."""
+        if self._flow.write_paused or len(piece) > WRITE_BYTES_MAX or self._transport.is_closing():
             return False
         self._transport.write(b"%x\r\n%b\r\n" % (len(piece), piece))
         return True
+
+    @property
+    def is_paused(self) -> bool:
+        """True while the client has not taken enough of what was written before."""
+        return self._flow.write_paused
+
+    async def drained(self) -> None:
+        """Return when more may be written, or the connection is lost."""
+        await self._flow.drain()
 
 
 class Protocol(HttpToolsProtocol):
@@ -80,6 +89,8 @@ class Protocol(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's own
         super().connection_made(transport)
+        # Of a TLS connection the default is 512 KiB, on top of what its socket holds.
+        transport.set_write_buffer_limits(high=WRITE_BYTES_MAX)
         self._extensions = {
             "steersman.push": Push(self.transport, self.flow),
             "steersman.upgrade": self.hand_over,

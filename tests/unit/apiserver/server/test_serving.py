@@ -15,6 +15,7 @@ from steersman.apiserver.http import Request, Response
 from steersman.apiserver.server import protocol
 from steersman.apiserver.server import serving as serving_module
 from steersman.apiserver.server.app import Application
+from steersman.apiserver.server.cycle import WRITE_BYTES_MAX
 from steersman.apiserver.server.serving import Serving, TLSFiles, listen, tls_context
 from steersman.asynckit.clock import RealClock
 from steersman.controlplane.pki import ensure_pki, server_names
@@ -36,13 +37,15 @@ class Handler:
                 await self.go.wait()
             case "/endless":
                 return Response(200, stream=self._endless())
+            case "/huge":
+                return Response(200, stream=self._endless(8 << 20))
             case "/pushed":
                 return Response(200, stream=Pushing())
         return Response(200, b"hello")
 
-    async def _endless(self):
+    async def _endless(self, size: int = 65536):
         while True:
-            yield b"x" * 65536
+            yield b"x" * size
 
 
 class Pushing:
@@ -273,6 +276,22 @@ async def test_a_stream_that_nobody_reads_is_cut_off_and_bounded(monkeypatch):
                 waiting = max(waiting, connection.transport.get_write_buffer_size())
                 await asyncio.sleep(0.01)  # noqa: TID251
         assert 0 < waiting < 1 << 20
+
+
+@pytest.mark.parametrize("path", ["/endless", "/huge"])
+async def test_tls_connection_buffers_little_for_a_client_that_does_not_read(pki, path):
+    server_tls = tls_context(TLSFiles(pki.server.certificate, pki.server.key))
+    client_tls = ssl.create_default_context(cafile=str(pki.ca.certificate))
+    async with serving(server_tls) as server:
+        _, writer = await server.connect(limit=1024, ssl=client_tls)
+        writer.transport.pause_reading()
+        writer.write(request(path))
+        await server.until_busy()
+        connection = next(iter(server.serving.connections))
+        async with asyncio.timeout(10):
+            while not connection.flow.write_paused:  # noqa: ASYNC110 — nothing tells
+                await asyncio.sleep(0.01)  # noqa: TID251
+        assert 0 < connection.transport.get_write_buffer_size() <= 3 * WRITE_BYTES_MAX
 
 
 async def test_pushed_pieces_are_part_of_the_answer():
