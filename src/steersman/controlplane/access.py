@@ -82,7 +82,7 @@ class Authentication:
             tokens.append(_oidc(options, self.audiences, clock))
         self.tokens: Final = tuple(tokens)
         self.authenticator: Final[RequestAuthenticator] = Union(
-            [ClientCertificate(), BearerToken(self.tokens), WebSocketToken(self.tokens)],
+            [ClientCertificate(clock), BearerToken(self.tokens), WebSocketToken(self.tokens)],
             anonymous=options.anonymous_auth,
             fixed_tokens=users,
         )

@@ -7,7 +7,6 @@ requests, the parser's callbacks lie here, where they are compiled (decision 000
 from __future__ import annotations
 
 import asyncio
-import ssl
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import unquote
 
@@ -15,7 +14,6 @@ import httptools
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from steersman.apiserver.authn import distinguished_name
 from steersman.apiserver.server.cycle import WRITE_BYTES_MAX, Cycle
 from steersman.apiserver.server.http_rules import (
     BAD_REQUEST,
@@ -25,6 +23,7 @@ from steersman.apiserver.server.http_rules import (
     refusal_of_head,
     split_target,
 )
+from steersman.apiserver.server.peer import tls_extension
 
 if TYPE_CHECKING:
     from uvicorn.protocols.http.flow_control import FlowControl
@@ -45,8 +44,6 @@ HEAD_BYTES_MAX: Final = (1 << 20) + 4096
 HEADERS_MAX: Final = 1000
 #: A client that speaks another protocol before it was allowed to is cut off after so much.
 EARLY_BYTES_MAX: Final = 64 * 1024
-
-_TLS_VERSIONS: Final = {"TLSv1.2": 0x0303, "TLSv1.3": 0x0304}
 
 
 class Push:
@@ -111,7 +108,7 @@ class Protocol(HttpToolsProtocol):
         self._extensions = {
             "steersman.push": Push(self.transport, self.flow),
             "steersman.upgrade": self.hand_over,
-            **_tls_extension(transport),
+            **tls_extension(transport),
         }
         self._keep_alive_seconds = cast("Any", self.config).timeout_keep_alive
         self._start_read_timer(of_head=True)
@@ -356,28 +353,6 @@ class Protocol(HttpToolsProtocol):
         if self._read_timer is not None:
             self._read_timer.cancel()
             self._read_timer = None
-
-
-def _tls_extension(transport: asyncio.Transport) -> dict[str, Any]:
-    """The ASGI TLS extension (https://asgi.readthedocs.io/en/latest/specs/tls.html); nothing without TLS.
-
-    Worked out once a connection. The server's own certificate is left out, as nobody asks for it.
-    """
-    tls = transport.get_extra_info("ssl_object")
-    if tls is None:
-        return {}
-    certificate = tls.getpeercert(binary_form=True)
-    chain = [ssl.DER_cert_to_PEM_cert(certificate)] if certificate else []
-    subject = (tls.getpeercert() or {}).get("subject", ())
-    extension = {
-        "server_cert": None,
-        "client_cert_chain": chain,
-        "client_cert_name": distinguished_name.from_ssl(subject) if chain else None,
-        "client_cert_error": None,
-        "tls_version": _TLS_VERSIONS.get(tls.version()),
-        "cipher_suite": None,
-    }
-    return {"tls": extension}
 
 
 def new_protocol(config: Any, state: ServerState) -> Protocol:
