@@ -95,6 +95,10 @@ class PrivateKey(PublicKey):
         """Return the private key as it is kept in a file (PKCS #8)."""
         return self._private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
 
+    def public_pem(self) -> bytes:
+        """Return the public key as it is kept in a file."""
+        return self._private.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+
 
 def new_private_key() -> PrivateKey:
     """Return a new RSA key. Takes up to a few tenths of a second."""

@@ -16,7 +16,7 @@ from steersman.apiserver.server import protocol
 from steersman.apiserver.server import serving as serving_module
 from steersman.apiserver.server.app import Application
 from steersman.apiserver.server.cycle import WRITE_BYTES_MAX
-from steersman.apiserver.server.serving import Serving, TLSFiles, listen, tls_context
+from steersman.apiserver.server.serving import Serving, TLSFileError, TLSFiles, listen, tls_context
 from steersman.asynckit.clock import RealClock
 from steersman.controlplane.pki import ensure_pki, server_names
 
@@ -432,3 +432,15 @@ async def test_garbled_requests_get_an_answer_or_an_end_and_harm_nobody(seed, mo
         assert b"hello" in await server.ask(request("/", CLOSE))
     assert {answer[:10] for answer in answers} <= {b"", b"HTTP/1.1 2", b"HTTP/1.1 4"}
     assert [record for record in caplog.records if record.exc_info] == []
+
+
+@pytest.mark.parametrize("name", ["certificate", "key", "client_cas"])
+@pytest.mark.parametrize(("text", "reason"), [(None, "No such file or directory"), ("", ""), ("nonsense", "")])
+def test_tls_context_names_the_file_that_cannot_be_used(pki, tmp_path, name, text, reason):
+    path = tmp_path / "broken.pem"
+    if text is not None:
+        path.write_text(text)
+    files = {"certificate": pki.server.certificate, "key": pki.server.key, "client_cas": (pki.ca.certificate,)}
+    files[name] = (path,) if name == "client_cas" else path
+    with pytest.raises(TLSFileError, match=rf"{path}.*{reason}"):
+        tls_context(TLSFiles(**files))
