@@ -1,4 +1,4 @@
-"""Which requests are refused before the application sees them, and how: the rules of Go's ``net/http``.
+"""Rules of Go's ``net/http`` about requests that are refused before the application receives them.
 
 Upstream: ``readRequest`` and ``Server.serve`` of Go's net/http/server.go, and ``httpguts``. httptools parses the bytes; what
 it refuses and Go does not is listed in ``docs/compatibility.md``.
