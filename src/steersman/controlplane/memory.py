@@ -21,7 +21,7 @@ CHECK_SECONDS: Final = 30.0
 #: Growth since the last trim that makes another one worthwhile.
 GROWTH_BYTES: Final = 16 << 20
 #: Checks after which memory is trimmed without growth, as what was in use at the last trim may be free now.
-CHECKS_MAX: Final = 10
+CHECKS_MAX: Final = 2
 _STATM: Final = Path("/proc/self/statm")
 
 
