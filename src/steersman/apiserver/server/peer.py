@@ -2,7 +2,7 @@
 
 The handshake verifies a client's certificate against the CAs, but not its time (``serving.tls_context``): the
 authenticator checks that with each request, so a certificate that has expired counts as no credential and does not end
-the connection (``docs/decisions/0010-client-certificates.md``).
+the connection (``docs/decisions/0008-client-certificates.md``).
 """
 
 from __future__ import annotations
