@@ -18,7 +18,7 @@ from steersman.nodes.gotemplate.values import equal, is_true, less, text_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-_VERB: Final = re.compile(r"%([-+ 0#]*)(\d*)(?:\.(\d+))?([a-zA-Z%])")
+_VERB: Final = re.compile(r"%([-+ 0#]*)(\d*|\*)(?:\.(\d+|\*))?([a-zA-Z%])")
 #: Of what a template may make at once: items of a list, characters of a repeated text.
 _SIZE_MAX: Final = 1_000_000
 
@@ -59,18 +59,30 @@ def _value_text(value: Any) -> str:
 
 
 def _printf(form: str, *values: Any) -> str:
+    """Go's ``Sprintf``; ``*`` takes the width or the precision from the next argument."""
     left = list(values)
 
+    def number(text: str | None) -> int | None:
+        if text != "*":
+            return int(text) if text else None
+        given = left.pop(0) if left else None
+        if isinstance(given, bool) or not isinstance(given, int):
+            return None
+        if abs(given) > _SIZE_MAX:
+            raise ValueError("the text is too long")
+        return given
+
     def written(match: re.Match[str]) -> str:
-        flags, width, precision, verb = match.groups()
+        flags, given_width, given_precision, verb = match.groups()
+        width, precision = number(given_width) or 0, number(given_precision)
         if verb == "%":
             return "%"
         if not left:
             return f"%!{verb}(MISSING)"
-        text = _formatted(left.pop(0), verb, flags, int(precision) if precision else None)
-        if "-" in flags:
-            return text.ljust(int(width or 0))
-        return text.zfill(int(width or 0)) if "0" in flags else text.rjust(int(width or 0))
+        text = _formatted(left.pop(0), verb, flags, precision)
+        if "-" in flags or width < 0:
+            return text.ljust(abs(width))
+        return text.zfill(width) if "0" in flags else text.rjust(width)
 
     return _VERB.sub(written, form)
 
