@@ -31,6 +31,8 @@ LEVELS = ROOT / ".ci" / "golden-levels.json"
 COUNTS = ("scenarios", "exact", "body")
 #: What needs controllers is replayed so many times in all in an area that falls back.
 TRIES = 3
+#: The recorded kube-apiserver had its default admission plugins; ``steersman up`` has ``NodeRestriction`` as well.
+RECORDED_FLAGS = ("--disable-admission-plugins=NodeRestriction",)
 #: Scenarios that see each other's nodes.
 ONE_AT_A_TIME = frozenset({"scheduler"})
 
@@ -50,7 +52,7 @@ def replay(golden: Path, area: str, *, jobs: int, output: Path, again: bool) -> 
         with ControlPlane() as server:
             found |= ask(server, golden, area, f"{area}", output, jobs=jobs)
     if needing:
-        with ControlPlane(whole=True, nodes=0) as server:
+        with ControlPlane(whole=True, nodes=0, arguments=RECORDED_FLAGS) as server:
             asyncio.run(controllers_work(server))
             alone = 1 if area in ONE_AT_A_TIME else jobs
             more = ["--with", "controllers,scheduler", "--only-needing"]

@@ -88,7 +88,7 @@ def test_stage_of_the_page_makes_running_pods_fail(whole: ControlPlane) -> None:
 def test_process_pod_of_the_page_runs_its_operator(whole: ControlPlane, tmp_path: Path) -> None:
     operator = tmp_path / "operator.py"
     operator.write_text(OPERATOR)
-    pod = yaml.safe_load(blocks("docs/nodes.md", "yaml")[1].replace("/home/me/operator.py", str(operator)))
+    pod = yaml.safe_load(blocks("docs/nodes.md", "yaml")[3].replace("/home/me/operator.py", str(operator)))
     account = pod["spec"]["serviceAccountName"]
     pod["metadata"]["name"] = "operator"
     post(whole, "/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": account}})

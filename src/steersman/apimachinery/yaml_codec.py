@@ -14,11 +14,15 @@ import yaml
 
 from steersman.apimachinery.codec import MAX_DEPTH, DecodeError, check_depth, decode_json, duplicate_fields
 from steersman.apimachinery.gotext import float_text, quote
+from steersman.apimachinery.workmeter import spend
 from steersman.apimachinery.yaml_scalars import MERGE, TAG, key_text, needs_quotes, resolve, whole_if_whole
 
 #: Values that all aliases of a document together may stand for. Beyond it lies only malice ("billion laughs").
 MAX_ALIASED_VALUES: Final = 100_000
 
+#: How often the work meter is charged, in events, and what one of them costs.
+_METER_INTERVAL: Final = 128
+_UNITS_PER_EVENT: Final = 10
 _FLOAT_IN_JSON: Final = re.compile(rb"[:\[,][ \t\r\n]*-?[0-9]+[.eE]")
 
 
@@ -122,8 +126,13 @@ class _Builder:
 
     def document(self) -> YAMLDocument:
         next_event = self._loader.get_event
+        left = _METER_INTERVAL
         while True:
             event = next_event()
+            left -= 1
+            if not left:
+                spend(_METER_INTERVAL * _UNITS_PER_EVENT)
+                left = _METER_INTERVAL
             if isinstance(event, yaml.ScalarEvent):
                 value = resolve(event.value, tag=event.tag, plain=event.implicit[0])
                 if event.anchor:

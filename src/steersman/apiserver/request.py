@@ -200,9 +200,10 @@ class RequestInfo:
         *,
         verb: str | None = None,
         name: str | None = None,
+        subresource: str | None = None,
         fields: tuple[tuple[str, str, bool], ...] | None = None,
     ) -> RequestInfo:
-        """The same with another verb, name or field selector; None: as it is."""
+        """The same with another verb, name, subresource or field selector; None: as it is."""
         return RequestInfo(
             self.verb if verb is None else verb,
             self.path,
@@ -212,7 +213,7 @@ class RequestInfo:
             self.namespace,
             self.resource,
             self.name if name is None else name,
-            self.subresource,
+            self.subresource if subresource is None else subresource,
             self.parts,
             self.fields if fields is None else fields,
         )
@@ -253,6 +254,7 @@ class RequestContext:
         "field_manager",
         "found",
         "group_resource",
+        "is_large",
         "namespace",
         "now",
         "path_name",
@@ -304,6 +306,8 @@ class RequestContext:
         self.found = found
         #: Where ``annotate`` notes; None when nobody records the request.
         self.annotations = annotations
+        #: The body is so large that CPU-bound steps belong in workers.
+        self.is_large = False
 
     def changed(
         self, *, namespace: str | None = None, group_resource: str | None = None, dry_run: bool | None = None

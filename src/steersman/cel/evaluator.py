@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from steersman.apimachinery.workmeter import spend
 from steersman.cel import ast
 from steersman.cel import values as v
 from steersman.cel.arithmetic import index as index_value
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 _LIST_COST: Final = 10
 _MAP_COST: Final = 30
 _OBJECT_COST: Final = 40
+#: How often the work meter is charged: after about half a millisecond (upstream checks for interruptions every 100 rounds).
+_METER_INTERVAL: Final = 1_000
 #: Stands for a variable that was given no value.
 _UNSET: Final = object()
 
@@ -33,18 +36,29 @@ _UNSET: Final = object()
 class State:
     """One evaluation: the variables' values by their slots, and what was spent."""
 
-    __slots__ = ("cost", "limit", "slots")
+    __slots__ = ("_limit", "_metered", "_next", "cost", "slots")
 
     def __init__(self, slots: list[Any], limit: int) -> None:
         self.slots: Final = slots
         self.cost = 0
-        self.limit: Final = limit
+        self._limit: Final = limit
+        #: What the work meter has been charged, and the cost at which it is charged again.
+        self._metered = 0
+        self._next = min(limit, _METER_INTERVAL)
 
     def charge(self, cost: int) -> None:
-        """Spend. Raises CostError."""
+        """Spend. Raises CostError, and what the work meter raises."""
         self.cost += cost
-        if self.cost > self.limit:
+        if self.cost > self._next:
+            self.settle()
+            self._next = min(self._limit, self.cost + _METER_INTERVAL)
+
+    def settle(self) -> None:
+        """Charge the work meter. Raises as ``charge``."""
+        if self.cost > self._limit:
             raise CostError
+        spend(self.cost - self._metered)
+        self._metered = self.cost
 
 
 class Evaluated:
@@ -85,14 +99,14 @@ class Evaluator:
         return frozenset(self._globals)
 
     def evaluate(self, variables: Mapping[str, Any], *, cost_limit: int) -> Evaluated:
-        """Never raises: an error is part of the answer."""
+        """An error is part of the answer. Raises only what the work meter raises."""
         slots = [_UNSET] * self._count
         for name, slot in self._globals.items():
             slots[slot] = variables.get(name, _UNSET)
         state = State(slots, cost_limit)
         try:
             value = self._root(state)
-            state.charge(0)
+            state.settle()
         except EvalError as error:
             return Evaluated(None, error, state.cost)
         except RecursionError:

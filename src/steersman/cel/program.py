@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from steersman.apimachinery.workmeter import spend
 from steersman.cel.checker import check
 from steersman.cel.evaluator import Evaluated, Evaluator
 from steersman.cel.parser import parse
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from steersman.cel.environment import Environment
     from steersman.cel.types import Type
 
+#: What compilation costs the work meter.
+_UNITS_PER_COMPILED_CHARACTER: Final = 20
 #: What one evaluation may cost (``celconfig.PerCallLimit``).
 PER_CALL_LIMIT: Final = 1_000_000
 #: What all expressions of one object, or one policy, may cost together (``RuntimeCELCostBudget``).
@@ -43,6 +46,7 @@ class Program:
 
 def compile_expression(expression: str, environment: Environment) -> Program:
     """Raises CompileError; its text is what cel-go tells of the expression."""
+    spend(_UNITS_PER_COMPILED_CHARACTER * len(expression))
     tree, source = parse(expression)
     try:
         type_ = check(tree, source, environment)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from steersman.apimachinery.regexp import RegexpError, compile_regexp
 from steersman.cel import ast, times
-from steersman.cel.regex import RegexError, compile_regex
 from steersman.cel.source import CompileError, Issue
 from steersman.cel.values import EvalError
 
@@ -42,7 +42,7 @@ def _is_readable(node: ast.Call, text: str) -> bool:
             case "timestamp" if node.target is None:
                 times.parse_timestamp(text)
             case "matches" if node.target is not None or len(node.args) == 2:
-                compile_regex(text)
-    except (EvalError, RegexError):
+                compile_regexp(text)
+    except (EvalError, RegexpError):
         return False
     return True

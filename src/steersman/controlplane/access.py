@@ -21,6 +21,7 @@ from steersman.apiserver.authz.node_graph import NodeGraph
 from steersman.apiserver.authz.policy import GROUP
 from steersman.apiserver.authz.rbac import RBAC
 from steersman.apiserver.authz.rbac_index import RBACIndex
+from steersman.apiserver.authz.unsafe_proxy import UnsafeProxy
 from steersman.apiserver.registry.admissionregistration.param_access import ParamAccess
 from steersman.apiserver.registry.rbac.following import follow_rbac
 from steersman.apiserver.request import UserInfo
@@ -81,7 +82,7 @@ class Authentication:
             tokens.append(_oidc(options, self.audiences, clock))
         self.tokens: Final = tuple(tokens)
         self.authenticator: Final[RequestAuthenticator] = Union(
-            [ClientCertificate(), BearerToken(self.tokens), WebSocketToken(self.tokens)],
+            [ClientCertificate(clock), BearerToken(self.tokens), WebSocketToken(self.tokens)],
             anonymous=options.anonymous_auth,
             fixed_tokens=users,
         )
@@ -127,13 +128,14 @@ class Authorization:
         #: What roles say is asked for even where it does not decide: nobody may grant more than he holds.
         self.rbac: Final = RBAC(self._index)
         self.uses_rbac: Final = "RBAC" in modes
-        authorizers: list[Authorizer] = [PrivilegedGroups()]
+        authorizers: list[Authorizer] = []
         resolvers: list[RuleResolver] = []
         for mode in modes:
             made = self._make(mode)
             authorizers.append(made)
             resolvers.append(made)
-        self.authorizer: Final = Chain(authorizers, resolvers=resolvers)
+        modes_chain = UnsafeProxy(Chain(authorizers))
+        self.authorizer: Final = Chain([PrivilegedGroups(), modes_chain], resolvers=resolvers)
         self._guard: Final = EscalationGuard(self.authorizer, self.rbac)
 
     def _make(self, mode: str) -> AlwaysAllow | AlwaysDeny | RBAC | NodeAuthorizer:

@@ -6,21 +6,29 @@ import asyncio
 import errno
 import logging
 import shutil
-import ssl
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from steersman.apiserver.endpoints.connections import client_tls
-from steersman.apiserver.server.serving import Serving, TLSFiles, listen, tls_context
+from steersman.apiserver.server.serving import (
+    Serving,
+    TLSFileError,
+    TLSFiles,
+    listen,
+    load_cert_chain,
+    tls_context,
+)
 from steersman.asynckit.clock import RealClock
+from steersman.asynckit.tasks import Supervisor
 from steersman.controlplane.bootstrap.authentication_config import AuthenticationInfo
 from steersman.controlplane.bootstrap.public_address import Place, public_address
 from steersman.controlplane.core import ServerCore
 from steersman.controlplane.kubeconfig import Access, write_kubeconfig
+from steersman.controlplane.memory import process_trimmer
 from steersman.controlplane.option_checks import check_options
 from steersman.controlplane.options import OptionError, default_data_dir
-from steersman.controlplane.pki import PKI, ensure_pki, server_names
+from steersman.controlplane.pki import PKI, PKIError, ensure_pki, server_names
 from steersman.controlplane.resources import HEARTBEAT_PREFIXES
 from steersman.controlplane.service_account_keys import ServiceAccountKeys
 
@@ -52,6 +60,7 @@ class APIServer:
         self._temporary: Path | None = None
         self._core: ServerCore | None = None
         self._serving: Serving | None = None
+        self._tasks = Supervisor("API server process")
         #: How to reach it as the admin.
         self.access: Access
         #: The file that says so.
@@ -115,8 +124,10 @@ class APIServer:
         try:
             self.pki = pki = ensure_pki(directory / "pki", self._names(), now=self._clock.now())
             tls = tls_context(self._tls_files(pki))
-            kubelets.load_cert_chain(pki.kubelet_client.certificate, pki.kubelet_client.key)
-        except (ValueError, ssl.SSLError) as error:  # files that ``check_options`` has not read
+            load_cert_chain(kubelets, pki.kubelet_client.certificate, pki.kubelet_client.key)
+        except (PKIError, TLSFileError) as error:
+            raise OptionError(str(error)) from error
+        except ValueError as error:  # files that ``check_options`` has not read
             raise OptionError(
                 f"--data-dir: {directory / 'pki'} holds a damaged certificate or key; remove it to have all recreated"
             ) from error
@@ -129,6 +140,9 @@ class APIServer:
         self._serving = Serving(core.app, clock=self._clock)
         await self._serving.start(sock, tls)
         self._write_kubeconfig(pki, directory, port)
+        trimmer = process_trimmer(self._clock)
+        if trimmer is not None:
+            self._tasks.start("memory trimmer", trimmer.run())
         await core.start()
 
     def _settle(self, loops: OwnLoops | None, pki: PKI) -> str:
@@ -221,6 +235,7 @@ class APIServer:
             self._core.begin_stop()
         if self._serving is not None:
             await self._serving.stop(grace_seconds=grace)
+        await self._tasks.close()
         if self._core is not None:
             await self._core.close()
         if self._temporary is not None:

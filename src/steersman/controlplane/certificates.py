@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import msgspec
 from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import (
@@ -47,6 +48,18 @@ def make_ca(name: str, *, now: datetime, life: timedelta) -> Pems:
     builder = builder.add_extension(usage, critical=True)
     builder = builder.add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
     return _signed(builder, key, key)
+
+
+def check_ca(certificate: bytes, key: bytes) -> tuple[datetime, str]:
+    """Return the end and the serial number of a CA in PEM. Raises ``ValueError`` where the two do not fit together."""
+    loaded = x509.load_pem_x509_certificate(certificate)
+    try:
+        private = load_pem_private_key(key, None)
+    except (TypeError, UnsupportedAlgorithm) as error:
+        raise ValueError(str(error)) from error
+    if loaded.public_key() != private.public_key():
+        raise ValueError("the key is not that of the certificate")
+    return loaded.not_valid_after_utc, f"{loaded.serial_number:x}"
 
 
 def make_server(name: str, hosts: list[str], authority: Pems, *, now: datetime, life: timedelta) -> Pems:

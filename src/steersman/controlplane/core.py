@@ -146,7 +146,11 @@ class ServerCore:
 
     def _collectors(self, metrics: RequestMetrics) -> list[Collector]:
         """Who is asked for metrics."""
-        collectors: list[Collector] = [metrics.collect, StorageMetrics(self.store, self.resources.registry).collect]
+        collectors: list[Collector] = [
+            metrics.collect,
+            StorageMetrics(self.store, self.resources.registry).collect,
+            self.app.loop_guard.collect,
+        ]
         if self._auditor is not None:
             collectors.append(self._auditor.collect)
         if self._flow_control is not None:
@@ -163,6 +167,7 @@ class ServerCore:
         await self._hooks.run()
         if self.loops is not None:
             await self.loops.begin()
+        self.app.loop_guard.begin_logging()
 
     def _make_loops(self, options: APIServerOptions, store: Store) -> OwnLoops:
         from steersman.controlplane.loops import OwnLoops  # noqa: PLC0415 — loads the client, which most tests do without

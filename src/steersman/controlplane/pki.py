@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import logging
 import socket
 from datetime import datetime, timedelta
 from ipaddress import ip_network
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from steersman.controlplane.certificates import Pems
+
+_log = logging.getLogger(__name__)
 
 _CA_LIFE: Final = timedelta(days=3650)
 _LEAF_LIFE: Final = timedelta(days=365)
@@ -86,8 +89,16 @@ def server_names(service_cluster_ip_range: str, *more: str) -> list[str]:
     return list(dict.fromkeys(names))
 
 
+class PKIError(ValueError):
+    """A CA of an earlier start cannot be used; the text names the file and the remedy."""
+
+
 def ensure_pki(directory: Path, names: list[str], *, now: datetime) -> PKI:
-    """The certificates in ``directory``, made or renewed where that is needed."""
+    """Return the certificates in ``directory``, created or renewed where needed.
+
+    Leaves with missing files are issued again. A CA is not: everything that trusts it would have to be told. Raises
+    ``PKIError`` for a CA with missing or unreadable files, ``OSError``.
+    """
     pki = PKI(
         ca=_pair(directory, "ca"),
         server=_pair(directory, "apiserver"),
@@ -96,13 +107,9 @@ def ensure_pki(directory: Path, names: list[str], *, now: datetime) -> PKI:
         kubelet_client=_pair(directory, _KUBELET_CLIENT_STEM),
         kubelet=_pair(directory, _KUBELET_STEM),
     )
-    ca = _facts(pki.ca)
-    if ca is None or ca.not_after - now < _LEAF_LIFE:
-        # Leaves of the old CA go with it: their facts name another issuer.
-        ca = _make(pki.ca, [], now)
-    front_proxy = _facts(pki.front_proxy_ca)
-    if front_proxy is None or front_proxy.not_after - now < _LEAF_LIFE:
-        _make(pki.front_proxy_ca, [], now)
+    # Leaves of an old CA go with it: their facts name another issuer.
+    ca = _ensure_ca(pki.ca, now)
+    _ensure_ca(pki.front_proxy_ca, now)
     leaves = (
         (pki.server, names),
         (pki.admin, [_MASTERS]),
@@ -118,6 +125,44 @@ def ensure_pki(directory: Path, names: list[str], *, now: datetime) -> PKI:
 
 def _pair(directory: Path, name: str) -> KeyPair:
     return KeyPair(directory / f"{name}.crt", directory / f"{name}.key")
+
+
+def _ensure_ca(pair: KeyPair, now: datetime) -> _Facts:
+    if not pair.certificate.exists() and not _facts_path(pair).exists():
+        return _make(pair, [], now)  # also where an earlier start was interrupted before it had written the certificate
+    facts = _facts(pair)
+    if facts is None or not (_is_pem(pair.certificate) and _is_pem(pair.key)):
+        facts = _recovered_facts(pair)
+    if facts.not_after - now < _LEAF_LIFE:
+        _log.warning("the CA in %s is replaced, as it expires on %s", pair.certificate, facts.not_after.date())
+        return _make(pair, [], now)
+    return facts
+
+
+def _recovered_facts(pair: KeyPair) -> _Facts:
+    """Return the facts of a CA whose facts are missing, from its certificate. Raises ``PKIError``."""
+    from steersman.controlplane import certificates  # noqa: PLC0415 — loads cryptography; hardly ever needed
+
+    for path in (pair.certificate, pair.key):
+        if not path.exists():
+            raise PKIError(f"{path} is missing; restore it, or {_remedy(pair)}")
+    try:
+        not_after, serial = certificates.check_ca(pair.certificate.read_bytes(), pair.key.read_bytes())
+    except ValueError as error:
+        raise PKIError(
+            f"{pair.certificate} and {pair.key} are no usable CA ({error}); restore them, or {_remedy(pair)}"
+        ) from error
+    facts = _Facts(not_after, [], serial)
+    write_private(_facts_path(pair), msgspec.json.encode(facts))
+    return facts
+
+
+def _remedy(pair: KeyPair) -> str:
+    return f"remove {pair.certificate.parent} to create a new CA, which no present kubeconfig trusts"
+
+
+def _is_pem(path: Path) -> bool:
+    return path.read_bytes().startswith(b"-----BEGIN ")
 
 
 def _facts_path(pair: KeyPair) -> Path:

@@ -24,7 +24,8 @@ class ServiceAccountKeys:
     def __init__(self, own: Path | None, *, signing: Path | None = None, checking: Sequence[Path] = ()) -> None:
         """``own`` is where our key lies, or will (None: only in memory); the others are the user's files, instead of it.
 
-        Raises ``OptionError`` for files that are not there; that they hold no keys is found out later.
+        Raises ``OptionError`` for files that are missing or hold no key in PEM, and for a key of an earlier start that is
+        gone: a new one would make all tokens invalid. Whether a key can be used is found out when it is first needed.
         """
         self._own: Final = own
         self._given: Final = signing
@@ -35,6 +36,15 @@ class ServiceAccountKeys:
         for path in (*self._checking, *([signing] if signing else [])):
             if not path.is_file():
                 raise OptionError(f"cannot read the service account key {path}: no such file")
+            _check_pem(path)
+        if own is not None and signing is None:
+            if own.exists():
+                _check_pem(own)
+            elif _public_path(own).exists():
+                raise OptionError(
+                    f"{own} is missing; restore it, or remove {_public_path(own)} to create a new key,"
+                    " which makes all tokens of service accounts invalid"
+                )
 
     async def signing(self) -> PrivateKey:
         """The key that signs. Raises ``OptionError``."""
@@ -73,9 +83,24 @@ class ServiceAccountKeys:
                 signing = keys.new_private_key()
                 if path is not None:
                     write_private(path, signing.pem())
+                    write_private(_public_path(path), signing.public_pem())
             public: list[PublicKey] = []
             for path in self._checking:
                 public += keys.read_public_keys(path.read_bytes())
         except (OSError, keys.KeyFileError) as error:
             raise OptionError(f"cannot read the service account key {path}: {error}") from error
         return signing, {key.kid: key for key in public or [signing]}
+
+
+def _public_path(key: Path) -> Path:
+    """Return where the public half of our key lies, as kubeadm has it. It outlives the loss of the key."""
+    return key.with_suffix(".pub")
+
+
+def _check_pem(path: Path) -> None:
+    try:
+        text = path.read_bytes()
+    except OSError as error:
+        raise OptionError(f"cannot read the service account key {path}: {error.strerror or error}") from error
+    if b"-----BEGIN " not in text:
+        raise OptionError(f"cannot read the service account key {path}: {'not PEM' if text else 'the file is empty'}")

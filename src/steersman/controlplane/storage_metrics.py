@@ -27,7 +27,14 @@ class StorageMetrics:
             ((("group", served.resource.group), ("resource", served.resource.name)), len(served.cache))
             for served in caches.values()
         ]
+        changes = sum(served.cache.ring.size_bytes for served in caches.values())
+        objects = sum(len(entry.raw) for served in caches.values() for entry in served.cache.snapshot())
         return [
+            gauge(
+                "steersman_cache_bytes",
+                "Bytes that caches hold: encoded objects, and recent changes for watches (at most 16 MiB per resource).",
+                [((("cache", "objects"),), objects), ((("cache", "changes"),), changes)],
+            ),
             gauge(
                 "apiserver_storage_size_bytes",
                 "Bytes that the store occupies.",

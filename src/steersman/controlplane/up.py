@@ -15,7 +15,6 @@ from steersman.apimachinery.timestamps import format_time
 from steersman.asynckit.clock import RealClock
 from steersman.asynckit.tasks import Supervisor
 from steersman.asynckit.timeouts import wait_for
-from steersman.controllers.registry import find, is_enabled
 from steersman.controlplane.apiserver import APIServer
 from steersman.controlplane.child_process import ChildProcess
 from steersman.controlplane.children import Child, ChildFailedError
@@ -58,8 +57,15 @@ class ComponentOptions(msgspec.Struct, frozen=True):
     @property
     def makes_service_accounts(self) -> bool:
         """Whether namespaces get a ServiceAccount ``default``."""
+        # ``steersman apiserver`` alone runs without the packages of controllers.
+        from steersman.controllers.registry import find, is_enabled  # noqa: PLC0415
+
         controller = find(_ACCOUNT_CONTROLLER)
         return controller is not None and is_enabled(controller, self.controllers)
+
+
+#: Admission plugins that ``steersman up`` adds to those on by default.
+HARDENING_PLUGINS: Final = ("NodeRestriction",)
 
 
 class ControlPlane:
@@ -146,6 +152,19 @@ async def component_arguments(
     ]
 
 
+def hardened(options: APIServerOptions) -> APIServerOptions:
+    """Return the options with the admission plugins that kubeadm and kind turn on: ``NodeRestriction``.
+
+    A plugin named by ``--disable-admission-plugins`` stays off.
+    """
+    missing = [
+        name
+        for name in HARDENING_PLUGINS
+        if name not in options.disable_admission_plugins and name not in options.enable_admission_plugins
+    ]
+    return msgspec.structs.replace(options, enable_admission_plugins=(*options.enable_admission_plugins, *missing))
+
+
 async def up(
     options: APIServerOptions,
     *,
@@ -159,7 +178,7 @@ async def up(
 ) -> ControlPlane:
     """Start everything, wait until it is ready, and print how to reach it.
 
-    ``begun_seconds`` is ``time.perf_counter()`` at the start; without ``components`` there is an API server alone;
+    ``begun_seconds`` is ``time.perf_counter()`` at the start; without ``components`` there is an API server alone, with them it is ``hardened``;
     ``process`` is their process if it was spawned already. With ``announces`` ``steersman status`` finds it.
 
     Raises what ``APIServer.start`` does, and ``StartError``.
@@ -168,7 +187,8 @@ async def up(
     child = None if components is None else Child(_COMPONENTS, clock=RealClock(), process=process or _spawn())
     try:
         server = await APIServer.start(
-            options, makes_service_accounts=components is not None and components.makes_service_accounts
+            options if components is None else hardened(options),
+            makes_service_accounts=components is not None and components.makes_service_accounts,
         )
     except BaseException:
         if child is not None:

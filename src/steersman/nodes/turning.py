@@ -92,7 +92,10 @@ class Turning:
         if finalizers is not None:
             await self.write(key, obj, {"metadata": {"finalizers": finalizers}}, "", PatchType.MERGE)
         if outcome.applied is not None:
-            await self._controller.client.apply(outcome.applied, field_manager=self._controller.name, force=True)
+            await self._controller.client.apply(
+                outcome.applied, field_manager=self._controller.name, force=True,
+                namespace=namespace_of(outcome.applied) or namespace_of(obj) or None,
+            )  # fmt: skip
         if outcome.patch is not None:
             await self.write(key, obj, outcome.patch, outcome.subresource, outcome.patch_type)
         if outcome.delete:

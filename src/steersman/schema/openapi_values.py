@@ -6,19 +6,18 @@ Of the alternatives of ``anyOf`` and ``oneOf`` that one tells what is wrong whic
 
 from __future__ import annotations
 
-from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from steersman.apimachinery import field
 from steersman.apimachinery.field import FieldError, Path
 from steersman.apimachinery.gotext import quote, to_json
+from steersman.apimachinery.regexp import RegexpCostError, RegexpError, compile_regexp
+from steersman.apimachinery.workmeter import spend
 from steersman.schema import openapi_formats
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    from steersman.cel.regex import Regex
 
 Tree = dict[str, Any]
 
@@ -26,6 +25,8 @@ Tree = dict[str, Any]
 NO_PATH: Final = "<nil>"
 
 _ERRORS_MAX: Final = 100
+#: What one value under one schema costs the work meter.
+_UNITS_PER_VALUE: Final = 16
 #: Whole numbers that JSON can tell from their neighbours.
 _EXACT_MAX: Final = 2**53 - 1
 _INT64_END: Final = 2**63
@@ -94,6 +95,7 @@ def _text(path: Path | None) -> str:
 
 def _check(schema: Tree, value: Any, path: Path | None) -> _Result:
     """All that a schema says of a value; a null is asked for its type and among the values that are listed only."""
+    spend(_UNITS_PER_VALUE)
     result = _Result()
     types = (
         ("integer", "string") if schema.get("x-kubernetes-int-or-string") else tuple(filter(None, [schema.get("type")]))
@@ -294,29 +296,18 @@ def _check_string(schema: Tree, value: str, path: Path | None, result: _Result) 
     elif least is not None and len(value) < least:
         detail = f"{_text(path)} in body should be at least {least} chars long"
         result.add(path, field.invalid(_text(path), value, detail))
-    elif pattern and not _matches(pattern, value):
-        result.add(path, field.invalid(_text(path), value, f"{_text(path)} in body should match '{pattern}'"))
+    elif pattern and (mismatch := _mismatch(pattern, value)):
+        result.add(path, field.invalid(_text(path), value, f"{_text(path)} in body should match '{mismatch}'"))
 
 
-def _matches(pattern: str, text: str) -> bool:
-    """A pattern that Python cannot have matches everything rather than nothing, and so does one that could take for ever."""
-    from steersman.cel.values import CostError  # noqa: PLC0415 — loaded with the first pattern
-
-    compiled = _pattern(pattern)
+def _mismatch(pattern: str, text: str) -> str:
+    """Return what a message says the text should match; empty when it does."""
     try:
-        return compiled is None or compiled.on(text).search(text) is not None
-    except CostError:
-        return True
-
-
-@lru_cache(maxsize=1024)
-def _pattern(pattern: str) -> Regex | None:
-    from steersman.cel.regex import RegexError, compile_regex  # noqa: PLC0415 — loaded with the first pattern
-
-    try:
-        return compile_regex(pattern)
-    except RegexError:
-        return None
+        return "" if compile_regexp(pattern).matches(text) else pattern
+    except RegexpError as error:
+        return f"{pattern}, but pattern is invalid: {error}"
+    except RegexpCostError:
+        return f"{pattern}, but the text is too long for the pattern"
 
 
 def _check_number(schema: Tree, value: float, path: Path | None, result: _Result, format_: str) -> None:

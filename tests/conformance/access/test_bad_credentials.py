@@ -38,7 +38,7 @@ def part(tree) -> str:
 
 
 def claims_of(token):
-    return jws.parse(token).claims
+    return jws.read_unverified(token).claims
 
 
 async def test_a_good_token_is_believed(server, token):
@@ -59,9 +59,9 @@ async def test_a_public_key_is_no_secret_to_sign_with(server, token):
 
 async def test_anothers_key_is_refused_whatever_it_calls_itself(server, token):
     other = PrivateKey(rsa.generate_private_key(public_exponent=65537, key_size=2048))
-    assert await code_of(server, jws.make(claims_of(token), other)) == 401
-    other.kid = jws.parse(token).header.kid
-    assert await code_of(server, jws.make(claims_of(token), other)) == 401
+    assert await code_of(server, other.sign(claims_of(token))) == 401
+    other.kid = jws.read_unverified(token).header.kid
+    assert await code_of(server, other.sign(claims_of(token))) == 401
 
 
 async def test_changed_claims_are_refused(server, token):
@@ -80,10 +80,10 @@ async def test_our_own_signature_does_not_make_up_for_missing_claims(server, tok
     whole = claims_of(token)
     for name in ("iss", "sub", "kubernetes.io"):
         claims = {key_: value for key_, value in whole.items() if key_ != name}
-        assert await code_of(server, jws.make(claims, key)) == 401
-    assert await code_of(server, jws.make({**whole, "aud": ["vault"]}, key)) == 401
-    assert await code_of(server, jws.make({**whole, "exp": 1}, key)) == 401
-    assert await code_of(server, jws.make({**whole, "nbf": 2**40}, key)) == 401
+        assert await code_of(server, key.sign(claims)) == 401
+    assert await code_of(server, key.sign({**whole, "aud": ["vault"]})) == 401
+    assert await code_of(server, key.sign({**whole, "exp": 1})) == 401
+    assert await code_of(server, key.sign({**whole, "nbf": 2**40})) == 401
 
 
 async def test_credentials_are_never_logged(server, token, caplog):

@@ -88,9 +88,21 @@ def test_patterns_that_re2_does_not_know_are_refused(pattern):
     assert fault(f"s.matches('{pattern}')") == ["1:11: invalid matches argument"]
 
 
-def test_patterns_that_could_take_for_ever_are_not_tried_on_long_texts():
+def test_matches_backtracks_for_no_pattern():
+    assert evaluated("s.matches('^(a+)+$')", s="a" * 300 + "b") is False
+
+
+@pytest.mark.parametrize("call", ["matches('a.*')", "find('a.*') == ''", "findAll('a.*') == []"])
+def test_regular_expressions_beyond_the_cost_limit_are_not_tried(call):
     with pytest.raises(EvalError, match="cost limit exceeded"):
-        evaluated("s.matches('^(a+)+$')", s="a" * 300 + "b")
+        evaluated(f"s.{call}", s="a" * 10_000_001)
+
+
+@pytest.mark.parametrize("name", ["contains", "equivalent", "intersects"])
+def test_sets_beyond_the_cost_limit_are_not_compared(name):
+    items = [{"a": number} for number in range(1_001)]
+    with pytest.raises(EvalError, match="cost limit exceeded"):
+        evaluated(f"sets.{name}(self, self)", self=items)
 
 
 def test_a_dollar_is_the_end_of_the_text():

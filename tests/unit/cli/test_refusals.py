@@ -519,9 +519,11 @@ def test_damaged_certificate_is_refused(folder: Path, capsys: pytest.CaptureFixt
     (pki / "ca.crt").write_text("garbage")
     (pki / "ca.key").write_text("garbage")
     (pki / "ca.json").write_text('{"not_after": "2100-01-01T00:00:00Z", "names": []}')
-    assert refuse(capsys, "apiserver", "--data-dir=folder", "--storage=memory", "--port=0") == (
-        1,
-        "steersman: --data-dir: folder/pki holds a damaged certificate or key; remove it to have all recreated\n",
+    code, text = refuse(capsys, "apiserver", "--data-dir=folder", "--storage=memory", "--port=0")
+    assert code == 1
+    assert text.startswith("steersman: folder/pki/ca.crt and folder/pki/ca.key are no usable CA (")
+    assert text.endswith(
+        "); restore them, or remove folder/pki to create a new CA, which no present kubeconfig trusts\n"
     )
 
 

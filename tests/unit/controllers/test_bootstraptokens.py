@@ -7,7 +7,6 @@ import msgspec
 import pytest
 from lightkube.models.core_v1 import ConfigMap, Secret
 
-from steersman.apiserver.authn.jws import unpack
 from steersman.controllers.bootstraptokens import cleaner, signer
 from steersman.controllers.bootstraptokens.plan import (
     TYPE,
@@ -55,9 +54,10 @@ def test_a_token_expires_when_it_says_so_or_cannot_be_read(expiration, seconds):
 def test_a_signature_can_be_checked_with_the_token():
     head, body, signature = detached_signature("content", "abcdef", "secret").encode().split(b".")
     assert body == b""
-    assert msgspec.json.decode(unpack(head)) == {"alg": "HS256", "kid": "abcdef"}
+    assert msgspec.json.decode(base64.urlsafe_b64decode(head + b"==")) == {"alg": "HS256", "kid": "abcdef"}
     payload = base64.urlsafe_b64encode(b"content").rstrip(b"=")
-    assert unpack(signature) == hmac.new(b"secret", head + b"." + payload, hashlib.sha256).digest()
+    expected = hmac.new(b"secret", head + b"." + payload, hashlib.sha256).digest()
+    assert base64.urlsafe_b64decode(signature + b"=") == expected
 
 
 def test_signatures_of_other_tokens_go():

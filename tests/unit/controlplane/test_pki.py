@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from steersman.controlplane.pki import ensure_pki, server_names
+from steersman.controlplane.pki import PKIError, ensure_pki, server_names
 
 NOW = dt.datetime(2026, 5, 1, tzinfo=dt.UTC)
 DAY = dt.timedelta(days=1)
@@ -83,3 +83,59 @@ def test_the_server_is_known_by_its_service_and_on_this_machine():
     assert {"kubernetes.default.svc", "localhost", "127.0.0.1", "::1", "10.96.0.1", "192.0.2.10"} <= set(names)
     assert "0.0.0.0" not in names
     assert "" not in names
+
+
+@pytest.mark.parametrize("authority", ["ca", "front-proxy-ca"])
+@pytest.mark.parametrize("ending", ["key", "crt"])
+def test_a_ca_with_a_missing_file_is_reported_and_kept(directory, authority, ending):
+    path = directory / f"{authority}.{ending}"
+    path.unlink()
+    before = contents(directory)
+    with pytest.raises(PKIError, match=f"{path} is missing; restore it, or remove {directory} to create a new CA"):
+        ensure_pki(directory, NAMES, now=NOW)
+    assert contents(directory) == before
+
+
+@pytest.mark.parametrize("ending", ["key", "crt"])
+@pytest.mark.parametrize("text", [b"", b"nonsense", b"-----BEGIN nonsense"])
+def test_a_ca_with_an_unreadable_file_is_reported_and_kept(directory, ending, text):
+    (directory / f"ca.{ending}").write_bytes(text)
+    (directory / "ca.json").unlink()
+    before = contents(directory)
+    with pytest.raises(PKIError, match=f"{directory}/ca.crt and {directory}/ca.key are no usable CA"):
+        ensure_pki(directory, NAMES, now=NOW)
+    assert contents(directory) == before
+
+
+@pytest.mark.parametrize("ending", ["key", "crt"])
+def test_an_empty_file_of_a_ca_is_reported_although_its_facts_are_there(directory, ending):
+    (directory / f"ca.{ending}").write_bytes(b"")
+    with pytest.raises(PKIError, match="no usable CA"):
+        ensure_pki(directory, NAMES, now=NOW)
+
+
+def test_a_ca_with_the_key_of_another_is_reported(directory, tmp_path_factory):
+    other = tmp_path_factory.mktemp("other")
+    ensure_pki(other, NAMES, now=NOW)
+    (directory / "ca.key").write_bytes((other / "ca.key").read_bytes())
+    (directory / "ca.json").unlink()
+    with pytest.raises(PKIError, match="the key is not that of the certificate"):
+        ensure_pki(directory, NAMES, now=NOW)
+
+
+def test_facts_of_a_ca_are_recovered_from_its_certificate(directory):
+    before = contents(directory)
+    (directory / "ca.json").unlink()
+    ensure_pki(directory, NAMES, now=NOW)
+    assert changed(directory, before) == set()
+
+
+def test_a_ca_whose_creation_was_interrupted_is_created(tmp_path):
+    (tmp_path / "ca.key").write_text("from a start that was killed")
+    pki = ensure_pki(tmp_path, NAMES, now=NOW)
+    assert pki.ca.key.read_bytes().startswith(b"-----BEGIN ")
+
+
+def test_the_replacement_of_a_ca_is_logged(directory, caplog):
+    ensure_pki(directory, NAMES, now=NOW + 3300 * DAY)
+    assert f"the CA in {directory}/ca.crt is replaced, as it expires on" in caplog.text

@@ -48,3 +48,26 @@ async def test_the_file_of_the_key_is_there_when_it_is_told(tmp_path):
     assert await ServiceAccountKeys(own).signing_file() == own
     assert own.stat().st_mode & 0o777 == 0o600
     assert await ServiceAccountKeys(None).signing_file() is None
+
+
+@pytest.mark.parametrize(("text", "reason"), [(b"", "the file is empty"), (b"nonsense", "not PEM")])
+@pytest.mark.parametrize("role", ["own", "signing", "checking"])
+def test_a_file_without_a_key_is_reported_at_the_start(tmp_path, role, text, reason):
+    path = tmp_path / "sa.key"
+    path.write_bytes(text)
+    arguments = {"own": (path, {}), "signing": (None, {"signing": path}), "checking": (None, {"checking": [path]})}
+    own, more = arguments[role]
+    with pytest.raises(OptionError, match=f"cannot read the service account key {path}: {reason}"):
+        ServiceAccountKeys(own, **more)
+    assert path.read_bytes() == text
+
+
+async def test_a_key_that_is_gone_is_reported_and_not_replaced(tmp_path):
+    own = tmp_path / "sa.key"
+    await ServiceAccountKeys(own).signing()
+    own.unlink()
+    with pytest.raises(OptionError, match=f"{own} is missing; restore it, or remove {tmp_path}/sa.pub"):
+        ServiceAccountKeys(own)
+    assert not own.exists()
+    (tmp_path / "sa.pub").unlink()
+    assert await ServiceAccountKeys(own).signing()

@@ -14,3 +14,29 @@ async def test_bytes_and_objects_are_told():
     assert values["apiserver_resource_objects", "", "namespaces"] == 4
     assert values["apiserver_resource_objects", "", "configmaps"] == 0
     assert values["apiserver_storage_size_bytes", "etcd-0"] > 0
+
+
+async def test_cache_bytes_count_objects_and_recent_changes():
+    async with InProcessAPIServer() as server:
+        metrics = StorageMetrics(server.store, server.core.resources.registry)
+
+        async def sizes():
+            return {
+                dict(labels)["cache"]: number
+                for family in await metrics.collect()
+                if family.name == "steersman_cache_bytes"
+                for _, labels, number in family.samples
+            }
+
+        await server.request("GET", "/api/v1/configmaps")
+        before = await sizes()
+        path = "/api/v1/namespaces/default/configmaps"
+        value = "x" * 10_000
+        await server.request("POST", path, body=b'{"metadata":{"name":"a"},"data":{"k":"%b"}}' % value.encode())
+        created = await sizes()
+        await server.request("DELETE", f"{path}/a")
+        deleted = await sizes()
+    assert 10_000 < created["objects"] - before["objects"] < 12_000
+    assert 10_000 < created["changes"] - before["changes"] < 12_000
+    assert deleted["objects"] == before["objects"]
+    assert 20_000 < deleted["changes"] - before["changes"] < 24_000

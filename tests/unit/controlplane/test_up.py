@@ -16,7 +16,7 @@ from steersman.controlplane.children import ChildFailedError
 from steersman.controlplane.options import APIServerOptions, OptionError
 from steersman.controlplane.process import StartError
 from steersman.controlplane.running_planes import running_directory, running_planes
-from steersman.controlplane.up import ComponentOptions, up, wait_until_ready
+from steersman.controlplane.up import ComponentOptions, hardened, up, wait_until_ready
 
 
 async def test_the_way_to_reach_it_is_printed(tmp_path, capsys):
@@ -219,3 +219,18 @@ async def test_up_ends_the_spawned_process_when_the_server_cannot_start(tmp_path
     with pytest.raises(OptionError):
         await up(options, merge=False, begun_seconds=0, components=ComponentOptions())
     assert processes[0].returncode is not None
+
+
+def test_hardened_adds_noderestriction_to_the_plugins_asked_for():
+    options = APIServerOptions(enable_admission_plugins=("AlwaysPullImages",))
+    assert hardened(options).enable_admission_plugins == ("AlwaysPullImages", "NodeRestriction")
+
+
+def test_hardened_keeps_noderestriction_once_when_it_is_asked_for():
+    options = APIServerOptions(enable_admission_plugins=("NodeRestriction",))
+    assert hardened(options) == options
+
+
+def test_hardened_leaves_noderestriction_off_when_it_is_disabled():
+    options = APIServerOptions(disable_admission_plugins=("NodeRestriction",))
+    assert hardened(options) == options

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from tests.unit.nodes.world import STAGE_FILES, Cluster, cluster, ready_since
 
+from steersman.apimachinery.yaml_codec import encode_yaml
 from steersman.client import tree
 from steersman.client.errors import ApiError
 from steersman.client.requests import PatchType
@@ -209,3 +210,30 @@ async def test_stages_of_a_custom_kind_begin_when_it_is_served() -> None:
         await world.settle(1)
         with pytest.raises(ApiError, match="not found"):
             await world.client.get(widgets, "w", namespace="default")
+
+
+async def test_applied_object_without_a_namespace_gets_that_of_the_stage_object(tmp_path: Path) -> None:
+    stage = {
+        "apiVersion": "kwok.x-k8s.io/v1alpha1",
+        "kind": "Stage",
+        "metadata": {"name": "copy"},
+        "spec": {
+            "resourceRef": {"apiGroup": "v1", "kind": "Secret"},
+            "selector": {"matchLabels": {"copy": "true"}, "matchExpressions": [{"key": ".data", "operator": "Exists"}]},
+            "steps": [
+                {"apply": {"template": "{apiVersion: v1, kind: ConfigMap, metadata: {name: {{ .metadata.name }}}}"}},
+                {"patch": {"template": "data: null"}},
+            ],
+        },
+    }
+    file = tmp_path / "copy.yaml"
+    file.write_bytes(encode_yaml(stage))
+    secret = {"apiVersion": "v1", "kind": "Secret", "data": {"a": "YQ=="}}
+    async with cluster(f"default,{file}") as world:
+        await world.client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "other"}})
+        await world.client.create(
+            {**secret, "metadata": {"name": "s", "namespace": "other", "labels": {"copy": "true"}}}
+        )
+        await world.settle(1)
+        found = await world.client.list_all(tree("v1", "ConfigMap"))
+        assert [(each["metadata"]["namespace"], each["metadata"]["name"]) for each in found] == [("other", "s")]

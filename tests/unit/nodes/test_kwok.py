@@ -239,12 +239,21 @@ def test_apply_step_renders_an_object_of_another_kind() -> None:
     assert second == Outcome({"metadata": {"labels": {}}}, PatchType.STRATEGIC, "")
 
 
-def test_custom_kinds_are_merged_unless_a_type_is_given() -> None:
-    about = {"apiGroup": "example.com/v1", "kind": "Widget"}
+@pytest.mark.parametrize(
+    ("resource_ref", "default"),
+    [
+        ({"kind": "Pod"}, PatchType.STRATEGIC),
+        ({"kind": "Node"}, PatchType.STRATEGIC),
+        ({"kind": "Service"}, PatchType.MERGE),
+        ({"apiGroup": "resource.k8s.io/v1", "kind": "ResourceSlice"}, PatchType.MERGE),
+        ({"apiGroup": "example.com/v1", "kind": "Pod"}, PatchType.MERGE),
+    ],
+)
+def test_patch_without_type_is_strategic_only_for_pods_and_nodes(resource_ref: Tree, default: PatchType) -> None:
     patches = [{"template": "a: 1"}, {"template": "a: 1", "type": "strategic"}]
-    made = stage(resourceRef=about, next={"patches": patches})
+    made = stage(resourceRef=resource_ref, next={"patches": patches})
     types = [each.patch_type for each in all_of(made.turns_into(pod(), AROUND))]
-    assert types == [PatchType.MERGE, PatchType.STRATEGIC]
+    assert types == [default, PatchType.STRATEGIC]
 
 
 def test_selector_takes_an_expression_in_cel() -> None:
@@ -280,9 +289,33 @@ def test_steps_are_the_newer_way_to_say_it() -> None:
     assert all_of(made.turns_into(pod(), AROUND)) == [Outcome({"status": {"a": 1}}), Outcome(delete=True)]
 
 
+def test_steps_after_a_deletion_only_send_events() -> None:
+    event, patch = {"reason": "R"}, {"template": "a: 1"}
+    made = stage(
+        steps=[
+            {"delete": True, "patch": patch, "finalizers": {"empty": True}},
+            {"event": event, "patch": patch},
+            {"finalizers": {"add": [{"value": "a"}]}},
+            {"delete": True},
+        ]
+    )
+    assert all_of(made.turns_into(pod(), AROUND)) == [
+        Outcome(delete=True, finalizers_emptied=True),
+        Outcome(event=("Normal", "R", "")),
+    ]
+
+
+def test_node_conditions_begin_with_ready() -> None:
+    made = stage(next={"statusTemplate": "types: [{{ range NodeConditions }}{{ .type }},{{ end }}]"})
+    [outcome] = all_of(made.turns_into(pod(), AROUND))
+    types = ["Ready", "MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable"]
+    assert outcome.patch == {"status": {"types": types}}
+
+
 @pytest.mark.parametrize(
     ("spec", "fault"),
     [
+        ({"steps": [{"delete": True}, {"patch": {"template": "{{ nosuch }}"}}]}, 'function "nosuch" not defined'),
         ({"resourceRef": {"kind": "Lease"}}, 'no matches for kind "Lease" in version "v1"'),
         ({"nexxt": {}}, "unknown field `nexxt`"),
         ({"weight": "a"}, "Expected `int`, got `str`"),

@@ -11,6 +11,7 @@ import pytest
 
 from steersman.asynckit.clock import FakeClock
 from steersman.nodes.kubelet.assembly import metrics_page
+from steersman.nodes.kwok.metrics import MetricPages
 from steersman.nodes.kwok.stage_files import read_stage_file
 from steersman.nodes.kwok.usage import Usages
 from steersman.nodes.kwok.usage_expressions import UsageError
@@ -211,6 +212,27 @@ def test_page_of_metrics_about_a_node() -> None:
     assert page("/metrics/nodes/node-0/other") is None
     nothing = metrics_page(NodesOptions(), {"node-0": NODE}.get, lambda: pods, clock=FakeClock(NOW), dice=Random(1))
     assert nothing("/metrics/nodes/node-0/metrics/resource") is None
+
+
+def test_names_with_dots_are_escaped_in_the_text_format() -> None:
+    gauge = {"kind": "gauge", "dimension": "pod", "value": "1.0", "help": "Pods"}
+    io = [{"name": "k8s.pod.name", "value": "pod.metadata.name"}, {"name": "direction", "value": '"receive"'}]
+    metrics = [{**gauge, "name": "k8s.pod.io", "labels": io}, {**gauge, "name": "4xx:rate"}]
+    document = {
+        "apiVersion": "kwok.x-k8s.io/v1alpha1",
+        "kind": "Metric",
+        "metadata": {"name": "m"},
+        "spec": {"path": "/metrics/nodes/{nodeName}/m", "metrics": metrics},
+    }
+    pages = MetricPages([document], usages(), dice=Random(1))
+    assert pages.render("/metrics/nodes/node-0/m", NODE, [pod("p")], now=NOW).splitlines() == [
+        "# HELP k8s_pod_io Pods",
+        "# TYPE k8s_pod_io gauge",
+        'k8s_pod_io{k8s_pod_name="p",direction="receive"} 1',
+        "# HELP _xx:rate Pods",
+        "# TYPE _xx:rate gauge",
+        "_xx:rate 1",
+    ]
 
 
 def test_bad_usage_in_a_file_is_reported_with_its_place(tmp_path: Path) -> None:

@@ -189,3 +189,21 @@ def test_a_number_of_another_type_is_told_of_by_its_format():
         ': Invalid value: "": Checked value must be of type integer with format int32 in spec',
     ]
     assert faults(INT32, "x") == ['spec: Invalid value: "string": spec in body must be of type integer: "string"']
+
+
+@pytest.mark.parametrize(
+    ("pattern", "value", "reason"),
+    [
+        ("(?=a)", "a", "but pattern is invalid: error parsing regexp: invalid or unsupported Perl syntax: `(?=`"),
+        ("[ab]{900}x", "a" * 400_000, "but the text is too long for the pattern"),
+    ],
+)
+def test_patterns_that_cannot_be_decided_refuse_the_value(pattern, value, reason):
+    (fault,) = faults({"type": "string", "pattern": pattern}, value)
+    assert fault.endswith(f"spec in body should match '{pattern}, {reason}'")
+
+
+def test_patterns_with_nested_repetition_are_matched_on_long_texts():
+    schema = {"type": "string", "pattern": "^(a+)+$"}
+    assert faults(schema, "a" * 5_000) == []
+    assert len(faults(schema, "a" * 5_000 + "b")) == 1

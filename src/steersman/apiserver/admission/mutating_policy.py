@@ -15,6 +15,7 @@ from steersman.apiserver.admission.lookups import Lookup
 from steersman.apiserver.admission.validating_policy import Binding, PolicySources, variables_of
 from steersman.apiserver.admission.validating_policy_match import Matcher, is_exempt
 from steersman.apiserver.admission.validating_policy_params import ConfigurationError, collect, served_kind
+from steersman.apiserver.workers import with_allowance
 from steersman.schema.decoding import decode
 from steersman.schema.loader import struct_for
 
@@ -51,6 +52,10 @@ class _Policy:
 
             self._rules = MutatingRules(self.spec)
         return self._rules
+
+    def holds(self, variables: Tree) -> bool:
+        """Evaluate the match conditions. Raises EvaluationError."""
+        return self.rules.holds(variables)
 
 
 class _Invocation(NamedTuple):
@@ -164,7 +169,7 @@ class MutatingAdmissionPolicy(Plugin):
                 faults.append(_Fault(_denial(policy.name, invocation.binding, str(error)), "Invalid"))
 
         try:
-            if not policy.rules.holds(around):
+            if not await with_allowance(policy.holds, around):
                 return []
         except EvaluationError as error:
             fail(error)
@@ -175,7 +180,7 @@ class MutatingAdmissionPolicy(Plugin):
             return []
         for position in range(len(policy.rules)):
             try:
-                changed = policy.rules.mutate(position, around["object"], around, struct)
+                changed = await with_allowance(policy.rules.mutate, position, around["object"], around, struct)
             except EvaluationError as error:
                 fail(error)
                 continue

@@ -12,6 +12,7 @@ from steersman.apiserver.admission.interface import Attributes, Operation, Plugi
 from steersman.apiserver.admission.lookups import Lookup, whole
 from steersman.apiserver.admission.validating_policy_match import Matcher, is_exempt, is_namespace
 from steersman.apiserver.admission.validating_policy_params import ConfigurationError, collect, served_kind
+from steersman.apiserver.workers import with_allowance
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -79,6 +80,10 @@ class _Policy:
 
             self._rules = ValidatingRules(self.spec)
         return self._rules
+
+    def validate(self, variables: Tree) -> Outcome:
+        """Evaluate the policy."""
+        return self.rules.validate(variables)
 
 
 class Binding:
@@ -161,7 +166,7 @@ class ValidatingAdmissionPolicy(Plugin):
             if around is None:
                 around = await variables_of(attributes, matched, sources)
             for parameter in parameters:
-                outcome = policy.rules.validate({**around, "params": parameter})
+                outcome = await with_allowance(policy.validate, {**around, "params": parameter})
                 denials += _settle(attributes, policy.name, binding, outcome)
                 for key, value in outcome.annotations:
                     if value not in notes.setdefault(key, []):

@@ -11,6 +11,7 @@ from steersman.apimachinery.trees import copy_tree
 from steersman.apiserver.admission.interface import Operation
 from steersman.apiserver.registry.options import DeleteOptions, WriteOptions
 from steersman.apiserver.request import RequestInfo, UserInfo
+from steersman.apiserver.workers import on_loop
 from steersman.cel.library.authorizer import Answer, Query, authorizer, request_resource
 from steersman.cel.values import EvalError
 
@@ -184,5 +185,5 @@ def _ask(query: Query, user: UserInfo, asked: Authorizer) -> Answer:
             name=query.name,
             subresource=query.subresource,
         )
-    decision = asked.authorize(user, info)
+    decision = on_loop(asked.authorize, user, info)
     return Answer(decision.allowed, decision.reason)

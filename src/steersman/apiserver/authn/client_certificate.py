@@ -1,14 +1,14 @@
 """Client certificates: the common name is the user, each organization a group (``x509.CommonNameUserConversion``).
 
-The server has verified the certificate against ``--client-ca-file`` before any request; what it found comes in the
-scope as the ASGI TLS extension says.
+The server has verified the certificate against ``--client-ca-file`` before any request, except for its time, which is
+checked here with each request. What it found comes in the scope as the ASGI TLS extension says.
 """
 
 from __future__ import annotations
 
 import hashlib
 import ssl
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apiserver.authn import distinguished_name
 from steersman.apiserver.authn.interface import InvalidCredentials
@@ -16,6 +16,7 @@ from steersman.apiserver.request import UserInfo
 
 if TYPE_CHECKING:
     from steersman.apiserver.http import Request
+    from steersman.asynckit.clock import Clock
 
 #: Bound of the table of certificates seen; it is emptied when full.
 _SEEN_MAX = 1024
@@ -24,7 +25,8 @@ _SEEN_MAX = 1024
 class ClientCertificate:
     """Maps certificates to users, each once."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Clock) -> None:
+        self._clock: Final = clock
         self._seen: dict[str, UserInfo] = {}
 
     async def authenticate(self, request: Request) -> UserInfo | None:
@@ -33,6 +35,9 @@ class ClientCertificate:
         tls = extensions.get("tls") if extensions else None
         if not tls or not (chain := tls["client_cert_chain"]):
             return None
+        first, last = tls["client_cert_valid"]
+        if not first <= self._clock.now().timestamp() <= last:
+            raise InvalidCredentials("x509: certificate has expired or is not yet valid")
         user = self._seen.get(chain[0])
         if user is None:
             user = _user(tls)

@@ -7,7 +7,6 @@ import os
 from typing import TYPE_CHECKING, Final, Protocol
 from uuid import UUID
 
-from steersman.apiserver.authn import jws
 from steersman.apiserver.authn.account_claims import new_claims
 
 if TYPE_CHECKING:
@@ -15,12 +14,13 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from steersman.apiserver.authn.account_claims import Bound
+    from steersman.apiserver.authn.jws import SigningKey
 
 
 class SigningKeys(Protocol):
     """Has the key to sign with."""
 
-    async def signing(self) -> jws.SigningKey:
+    async def signing(self) -> SigningKey:
         """The key."""
 
 
@@ -52,4 +52,4 @@ class TokenIssuer:
             life_seconds=life_seconds,
             jti=str(UUID(bytes=self._randomness(16), version=4)),
         )
-        return await asyncio.to_thread(jws.make, claims, key)
+        return await asyncio.to_thread(key.sign, claims)

@@ -75,15 +75,16 @@ class OIDCTokens:
         if not jws.looks_signed(token):
             return None
         try:
-            parsed = jws.parse(token)
+            unverified = jws.read_unverified(token)
         except jws.MalformedTokenError:
             return None
-        if parsed.claims.get("iss") != self._options.issuer_url:
+        if unverified.issuer != self._options.issuer_url:
             return None
-        if not await self._is_signed(parsed):
+        claims = await self._verified_claims(token, unverified.header)
+        if claims is None:
             raise _invalid("failed to verify signature")
-        self._check(parsed.claims)
-        return self._user(parsed.claims)
+        self._check(claims)
+        return self._user(claims)
 
     async def review(self, token: str, audiences: Sequence[str]) -> Reviewed | None:
         """As ``authenticate_token``; these tokens are for this server only."""
@@ -91,16 +92,22 @@ class OIDCTokens:
 
     # -- keys ----------------------------------------------------------------------------------------------------------
 
-    async def _is_signed(self, token: jws.Token) -> bool:
-        if token.header.alg not in self._options.signing_algs:
-            return False
-        if self._is_signed_by_known(token):
-            return True
-        return await self._refresh() and self._is_signed_by_known(token)
+    async def _verified_claims(self, token: str, header: jws.Header) -> dict[str, Any] | None:
+        """Return the claims of a token that a key of the provider signed; the keys are fetched again for others."""
+        if header.alg not in self._options.signing_algs:
+            return None
+        claims = self._claims_by_known_keys(token, header)
+        if claims is None and await self._refresh():
+            claims = self._claims_by_known_keys(token, header)
+        return claims
 
-    def _is_signed_by_known(self, token: jws.Token) -> bool:
-        kid = token.header.kid
-        return any(jws.is_signed_by(token, key) for key in self._keys if not kid or key.kid in ("", kid))
+    def _claims_by_known_keys(self, token: str, header: jws.Header) -> dict[str, Any] | None:
+        for key in self._keys:
+            if key.algorithm == header.alg and (not header.kid or key.kid in ("", header.kid)):
+                claims = key.verified_claims(token)
+                if claims is not None:
+                    return claims
+        return None
 
     async def _refresh(self) -> bool:
         """Ask for the keys, unless that has just been done; whether they are new."""

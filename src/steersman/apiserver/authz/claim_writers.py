@@ -13,6 +13,7 @@ from steersman.apimachinery import field
 from steersman.apiserver.authz.impersonation import service_account
 from steersman.apiserver.authz.interface import refusal
 from steersman.apiserver.request import RequestInfo
+from steersman.apiserver.workers import on_loop
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,7 +70,7 @@ class ClaimWriters:
             name=name,
             subresource=subresource,
         )
-        decision = self._authorizer.authorize(ctx.user, info)
+        decision = on_loop(self._authorizer.authorize, ctx.user, info)
         return None if decision.allowed else refusal(ctx.user, info, decision.reason)
 
 

@@ -48,6 +48,7 @@ class CustomResourceStrategy(Strategy):
     """
 
     has_generation = True
+    is_metered = True
     allow_unconditional_update = False
     finalizers_need_domains = False
     reset_fields = {"": (("status",),), "status": (("metadata",), ("spec",))}

@@ -11,6 +11,7 @@ from steersman.apiserver.endpoints.patching import ApplyPatch, JSONPatch, MergeP
 from steersman.apiserver.endpoints.update import creation_word, last_word
 from steersman.apiserver.registry.store import Change
 from steersman.apiserver.registry.writing import dedupe_owner_references, fit_name, fit_namespace
+from steersman.apiserver.workers import in_worker, is_large
 
 if TYPE_CHECKING:
     from steersman.apiserver.endpoints.patching import Mechanism
@@ -55,8 +56,12 @@ async def patch(target: Target, request: Request) -> Response:
 
     async def transform(old: Tree | None) -> Tree:
         nonlocal is_same
-        new = mechanism.patched(old, name)
-        is_same = repeated is not None and old is not None and new == target.live(old)
+        if ctx.is_large:
+            new = await in_worker(mechanism.patched, old, name)
+        else:
+            new = mechanism.patched(old, name)
+            # A large object is not worth the comparison: what repeats is small.
+            is_same = repeated is not None and old is not None and new == target.live(old)
         metadata = new["metadata"]
         if old is None and metadata.get("uid"):
             why = f"uid mismatch: the provided object specified uid {metadata['uid']}, and no existing object was found"
@@ -75,6 +80,7 @@ async def patch(target: Target, request: Request) -> Response:
         may_create=is_apply,
     )
     before = target.objects.cached(ctx, name)
+    ctx.is_large = is_large(len(raw), is_yaml=is_apply) or (before is not None and is_large(len(before.raw)))
     entry, created = await target.objects.update(ctx, name, change)
     if repeated is not None and is_same and entry is before and not request.warnings:
         repeated.note(key, entry)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from steersman.apiserver.endpoints.body import ObjectDecoder
-from steersman.apiserver.endpoints.media import body_media_type
+from steersman.apiserver.endpoints.media import YAML, body_media_type
 from steersman.apiserver.endpoints.negotiation import Form, negotiate
 from steersman.apiserver.endpoints.options import read_write_options
 from steersman.apiserver.endpoints.representation import render_tree
@@ -16,6 +16,7 @@ from steersman.apiserver.endpoints.target import Target
 from steersman.apiserver.registry.options import WriteOptions  # noqa: TC001 — compiled code looks at a Struct's types
 from steersman.apiserver.registry.writing import dedupe_owner_references, fit_namespace, wipe_system_fields
 from steersman.apiserver.request import RequestContext  # noqa: TC001 — as above
+from steersman.apiserver.workers import in_worker, is_large
 from steersman.schema.decoding import decode
 from steersman.schema.loader import struct_for
 
@@ -66,7 +67,11 @@ class PostTarget(Target):
         raw = await request.body()
         options = read_write_options(request, "CreateOptions")
         ctx = self.write_context(request, options)
-        tree = self.decoder.decode(raw, media_type, options, ctx.warn)
+        ctx.is_large = is_large(len(raw), is_yaml=media_type == YAML)
+        if ctx.is_large:
+            tree = await in_worker(self.decoder.decode, raw, media_type, options, ctx.warn)
+        else:
+            tree = self.decoder.decode(raw, media_type, options, ctx.warn)
         metadata = tree["metadata"]
         if not self._keeps_system_fields:
             wipe_system_fields(metadata)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from steersman.apiserver.endpoints.media import body_media_type
+from steersman.apiserver.endpoints.media import YAML, body_media_type
 from steersman.apiserver.endpoints.negotiation import negotiate
 from steersman.apiserver.endpoints.options import read_write_options
 from steersman.apiserver.registry.store import Change
 from steersman.apiserver.registry.writing import dedupe_owner_references, fit_name, fit_namespace
+from steersman.apiserver.workers import in_worker, is_large
 
 if TYPE_CHECKING:
     from typing import Any
@@ -32,6 +33,8 @@ async def update(target: Target, request: Request) -> Response:
     ctx = target.write_context(request, options)
     name = request.info.name
 
+    ctx.is_large = is_large(len(raw), is_yaml=media_type == YAML)
+
     def read() -> Tree:
         tree = target.decoder.decode(raw, media_type, options, ctx.warn)
         target.default(tree)
@@ -40,12 +43,16 @@ async def update(target: Target, request: Request) -> Response:
         dedupe_owner_references(tree["metadata"], ctx.warn)
         return tree
 
-    tree = read()
+    tree = await in_worker(read) if ctx.is_large else read()
     unused = [tree]
 
-    async def transform(old: Tree | None) -> Tree:
+    def owned(old: Tree | None) -> Tree:
         new = unused.pop() if unused else read()  # again after a lost race: the first tree has been changed
         target.own(ctx, new, old)
+        return new
+
+    async def transform(old: Tree | None) -> Tree:
+        new = await in_worker(owned, old) if ctx.is_large else owned(old)
         return await target.stored(ctx, new, old, options, name)
 
     change = Change(

@@ -20,8 +20,6 @@ from steersman.apiserver.registry.feed import Feed, error_frame, event_frame, sh
 from steersman.apiserver.registry.listing import parse_version
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from steersman.apiserver.endpoints.negotiation import Form
     from steersman.apiserver.http import Request
     from steersman.apiserver.registry.entry import Entry, Tree
@@ -86,6 +84,20 @@ class _TableEvents:
         return self._view.event_of(tree, is_first=is_first)
 
 
+class Push(Protocol):
+    """Writes to the client of one watch from outside its task (the ASGI extension ``steersman.push``)."""
+
+    def __call__(self, piece: bytes) -> bool:
+        """Write a piece; False, and nothing is written, where the task has to do it."""
+
+    @property
+    def is_paused(self) -> bool:
+        """True while the client has not taken enough of what was written before."""
+
+    async def drained(self) -> None:
+        """Return when more may be written, or the connection is lost."""
+
+
 class _Shown(Protocol):
     """How objects show in events (see ``View``)."""
 
@@ -121,7 +133,7 @@ class WatchStream:
         self._initial_revision: int | None = None
         #: Done when there is something to look at; None while nothing is waited for.
         self._woken: asyncio.Future[None] | None = None
-        self._push: Callable[[bytes], bool] | None = None
+        self._push: Push | None = None
         #: A piece that the client could not take when it was pushed.
         self._held = b""
         clock = served.clock
@@ -144,6 +156,9 @@ class WatchStream:
             if self._held:
                 piece, self._held = self._held, b""
                 return piece
+            push = self._push
+            if push is not None and push.is_paused:
+                await push.drained()  # the cursor stays where it is: a client that does not read holds no events
             busy, piece = self._next()
             if piece:
                 return piece
@@ -173,11 +188,8 @@ class WatchStream:
             self._woken = None
             wakeups.remove(scope, self)
 
-    def attach(self, push: Callable[[bytes], bool]) -> None:
-        """Take ``push`` for the events that come while this waits: no task need run for them.
-
-        It writes a piece to the client, or says False when the client has not taken what it got before.
-        """
+    def attach(self, push: Push) -> None:
+        """Write events that come while this waits with ``push``, without running the task."""
         self._push = push
 
     def wake(self) -> None:
@@ -193,8 +205,10 @@ class WatchStream:
         else:
             woken.set_result(None)
 
-    def _pushed(self, push: Callable[[bytes], bool]) -> bool:
-        """Whether what there was has been written, and there is nothing to do but wait."""
+    def _pushed(self, push: Push) -> bool:
+        """Report whether all events were written, so that the watch goes on waiting."""
+        if push.is_paused:
+            return False
         busy, piece = self._next()
         if piece and not push(piece):
             self._held = piece

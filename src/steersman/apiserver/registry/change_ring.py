@@ -65,6 +65,11 @@ class ChangeRing:
         """The number that the next change will get."""
         return self._first + len(self._changes)
 
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of the encoded objects in the ring."""
+        return self._bytes
+
     def append(self, change: Change) -> None:
         """Add the newest change; the oldest may go."""
         self._changes.append(change)

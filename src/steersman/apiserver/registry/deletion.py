@@ -19,6 +19,7 @@ from steersman.apiserver.registry.options import FOREGROUND, ORPHAN
 from steersman.apiserver.registry.store import ATTEMPTS_MAX
 from steersman.apiserver.registry.strategy import Strategy
 from steersman.apiserver.registry.writing import time_text
+from steersman.apiserver.workers import LARGE_BYTES, in_worker
 from steersman.storage.store import Conflict
 
 if TYPE_CHECKING:
@@ -216,7 +217,7 @@ async def delete(
     for _ in range(ATTEMPTS_MAX):
         if entry is None:
             raise not_found(ctx.group_resource, name)
-        obj = objects.layout.tree(entry)
+        obj = await _tree_of(objects, entry)
         check_preconditions(objects, obj, name, options, any_version=marked_by_us)
         objects.strategy.check_graceful_delete(ctx, obj)
         plan = plan_deletion(objects.strategy, ctx, obj, options, is_graceful=is_graceful(objects.strategy))
@@ -241,8 +242,14 @@ async def delete(
 async def _remove(objects: ObjectStore, ctx: RequestContext, key: str, entry: Entry) -> Deleted:
     if ctx.dry_run:
         return Deleted(entry, is_gone=True)
-    revision = await objects.delete(ctx, key, objects.layout.tree(entry), expected=entry.revision)
+    revision = await objects.delete(ctx, key, await _tree_of(objects, entry), expected=entry.revision)
     return Deleted(entry.at(revision), is_gone=True)
+
+
+async def _tree_of(objects: ObjectStore, entry: Entry) -> Tree:
+    if len(entry.raw) > LARGE_BYTES:
+        return await in_worker(objects.layout.tree, entry)
+    return objects.layout.tree(entry)
 
 
 async def delete_each(entries: Sequence[Entry], delete_one: Callable[[Entry], Awaitable[object]]) -> None:

@@ -42,6 +42,7 @@ from steersman.apiserver.registry.writing import (
     uid_mismatch,
     wipe_system_fields,
 )
+from steersman.apiserver.workers import LARGE_BYTES, in_worker, with_allowance
 from steersman.storage.store import Conflict, CorruptValue, Delete, LeaseNotFound, Put, Unavailable
 
 if TYPE_CHECKING:
@@ -85,6 +86,7 @@ class ObjectStore:
         "_allocates",
         "_create_rules",
         "_identities",
+        "_is_metered",
         "_lifetimes",
         "_rules",
         "_store",
@@ -119,6 +121,7 @@ class ObjectStore:
         self._lifetimes: Final = lifetimes
         self._turns: Final = Turns()
         self._create_rules: Final = CreateRules(strategy)
+        self._is_metered: Final[bool] = strategy.is_metered
         self._rules: Final[dict[str, UpdateRules]] = {}
         #: Which of the strategy's companions there are: most kinds have none, and pay nothing.
         self._allocates: Final = {
@@ -178,7 +181,10 @@ class ObjectStore:
         if not self.cache.is_ready:
             await self._followed()
         generated = self._identify(ctx, tree)
-        before_create(self._create_rules, ctx, tree, group_kind=self.group_kind, namespaced=self.namespaced)
+        if ctx.is_large or self._is_metered:
+            await self._before_create(ctx, tree)
+        else:
+            before_create(self._create_rules, ctx, tree, group_kind=self.group_kind, namespaced=self.namespaced)
         waiting = None if validate is None else validate(tree, None)
         if waiting is not None:
             await waiting
@@ -267,7 +273,11 @@ class ObjectStore:
         self, ctx: RequestContext, name: str, change: Change, key: str, entry: Entry | None
     ) -> tuple[Entry, bool]:
         """One attempt on ``entry``. Raises ``Conflict`` when that is no longer what is stored."""
-        old = None if entry is None else self.layout.tree(entry)
+        is_large = ctx.is_large or (entry is not None and len(entry.raw) > LARGE_BYTES)
+        if entry is None:
+            old = None
+        else:
+            old = await in_worker(self.layout.tree, entry) if is_large else self.layout.tree(entry)
         if change.uid:
             found = "" if old is None else old["metadata"].get("uid") or ""
             if found != change.uid:
@@ -277,13 +287,16 @@ class ObjectStore:
         new = await change.transform(old)
         self._check_version(ctx, name, new["metadata"], entry.revision)
         rules = self._rules_for(change.subresource)
-        before_update(self.strategy, rules, ctx, new, old, group_kind=self.group_kind, namespaced=self.namespaced)
+        if is_large or self._is_metered:
+            await self._before_update(rules, ctx, new, old, is_large=is_large)
+        else:
+            before_update(self.strategy, rules, ctx, new, old, group_kind=self.group_kind, namespaced=self.namespaced)
         waiting = None if change.validate is None else change.validate(new, old)
         if waiting is not None:
             await waiting
         if self._is_released(new, old):
             return await self._remove(ctx, key, new, entry), False
-        if same_tree(new, old):
+        if await in_worker(same_tree, new, old) if is_large else same_tree(new, old):
             return entry, False
         return await self._replace(ctx, key, new, old, entry), False
 
@@ -295,7 +308,7 @@ class ObjectStore:
         resource_version_of(new["metadata"])
         wipe_system_fields(new["metadata"])
         self._identify(ctx, new)
-        before_create(self._create_rules, ctx, new, group_kind=self.group_kind, namespaced=self.namespaced)
+        await self._before_create(ctx, new)
         waiting = None if change.validate_create is None else change.validate_create(new, None)
         if waiting is not None:
             await waiting
@@ -347,6 +360,35 @@ class ObjectStore:
         return await self._put_with(
             key, new, entry.revision, lambda tree: self.strategy.companions_for_update(ctx, tree, old)
         )
+
+    # -- preparation and validation ------------------------------------------------------------------------------------
+
+    async def _before_create(self, ctx: RequestContext, tree: Tree) -> None:
+        """As ``before_create``, in a worker where it is expensive."""
+        run = self._runner(is_large=ctx.is_large)
+        if run is None:
+            before_create(self._create_rules, ctx, tree, group_kind=self.group_kind, namespaced=self.namespaced)
+        else:
+            await run(
+                before_create, self._create_rules, ctx, tree, group_kind=self.group_kind, namespaced=self.namespaced
+            )
+
+    async def _before_update(
+        self, rules: UpdateRules, ctx: RequestContext, new: Tree, old: Tree, *, is_large: bool
+    ) -> None:
+        """As ``before_update``, in a worker where it is expensive."""
+        run = self._runner(is_large=is_large)
+        strategy, group_kind, namespaced = self.strategy, self.group_kind, self.namespaced
+        if run is None:
+            before_update(strategy, rules, ctx, new, old, group_kind=group_kind, namespaced=namespaced)
+        else:
+            await run(before_update, strategy, rules, ctx, new, old, group_kind=group_kind, namespaced=namespaced)
+
+    def _runner(self, *, is_large: bool) -> Callable[..., Awaitable[None]] | None:
+        """Return where a step runs; None: on the loop."""
+        if is_large and self.strategy.runs_in_workers:
+            return in_worker
+        return with_allowance if self._is_metered else None
 
     # -- transactions ------------------------------------------------------------------------------------------------
 

@@ -98,6 +98,11 @@ class Strategy:
     finalizers_need_domains: ClassVar[bool] = True
     #: Whether a change is right depends on who makes it (roles and bindings).
     judges_writers: ClassVar[bool] = False
+    #: The synchronous hooks may run in a worker thread: they use no state that the loop changes, but through ``on_loop``.
+    runs_in_workers: ClassVar[bool] = True
+    #: Validation charges the work meter (clients supply expressions or patterns), and moves to a worker once it is expensive.
+    #: The hooks of a write may then run twice.
+    is_metered: ClassVar[bool] = False
     #: ``default`` fills specs in by nothing but what they hold, so that a spec that comes again need not be filled in again.
     defaults_spec_alone: ClassVar[bool] = False
     #: Who wrote what is told in ``metadata.managedFields`` (upstream cannot tell it of signing requests).

@@ -12,6 +12,7 @@ from steersman.apiserver.endpoints.representation import render_status
 from steersman.apiserver.filters.audit import AuditIds
 from steersman.apiserver.filters.fairness import is_long_running
 from steersman.apiserver.http import Request
+from steersman.apiserver.server.loop_guard import LoopGuard
 from steersman.apiserver.server.streams import Streams, task_of
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ class Application:
         #: Those that were cancelled because they take too long, and not from outside.
         self._stopped: set[asyncio.Task[Any]] = set()
         self._streams = Streams()
+        self.loop_guard = LoopGuard(clock)
         self._sweep: Timer | None = None
 
     async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
@@ -100,7 +102,7 @@ class Application:
             await self._streams.hand_over(request, response.tunnel, headers)
             return
         await send({"type": "http.response.start", "status": response.code, "headers": headers})
-        await self._streams.send(request, response, send)
+        await self.loop_guard.watch(self._streams.send(request, response, send), request)
 
     async def _answer(self, request: Request) -> Response:
         task = task_of(request)
@@ -108,7 +110,7 @@ class Application:
         if self._sweep is None:
             self._sweep = self._clock.timer(_SWEEP_SECONDS, self._stop_slow)
         try:
-            return await self._handler(request)
+            return await self.loop_guard.watch(self._handler(request), request)
         except asyncio.CancelledError:
             if task not in self._stopped:
                 raise

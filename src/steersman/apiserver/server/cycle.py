@@ -33,8 +33,9 @@ def _status_line(code: int) -> bytes:
 
 
 _STATUS_LINES: Final = {code: _status_line(code) for code in range(100, 600)}
-#: Larger bodies are not copied to save a system call.
-_JOINED_BYTES_MAX: Final = 64 * 1024
+#: Bytes written to a connection at once, and its high-water mark: a client that does not read costs about two of these,
+#: whatever it asked for. Bodies up to this size are copied, to be one write together with the head.
+WRITE_BYTES_MAX: Final = 64 * 1024
 _WITHOUT_BODY: Final = frozenset({204, 304})
 _FAULT: Final = b"Internal Server Error"
 _FAULT_HEADERS: Final = [
@@ -160,7 +161,7 @@ class Cycle:
         if not self.started and kind == "http.response.start":
             self._begin(message["status"], message["headers"])
         elif self.started and not self.response_complete and kind == "http.response.body":
-            self._continue(message.get("body", b""), more=message.get("more_body", False))
+            await self._body(message.get("body", b""), more=message.get("more_body", False))
         else:
             raise RuntimeError(f"{kind} out of order")
 
@@ -194,6 +195,20 @@ class Cycle:
             self._left = length
             self._head = head + b"\r\n"
 
+    async def _body(self, body: bytes, *, more: bool) -> None:
+        """Write a large piece of the body part by part, each when the client has taken enough of the ones before."""
+        start = 0
+        if len(body) > WRITE_BYTES_MAX and self.scope["method"] != "HEAD":
+            last = len(body) - WRITE_BYTES_MAX
+            while start < last:
+                self._continue(body[start : start + WRITE_BYTES_MAX], more=True)
+                start += WRITE_BYTES_MAX
+                if self._flow.write_paused:
+                    await self._flow.drain()
+                if self.disconnected:
+                    return
+        self._continue(body[start:] if start else body, more=more)
+
     def _continue(self, body: bytes, *, more: bool) -> None:
         if self.scope["method"] == "HEAD":
             self._left = 0
@@ -206,7 +221,7 @@ class Cycle:
             if self._left < 0:
                 raise RuntimeError("the body is longer than its length says")
         if self._head:
-            if len(body) > _JOINED_BYTES_MAX:
+            if len(body) > WRITE_BYTES_MAX:
                 self._transport.write(self._head)
             else:
                 body = self._head + body

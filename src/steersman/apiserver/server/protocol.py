@@ -7,7 +7,6 @@ requests, the parser's callbacks lie here, where they are compiled (decision 000
 from __future__ import annotations
 
 import asyncio
-import ssl
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import unquote
 
@@ -15,29 +14,36 @@ import httptools
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from steersman.apiserver.authn import distinguished_name
-from steersman.apiserver.server.cycle import Cycle
+from steersman.apiserver.server.cycle import WRITE_BYTES_MAX, Cycle
+from steersman.apiserver.server.http_rules import (
+    BAD_REQUEST,
+    TOO_LARGE,
+    escape_request_line,
+    refusal_of_bytes,
+    refusal_of_head,
+    split_target,
+)
+from steersman.apiserver.server.peer import tls_extension
 
 if TYPE_CHECKING:
     from uvicorn.protocols.http.flow_control import FlowControl
     from uvicorn.server import ServerState
 
+    from steersman.apiserver.server.http_rules import Refusal
+
 # These three are no Finals, which are compiled in: tests wait shorter.
-#: A request must be whole this long after its first byte. kube-apiserver allows 32 s for a head, 60 s for a request.
+#: Time from the first byte of a request to the end of its body. Upstream: the request timeout.
 READ_SECONDS = 60.0
-#: A connection over which nothing was ever sent is closed after this long (kube-apiserver's idle timeout).
-IDLE_SECONDS = 90.0
+#: Time from the first byte of a request, or from the start of a connection, to the end of the head. Upstream:
+#: ``ReadHeaderTimeout`` of SecureServingInfo.Serve.
+HEAD_SECONDS = 32.0
 #: A client that takes nothing for so long is cut off, so that what waits for it cannot pile up.
 WRITE_STALL_SECONDS = 60.0
-#: URL and headers of one request together, as Go's ``DefaultMaxHeaderBytes``.
-HEAD_BYTES_MAX: Final = 1 << 20
+#: Request line and headers of one request: Go's ``DefaultMaxHeaderBytes``, and what its buffer may hold beyond it.
+HEAD_BYTES_MAX: Final = (1 << 20) + 4096
 HEADERS_MAX: Final = 1000
 #: A client that speaks another protocol before it was allowed to is cut off after so much.
 EARLY_BYTES_MAX: Final = 64 * 1024
-
-_MALFORMED: Final = "Invalid HTTP request received."
-
-_TLS_VERSIONS: Final = {"TLSv1.2": 0x0303, "TLSv1.3": 0x0304}
 
 
 class Push:
@@ -54,11 +60,20 @@ class Push:
         self._flow = flow
 
     def __call__(self, piece: bytes) -> bool:
-        """False, and nothing is written, when the client has not taken enough of what it got before."""
-        if self._flow.write_paused or self._transport.is_closing():
+        """Write a piece; False, and nothing is written, where its sender has to wait or the piece is too large."""
+        if self._flow.write_paused or len(piece) > WRITE_BYTES_MAX or self._transport.is_closing():
             return False
         self._transport.write(b"%x\r\n%b\r\n" % (len(piece), piece))
         return True
+
+    @property
+    def is_paused(self) -> bool:
+        """True while the client has not taken enough of what was written before."""
+        return self._flow.write_paused
+
+    async def drained(self) -> None:
+        """Return when more may be written, or the connection is lost."""
+        await self._flow.drain()
 
 
 class Protocol(HttpToolsProtocol):
@@ -69,14 +84,20 @@ class Protocol(HttpToolsProtocol):
     _write_timer: asyncio.TimerHandle | None = None
     #: Bytes of a head that is not whole yet; None outside of heads.
     _head_bytes: int | None = None
+    #: The read timer is that of a head.
+    _is_head_timed = False
+    #: Bytes that are being parsed.
+    _data = b""
+    #: The reason why the request that is being parsed is refused.
+    _refusal: Refusal | None = None
     #: How long the pause between two requests may be.
     _keep_alive_seconds: float
     #: What came after the head of a request for an upgrade; None on connections without one.
     _early: bytes | None = None
     #: A request has begun to arrive and is not whole.
     _receiving = False
-    #: The bytes after the last whole request are not HTTP: nothing more is read.
-    _is_malformed = False
+    #: Refuses the bytes after the last whole request, of which nothing more is read.
+    _last_answer: Refusal | None = None
     #: Since when the connection waits for another request, in the loop's time; None while it does not.
     _idle_since: float | None = None
     #: Looks every now and then whether that is too long: cheaper than a timer for each pause.
@@ -84,13 +105,15 @@ class Protocol(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's own
         super().connection_made(transport)
+        # Of a TLS connection the default is 512 KiB, on top of what its socket holds.
+        transport.set_write_buffer_limits(high=WRITE_BYTES_MAX)
         self._extensions = {
             "steersman.push": Push(self.transport, self.flow),
             "steersman.upgrade": self.hand_over,
-            **_tls_extension(transport),
+            **tls_extension(transport),
         }
         self._keep_alive_seconds = cast("Any", self.config).timeout_keep_alive
-        self._read_timer = self.loop.call_later(IDLE_SECONDS, self._cut_off)
+        self._start_read_timer(of_head=True)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_read_timer()
@@ -106,38 +129,49 @@ class Protocol(HttpToolsProtocol):
             if len(self._early) > EARLY_BYTES_MAX:
                 self._cut_off()
             return
-        if self._is_malformed:
+        if self._last_answer is not None:
             return
         self._idle_since = None
-        try:
-            self.parser.feed_data(data)
-        except httptools.HttpParserError:
-            self._reject_malformed()
-        except httptools.HttpParserUpgrade:
-            self._unsupported_upgrade_warning()
+        if not self._parse(data):
+            return
         if self._receiving:
-            if self._head_bytes is not None:
-                self._head_bytes += len(data)
-                if self._head_bytes > HEAD_BYTES_MAX:
-                    self._refuse(431, b"Request Header Fields Too Large")
-                    return
             if self._read_timer is None:
-                self._read_timer = self.loop.call_later(READ_SECONDS, self._cut_off)
+                self._start_read_timer(of_head=self._head_bytes is not None)
         elif self.cycle is not None and not self.cycle.response_complete:
             self._stop_read_timer()
         elif self._read_timer is None and self._idle_since is None:
             # Bytes that begin no request (empty lines) end the waiting for one, which must not last forever.
-            self._read_timer = self.loop.call_later(IDLE_SECONDS, self._cut_off)
+            self._start_read_timer(of_head=True)
 
-    def _reject_malformed(self) -> None:
-        """Answer 400 and close the connection, after the answers to the whole requests before."""
-        self._is_malformed = True
-        self._receiving = False
-        cycle = self.cycle
-        if self.pipeline and cycle.more_body:
-            self.pipeline.popleft()  # the request whose body is malformed
-        elif cycle is None or cycle.response_complete or cycle.more_body:
-            self.send_400_response(_MALFORMED)
+    def _parse(self, data: bytes) -> bool:
+        """Report whether the bytes are HTTP; an answer that refuses others is written."""
+        if self.transport.is_closing():
+            return False
+        is_whole_line = not self._receiving
+        self._data = data
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserUpgrade:
+            self._unsupported_upgrade_warning()
+        except httptools.HttpParserInvalidURLError:
+            escaped = escape_request_line(data) if is_whole_line else None
+            if escaped is not None:
+                self.parser = httptools.HttpRequestParser(self)
+                self._receiving = False
+                return self._parse(escaped)
+            self._refuse(BAD_REQUEST)
+            return False
+        except httptools.HttpParserError:
+            self._refuse(self._refusal or refusal_of_bytes(data, self.headers if self._receiving else []))
+            return False
+        finally:
+            self._data = b""
+        if self._head_bytes is not None and self._receiving:
+            self._head_bytes += len(data)
+            if self._head_bytes > HEAD_BYTES_MAX:
+                self._refuse(TOO_LARGE)
+                return False
+        return True
 
     def on_message_begin(self) -> None:
         if not self._receiving:
@@ -158,13 +192,23 @@ class Protocol(HttpToolsProtocol):
         self.headers.append((name, value))
 
     def on_headers_complete(self) -> None:
-        self._head_bytes = None
-        if len(self.headers) > HEADERS_MAX:
-            raise httptools.HttpParserError("too many headers")
+        head_bytes, self._head_bytes = self._head_bytes or 0, None
+        if self._is_head_timed:
+            self._stop_read_timer()
         parser = self.parser
-        url: Any = httptools.parse_url(self.url)  # its stubs promise a query in every URL
         version = parser.get_http_version()
-        path = url.path.decode("ascii")
+        target = split_target(self.url)
+        may_be_large = head_bytes + len(self._data) > HEAD_BYTES_MAX
+        if len(self.headers) > HEADERS_MAX or (may_be_large and self._is_head_large()):
+            self._refusal = TOO_LARGE
+        else:
+            self._refusal = refusal_of_head(parser.get_method(), self.url, version, self.headers, self._data)
+        if self._refusal is None and target is None:
+            self._refusal = BAD_REQUEST
+        if self._refusal is not None or target is None:
+            raise httptools.HttpParserError("the request is refused")
+        raw_path, query = target
+        path = raw_path.decode("ascii")
         scope: dict[str, Any] = {
             "type": "http",
             "asgi": {"version": self.asgi_version, "spec_version": "2.3"},
@@ -177,8 +221,8 @@ class Protocol(HttpToolsProtocol):
             "state": self.app_state,
             "method": parser.get_method().decode("ascii"),
             "path": unquote(path) if "%" in path else path,
-            "raw_path": url.path,
-            "query_string": url.query or b"",
+            "raw_path": raw_path,
+            "query_string": query,
             "extensions": self._extensions,
         }
         before = self.cycle
@@ -196,6 +240,10 @@ class Protocol(HttpToolsProtocol):
         else:  # a client that does not wait for the answer; the next one is answered when it has it
             self.flow.pause_reading()
             self.pipeline.appendleft((cycle, self.app))  # type: ignore[arg-type]
+
+    def _is_head_large(self) -> bool:
+        """Report whether the head itself is too large, without the body that came with it."""
+        return len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers) > HEAD_BYTES_MAX
 
     def _start(self, cycle: Cycle) -> None:
         task = self.loop.create_task(self._serve(cycle))
@@ -239,8 +287,8 @@ class Protocol(HttpToolsProtocol):
         if self.pipeline:
             self._start(self.pipeline.pop()[0])  # type: ignore[arg-type]
             return
-        if self._is_malformed:
-            self.send_400_response(_MALFORMED)
+        if self._last_answer is not None:
+            self._write_last_answer(self._last_answer)
             return
         self._idle_since = self.loop.time()
         if self._idle_timer is None:
@@ -290,11 +338,24 @@ class Protocol(HttpToolsProtocol):
         self.transport.set_protocol(protocol)
         return reader, asyncio.StreamWriter(self.transport, protocol, reader, self.loop)
 
-    def _refuse(self, code: int, text: bytes) -> None:
-        head = b"HTTP/1.1 %d %s\r\ncontent-type: text/plain; charset=utf-8\r\nconnection: close\r\n" % (code, text)
-        body = b"%d %s" % (code, text)
-        self.transport.write(b"%scontent-length: %d\r\n\r\n%s" % (head, len(body), body))
+    def _refuse(self, refusal: Refusal) -> None:
+        """Refuse what was received last and close the connection, after the answers to the whole requests before."""
+        self._last_answer = refusal
+        self._receiving = False
+        self._stop_read_timer()
+        cycle = self.cycle
+        if self.pipeline and cycle.more_body:
+            self.pipeline.popleft()  # the request whose body is malformed
+        elif cycle is None or cycle.response_complete or cycle.more_body:
+            self._write_last_answer(refusal)
+
+    def _write_last_answer(self, refusal: Refusal) -> None:
+        self.transport.write(refusal.encode())
         self.transport.close()
+
+    def _start_read_timer(self, *, of_head: bool) -> None:
+        self._is_head_timed = of_head
+        self._read_timer = self.loop.call_later(HEAD_SECONDS if of_head else READ_SECONDS, self._cut_off)
 
     def _cut_off(self) -> None:
         self._read_timer = self._write_timer = None
@@ -309,28 +370,6 @@ class Protocol(HttpToolsProtocol):
         if self._read_timer is not None:
             self._read_timer.cancel()
             self._read_timer = None
-
-
-def _tls_extension(transport: asyncio.Transport) -> dict[str, Any]:
-    """The ASGI TLS extension (https://asgi.readthedocs.io/en/latest/specs/tls.html); nothing without TLS.
-
-    Worked out once a connection. The server's own certificate is left out, as nobody asks for it.
-    """
-    tls = transport.get_extra_info("ssl_object")
-    if tls is None:
-        return {}
-    certificate = tls.getpeercert(binary_form=True)
-    chain = [ssl.DER_cert_to_PEM_cert(certificate)] if certificate else []
-    subject = (tls.getpeercert() or {}).get("subject", ())
-    extension = {
-        "server_cert": None,
-        "client_cert_chain": chain,
-        "client_cert_name": distinguished_name.from_ssl(subject) if chain else None,
-        "client_cert_error": None,
-        "tls_version": _TLS_VERSIONS.get(tls.version()),
-        "cipher_suite": None,
-    }
-    return {"tls": extension}
 
 
 def new_protocol(config: Any, state: ServerState) -> Protocol:

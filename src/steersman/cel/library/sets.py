@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from steersman.cel import values as v
 from steersman.cel.functions import Function, Overload
 from steersman.cel.types import BOOL, list_of, param
+from steersman.cel.values import CostError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+#: Pairs to compare; upstream charges for them after the comparison, and no evaluation may cost as much.
+_PAIRS_MAX: Final = 1_000_000
+
+
+def _check_pairs(left: list[Any], right: list[Any]) -> None:
+    if len(left) * len(right) > _PAIRS_MAX:
+        raise CostError
+
 
 def _contains(items: list[Any], part: list[Any]) -> bool:
+    _check_pairs(items, part)
     return all(v.contains(items, item) for item in part)
 
 
@@ -21,6 +31,7 @@ def _equivalent(left: list[Any], right: list[Any]) -> bool:
 
 
 def _intersects(left: list[Any], right: list[Any]) -> bool:
+    _check_pairs(left, right)
     return any(v.contains(right, item) for item in left)
 
 

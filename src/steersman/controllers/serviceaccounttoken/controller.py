@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from lightkube.models.core_v1 import Secret, ServiceAccount
 
 from steersman.apimachinery.errors import is_not_found
-from steersman.apiserver.authn import jws, keys
+from steersman.apiserver.authn import keys
 from steersman.client.changes import Added, Deleted, Updated
 from steersman.client.errors import ApiError
 from steersman.client.objects import key_of, name_of, split_key
@@ -91,7 +91,7 @@ class ServiceAccountTokens(Shell):
 
     async def _fill(self, key: str, secret: Secret, account: ServiceAccount) -> None:
         """In the version that was looked at."""
-        new = filled(secret, account, root_ca=self._root_ca, sign=lambda claims: jws.make(claims, self._key))
+        new = filled(secret, account, root_ca=self._root_ca, sign=self._key.sign)
         try:
             written = await self.client.update(new)
         except ApiError as error:

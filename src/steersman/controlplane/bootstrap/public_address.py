@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import socket
 from ipaddress import ip_address, ip_network
 from typing import TYPE_CHECKING, Final
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from steersman.controlplane.options import APIServerOptions
+
+_log = logging.getLogger(__name__)
 
 #: Of networks for documentation (RFC 5737, RFC 3849): nothing is ever sent there.
 _ELSEWHERE: Final = {4: ("192.0.2.1", socket.AF_INET), 6: ("2001:db8::1", socket.AF_INET6)}
@@ -42,10 +45,27 @@ def host_address(version: int) -> str:
         return ""
 
 
-def public_address(options: APIServerOptions, *, find_host: Callable[[int], str] = host_address) -> str:
+def is_on_an_interface(address: str) -> bool:
+    """Report whether the machine has the address, so that it can be listened on."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    try:
+        with socket.socket(family, socket.SOCK_STREAM) as probe:
+            probe.bind((address, 0))
+    except OSError:
+        return False
+    return True
+
+
+def public_address(
+    options: APIServerOptions,
+    *,
+    find_host: Callable[[int], str] = host_address,
+    is_local: Callable[[str], bool] = is_on_an_interface,
+) -> str:
     """The address to publish: the advertised one, the one listened on, or the machine's; empty when none will do.
 
-    Raises ``OptionError`` when it is of another family than service addresses, which nobody could reach it by then.
+    An advertised address that is not published, or that this machine does not have, is logged. Raises ``OptionError``
+    when it is of another family than service addresses.
     """
     version = ip_network(options.service_cluster_ip_range.split(",")[0].strip()).version
     told = options.advertise_address or options.bind_address
@@ -55,10 +75,18 @@ def public_address(options: APIServerOptions, *, find_host: Callable[[int], str]
         address = None  # a name: others may not know it
     if address is None or address.is_unspecified or address.is_loopback:
         found = find_host(version)
-        return "" if not found or ip_address(found).is_loopback else found
+        published = "" if not found or ip_address(found).is_loopback else found
+        if options.advertise_address:
+            _log.warning(
+                "the advertise address %s is not published, as other machines cannot reach it: %s is",
+                told, published or "no address",
+            )  # fmt: skip
+        return published
     if address.version != version and options.endpoint_reconciler_type != "none":
         families = options.service_cluster_ip_range
         raise OptionError(
             f'--advertise-address: service IP family "{families}" must match public address family "{address}"'
         )
+    if options.advertise_address and not is_local(str(address)):
+        _log.warning("no interface of this machine has the advertise address %s", address)
     return str(address)

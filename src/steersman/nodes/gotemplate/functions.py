@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery.codec import decode_json
 from steersman.apimachinery.gotext import quote, to_json, to_value_text
+from steersman.apimachinery.regexp import RegexpCostError, RegexpError, compile_regexp
 from steersman.apimachinery.yaml_codec import encode_yaml
 from steersman.nodes.gotemplate.errors import TemplateRenderError
 from steersman.nodes.gotemplate.values import equal, is_true, less, text_of
@@ -17,7 +18,7 @@ from steersman.nodes.gotemplate.values import equal, is_true, less, text_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-_VERB: Final = re.compile(r"%([-+ 0#]*)(\d*)(?:\.(\d+))?([a-zA-Z%])")
+_VERB: Final = re.compile(r"%([-+ 0#]*)(\d*|\*)(?:\.(\d+|\*))?([a-zA-Z%])")
 #: Of what a template may make at once: items of a list, characters of a repeated text.
 _SIZE_MAX: Final = 1_000_000
 #: Digits of a number that is certainly larger than ``_SIZE_MAX``.
@@ -60,29 +61,37 @@ def _value_text(value: Any) -> str:
 
 
 def _printf(form: str, *values: Any) -> str:
+    """Go's ``Sprintf``; ``*`` takes the width or the precision from the next argument."""
     left = list(values)
     room = _SIZE_MAX
 
-    def padding(width: str) -> int:
-        """Return the width. Raises ValueError when all widths together, or its digits, are too many."""
+    def spend(size: int) -> int:
+        """Return a width or precision. Raises ValueError when all of them together are too large."""
         nonlocal room
-        size = int(width) if len(width) < _DIGITS_MAX else _SIZE_MAX + 1
-        room -= size
+        room -= abs(size)
         if room < 0:
-            raise ValueError("a width or precision is too large")
+            raise ValueError("the text is too long")
         return size
 
+    def number(text: str | None) -> int | None:
+        if text != "*":
+            if not text:
+                return None
+            return spend(int(text) if len(text) < _DIGITS_MAX else _SIZE_MAX + 1)
+        given = left.pop(0) if left else None
+        return None if isinstance(given, bool) or not isinstance(given, int) else spend(given)
+
     def written(match: re.Match[str]) -> str:
-        flags, width, precision, verb = match.groups()
+        flags, given_width, given_precision, verb = match.groups()
+        width, precision = number(given_width) or 0, number(given_precision)
         if verb == "%":
             return "%"
         if not left:
             return f"%!{verb}(MISSING)"
-        text = _formatted(left.pop(0), verb, flags, padding(precision) if precision else None)
-        size = padding(width or "0")
-        if "-" in flags:
-            return text.ljust(size)
-        return text.zfill(size) if "0" in flags else text.rjust(size)
+        text = _formatted(left.pop(0), verb, flags, precision)
+        if "-" in flags or width < 0:
+            return text.ljust(abs(width))
+        return text.zfill(width) if "0" in flags else text.rjust(width)
 
     return _VERB.sub(written, form)
 
@@ -227,6 +236,20 @@ def _kind(value: Any) -> str:
     return names.get(type(value), "invalid")
 
 
+def _regex_find(pattern: str, text: str) -> str:
+    try:
+        return compile_regexp(pattern).find(text)
+    except (RegexpError, RegexpCostError) as error:
+        raise TemplateRenderError(str(error)) from None
+
+
+def _regex_match(pattern: str, text: str) -> bool:
+    try:
+        return compile_regexp(pattern).matches(text)
+    except (RegexpError, RegexpCostError) as error:
+        raise TemplateRenderError(str(error)) from None
+
+
 def _fail(message: str) -> Any:
     raise TemplateRenderError(message)
 
@@ -295,14 +318,14 @@ _TEXTS: Final[Mapping[str, Callable[..., Any]]] = {
     "nindent": lambda spaces, text: "\n" + _indent(spaces, text),
     "join": _join,
     "splitList": lambda separator, text: text.split(separator),
-    "regexFind": lambda pattern, text: found[0] if (found := re.search(pattern, text)) else "",
+    "regexFind": _regex_find,
     "regexReplaceAll": lambda pattern, text, by: re.sub(pattern, re.sub(r"\$\{?(\d+)\}?", r"\\\1", by), text),
     "substr": lambda start, end, text: text[max(start, 0) : end if end >= 0 else None],
     "nospace": lambda text: re.sub(r"\s", "", text),
     "trimAll": lambda signs, text: text.strip(signs),
     "cat": lambda *values: " ".join(_value_text(value) for value in values if value is not None),
     "sha1sum": lambda text: hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest(),
-    "regexMatch": lambda pattern, text: re.search(pattern, text) is not None,
+    "regexMatch": _regex_match,
     "toJson": to_json,
     "fromJson": lambda text: decode_json(text.encode()),
     "b64enc": lambda text: base64.b64encode(text.encode()).decode(),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery.trees import copy_tree
 from steersman.nodes.gotemplate.errors import TemplateRenderError
-from steersman.nodes.gotemplate.values import is_true, pairs, text_of
+from steersman.nodes.gotemplate.values import NUMBER_METHODS, is_true, pairs, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -226,15 +226,17 @@ def assigned(slot: int, expression: Expression) -> Expression:
 
 
 def field(of: Expression, name: str) -> Expression:
-    """``value.name``: nothing, where there is none."""
+    """Return ``value.name``; nil for a key that is missing. Numbers have the methods of Go's ``json.Number``."""
 
     def find(frame: Frame, dot: Any) -> Any:
         value = of(frame, dot)
         if value is None:
             return None
-        if not isinstance(value, dict):
-            raise TemplateRenderError(f"can't evaluate field {name} in {text_of(value)!r}")
-        return value.get(name)
+        if isinstance(value, dict):
+            return value.get(name)
+        if name in NUMBER_METHODS and isinstance(value, int | float) and not isinstance(value, bool):
+            return NUMBER_METHODS[name](value)
+        raise TemplateRenderError(f"can't evaluate field {name} in {text_of(value)!r}")
 
     return find
 

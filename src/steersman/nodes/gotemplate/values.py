@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery.gotext import to_value_text
 from steersman.nodes.gotemplate.errors import TemplateRenderError
 
 #: Numbers that a ``range`` may count to.
 _NUMBERS_MAX: Final = 20_000
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
 
 
 def is_true(value: Any) -> bool:
@@ -69,3 +71,13 @@ def less(left: Any, right: Any) -> bool:
     if _kind(left) != _kind(right) or _kind(left) in ("bool", "other"):
         raise TemplateRenderError("error calling lt: incompatible types for comparison")
     return bool(left < right)
+
+
+def _int64(number: float) -> int:
+    if isinstance(number, float) and not number.is_integer():
+        raise TemplateRenderError(f'error calling Int64: strconv.ParseInt: parsing "{text_of(number)}": invalid syntax')
+    return int(number)
+
+
+#: Methods of ``encoding/json.Number``, which KWOK decodes the numbers of an object as.
+NUMBER_METHODS: Final[Mapping[str, Callable[[float], Any]]] = {"Int64": _int64, "Float64": float, "String": text_of}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from steersman.apimachinery.regexp import RegexpCostError, RegexpError
 from steersman.nodes.kwok.jq_functions import COMPARISONS, FUNCTIONS, is_true
 
 if TYPE_CHECKING:
@@ -406,9 +407,11 @@ def _told(inner: Query) -> Query:
     def query(value: Any) -> Iterator[Any]:
         try:
             yield from inner(value)
-        except (TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
-            if isinstance(error, QueryError):
-                raise
+        except QueryError:
+            raise
+        except (
+            TypeError, ValueError, AttributeError, ArithmeticError, RecursionError, RegexpError, RegexpCostError,
+        ) as error:  # fmt: skip
             raise QueryError(str(error)) from None
 
     return query

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import operator
-import re
 from typing import TYPE_CHECKING, Any, Final
+
+from steersman.apimachinery.regexp import compile_regexp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -192,7 +193,7 @@ FUNCTIONS: Final[dict[tuple[str, int], Callable[..., Query]]] = {
     ("startswith", 1): _of_argument(lambda value, start: value.startswith(start)),
     ("endswith", 1): _of_argument(lambda value, end: value.endswith(end)),
     ("contains", 1): _of_argument(_contains),
-    ("test", 1): _of_argument(lambda value, pattern: re.search(pattern, value) is not None),
+    ("test", 1): _of_argument(lambda value, pattern: compile_regexp(pattern).matches(value)),
     ("ascii_downcase", 0): _of_value(lambda value: value.lower()),
     ("ascii_upcase", 0): _of_value(lambda value: value.upper()),
 }

@@ -70,6 +70,8 @@ class MetricFormat(msgspec.Struct, kw_only=True, rename="camel"):
 
 class _Family(NamedTuple):
     config: MetricConfig
+    #: The metric's name in the text format.
+    name: str
     value: Callable[..., Any] | None
     labels: Sequence[tuple[str, Callable[..., Any]]]
     buckets: Sequence[tuple[Bucket, Callable[..., Any]]]
@@ -105,12 +107,12 @@ class MetricPages:
         for pattern, families in self._pages:
             if pattern.fullmatch(path):
                 for family in families:
-                    if family.config.name not in described:
-                        described.add(family.config.name)
+                    if family.name not in described:
+                        described.add(family.name)
                         text = family.config.help.strip().replace("\\", "\\\\").replace("\n", "\\n")
                         if text:
-                            lines.append(f"# HELP {family.config.name} {text}")
-                        lines.append(f"# TYPE {family.config.name} {family.config.kind}")
+                            lines.append(f"# HELP {family.name} {text}")
+                        lines.append(f"# TYPE {family.name} {family.config.kind}")
                     lines += self._samples(family)
         return "\n".join(lines) + "\n"
 
@@ -189,16 +191,25 @@ def _family(config: MetricConfig, expressions: Expressions) -> _Family:
     try:
         return _Family(
             config,
+            _legacy_name(config.name),
             expressions.compile(config.value) if config.value else None,
-            [(each.name, expressions.compile(each.value)) for each in config.labels],
+            [(_legacy_name(each.name), expressions.compile(each.value)) for each in config.labels],
             [(each, expressions.compile(each.value)) for each in sorted(config.buckets, key=lambda each: each.le)],
         )
     except TemplateError as error:
         raise TemplateError(f"metric {config.name}: {error}") from None
 
 
+def _legacy_name(name: str) -> str:
+    """Replace characters that the text format has no place for, such as the dots of OpenTelemetry's names.
+
+    Upstream: ``UnderscoreEscaping`` in prometheus/common/model/metric.go, for clients that do not negotiate UTF-8 names.
+    """
+    return re.sub(r"^[0-9]|[^a-zA-Z0-9_:]", "_", name)
+
+
 def _sample(family: _Family, now: Any, variables: Mapping[str, Tree]) -> Iterator[str]:
-    name = family.config.name
+    name = family.name
     labels = [f'{key}="{_escaped(evaluate(now, **variables))}"' for key, evaluate in family.labels]
     if family.value is not None:
         yield f"{name}{_braces(labels)} {_number(as_number(family.value(now, **variables)))}"

@@ -38,6 +38,8 @@ _PATCH_TYPES: Final = {
     "merge": PatchType.MERGE,
     "strategic": PatchType.STRATEGIC,
 }
+#: Kinds whose patches are strategic by default. Upstream: ``computePatch`` in kwok/pkg/utils/lifecycle/next.go.
+_STRATEGIC_KINDS: Final = ("Node", "Pod")
 
 
 class KwokFile(NamedTuple):
@@ -114,8 +116,9 @@ def read_stage(content: Any) -> StageOf | None:
         raise TemplateError(str(error)) from None
     spec, about = document.spec, document.spec.resource_ref
     api_version = about.api_group or "v1"
-    is_builtin = _is_builtin(api_version, about.kind)
-    turn = _turn(spec, PatchType.STRATEGIC if is_builtin else PatchType.MERGE)
+    _check_resource_ref(api_version, about.kind)
+    is_strategic = api_version == "v1" and about.kind in _STRATEGIC_KINDS
+    turn = _turn(spec, PatchType.STRATEGIC if is_strategic else PatchType.MERGE)
     if spec.selector is None:
         return None
     weight = spec.weight if spec.weight_from is None else weight_from(spec.weight_from, spec.weight)
@@ -131,8 +134,8 @@ def read_stage(content: Any) -> StageOf | None:
     return StageOf(api_version, about.kind, stage)
 
 
-def _is_builtin(api_version: str, kind: str) -> bool:
-    """True for a built-in kind; of others the API server is asked later. Raises TemplateError."""
+def _check_resource_ref(api_version: str, kind: str) -> None:
+    """Raise TemplateError for a kind that cannot exist; discovery decides later about kinds of other groups."""
     try:
         tree(api_version, kind)
     except LookupError:
@@ -140,8 +143,6 @@ def _is_builtin(api_version: str, kind: str) -> bool:
             raise TemplateError(f'resourceRef: no matches for kind "{kind}" in version "v1"') from None
         if "/" not in api_version:
             raise TemplateError(f'resourceRef.apiGroup: "{api_version}" is not of the form GROUP/VERSION') from None
-        return False
-    return True
 
 
 def _delay(delay: DelayFormat | None) -> Delay:
@@ -160,6 +161,8 @@ def _delay(delay: DelayFormat | None) -> Delay:
 
 
 def _turn(spec: StageSpec, default_type: PatchType) -> Turn:
+    for each in spec.steps:
+        _step(each, default_type)  # reports the faults of steps without an effect, too
     turns = [_step(each, default_type) for each in _all_steps(spec)]
 
     def turn(obj: Tree, around: Surroundings) -> Outcome:
@@ -172,7 +175,22 @@ def _turn(spec: StageSpec, default_type: PatchType) -> Turn:
 
 
 def _all_steps(spec: StageSpec) -> Sequence[Step]:
-    return spec.steps or _steps(spec.next or Next())
+    return _until_deleted(spec.steps) if spec.steps else _steps(spec.next or Next())
+
+
+def _until_deleted(steps: Sequence[Step]) -> Sequence[Step]:
+    """Return the steps that take effect: once the object is deleted, only events are left."""
+    effective: list[Step] = []
+    is_deleted = False
+    for step in steps:
+        if not is_deleted and not step.delete:
+            effective.append(step)
+        elif not is_deleted:
+            effective.append(Step(event=step.event, finalizers=step.finalizers, delete=True))
+        elif step.event is not None:
+            effective.append(Step(event=step.event))
+        is_deleted = is_deleted or step.delete
+    return effective
 
 
 def _steps(after: Next) -> Sequence[Step]:

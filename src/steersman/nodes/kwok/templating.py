@@ -32,10 +32,11 @@ NAMES: Final = frozenset(
         "uuidv4",
     }
 )  # fmt: skip
+#: In KWOK's order: Ready is the first.
 _NODE_CONDITIONS: Final = [
     dict(zip(("type", "status", "reason", "message"), each, strict=True))
     for each in (
-        *HEALTHY_CONDITIONS,
+        *sorted(HEALTHY_CONDITIONS, key=lambda condition: condition[0] != "Ready"),
         ("NetworkUnavailable", "False", "RouteCreated", "RouteController created a route"),
     )
 ]

@@ -1,13 +1,17 @@
 """Users from the TLS extension of a scope."""
 
 import ssl
+from datetime import UTC, datetime
 
 import pytest
 
 from steersman.apiserver.authn.client_certificate import ClientCertificate
 from steersman.apiserver.authn.interface import InvalidCredentials
 from steersman.apiserver.http import Request
+from steersman.asynckit.clock import FakeClock
 
+CLOCK = FakeClock(datetime(2030, 1, 1, tzinfo=UTC))
+NOW = CLOCK.now().timestamp()
 PEM = ssl.DER_cert_to_PEM_cert(b"certificate")
 
 
@@ -18,18 +22,19 @@ def request(extensions: object) -> Request:
 
 def tls(**more: object) -> dict[str, object]:
     base = {"client_cert_chain": [PEM], "client_cert_name": "CN=alice,O=ops,O=devs", "client_cert_error": None}
+    base["client_cert_valid"] = (NOW - 1, NOW + 1)
     return {"tls": base | more}
 
 
 async def test_common_name_is_the_user_and_organizations_are_the_groups():
-    user = await ClientCertificate().authenticate(request(tls()))
+    user = await ClientCertificate(CLOCK).authenticate(request(tls()))
     assert (user.name, user.groups) == ("alice", ("devs", "ops"))
     assert user.extra["authentication.kubernetes.io/credential-id"][0].startswith("X509SHA256=")
 
 
 @pytest.mark.parametrize("extensions", [None, {}, {"tls": {"client_cert_chain": []}}])
 async def test_no_certificate_is_no_credential(extensions):
-    assert await ClientCertificate().authenticate(request(extensions)) is None
+    assert await ClientCertificate(CLOCK).authenticate(request(extensions)) is None
 
 
 @pytest.mark.parametrize(
@@ -38,4 +43,19 @@ async def test_no_certificate_is_no_credential(extensions):
 )
 async def test_an_unusable_certificate_is_invalid(more):
     with pytest.raises(InvalidCredentials):
-        await ClientCertificate().authenticate(request(tls(**more)))
+        await ClientCertificate(CLOCK).authenticate(request(tls(**more)))
+
+
+@pytest.mark.parametrize("valid", [(NOW + 1, NOW + 2), (NOW - 2, NOW - 1), (float("inf"), float("-inf"))])
+async def test_a_certificate_outside_of_its_time_is_invalid(valid):
+    with pytest.raises(InvalidCredentials, match="expired or is not yet valid"):
+        await ClientCertificate(CLOCK).authenticate(request(tls(client_cert_valid=valid)))
+
+
+async def test_a_certificate_that_expires_ends_with_the_next_request():
+    clock = FakeClock(datetime(2030, 1, 1, tzinfo=UTC))
+    authenticator = ClientCertificate(clock)
+    assert await authenticator.authenticate(request(tls())) is not None
+    await clock.advance(2)
+    with pytest.raises(InvalidCredentials):
+        await authenticator.authenticate(request(tls()))

@@ -1,10 +1,16 @@
 """Keys of signed tokens."""
 
 import base64
+import hashlib
+import hmac
+import json
 
 import pytest
-from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
+from hypothesis import given
+from hypothesis import strategies as st
 
 from steersman.apiserver.authn import keys
 
@@ -21,6 +27,12 @@ def number(text: str) -> int:
     return int.from_bytes(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
 
 
+def text_part(value) -> str:
+    raw = value if isinstance(value, bytes) else json.dumps(value).encode()
+    return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()
+
+
+CLAIMS = {"iss": "issuer", "sub": "someone", "aud": ["api"], "exp": 2**40}
 RSA = rsa.generate_private_key(public_exponent=65537, key_size=2048)
 CURVES = [ec.SECP256R1(), ec.SECP384R1(), ec.SECP521R1()]
 
@@ -30,11 +42,12 @@ def test_what_a_private_key_signs_its_public_key_verifies(made):
     private = keys.read_private_key(private_pem(made))
     [public] = keys.read_public_keys(public_pem(made))
     assert (private.kid, private.algorithm) == (public.kid, public.algorithm)
-    signature = private.sign(b"text")
-    assert public.verifies(b"text", signature)
-    assert not public.verifies(b"texts", signature)
-    assert not public.verifies(b"text", signature[:-1])
-    assert not public.verifies(b"text", b"")
+    token = private.sign(CLAIMS)
+    assert public.verified_claims(token) == CLAIMS
+    head, payload, signature = token.split(".")
+    assert public.verified_claims(f"{head}.{text_part({**CLAIMS, 'sub': 'other'})}.{signature}") is None
+    assert public.verified_claims(f"{head}.{payload}.{signature[:-4]}") is None
+    assert public.verified_claims(f"{head}.{payload}.") is None
 
 
 def test_algorithms_are_named_as_in_jose():
@@ -91,17 +104,15 @@ def test_a_key_is_read_back_from_its_jwk(made):
     private = keys.read_private_key(private_pem(made))
     [read] = keys.read_jwk(private.jwk())
     assert (read.kid, read.algorithm) == (private.kid, private.algorithm)
-    assert read.verifies(b"text", private.sign(b"text"))
+    assert read.verified_claims(private.sign(CLAIMS)) == CLAIMS
 
 
 def test_an_rsa_jwk_without_an_algorithm_serves_for_all():
     jwk = keys.read_private_key(private_pem(RSA)).jwk()
     del jwk["alg"]
     assert {key.algorithm for key in keys.read_jwk(jwk)} == {"RS256", "RS384", "RS512", "PS256", "PS384", "PS512"}
-    signing = keys.PrivateKey(RSA)
-    signing.algorithm = "PS384"
-    signed = signing.sign(b"text")
-    assert [key.algorithm for key in keys.read_jwk(jwk) if key.verifies(b"text", signed)] == ["PS384"]
+    token = keys.PrivateKey(RSA, algorithm="PS384").sign(CLAIMS)
+    assert [key.algorithm for key in keys.read_jwk(jwk) if key.verified_claims(token)] == ["PS384"]
 
 
 @pytest.mark.parametrize(
@@ -118,3 +129,72 @@ def test_an_rsa_jwk_without_an_algorithm_serves_for_all():
 )
 def test_other_jwks_are_no_keys_for_signatures(change):
     assert keys.read_jwk({**keys.read_private_key(private_pem(RSA)).jwk(), **change}) == []
+
+
+SMALL = keys.PrivateKey(ec.generate_private_key(ec.SECP256R1()))
+TOKEN = SMALL.sign(CLAIMS)
+
+
+def signed_with(key, header, payload=CLAIMS) -> str:
+    """Sign by hand, so that the header may hold anything."""
+    text = f"{text_part(header)}.{text_part(payload)}"
+    signature = key._private.sign(text.encode(), padding.PKCS1v15(), hashes.SHA256())
+    return f"{text}.{text_part(signature)}"
+
+
+@given(st.integers(0, len(TOKEN) - 1), st.integers(1, 127))
+def test_verified_claims_rejects_any_changed_character(place, change):
+    changed = bytearray(TOKEN.encode())
+    changed[place] ^= change
+    assert SMALL.verified_claims(changed.decode()) is None
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        {"alg": "none"},
+        {"alg": "RS384"},
+        {"alg": "PS256"},
+        {"alg": "ES256"},
+        {"alg": "HS256"},
+        {},
+        {"alg": ["RS256"]},
+        {"alg": "RS256", "crit": ["exp"], "exp": 1},
+        {"alg": "RS256", "crit": ["b64"], "b64": False},
+        {"alg": "RS256", "b64": False},
+    ],
+)
+def test_verified_claims_rejects_a_right_signature_under_another_header(header):
+    assert keys.PrivateKey(RSA).verified_claims(signed_with(keys.PrivateKey(RSA), header)) is None
+
+
+def test_verified_claims_accepts_header_parameters_without_a_meaning_here():
+    key = keys.PrivateKey(RSA)
+    header = {"alg": "RS256", "typ": "JWT", "x5c": ["A" * 4000], "something": {"else": 1}}
+    assert key.verified_claims(signed_with(key, header)) == CLAIMS
+
+
+def test_verified_claims_rejects_an_unsigned_token():
+    assert keys.PrivateKey(RSA).verified_claims(f"{text_part({'alg': 'none'})}.{text_part(CLAIMS)}.") is None
+
+
+def test_verified_claims_rejects_a_public_key_used_as_an_hmac_secret():
+    text = f"{text_part({'alg': 'HS256'})}.{text_part(CLAIMS)}"
+    forged = hmac.new(public_pem(RSA), text.encode(), hashlib.sha256).digest()
+    assert keys.PrivateKey(RSA).verified_claims(f"{text}.{text_part(forged)}") is None
+
+
+@pytest.mark.parametrize("payload", [b"[]", b"{", b"[" * 10_000, b'"text"', b""])
+def test_verified_claims_rejects_a_payload_that_is_no_object(payload):
+    key = keys.PrivateKey(RSA)
+    assert key.verified_claims(signed_with(key, {"alg": "RS256"}, payload)) is None
+
+
+def test_an_rsa_key_below_1024_bits_is_rejected():
+    numbers = rsa.RSAPublicNumbers(65537, (1 << 1000) + 297)
+    jwk = {"kty": "RSA", "n": text_part(numbers.n.to_bytes(126)), "e": "AQAB"}
+    assert keys.read_jwk(jwk) == []
+
+
+def test_an_rsa_key_of_1024_bits_is_accepted_without_a_warning():
+    assert keys.read_private_key(private_pem(rsa.generate_private_key(public_exponent=65537, key_size=1024)))

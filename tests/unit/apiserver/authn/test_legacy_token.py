@@ -4,9 +4,10 @@ import base64
 from datetime import UTC, datetime
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric import ec
 
-from steersman.apiserver.authn import jws
 from steersman.apiserver.authn.interface import InvalidCredentials
+from steersman.apiserver.authn.keys import PrivateKey
 from steersman.apiserver.authn.legacy_token import LegacyTokens, last_used_patch
 from steersman.apiserver.authn.notes import note_for
 from steersman.apiserver.authn.service_account import Found
@@ -28,7 +29,7 @@ CLAIMS = {
 class World:
     def __init__(self):
         self.ring, self.objects = Ring(), Objects()
-        self.token = jws.make(CLAIMS, self.ring.key)
+        self.token = self.ring.key.sign(CLAIMS)
         self.stored = {"metadata": {}, "data": {"token": base64.b64encode(self.token.encode()).decode()}}
         self.used: list[dict] = []
         self.tokens = LegacyTokens(self.ring, self.objects, self, audiences=("api",), on_use=self.used.append)
@@ -50,7 +51,7 @@ async def test_a_token_names_its_account(world):
 
 
 async def test_tokens_of_other_issuers_are_none_of_ours(world):
-    for text in ("opaque", "a.b.c", jws.make({**CLAIMS, "iss": "other"}, world.ring.key)):
+    for text in ("opaque", "a.b.c", world.ring.key.sign({**CLAIMS, "iss": "other"})):
         assert await world.tokens.authenticate_token(text) is None
 
 
@@ -65,7 +66,7 @@ async def test_tokens_of_other_issuers_are_none_of_ours(world):
         lambda w: w.objects.found.clear(),
         lambda w: w.objects.found.update({("ServiceAccount", "ns", "robot"): Found("u2")}),
         lambda w: w.objects.found.update({("ServiceAccount", "ns", "robot"): Found("u1", 1.0)}),
-        lambda w: setattr(w.ring.key, "sign", lambda signed: b"x" * 32),
+        lambda w: setattr(w.ring, "key", PrivateKey(ec.generate_private_key(ec.SECP256R1()))),
     ],
 )
 async def test_a_token_ends_with_its_secret_and_its_account(world, change):
@@ -78,7 +79,7 @@ async def test_a_token_ends_with_its_secret_and_its_account(world, change):
 async def test_no_claim_may_be_missing(world, name):
     claims = {key: value for key, value in CLAIMS.items() if key != name}
     with pytest.raises(InvalidCredentials):
-        await world.tokens.authenticate_token(jws.make(claims, world.ring.key))
+        await world.tokens.authenticate_token(world.ring.key.sign(claims))
 
 
 @pytest.fixture

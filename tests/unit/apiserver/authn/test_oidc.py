@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
-from steersman.apiserver.authn import jws
 from steersman.apiserver.authn.interface import InvalidCredentials
 from steersman.apiserver.authn.keys import PrivateKey
 from steersman.apiserver.authn.oidc import OIDCOptions, OIDCTokens
@@ -39,7 +38,7 @@ class World:
         self.tokens = OIDCTokens(options, self.provider.fetch, audiences=("api",), clock=self.clock)
 
     async def user(self, key=KEY, **claims):
-        return await self.tokens.authenticate_token(jws.make({**CLAIMS, **claims}, key))
+        return await self.tokens.authenticate_token(key.sign({**CLAIMS, **claims}))
 
     async def refusal(self, key=KEY, **claims):
         with pytest.raises(InvalidCredentials) as refused:
@@ -132,6 +131,6 @@ async def test_a_provider_that_makes_no_sense_makes_nobody_known(document, caplo
 
 async def test_a_token_is_for_this_server_only():
     world = World()
-    token = jws.make(CLAIMS, KEY)
+    token = KEY.sign(CLAIMS)
     assert (await world.tokens.review(token, ("api",))).audiences == ("api",)
     assert await world.tokens.review(token, ("kube",)) is None

@@ -3,26 +3,26 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric import ec
 
-from steersman.apiserver.authn import jws
 from steersman.apiserver.authn.account_claims import Bound, Ref
 from steersman.apiserver.authn.interface import InvalidCredentials
 from steersman.apiserver.authn.issuing import TokenIssuer
+from steersman.apiserver.authn.keys import PrivateKey
 from steersman.apiserver.authn.notes import note_for
 from steersman.apiserver.authn.service_account import Found, ServiceAccountTokens
 from steersman.apiserver.http import Request
 from steersman.apiserver.request import Annotations
 from steersman.asynckit.clock import FakeClock
 
-from .test_jws import Secret
-
 ROBOT = Bound("ns", Ref("robot", "u1"))
 USER = "system:serviceaccount:ns:robot"
+KEY = PrivateKey(ec.generate_private_key(ec.SECP256R1()))
 
 
 class Ring:
     def __init__(self) -> None:
-        self.key = Secret()
+        self.key = KEY
         self.asked = 0
 
     async def signing(self):
@@ -89,7 +89,7 @@ async def test_older_issuers_are_believed_and_others_are_none_of_ours(world):
 
 async def test_a_forged_token_is_refused(world):
     token = await world.issue()
-    world.ring.key.sign = lambda signed: b"x" * 32
+    world.ring.key = PrivateKey(ec.generate_private_key(ec.SECP256R1()))
     assert await world.refusal(token) == "invalid signature"
 
 
@@ -167,7 +167,7 @@ async def test_pod_and_node_are_told_and_a_pods_node_need_not_exist(world):
     ],
 )
 async def test_a_token_has_to_name_its_account_alike_everywhere(world, claims):
-    assert "service account" in await world.refusal(jws.make({"iss": "iss", "aud": "api", **claims}, world.ring.key))
+    assert "service account" in await world.refusal(world.ring.key.sign({"iss": "iss", "aud": "api", **claims}))
 
 
 async def test_a_token_that_should_have_been_renewed_is_noted(world):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from tests.unit.apiserver.reading import METADATA, PODS, TABLE, Watch, World, refusal
 
@@ -347,6 +349,16 @@ class Pipe:
     def __init__(self) -> None:
         self.pieces: list[bytes] = []
         self.is_full = False
+        #: Paused before anything is read for it.
+        self.is_paused = False
+        self._resumed = asyncio.Event()
+
+    async def drained(self) -> None:
+        await self._resumed.wait()
+
+    def resume(self) -> None:
+        self.is_paused = False
+        self._resumed.set()
 
     def __call__(self, piece: bytes) -> bool:
         if not self.is_full:
@@ -386,6 +398,33 @@ async def test_what_a_slow_client_does_not_take_goes_the_other_way_in_order():
     assert await watch.seen() == []
     assert len(pipe.pieces) == 1
     await watch.close()
+
+
+async def test_paused_watch_holds_a_cursor_and_no_events():
+    world = World()
+    pipe, watch = await pushed(world)
+    pipe.is_paused = True
+    cursor = watch.stream._cursor
+    for name in ("a", "b", "c"):
+        await world.put(name)
+        await world.clock.advance(1)
+    assert (watch.stream._cursor, watch.stream._held, pipe.pieces) == (cursor, b"", [])
+    pipe.resume()
+    assert [name for _, name, _ in await watch.told()] == ["a", "b", "c"]
+    await watch.close()
+
+
+async def test_paused_watch_gets_410_when_the_ring_has_moved_past_its_cursor():
+    world = World(ring=ChangeRing(0, changes_max=4))
+    pipe, watch = await pushed(world)
+    pipe.is_paused = True
+    for number in range(10):
+        await world.put(f"a{number}")
+        await world.clock.advance(1)
+    pipe.resume()
+    (event,) = await watch.seen()
+    assert (event["type"], event["object"]["code"]) == ("ERROR", 410)
+    assert watch.over
 
 
 async def test_bookmarks_are_pushed_and_the_end_still_comes():

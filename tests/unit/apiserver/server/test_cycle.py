@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from steersman.apiserver.server.cycle import Cycle
+from steersman.apiserver.server.cycle import WRITE_BYTES_MAX, Cycle
 
 OK = {"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]}
 
@@ -28,17 +28,35 @@ class Transport:
 
 
 class Flow:
-    write_paused = False
+    """Pauses after a number of writes, if one is given."""
+
+    def __init__(self, transport: Transport, pauses_after: int | None = None) -> None:
+        self._transport = transport
+        self._pauses_after = pauses_after
+        self._resumed = asyncio.Event()
+
+    @property
+    def write_paused(self) -> bool:
+        return self._pauses_after is not None and len(self._transport.writes) >= self._pauses_after
+
+    async def drain(self) -> None:
+        await self._resumed.wait()
+
+    def resume_writing(self) -> None:
+        self._pauses_after = None
+        self._resumed.set()
 
     def resume_reading(self) -> None: ...
 
 
-def a_cycle(*, method: str = "GET", keep_alive: bool = True, expects_100: bool = False) -> tuple[Cycle, Transport]:
-    transport = Transport()
+def a_cycle(
+    *, method: str = "GET", keep_alive: bool = True, expects_100: bool = False, flow: Flow | None = None
+) -> tuple[Cycle, Transport]:
+    transport = Transport() if flow is None else flow._transport
     cycle = Cycle(
         {"method": method},
         transport,  # type: ignore[arg-type]  # what is asked of it
-        Flow(),  # type: ignore[arg-type]  # the same
+        flow or Flow(transport),  # type: ignore[arg-type]  # the same
         standard_headers=[(b"date", b"now")],
         expects_100=expects_100,
         keep_alive=keep_alive,
@@ -65,12 +83,47 @@ async def test_an_answer_of_known_length_is_one_write():
     assert not transport.closed
 
 
-async def test_a_large_body_is_not_copied():
+async def test_cycle_writes_a_large_body_in_parts():
     cycle, transport = a_cycle()
-    large = b"x" * 100_000
-    await cycle.send(start((b"content-length", b"100000")))
+    large = bytes(range(250)) * 1000
+    await cycle.send(start((b"content-length", b"250000")))
     await cycle.send(body(large))
-    assert transport.writes[1] is large
+    head, _, rest = b"".join(transport.writes).partition(b"\r\n\r\n")
+    assert rest == large
+    assert max(map(len, transport.writes)) == len(head) + 4 + WRITE_BYTES_MAX
+    assert cycle.response_complete
+
+
+async def test_cycle_writes_a_large_piece_as_several_chunks():
+    cycle, transport = a_cycle()
+    await cycle.send(start())
+    await cycle.send(body(b"x" * (WRITE_BYTES_MAX + 1), more=True))
+    assert transport.writes[1:] == [b"10000\r\n" + b"x" * WRITE_BYTES_MAX + b"\r\n", b"1\r\nx\r\n"]
+    assert not cycle.response_complete
+
+
+async def test_cycle_writes_no_further_part_to_a_client_that_does_not_read():
+    flow = Flow(Transport(), pauses_after=3)
+    cycle, transport = a_cycle(flow=flow)
+    await cycle.send(start())
+    sending = asyncio.create_task(cycle.send(body(b"x" * (10 * WRITE_BYTES_MAX))))
+    await asyncio.sleep(0)  # noqa: TID251 — one turn of the loop
+    assert len(transport.writes) == 3
+    flow.resume_writing()
+    await sending
+    assert len(transport.writes) == 1 + 10
+
+
+async def test_cycle_drops_the_rest_of_a_body_when_the_connection_is_lost():
+    flow = Flow(Transport(), pauses_after=3)
+    cycle, transport = a_cycle(flow=flow)
+    await cycle.send(start())
+    sending = asyncio.create_task(cycle.send(body(b"x" * (10 * WRITE_BYTES_MAX))))
+    await asyncio.sleep(0)  # noqa: TID251 — one turn of the loop
+    cycle.disconnected = True
+    flow.resume_writing()
+    await sending
+    assert len(transport.writes) == 3
 
 
 async def test_without_a_length_the_head_goes_out_at_once_and_pieces_are_chunks():

@@ -2,6 +2,7 @@
 
 import pytest
 
+from steersman.apiserver.server.cycle import WRITE_BYTES_MAX
 from steersman.apiserver.server.protocol import Push
 
 
@@ -33,3 +34,15 @@ def test_nothing_is_written_to_a_client_that_does_not_take_it(paused, closing):
     transport = Transport(closing=closing)
     assert not Push(transport, Flow(paused=paused))(b"x")  # type: ignore[arg-type]
     assert transport.written == b""
+
+
+def test_push_leaves_a_large_piece_to_the_task():
+    transport = Transport()
+    push = Push(transport, Flow())  # type: ignore[arg-type]
+    assert not push(b"x" * (WRITE_BYTES_MAX + 1))
+    assert transport.written == b""
+
+
+@pytest.mark.parametrize("paused", [True, False])
+def test_push_reports_whether_the_connection_is_paused(paused):
+    assert Push(Transport(), Flow(paused=paused)).is_paused is paused  # type: ignore[arg-type]

@@ -16,7 +16,8 @@ from steersman.apiserver.http import Request, Response
 from steersman.apiserver.server import protocol
 from steersman.apiserver.server import serving as serving_module
 from steersman.apiserver.server.app import Application
-from steersman.apiserver.server.serving import Serving, TLSFiles, listen, tls_context
+from steersman.apiserver.server.cycle import WRITE_BYTES_MAX
+from steersman.apiserver.server.serving import Serving, TLSFileError, TLSFiles, listen, tls_context
 from steersman.asynckit.clock import RealClock
 from steersman.controlplane.pki import ensure_pki, server_names
 
@@ -26,10 +27,12 @@ class Handler:
 
     def __init__(self) -> None:
         self.extensions: dict = {}
+        self.scope: dict = {}
         self.go = asyncio.Event()
 
     async def __call__(self, request: Request) -> Response:
         self.extensions = request.scope.get("extensions", {})
+        self.scope = dict(request.scope)
         match request.path:
             case "/body":
                 return Response(200, b"%d" % len(await request.body()))
@@ -37,13 +40,15 @@ class Handler:
                 await self.go.wait()
             case "/endless":
                 return Response(200, stream=self._endless())
+            case "/huge":
+                return Response(200, stream=self._endless(8 << 20))
             case "/pushed":
                 return Response(200, stream=Pushing())
         return Response(200, b"hello")
 
-    async def _endless(self):
+    async def _endless(self, size: int = 65536):
         while True:
-            yield b"x" * 65536
+            yield b"x" * size
 
 
 class Pushing:
@@ -173,7 +178,6 @@ async def test_a_certificate_of_somebody_else_is_refused(pki, tmp_path):
     [
         b"nonsense\r\n\r\n",
         b"BREW / HTTP/1.1\r\nHost: x\r\n\r\n",
-        b"GET / HTTP/9.9\r\nHost: x\r\n\r\n",
         b"GET / HTTP/1.1\r\nHost: x\r\nContent-Length: a\r\n\r\n",
         b"GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
         b"GET / HTTP/1.1\r\nHo st: x\r\n\r\n",
@@ -203,7 +207,81 @@ async def test_requests_before_malformed_bytes_are_answered_first(count, malform
 async def test_too_many_headers_are_refused():
     async with serving() as server:
         answer = await server.ask(request("/", *(f"h{n}: x" for n in range(1001))))
-    assert answer.startswith(b"HTTP/1.1 400")
+    assert answer.startswith(b"HTTP/1.1 431")
+
+
+@pytest.mark.parametrize("path", ["/", "/" + "x" * protocol.HEAD_BYTES_MAX])
+async def test_a_whole_head_that_is_too_large_is_431(path):
+    async with serving() as server:
+        size = protocol.HEAD_BYTES_MAX - len(path) + 1
+        assert (await server.ask(request(path, f"h: {'x' * size}", CLOSE))).startswith(b"HTTP/1.1 431")
+
+
+@pytest.mark.parametrize(
+    ("raw", "answer"),
+    [
+        (b"GET / HTTP/1.1\r\n\r\n", b"400 Bad Request: missing required Host header"),
+        (b"GET / HTTP/1.1\r\nHost: a\r\nHost: a\r\n\r\n", b"400 Bad Request"),
+        (b"GET / HTTP/1.1\r\nHost: a b\r\n\r\n", b"400 Bad Request: malformed Host header"),
+        (b"GET /\r\n\r\n", b"400 Bad Request"),
+        (b"GET / HTTP/0.9\r\nHost: x\r\n\r\n", b"505 HTTP Version Not Supported: unsupported protocol version"),
+        (b"GET / HTTP/2.0\r\nHost: x\r\n\r\n", b"505 HTTP Version Not Supported: unsupported protocol version"),
+        (b"GET / HTTP/3.0\r\nHost: x\r\n\r\n", b"505 HTTP Version Not Supported: unsupported protocol version"),
+        (
+            b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+            b"505 HTTP Version Not Supported: unsupported protocol version",
+        ),
+        (b"GET /%zz HTTP/1.1\r\nHost: x\r\n\r\n", b"400 Bad Request"),
+        (b"GET a HTTP/1.1\r\nHost: x\r\n\r\n", b"400 Bad Request"),
+        (b"CONNECT a:1 HTTP/1.1\r\nHost: x\r\n\r\n", b"400 Bad Request"),
+        (b"GET / HTTP/1.1\r\nHo st: x\r\n\r\n", b"400 Bad Request"),
+    ],
+)
+async def test_a_refused_request_is_answered_in_the_words_of_net_http(raw, answer):
+    async with serving() as server:
+        received = await server.ask(raw)
+    head, _, body = received.partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 " + answer + b"\r\n")
+    assert b"connection: close" in head
+    assert body == answer
+
+
+@pytest.mark.parametrize(
+    ("target", "path", "query"),
+    [
+        (b"/\xc3\xa4?b=\xc3\xb6", "/ä", b"b=%C3%B6"),
+        (b"/%C3%A4", "/ä", b""),
+        (b"/a#b", "/a#b", b""),
+        (b"/a?b#c", "/a", b"b#c"),
+        (b"/a?b=%zz", "/a", b"b=%zz"),
+        (b"//api", "//api", b""),
+        (b"http://other/api?x", "/api", b"x"),
+        (b"*", "*", b""),
+    ],
+)
+async def test_a_request_target_becomes_path_and_query(target, path, query):
+    async with serving() as server:
+        await server.ask(b"GET " + target + b" HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        assert (server.handler.scope["path"], server.handler.scope["query_string"]) == (path, query)
+
+
+async def test_an_escaped_request_line_is_parsed_once_on_a_kept_connection():
+    async with serving() as server:
+        answer = await server.ask(request("/a") + request("/b", CLOSE))
+        assert answer.count(b"200 OK") == 2
+        reader, writer = await server.connect()
+        for raw in (request("/first"), request("/zweite/ä"), request("/third", CLOSE)):
+            writer.write(raw)
+            await writer.drain()
+            await asyncio.wait_for(reader.readuntil(b"hello"), 10)
+        assert server.handler.scope["path"] == "/third"
+
+
+async def test_options_of_the_server_are_answered_with_an_empty_200():
+    async with serving() as server:
+        answer = await server.ask(b"OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n")
+    assert answer.startswith(b"HTTP/1.1 200 OK\r\n")
+    assert answer.endswith(b"content-length: 0\r\n\r\n")
 
 
 async def test_an_endless_head_is_refused():
@@ -226,13 +304,13 @@ async def test_an_endless_head_is_refused():
 )
 async def test_a_request_that_does_not_come_whole_is_cut_off(monkeypatch, raw):
     monkeypatch.setattr(protocol, "READ_SECONDS", 0.05)
-    monkeypatch.setattr(protocol, "IDLE_SECONDS", 0.05)
+    monkeypatch.setattr(protocol, "HEAD_SECONDS", 0.05)
     async with serving() as server:
         assert await server.ask(raw) == b""
 
 
 async def test_empty_lines_do_not_keep_a_connection_open(monkeypatch):
-    monkeypatch.setattr(protocol, "IDLE_SECONDS", 0.1)
+    monkeypatch.setattr(protocol, "HEAD_SECONDS", 0.1)
     async with serving() as server:
         reader, writer = await server.connect()
         writer.write(request("/"))
@@ -285,6 +363,22 @@ async def test_a_stream_that_nobody_reads_is_cut_off_and_bounded(monkeypatch):
                 waiting = max(waiting, connection.transport.get_write_buffer_size())
                 await asyncio.sleep(0.01)  # noqa: TID251
         assert 0 < waiting < 1 << 20
+
+
+@pytest.mark.parametrize("path", ["/endless", "/huge"])
+async def test_tls_connection_buffers_little_for_a_client_that_does_not_read(pki, path):
+    server_tls = tls_context(TLSFiles(pki.server.certificate, pki.server.key))
+    client_tls = ssl.create_default_context(cafile=str(pki.ca.certificate))
+    async with serving(server_tls) as server:
+        _, writer = await server.connect(limit=1024, ssl=client_tls)
+        writer.transport.pause_reading()
+        writer.write(request(path))
+        await server.until_busy()
+        connection = next(iter(server.serving.connections))
+        async with asyncio.timeout(10):
+            while not connection.flow.write_paused:  # noqa: ASYNC110 — nothing tells
+                await asyncio.sleep(0.01)  # noqa: TID251
+        assert 0 < connection.transport.get_write_buffer_size() <= 3 * WRITE_BYTES_MAX
 
 
 async def test_pushed_pieces_are_part_of_the_answer():
@@ -342,7 +436,7 @@ def garbled(dice: random.Random) -> bytes:
 @pytest.mark.parametrize("seed", range(3))
 async def test_garbled_requests_get_an_answer_or_an_end_and_harm_nobody(seed, monkeypatch, caplog):
     monkeypatch.setattr(protocol, "READ_SECONDS", 0.2)
-    monkeypatch.setattr(protocol, "IDLE_SECONDS", 0.2)
+    monkeypatch.setattr(protocol, "HEAD_SECONDS", 0.2)
     monkeypatch.setattr(serving_module, "_KEEP_ALIVE_SECONDS", 0.2)
     dice = random.Random(seed)
     async with serving() as server:
@@ -350,3 +444,15 @@ async def test_garbled_requests_get_an_answer_or_an_end_and_harm_nobody(seed, mo
         assert b"hello" in await server.ask(request("/", CLOSE))
     assert {answer[:10] for answer in answers} <= {b"", b"HTTP/1.1 2", b"HTTP/1.1 4"}
     assert [record for record in caplog.records if record.exc_info] == []
+
+
+@pytest.mark.parametrize("name", ["certificate", "key", "client_cas"])
+@pytest.mark.parametrize(("text", "reason"), [(None, "No such file or directory"), ("", ""), ("nonsense", "")])
+def test_tls_context_names_the_file_that_cannot_be_used(pki, tmp_path, name, text, reason):
+    path = tmp_path / "broken.pem"
+    if text is not None:
+        path.write_text(text)
+    files = {"certificate": pki.server.certificate, "key": pki.server.key, "client_cas": (pki.ca.certificate,)}
+    files[name] = (path,) if name == "client_cas" else path
+    with pytest.raises(TLSFileError, match=rf"{path}.*{reason}"):
+        tls_context(TLSFiles(**files))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from steersman.controlplane.bootstrap.public_address import Place, host_address, public_address
+from steersman.controlplane.bootstrap.public_address import Place, host_address, is_on_an_interface, public_address
 from steersman.controlplane.options import APIServerOptions, OptionError
 
 
@@ -46,3 +46,28 @@ def test_asking_the_machine_raises_nothing():
 def test_places_as_in_urls():
     assert Place("192.0.2.1", 6443).authority == "192.0.2.1:6443"
     assert Place("2001:db8::1", 6443).authority == "[2001:db8::1]:6443"
+
+
+def test_an_advertise_address_of_no_interface_is_logged(caplog):
+    options = APIServerOptions(advertise_address="192.0.2.1")
+    assert public_address(options, find_host=find_host, is_local=lambda _: False) == "192.0.2.1"
+    assert caplog.messages == ["no interface of this machine has the advertise address 192.0.2.1"]
+
+
+@pytest.mark.parametrize(("found", "published"), [("192.0.2.99", "192.0.2.99"), ("", "no address")])
+def test_an_advertise_address_that_is_not_published_is_logged(caplog, found, published):
+    public_address(APIServerOptions(advertise_address="127.0.0.1"), find_host=lambda _: found)
+    assert caplog.messages == [
+        f"the advertise address 127.0.0.1 is not published, as other machines cannot reach it: {published} is"
+    ]
+
+
+@pytest.mark.parametrize("options", [{"advertise_address": "192.0.2.1"}, {"bind_address": "192.0.2.1"}, {}])
+def test_other_addresses_are_not_logged(caplog, options):
+    public_address(APIServerOptions(**options), find_host=find_host, is_local=lambda _: True)
+    assert caplog.messages == []
+
+
+@pytest.mark.parametrize(("address", "expected"), [("127.0.0.1", True), ("192.0.2.1", False), ("2001:db8::1", False)])
+def test_is_on_an_interface_asks_the_machine(address, expected):
+    assert is_on_an_interface(address) is expected

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 from steersman.apimachinery import field
 from steersman.apimachinery.gotext import quote
 from steersman.apiserver.request import RequestInfo
+from steersman.apiserver.workers import on_loop
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -42,7 +43,7 @@ class ParamAccess:
         kind = obj["spec"].get("paramKind")
         if kind is None or (old is not None and old["spec"].get("paramKind") == kind):
             return
-        if not self._may(user, "get", kind, name=_ALL, namespace=_ALL):
+        if not on_loop(self._may, user, "get", kind, name=_ALL, namespace=_ALL):
             named = f"kind={kind.get('kind', '')}, apiVersion={kind.get('apiVersion', '')}"
             detail = f'must have "get" permission on all objects of the referenced paramKind ({named})'
             yield field.forbidden(_SPEC.child("paramKind"), f"user {quote(user.name)} {detail}")
@@ -55,7 +56,8 @@ class ParamAccess:
             return
         name = reference.get("name") or ""
         verb = "get" if name else "list"
-        if not self._may(user, verb, self._kind_of(policy), name=name, namespace=reference.get("namespace") or ""):
+        namespace = reference.get("namespace") or ""
+        if not on_loop(self._may, user, verb, on_loop(self._kind_of, policy), name=name, namespace=namespace):
             detail = f"does not have {quote(verb)} permission on the object referenced by paramRef"
             yield field.forbidden(_SPEC.child("paramRef"), f"user {quote(user.name)} {detail}")
 

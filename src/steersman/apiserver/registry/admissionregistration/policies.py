@@ -44,6 +44,7 @@ class _JudgingStrategy(Strategy):
     """Whose parameters may be named depends on who names them."""
 
     judges_writers = True
+    is_metered = True
 
     def __init__(self, access: ParamAccess | None = None) -> None:
         """``access`` knows what writers may read; without it anything goes."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import base64
-import re
 from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery import field
+from steersman.apimachinery.pem import pem_blocks
 from steersman.apiserver.registry.validation import check_supported
 from steersman.apiserver.registry.webhook_clients import validate_client, validate_review_versions
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from steersman.apiserver.registry.strategy import Tree
 
 _STRATEGIES: Final = ("None", "Webhook")
-_has_certificate: Final = re.compile(rb"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----", re.DOTALL).search
 
 
 def validate_conversion(spec: Tree, path: Path) -> Iterator[FieldError]:
@@ -60,4 +59,4 @@ def _ca_bundle(conversion: Tree | None) -> str:
 
 
 def _is_readable(bundle: str) -> bool:
-    return _has_certificate(base64.b64decode(bundle)) is not None
+    return any(block.type == "CERTIFICATE" for block in pem_blocks(base64.b64decode(bundle)))

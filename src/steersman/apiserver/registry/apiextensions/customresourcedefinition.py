@@ -25,6 +25,7 @@ class CustomResourceDefinitionStrategy(Strategy):
     group_resource = "customresourcedefinitions.apiextensions.k8s.io"
     has_generation = True
     allow_unconditional_update = False
+    is_metered = True
     finalizers_need_domains = False
     delete_finalizers = ("customresourcecleanup.apiextensions.k8s.io",)
 

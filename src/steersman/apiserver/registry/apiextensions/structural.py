@@ -9,7 +9,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery import field
-from steersman.apiserver.registry.apiextensions.go_regexp import check_go_regexp
+from steersman.apimachinery.regexp import RegexpError, compile_regexp
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -159,9 +159,12 @@ def _logic(schema: Tree, path: Path, *, skip_any_of: bool = False) -> Iterator[F
         yield from _within_logic(part, path.child("oneOf").index(position))
     if schema.get("not") is not None:
         yield from _within_logic(schema["not"], path.child("not"))
-    if fault := check_go_regexp(schema.get("pattern") or ""):
-        detail = f"must be a valid regular expression, but isn't: {fault}"
-        yield field.invalid(path.child("pattern"), schema["pattern"], detail)
+    if pattern := schema.get("pattern"):
+        try:
+            compile_regexp(pattern)
+        except RegexpError as error:
+            detail = f"must be a valid regular expression, but isn't: {error}"
+            yield field.invalid(path.child("pattern"), pattern, detail)
 
 
 def _within_logic(schema: Tree, path: Path, *, skip_any_of: bool = False) -> Iterator[FieldError]:

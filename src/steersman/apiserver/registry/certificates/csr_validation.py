@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import re
 from typing import TYPE_CHECKING, Final
 
 from cryptography import x509
@@ -11,6 +10,7 @@ from cryptography.exceptions import UnsupportedAlgorithm
 
 from steersman.apimachinery import field, names
 from steersman.apimachinery.gotext import quote
+from steersman.apimachinery.pem import pem_blocks
 from steersman.apiserver.registry.validation import check_all, repeat_positions
 
 if TYPE_CHECKING:
@@ -56,10 +56,6 @@ _USAGES: Final = (
     "server auth",
     "signing",
     "timestamping",
-)
-_PEM_BLOCK: Final = re.compile(
-    rb"^-----BEGIN (?P<type>[^\n-]*)-----[ \t]*\r?\n(?P<body>.*?)^-----END (?P=type)-----[ \t]*\r?$",
-    re.DOTALL | re.MULTILINE,
 )
 
 
@@ -120,12 +116,12 @@ def _certificate(obj: Tree) -> str:
 
 
 def _check_request(request: str | None, path: Path) -> Iterator[FieldError]:
-    block = next(_PEM_BLOCK.finditer(base64.b64decode(request or "")), None)
-    if block is None or block["type"] != b"CERTIFICATE REQUEST":
+    block = next(pem_blocks(base64.b64decode(request or "")), None)
+    if block is None or block.type != "CERTIFICATE REQUEST":
         yield field.invalid(path, request, "PEM block type must be CERTIFICATE REQUEST")
         return
     try:
-        parsed = x509.load_der_x509_csr(base64.b64decode(block["body"]))
+        parsed = x509.load_der_x509_csr(base64.b64decode(block.body))
         fault = "" if parsed.is_signature_valid else "the signature does not fit the key"
     except (ValueError, UnsupportedAlgorithm) as error:
         fault = str(error)
@@ -195,15 +191,14 @@ def _check_conditions(conditions: Sequence[Tree]) -> Iterator[FieldError]:
 
 def _certificate_fault(encoded: str) -> str:
     """Why a text is no chain of certificates; empty when it is."""
-    blocks = list(_PEM_BLOCK.finditer(base64.b64decode(encoded)))
+    blocks = list(pem_blocks(base64.b64decode(encoded)))
     for block in blocks:
-        if block["type"] != b"CERTIFICATE":
-            found = quote(block["type"].decode("utf-8", "replace"))
-            return f"only CERTIFICATE PEM blocks are allowed, found {found}"
-        if b":" in block["body"]:
+        if block.type != "CERTIFICATE":
+            return f"only CERTIFICATE PEM blocks are allowed, found {quote(block.type)}"
+        if b":" in block.body:
             return "no PEM block headers are permitted"
         try:
-            x509.load_der_x509_certificate(base64.b64decode(block["body"]))
+            x509.load_der_x509_certificate(base64.b64decode(block.body))
         except ValueError as error:
             return str(error)
     return "" if blocks else "must contain at least one CERTIFICATE PEM block"

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from base64 import b64decode
 from binascii import Error as NoBase64
 from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery.gotext import to_value_text
+from steersman.apimachinery.pem import pem_blocks
 
 if TYPE_CHECKING:
     from steersman.apiserver.registry.strategy import Tree
 
-_BLOCK: Final = re.compile(rb"-----BEGIN ([^\n-]+)-----\s*?\n(.*?)-----END \1-----", re.DOTALL)
 _CERTIFICATE: Final = "CERTIFICATE"
 _KEY: Final = "PRIVATE KEY"
 
@@ -44,7 +43,7 @@ def _fault(certificate: bytes, key: bytes) -> str:
 
 
 def _blocks(pem: bytes) -> list[tuple[str, bytes]]:
-    return [(match[1].decode("utf-8", "replace"), match[0]) for match in _BLOCK.finditer(pem)]
+    return [(block.type, block.text) for block in pem_blocks(pem)]
 
 
 def _certificate_block(pem: bytes) -> tuple[bytes | None, str]:

@@ -23,6 +23,7 @@ class GrantingStrategy(Strategy):
     allow_create_on_update = True
     metadata_checks_on_update = (1, 1)
     judges_writers = True
+    runs_in_workers = False
     check_grant: ClassVar[Check]
 
     def __init__(self, guard: EscalationGuard | None = None) -> None:

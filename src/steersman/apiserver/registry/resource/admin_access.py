@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery.field import ErrorType, FieldError, Path
+from steersman.apiserver.workers import on_loop
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -39,7 +40,7 @@ def check_allocation(obj: Tree, old: Tree, labels_of: NamespaceLabels) -> Iterat
 
 
 def _check_namespace(where: Path, namespace: str, labels_of: NamespaceLabels) -> Iterator[FieldError]:
-    labels = labels_of(namespace)
+    labels = on_loop(labels_of, namespace)
     if labels is None:
         detail = f'could not retrieve namespace to verify admin access: namespaces "{namespace}" not found'
         yield FieldError(ErrorType.INTERNAL, where, detail=detail)

@@ -22,6 +22,7 @@ class DeviceClassStrategy(Strategy):
     group_resource = "deviceclasses.resource.k8s.io"
     returns_deleted_object = True
     has_generation = True
+    is_metered = True
     metadata_checks_on_update = (1, 1)
     columns = (columns.NAME_COLUMN, columns.AGE_COLUMN)
 

@@ -31,6 +31,7 @@ class ResourceClaimStrategy(Strategy):
     returns_deleted_object = True
     metadata_checks_on_update = (1, 1)
     judges_writers = True
+    is_metered = True
     reset_fields = {"": (("status",),), "status": (("metadata",), ("spec",))}
     columns = (
         columns.NAME_COLUMN,

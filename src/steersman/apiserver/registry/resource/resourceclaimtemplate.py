@@ -26,6 +26,7 @@ class ResourceClaimTemplateStrategy(Strategy):
 
     group_resource = "resourceclaimtemplates.resource.k8s.io"
     returns_deleted_object = True
+    is_metered = True
     columns = (columns.NAME_COLUMN, columns.AGE_COLUMN)
 
     def __init__(self, labels_of: NamespaceLabels = no_namespaces) -> None:

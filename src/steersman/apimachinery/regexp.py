@@ -1,0 +1,184 @@
+"""Regular expressions of clients, in Go's syntax: matched by RE2, refused in the words of Go's ``regexp/syntax``.
+
+RE2 takes time linear in the text. This is the only module that imports ``re2``. Differences between RE2 and Go are listed in
+``docs/compatibility.md``; an expression that cannot be compiled or decided within the bounds below is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final
+
+import re2
+
+from steersman.apimachinery.workmeter import spend
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+#: Bytes of a compiled program, and of the states that matching keeps. Compilation holds the interpreter lock, at about 1 µs
+#: for each 16 bytes.
+_PROGRAM_MAX_BYTES: Final = 1 << 20
+#: Characters of an expression.
+_PATTERN_MAX: Final = 10_000
+#: Bytes of a text times instructions of a program: what one search may cost. RE2 cannot be interrupted; in the worst case one
+#: step takes 40 ns.
+STEPS_MAX: Final = 1 << 28
+#: Steps that cost one unit of the work meter, when RE2 cannot use its DFA.
+_STEPS_PER_UNIT: Final = 16
+#: What compilation costs, besides what an instruction does.
+_UNITS_PER_COMPILATION: Final = 100
+_UNITS_PER_INSTRUCTION: Final = 4
+
+_PREFIX: Final = "error parsing regexp: "
+#: Texts of RE2 as ``regexp/syntax`` has them; what stands behind the colon is the same in both.
+_GO_TEXTS: Final = {
+    "invalid escape sequence": "invalid escape sequence",
+    "invalid character class": "invalid character class",
+    "invalid character class range": "invalid character class range",
+    "missing ]": "missing closing ]",
+    "missing )": "missing closing )",
+    "unexpected )": "unexpected )",
+    "trailing \\": "trailing backslash at end of expression",
+    "no argument for repetition operator": "missing argument to repetition operator",
+    "invalid repetition size": "invalid repeat count",
+    "bad repetition operator": "invalid nested repetition operator",
+    "invalid perl operator": "invalid or unsupported Perl syntax",
+    "invalid UTF-8": "invalid UTF-8",
+    "invalid named capture group": "invalid named capture",
+}
+_TOO_LARGE: Final = "pattern too large"
+#: Quoted text, escapes, names of groups, and whole classes, in which the others mean nothing.
+_TOKEN: Final = re.compile(
+    r"\\Q.*?(?:\\E|\Z)|\\(?P<escape>.)|\(\?P?<(?P<name>[^>]*)>|\[\^?\]?(?:\[:\^?\w*:\]|\\.|[^\]\\])*\]", re.DOTALL
+)
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_CAPTURE_NAME: Final = re.compile(r"[A-Za-z0-9_]+")
+_LOOK_BEHIND: Final = re.compile(r"\(\?<[=!]")
+
+
+class RegexpError(ValueError):
+    """An expression that Go would not compile; the text is Go's."""
+
+
+class RegexpCostError(Exception):
+    """The text is too long for the expression."""
+
+    def __init__(self) -> None:
+        super().__init__("the text is too long for the expression")
+
+
+class Regexp:
+    """A compiled expression; immutable, and safe to share between threads."""
+
+    __slots__ = ("_program", "_size")
+
+    def __init__(self, program: Any) -> None:
+        self._program: Final = program
+        self._size: Final[int] = program.programsize
+
+    def matches(self, text: str) -> bool:
+        """Report whether the expression matches anywhere in ``text``. Raises RegexpCostError."""
+        return self._search(_encoded(text), 0) is not None
+
+    def find(self, text: str) -> str:
+        """Return the leftmost match, empty without one (``FindString``). Raises RegexpCostError."""
+        data = _encoded(text)
+        span = self._search(data, 0)
+        return "" if span is None else data[span[0] : span[1]].decode(errors="replace")
+
+    def find_all(self, text: str, count: int = -1) -> list[str]:
+        """Return successive matches, at most ``count`` of them unless it is negative (``FindAllString``).
+
+        Raises RegexpCostError.
+        """
+        found: list[str] = []
+        if not count:
+            return found
+        data = _encoded(text)
+        for start, end in self._spans(data):
+            found.append(data[start:end].decode(errors="replace"))
+            if len(found) == count:
+                break
+        return found
+
+    def _spans(self, data: bytes) -> Iterator[tuple[int, int]]:
+        """Matches that do not overlap; an empty match directly behind another one does not count."""
+        position, previous_end = 0, -1
+        while position <= len(data) and (span := self._search(data, position)) is not None:
+            start, end = span
+            if end != position:
+                position = end
+            else:
+                position += _character_length(data, position)
+            if start != end or start != previous_end:
+                yield span
+            previous_end = end
+
+    def _search(self, data: bytes, position: int) -> tuple[int, int] | None:
+        steps = (len(data) - position) * self._size
+        if steps > STEPS_MAX:
+            raise RegexpCostError
+        spend(1 + steps // _STEPS_PER_UNIT)
+        match = self._program.search(data, position)
+        if match is None:
+            return None
+        start, end = match.span()
+        return start, end
+
+
+@lru_cache(maxsize=256)
+def compile_regexp(pattern: str) -> Regexp:
+    """Raises RegexpError."""
+    if len(pattern) > _PATTERN_MAX:
+        raise RegexpError(f"{_PREFIX}expression too large")
+    options = re2.Options()
+    options.log_errors = False
+    options.max_mem = _PROGRAM_MAX_BYTES
+    spend(_UNITS_PER_COMPILATION)
+    try:
+        program = re2.compile(pattern.encode(), options=options)
+    except UnicodeEncodeError:
+        raise RegexpError(f"{_PREFIX}invalid UTF-8: `{pattern}`") from None
+    except re2.error as error:
+        raise RegexpError(_PREFIX + _go_text(pattern, error.args[0].decode(errors="replace"))) from None
+    _refuse_re2_only(pattern)
+    spend(_UNITS_PER_INSTRUCTION * program.programsize)
+    return Regexp(program)
+
+
+def _encoded(text: str) -> bytes:
+    """Encode as UTF-8; lone surrogates become replacement characters, as in Go's JSON decoder."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return _SURROGATE.sub("\ufffd", text).encode()
+
+
+def _character_length(data: bytes, position: int) -> int:
+    end = position + 1
+    while end < len(data) and data[end] & 0xC0 == 0x80:
+        end += 1
+    return end - position
+
+
+def _go_text(pattern: str, fault: str) -> str:
+    if fault.startswith(_TOO_LARGE):
+        return "expression too large"
+    text, _, part = fault.partition(": ")
+    if look_behind := _LOOK_BEHIND.match(part):
+        # Go reads it as a name.
+        start = pattern.index(look_behind[0])
+        end = pattern.find(">", start)
+        return f"invalid named capture: `{pattern[start : end + 1 or None]}`"
+    return f"{_GO_TEXTS.get(text, text)}: `{part}`"
+
+
+def _refuse_re2_only(pattern: str) -> None:
+    """Raises RegexpError for what RE2 compiles and Go does not: the escape ``C``, and names of groups with other letters."""
+    for token in _TOKEN.finditer(pattern):
+        if token["escape"] == "C":
+            raise RegexpError(f"{_PREFIX}invalid escape sequence: `\\C`")
+        if token["name"] is not None and not _CAPTURE_NAME.fullmatch(token["name"]):
+            raise RegexpError(f"{_PREFIX}invalid named capture: `{token[0]}`")

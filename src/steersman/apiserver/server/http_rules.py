@@ -1,0 +1,112 @@
+"""Rules of Go's ``net/http`` about requests that are refused before the application receives them.
+
+Upstream: ``readRequest`` and ``Server.serve`` of Go's net/http/server.go, and ``httpguts``. httptools parses the bytes; what
+it refuses and Go does not is listed in ``docs/compatibility.md``.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_HOST: Final = re.compile(rb"[A-Za-z0-9!$%&'()*+,\-.:;=\[\]_~]*")
+_BAD_ESCAPE: Final = re.compile(rb"%(?![0-9A-Fa-f]{2})")
+_ABSOLUTE: Final = re.compile(rb"[A-Za-z][A-Za-z0-9+.\-]*://[^/?]*")
+_REQUEST_LINE: Final = re.compile(rb"\A[^\r\n]*")
+_VERSION: Final = re.compile(rb" HTTP/(\d)\.\d\r?$")
+_HIGH_BYTE: Final = re.compile(rb"[\x80-\xff]")
+
+
+class Refusal(msgspec.Struct, frozen=True):
+    """An answer in text that ends the connection. Without a ``body`` it is the code and the text again."""
+
+    code: int
+    text: bytes
+    body: bytes | None = None
+
+    def encode(self) -> bytes:
+        """Return the bytes of the answer."""
+        status = b"%d %s" % (self.code, self.text)
+        body = status if self.body is None else self.body
+        head = (
+            b"HTTP/1.1 %s\r\ncontent-type: text/plain; charset=utf-8\r\nconnection: close\r\ncontent-length: %d\r\n\r\n"
+        )
+        return head % (status, len(body)) + body
+
+
+BAD_REQUEST: Final = Refusal(400, b"Bad Request")
+TOO_LARGE: Final = Refusal(431, b"Request Header Fields Too Large")
+_NO_HOST: Final = Refusal(400, b"Bad Request: missing required Host header")
+_BAD_HOST: Final = Refusal(400, b"Bad Request: malformed Host header")
+_VERSION_UNSUPPORTED: Final = Refusal(505, b"HTTP Version Not Supported: unsupported protocol version")
+_TRANSFER_ENCODING: Final = Refusal(501, b"Not Implemented", b"Unsupported transfer encoding")
+_EXPECTATION: Final = Refusal(417, b"Expectation Failed", b"")
+#: ``OPTIONS *`` asks about the server and no path of it.
+GENERAL_OPTIONS: Final = Refusal(200, b"OK", b"")
+
+
+def split_target(target: bytes) -> tuple[bytes, bytes] | None:
+    """Return path and query of a request target; None where it is malformed. ``#`` is a character like others.
+
+    Upstream: ``url.ParseRequestURI``.
+    """
+    if not target.startswith(b"/"):
+        if target == b"*":
+            return target, b""
+        match = _ABSOLUTE.match(target)
+        if match is None:
+            return None
+        target = target[match.end() :]
+    path, _, query = target.partition(b"?")
+    return None if b"%" in path and _BAD_ESCAPE.search(path) else (path, query)
+
+
+def refusal_of_head(
+    method: bytes, target: bytes, version: str, headers: Sequence[tuple[bytes, bytes]], data: bytes
+) -> Refusal | None:
+    """Return why a request with a well-formed head is refused. ``data`` are the latest bytes of it."""
+    if version not in ("1.1", "1.0"):
+        # A line without a version is reported as HTTP/0.9.
+        return BAD_REQUEST if version == "0.9" and b"HTTP/0.9" not in data else _VERSION_UNSUPPORTED
+    host: bytes | None = None
+    expectation = b""
+    for name, value in headers:
+        if name == b"host":
+            if host is not None:
+                return BAD_REQUEST
+            host = value
+        elif name == b"expect":
+            expectation = value
+    if host is None:
+        if version == "1.1" and method != b"CONNECT":
+            return _NO_HOST
+    elif _HOST.fullmatch(host) is None:
+        return _BAD_HOST
+    if expectation and expectation.lower() != b"100-continue":
+        return _EXPECTATION
+    return GENERAL_OPTIONS if method == b"OPTIONS" and target == b"*" else None
+
+
+def refusal_of_bytes(data: bytes, headers: Sequence[tuple[bytes, bytes]]) -> Refusal:
+    """Return how bytes that are no request to the parser are refused; ``headers`` are those that it had read."""
+    line = _REQUEST_LINE.match(data)
+    version = None if line is None else _VERSION.search(line.group())
+    if version is not None and version.group(1) != b"1":
+        return _VERSION_UNSUPPORTED
+    codings = [value.strip().lower() for name, value in headers if name == b"transfer-encoding"]
+    return _TRANSFER_ENCODING if codings and codings != [b"chunked"] else BAD_REQUEST
+
+
+def escape_request_line(data: bytes) -> bytes | None:
+    """Return the bytes with those beyond ASCII in their first line percent-encoded; None where there are none.
+
+    Go accepts them in paths and queries, and decodes both spellings alike.
+    """
+    line, end, rest = data.partition(b"\n")
+    escaped = _HIGH_BYTE.sub(lambda match: b"%%%02X" % match.group()[0], line)
+    return None if not end or escaped == line else escaped + end + rest

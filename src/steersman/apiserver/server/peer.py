@@ -1,0 +1,64 @@
+"""The TLS connection of a client, as the ASGI TLS extension describes it, with the time in which its certificate is valid.
+
+The handshake verifies a client's certificate against the CAs, but not its time (``serving.tls_context``): the
+authenticator checks that with each request, so a certificate that has expired counts as no credential and does not end
+the connection (``docs/decisions/0008-client-certificates.md``).
+"""
+
+from __future__ import annotations
+
+import ssl
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.apiserver.authn import distinguished_name
+
+if TYPE_CHECKING:
+    import asyncio
+
+_TLS_VERSIONS: Final = {"TLSv1.2": 0x0303, "TLSv1.3": 0x0304}
+#: Of a chain that cannot be determined: it is valid at no time.
+NEVER: Final = (float("inf"), float("-inf"))
+
+
+def tls_extension(transport: asyncio.Transport) -> dict[str, Any]:
+    """Return the ASGI TLS extension (https://asgi.readthedocs.io/en/latest/specs/tls.html); nothing without TLS.
+
+    Computed once per connection. The server's own certificate is left out. ``client_cert_valid`` is added: the first and
+    last second since 1970 at which the whole chain is valid.
+    """
+    tls = transport.get_extra_info("ssl_object")
+    if tls is None:
+        return {}
+    certificate = tls.getpeercert(binary_form=True)
+    chain = [ssl.DER_cert_to_PEM_cert(certificate)] if certificate else []
+    subject = (tls.getpeercert() or {}).get("subject", ())
+    extension = {
+        "server_cert": None,
+        "client_cert_chain": chain,
+        "client_cert_name": distinguished_name.from_ssl(subject) if chain else None,
+        "client_cert_error": None,
+        "client_cert_valid": validity(_verified_chain(tls)) if chain else None,
+        "tls_version": _TLS_VERSIONS.get(tls.version()),
+        "cipher_suite": None,
+    }
+    return {"tls": extension}
+
+
+def validity(chain: list[dict[str, Any]]) -> tuple[float, float]:
+    """Return the seconds between which all certificates of a chain are valid; ``NEVER`` for an empty chain."""
+    if not chain:
+        return NEVER
+    return (
+        max(ssl.cert_time_to_seconds(certificate["notBefore"]) for certificate in chain),
+        min(ssl.cert_time_to_seconds(certificate["notAfter"]) for certificate in chain),
+    )
+
+
+def _verified_chain(tls: ssl.SSLObject) -> list[dict[str, Any]]:
+    """Return the certificates from the client's to the CA's; empty for a resumed session, which does not keep them.
+
+    ``SSLObject.get_verified_chain`` is public from Python 3.13 on, and returns encoded certificates; the method below it
+    is the same in all versions and returns decoded ones.
+    """
+    get_chain = getattr(getattr(tls, "_sslobj", None), "get_verified_chain", None)
+    return [certificate.get_info() for certificate in (get_chain() if get_chain is not None else None) or ()]

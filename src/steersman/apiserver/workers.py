@@ -1,0 +1,186 @@
+"""Worker threads for CPU-bound steps of requests, so that the event loop keeps serving.
+
+A step is a synchronous function of data that only its request holds. Contracts:
+
+* A step may read tables that are shared and immutable, or that are replaced or filled by single assignments. It reaches
+  anything else that the loop changes through ``on_loop``.
+* A step of ``with_allowance`` may run twice: it starts on the loop and starts again in a worker when it proves expensive.
+* When the request is cancelled, the step ends at its next ``spend``, and its result is dropped.
+* At most ``THREADS`` steps run at once; the others wait in order. The limits of requests in flight bound the queue.
+
+Python threads share one interpreter lock, so a worker does not make a step faster. It lets the loop interrupt the step every
+millisecond.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from concurrent.futures import Future as ThreadFuture
+from contextvars import Context, ContextVar, copy_context
+from queue import SimpleQueue
+from threading import Lock, Thread
+from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
+
+from steersman.apimachinery.workmeter import Allowance, InterruptedWorkError, Interruption, WorkLimitError, metered
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+THREADS: Final = 2
+#: What a step may spend on the loop before it moves to a worker: about 20 ms.
+LOOP_ALLOWANCE: Final = 25_000
+#: Objects beyond these sizes are read, owned and validated in workers from the start; about 20 ms of work each.
+LARGE_BYTES: Final = 64 * 1024
+LARGE_YAML_BYTES: Final = 8 * 1024
+#: How long a thread that computes keeps the interpreter lock while the loop waits for it.
+_SWITCH_SECONDS: Final = 0.001
+#: How often a worker that waits for the loop looks whether its request has ended.
+_POLL_SECONDS: Final = 0.5
+
+
+def is_large(size: int, *, is_yaml: bool = False) -> bool:
+    """Report whether a body of ``size`` bytes belongs in a worker from the start."""
+    return size > (LARGE_YAML_BYTES if is_yaml else LARGE_BYTES)
+
+
+class _Job:
+    """One step, and the loop that waits for it."""
+
+    __slots__ = ("_context", "_function", "_future", "interruption", "loop")
+
+    def __init__(self, function: Callable[[], Any], loop: asyncio.AbstractEventLoop, context: Context) -> None:
+        self._function: Final = function
+        self._context: Final = context
+        self.loop: Final = loop
+        self._future: Final[asyncio.Future[Any]] = loop.create_future()
+        self.interruption: Final = Interruption()
+
+    async def result(self) -> Any:
+        """Wait for the step; a cancellation interrupts it."""
+        try:
+            return await self._future
+        except asyncio.CancelledError:
+            self.interruption.set()
+            raise
+
+    def run(self) -> None:
+        """Run the step, in a worker."""
+        if self.interruption.is_set:
+            return
+        try:
+            result = self._context.run(self._metered)
+        except BaseException as error:  # noqa: BLE001 — it belongs to the task that waits
+            self._report(self._fail, error)
+        else:
+            self._report(self._succeed, result)
+
+    def _metered(self) -> Any:
+        _running.set(self)
+        with metered(self.interruption):
+            return self._function()
+
+    def _report(self, settle: Callable[[Any], None], outcome: Any) -> None:
+        try:
+            self.loop.call_soon_threadsafe(settle, outcome)
+        except RuntimeError:  # the loop is closed
+            self.interruption.set()
+
+    def _succeed(self, result: Any) -> None:
+        if not self._future.done():
+            self._future.set_result(result)
+
+    def _fail(self, error: BaseException) -> None:
+        if not self._future.done():
+            self._future.set_exception(error)
+
+
+_running: Final[ContextVar[_Job | None]] = ContextVar("running", default=None)
+
+
+class Workers:
+    """Daemon threads that take steps from one queue; they start with the first step."""
+
+    def __init__(self, threads: int) -> None:
+        self._count: Final = threads
+        self._lock: Lock = Lock()
+        self._threads: list[Thread] = []
+        self._jobs: SimpleQueue[_Job] = SimpleQueue()
+
+    async def run(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Return what ``function`` returns in a worker. Raises what it raises."""
+        self._start()
+        job = _Job(lambda: function(*args, **kwargs), asyncio.get_running_loop(), copy_context())
+        self._jobs.put(job)
+        result: T = await job.result()
+        return result
+
+    def forget(self) -> None:
+        """Start over, in the child of a fork: it has none of the threads."""
+        self._lock, self._threads, self._jobs = Lock(), [], SimpleQueue()
+
+    def _start(self) -> None:
+        if self._threads:
+            return
+        with self._lock:
+            if self._threads:
+                return
+            sys.setswitchinterval(min(sys.getswitchinterval(), _SWITCH_SECONDS))
+            self._threads = [
+                Thread(target=self._work, args=(self._jobs,), name=f"worker-{number}", daemon=True)
+                for number in range(self._count)
+            ]
+            for thread in self._threads:
+                thread.start()
+
+    @staticmethod
+    def _work(jobs: SimpleQueue[_Job]) -> None:
+        while True:
+            jobs.get().run()
+
+
+_workers: Final = Workers(THREADS)
+os.register_at_fork(after_in_child=_workers.forget)
+
+#: Run a step in a worker from the start.
+in_worker: Final = _workers.run
+
+
+async def with_allowance(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Run a step on the loop, and again in a worker if it spends more than ``LOOP_ALLOWANCE``."""
+    try:
+        with metered(Allowance(LOOP_ALLOWANCE)):
+            return function(*args, **kwargs)
+    except WorkLimitError:
+        pass
+    return await in_worker(function, *args, **kwargs)
+
+
+def on_loop(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Call ``function`` on the loop, from a step that may run in a worker. Raises what it raises."""
+    job = _running.get()
+    if job is None:
+        return function(*args, **kwargs)
+    answer: ThreadFuture[T] = ThreadFuture()
+
+    def call() -> None:
+        try:
+            answer.set_result(function(*args, **kwargs))
+        except BaseException as error:  # noqa: BLE001 — it belongs to the step
+            answer.set_exception(error)
+
+    try:
+        job.loop.call_soon_threadsafe(call)
+    except RuntimeError:  # the loop is closed
+        raise InterruptedWorkError from None
+    while True:
+        try:
+            return answer.result(_POLL_SECONDS)
+        except TimeoutError:
+            if answer.done():
+                raise
+            job.interruption.spend(0)

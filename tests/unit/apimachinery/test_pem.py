@@ -1,0 +1,66 @@
+"""PEM blocks, as Go finds them."""
+
+import pytest
+
+from steersman.apimachinery.pem import pem_blocks
+
+
+def block(kind, body="AA==\n"):
+    return f"-----BEGIN {kind}-----\n{body}-----END {kind}-----\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        ("", []),
+        ("nothing", []),
+        (block("A"), ["A"]),
+        (block("A").strip(), ["A"]),
+        (block("A").replace("\n", "\r\n"), ["A"]),
+        (block("A", ""), ["A"]),
+        ("before\n" + block("A") + "between\n" + block("B C"), ["A", "B C"]),
+        ("x" + block("A"), []),  # not at the start of a line
+        (block("A").replace("END A", "END B"), []),
+        ("-----BEGIN A-----\n" + block("B"), ["B"]),
+        ("-----BEGIN A\n" + block("B"), ["B"]),
+        ("-----BEGIN A-----\n-----END A----- x\n", []),
+        ("-----BEGIN A-----", []),
+        ("-----END A-----\n" + block("B"), ["B"]),
+    ],
+)
+def test_pem_blocks_finds_the_blocks_of_go(text, kinds):
+    assert [found.type for found in pem_blocks(text.encode())] == kinds
+
+
+def test_pem_blocks_returns_body_and_text():
+    (found,) = pem_blocks(b"a\n-----BEGIN A-----\nK: v\n\nAA==\n-----END A-----\nb\n")
+    assert found.body == b"K: v\n\nAA==\n"
+    assert found.text == b"-----BEGIN A-----\nK: v\n\nAA==\n-----END A-----"
+
+
+class Searched(bytes):
+    """Adds up the bytes that searches look at."""
+
+    looked_at = 0
+
+    def find(self, sub, start=0, end=None):
+        found = super().find(sub, start, len(self) if end is None else end)
+        Searched.looked_at += (found if found >= 0 else min(len(self), end or len(self))) - start
+        return found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"-----BEGIN A-----\n" * 2_000,
+        b"-----BEGIN A-----\n" * 2_000 + b"-----END B-----\n",
+        b"-----BEGIN A-----\n-----END B-----\n" * 2_000,
+        b"-----BEGIN A-----" + b"\n" * 20_000,
+        b"-----BEGIN A-----\n-----END A-----" + b" " * 20_000,
+        (b"-----BEGIN A-----\n-----END A-----" + b" " * 200 + b"x\n") * 200,
+    ],
+)
+def test_pem_blocks_looks_at_each_byte_a_few_times_only(text):
+    Searched.looked_at = 0
+    list(pem_blocks(Searched(text)))
+    assert Searched.looked_at < 8 * len(text)

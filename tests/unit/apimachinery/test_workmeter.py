@@ -1,0 +1,42 @@
+"""Accounting of CPU-bound work."""
+
+import pytest
+
+from steersman.apimachinery.workmeter import (
+    Allowance,
+    InterruptedWorkError,
+    Interruption,
+    WorkLimitError,
+    metered,
+    spend,
+)
+
+
+def test_spend_does_nothing_without_a_meter():
+    spend(10**9)
+
+
+def test_allowance_ends_with_the_unit_after_the_last():
+    with metered(Allowance(10)):
+        spend(4)
+        spend(6)
+        with pytest.raises(WorkLimitError):
+            spend(1)
+    spend(1)
+
+
+def test_metered_restores_the_meter_around_it():
+    with metered(Allowance(10)):
+        with metered(Allowance(100)):
+            spend(50)
+        with pytest.raises(WorkLimitError):
+            spend(11)
+
+
+def test_interruption_ends_work_once_it_is_set():
+    interruption = Interruption()
+    with metered(interruption):
+        spend(10**9)
+        interruption.set()
+        with pytest.raises(InterruptedWorkError):
+            spend(0)

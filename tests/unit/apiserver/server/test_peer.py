@@ -1,0 +1,110 @@
+"""Certificates of clients, over real TLS connections."""
+
+import asyncio
+import datetime as dt
+import ssl
+
+import pytest
+from tests.unit.listening import hang_up
+
+from steersman.apiserver.server.peer import NEVER, tls_extension, validity
+from steersman.apiserver.server.serving import TLSFiles, tls_context
+from steersman.controlplane import certificates
+
+DAY = dt.timedelta(days=1)
+NOW = dt.datetime.now(dt.UTC)  # noqa: TID251
+
+
+def write(directory, name, pems):
+    (directory / f"{name}.crt").write_bytes(pems.certificate)
+    (directory / f"{name}.key").write_bytes(pems.key)
+    return directory / f"{name}.crt", directory / f"{name}.key"
+
+
+class Peers:
+    """A server with a CA, and a client with a certificate of it."""
+
+    def __init__(self, directory, *, ca=(NOW, DAY), client=(NOW, DAY), maximum=ssl.TLSVersion.TLSv1_3):
+        server_ca = certificates.make_ca("server CA", now=NOW, life=DAY)
+        client_ca = certificates.make_ca("clients", now=ca[0], life=ca[1])
+        trusted, _ = write(directory, "ca", server_ca)
+        accepted, _ = write(directory, "clients", client_ca)
+        server = certificates.make_server("server", ["localhost"], server_ca, now=NOW, life=DAY)
+        alice = certificates.make_client("alice", ["ops"], client_ca, now=client[0], life=client[1])
+        self.server = tls_context(TLSFiles(*write(directory, "server", server), (accepted,)))
+        self.server.maximum_version = maximum
+        self.client = ssl.create_default_context(cafile=str(trusted))
+        self.client.load_cert_chain(*write(directory, "alice", alice))
+
+    async def extension(self):
+        """Return the TLS extension of a connection."""
+        made = asyncio.get_running_loop().create_future()
+
+        async def accept(reader, writer):
+            made.set_result(tls_extension(writer.transport))
+            writer.close()
+
+        listening = await asyncio.start_server(accept, "127.0.0.1", 0, ssl=self.server)
+        async with listening:
+            port = listening.sockets[0].getsockname()[1]
+            reader, writer = await asyncio.open_connection(
+                "127.0.0.1", port, ssl=self.client, server_hostname="localhost"
+            )
+            await reader.read()
+            await hang_up(writer)
+        if not made.done():
+            raise ConnectionError("the connection was closed before it was accepted")
+        return made.result()["tls"]
+
+
+def is_valid(extension, at=NOW):
+    first, last = extension["client_cert_valid"]
+    return first <= at.timestamp() <= last
+
+
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+async def test_a_valid_certificate_is_valid_from_the_latest_start_to_the_earliest_end(tmp_path, version):
+    peers = Peers(tmp_path, ca=(NOW - 2 * DAY, 9 * DAY), maximum=version)
+    extension = await peers.extension()
+    assert extension["client_cert_name"] == "CN=alice,O=ops"
+    assert is_valid(extension)
+    assert not is_valid(extension, NOW - DAY)
+    assert not is_valid(extension, NOW + 2 * DAY)
+
+
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+@pytest.mark.parametrize(
+    "times",
+    [
+        {"client": (NOW - 9 * DAY, DAY), "ca": (NOW - 9 * DAY, 18 * DAY)},
+        {"client": (NOW + 2 * DAY, DAY)},
+        {"ca": (NOW - 9 * DAY, DAY)},
+        {"ca": (NOW + 2 * DAY, DAY)},
+    ],
+    ids=["expired", "not yet valid", "CA expired", "CA not yet valid"],
+)
+async def test_a_chain_outside_of_its_time_connects_and_is_not_valid(tmp_path, version, times):
+    extension = await Peers(tmp_path, maximum=version, **times).extension()
+    assert extension["client_cert_name"] == "CN=alice,O=ops"
+    assert not is_valid(extension)
+
+
+async def test_a_certificate_of_another_ca_ends_the_connection(tmp_path):
+    peers = Peers(tmp_path)
+    other = certificates.make_ca("clients", now=NOW, life=DAY)
+    stranger = certificates.make_client("mallory", ["system:masters"], other, now=NOW, life=DAY)
+    peers.client.load_cert_chain(*write(tmp_path, "stranger", stranger))
+    with pytest.raises((ssl.SSLError, ConnectionError)):
+        await asyncio.wait_for(peers.extension(), 10)
+
+
+async def test_no_session_is_resumed_under_tls_1_3(tmp_path):
+    server = Peers(tmp_path).server
+    assert server.num_tickets == 0
+    assert server.options & ssl.OP_NO_TICKET
+
+
+def test_an_unknown_chain_is_valid_at_no_time():
+    first, last = validity([])
+    assert (first, last) == NEVER
+    assert not first <= NOW.timestamp() <= last
