@@ -41,9 +41,9 @@ class NodeStages(Controller):
     def _concerns_us(self, change: Change[Tree]) -> bool:
         if isinstance(change, Deleted):
             self._turning.forget(uid_of(change.latest))
-            self._ips.give_back(internal_ip(change.latest))
+            self._ips.release(name_of(change.latest), internal_ip(change.latest))
             return False
-        self._ips.mark(internal_ip(change.latest))
+        self._ips.assigned(name_of(change.latest), internal_ip(change.latest))
         return is_kept(change.latest) and not is_stopped(change.latest)
 
     async def reconcile(self, key: str) -> Result | None:
@@ -59,7 +59,7 @@ class NodeStages(Controller):
             return Result(requeue_after_seconds=left)
         around = Surroundings(
             self.clock.now(),
-            internal_ip(node) or self._ips.take(),
+            internal_ip(node) or self._ips.reserve(key),
             node_name=name_of(node),
             node_port=kubelet_port(node),
             started=self._started,

@@ -21,6 +21,26 @@ class AddressPool:
         self._network: IPv4Network | IPv6Network = ip_network(cidr)
         self._taken: set[int] = set()
         self._next = 1
+        self._reserved: dict[str, str] = {}
+
+    def reserve(self, owner: str) -> str:
+        """Return a free address, the same one for each attempt to assign it; empty when there is none."""
+        if owner not in self._reserved:
+            self._reserved[owner] = self.take()
+        return self._reserved[owner]
+
+    def assigned(self, owner: str, address: str) -> None:
+        """``owner`` has this address now, whether or not it was the reserved one; empty: it has none yet."""
+        if not address:
+            return
+        if (reserved := self._reserved.pop(owner, address)) != address:
+            self.give_back(reserved)
+        self.mark(address)
+
+    def release(self, owner: str, address: str) -> None:
+        """``owner`` is gone: its address and its reservation are free again."""
+        self.give_back(address)
+        self.give_back(self._reserved.pop(owner, ""))
 
     def take(self) -> str:
         """A free address; empty when there is none."""

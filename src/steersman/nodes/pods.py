@@ -187,6 +187,6 @@ class PodKeeper(Controller):
         status = pod_status.waiting(pod, around, reason=_CONFIG_ERROR, message=message)
         shown = [each.get("state") for each in pod_status.status_of(pod).get("containerStatuses") or ()]
         if shown != [each["state"] for each in status["containerStatuses"]]:
-            self._recorder.event(pod, "Warning", "Failed", f"Error: {message}")
             await self._turning.write(key, pod, {"status": status}, "status")
+            self._recorder.event(pod, "Warning", "Failed", f"Error: {message}")
         return Result(requeue_after_seconds=_LOOK_AGAIN_SECONDS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from steersman.client import tree
-from steersman.client.errors import AlreadyExists, Conflict, NotFound
+from steersman.client.errors import AlreadyExists, ClientError, NotFound
 from steersman.client.objects import key_of, name_of, namespace_of, split_key, uid_of
 from steersman.client.requests import PatchType
 from steersman.nodes import volumes
@@ -37,11 +37,19 @@ class SimulatedStorage(Controller):
         self._volumes = self.watch(VOLUMES, keys=_keys_of_volume)
         self._classes = self.informer(CLASSES)
         self._classes.add_callback(self._class_changed)
+        self._missing_classes = self.add_queue(f"{self.name}-classes", self._create_class)
 
     async def start(self) -> None:
-        """There is a class for claims that name none."""
+        """Create the class for claims that name none; the queue repeats an attempt that fails."""
+        try:
+            await self._create_class(volumes.CLASS_NAME)
+        except ClientError as error:
+            self.log.warning("creating StorageClass %s will be tried again: %s", volumes.CLASS_NAME, error)
+            self._missing_classes.add_rate_limited(volumes.CLASS_NAME)
+
+    async def _create_class(self, name: str) -> None:
         classes = self._classes.lister.list()
-        if any(name_of(each) == volumes.CLASS_NAME for each in classes):
+        if any(name_of(each) == name for each in classes):
             return
         try:
             await self.client.create(volumes.new_class(classes))
@@ -92,14 +100,14 @@ class SimulatedStorage(Controller):
                 CLAIMS, name_of(claim), {"metadata": {"uid": uid_of(claim)}, "status": capacity},
                 patch_type=PatchType.MERGE, namespace=namespace_of(claim), subresource="status",
             )  # fmt: skip
-        except (NotFound, Conflict):
+        except NotFound:
             return
         self.own_writes.note(key_of(claim), self._claims, written)
 
     async def _remove(self, volume: Tree) -> None:
         try:
             await self.client.delete_object(volume, uid=uid_of(volume))
-        except (NotFound, Conflict):
+        except NotFound:
             return
 
 

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from steersman.client.actions import note_action
-from steersman.client.errors import Conflict, NotFound
+from steersman.client.errors import ApiError, NotFound
 from steersman.client.objects import name_of, namespace_of, uid_of
 from steersman.client.requests import PatchType
-from steersman.nodes.stages import choose
+from steersman.nodes.stages import Outcome, choose
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from steersman.client.events.recorder import EventRecorder
     from steersman.client.informer import Informer
-    from steersman.nodes.stages import Outcome, Stage
+    from steersman.nodes.stages import Stage
     from steersman.runtime.controller import Controller
 
     Tree = dict[str, Any]
@@ -29,8 +30,24 @@ class Pending(NamedTuple):
     due: float
 
 
+@dataclass(slots=True)
+class _Unfinished:
+    """A transition whose write failed, to be continued by the next reconcile."""
+
+    pending: Pending
+    #: Single actions that are left; the first one failed.
+    actions: list[Outcome]
+    #: True if an action has succeeded: the object may already be in no stage, or in another.
+    is_partial: bool
+
+
 class Turning:
-    """For one controller and the objects of one informer."""
+    """For one controller and the objects of one informer.
+
+    A write that fails raises, so that the controller's queue repeats the reconcile with backoff. The transition is then
+    computed again from the latest object. If some of its actions had succeeded, the remaining ones are repeated as they
+    were (KWOK's resource job is repeated as a whole). Its events are recorded once.
+    """
 
     def __init__(
         self,
@@ -46,14 +63,19 @@ class Turning:
         self._informer = informer
         self._recorder = recorder
         self._pending: dict[str, Pending] = {}
+        self._unfinished: dict[str, _Unfinished] = {}
 
     def forget(self, uid: str) -> None:
         """The object is gone. Idempotent."""
         self._pending.pop(uid, None)
+        self._unfinished.pop(uid, None)
 
     def stage_of(self, obj: Tree) -> Pending | None:
         """The object's stage, chosen once for each of its states."""
         version, uid = obj["metadata"]["resourceVersion"], uid_of(obj)
+        unfinished = self._unfinished.get(uid)
+        if unfinished is not None and unfinished.is_partial:
+            return unfinished.pending
         pending = self._pending.get(uid)
         if pending is not None and pending.version == version:
             return pending
@@ -74,48 +96,91 @@ class Turning:
         return pending.due - self._controller.clock.monotonic()
 
     async def turn(self, key: str, obj: Tree, outcome: Outcome) -> None:
-        """Do what a stage ends with: tell of it, change finalizers, write, delete."""
-        if (pending := self._pending.get(uid_of(obj))) is not None:
-            note_action(f"stage {pending.stage.name}")
-        step: Outcome | None = outcome
-        while step is not None:
-            await self._do(key, obj, step)
-            step = step.then
-        self._pending.pop(uid_of(obj), None)  # the same stage may follow, and then lasts its time again
+        """Perform a transition: record events, change finalizers, apply, patch, delete.
 
-    async def _do(self, key: str, obj: Tree, outcome: Outcome) -> None:
-        if outcome.event is not None:
-            self._recorder.event(obj, *outcome.event)
-        for *event, field_path in outcome.events:
-            self._recorder.event(obj, *event, field_path=field_path)
-        finalizers = _finalizers(obj, outcome)
+        Raises the ``ClientError`` of the write that failed; the reconcile must let it pass, to be called again.
+        """
+        uid = uid_of(obj)
+        pending, unfinished = self._pending.get(uid), self._unfinished.pop(uid, None)
+        is_partial = unfinished is not None and unfinished.is_partial
+        if unfinished is not None and is_partial:
+            pending, actions = unfinished.pending, unfinished.actions
+        else:
+            actions = list(_actions(outcome))
+            if unfinished is None or unfinished.pending is not pending:
+                self._record(obj, outcome)
+        if pending is not None:
+            note_action(f"stage {pending.stage.name}")
+        for index, action in enumerate(actions):
+            try:
+                await self._do(key, obj, action)
+            except Exception as error:
+                if pending is not None:
+                    is_partial = _is_temporary(error) and (is_partial or index > 0)
+                    self._unfinished[uid] = _Unfinished(pending, actions[index:], is_partial)
+                raise
+        self._pending.pop(uid, None)  # the same stage may follow, and then lasts its time again
+
+    def _record(self, obj: Tree, outcome: Outcome | None) -> None:
+        while outcome is not None:
+            if outcome.event is not None:
+                self._recorder.event(obj, *outcome.event)
+            for *event, field_path in outcome.events:
+                self._recorder.event(obj, *event, field_path=field_path)
+            outcome = outcome.then
+
+    async def _do(self, key: str, obj: Tree, action: Outcome) -> None:
+        finalizers = _finalizers(obj, action)
         if finalizers is not None:
             await self.write(key, obj, {"metadata": {"finalizers": finalizers}}, "", PatchType.MERGE)
-        if outcome.applied is not None:
+        if action.applied is not None:
             await self._controller.client.apply(
-                outcome.applied, field_manager=self._controller.name, force=True,
-                namespace=namespace_of(outcome.applied) or namespace_of(obj) or None,
+                action.applied, field_manager=self._controller.name, force=True,
+                namespace=namespace_of(action.applied) or namespace_of(obj) or None,
             )  # fmt: skip
-        if outcome.patch is not None:
-            await self.write(key, obj, outcome.patch, outcome.subresource, outcome.patch_type)
-        if outcome.delete:
+        if action.patch is not None:
+            await self.write(key, obj, action.patch, action.subresource, action.patch_type)
+        if action.delete:
             try:
                 await self._controller.client.delete_object(obj, uid=uid_of(obj), grace_period_seconds=0)
-            except (NotFound, Conflict):
+            except NotFound:
                 return
 
     async def write(
         self, key: str, obj: Tree, patch: Any, subresource: str, patch_type: PatchType = PatchType.STRATEGIC
     ) -> None:
-        """Patch the object, if it still is the same one."""
+        """Patch the object, if it still exists. Raises ``ClientError``, also if another object has its name now."""
         try:
             written = await self._controller.client.patch(
                 self._what, name_of(obj), _of_same(obj, patch), patch_type=patch_type,
                 namespace=namespace_of(obj) or None, subresource=subresource,
             )  # fmt: skip
-        except (NotFound, Conflict):
+        except NotFound:
             return
         self._controller.own_writes.note(key, self._informer, written)
+
+
+def _is_temporary(error: Exception) -> bool:
+    """True if the same request may succeed later; one that the server rejects as it is must be computed again."""
+    return not isinstance(error, ApiError) or error.code in (409, 429) or error.code >= 500
+
+
+def _actions(outcome: Outcome | None) -> Iterator[Outcome]:
+    """Split a chain of outcomes into single writes, in order; each can be repeated alone."""
+    while outcome is not None:
+        if outcome.finalizers_added or outcome.finalizers_removed or outcome.finalizers_emptied:
+            yield Outcome(
+                finalizers_added=outcome.finalizers_added,
+                finalizers_removed=outcome.finalizers_removed,
+                finalizers_emptied=outcome.finalizers_emptied,
+            )
+        if outcome.applied is not None:
+            yield Outcome(applied=outcome.applied)
+        if outcome.patch is not None:
+            yield Outcome(patch=outcome.patch, patch_type=outcome.patch_type, subresource=outcome.subresource)
+        if outcome.delete:
+            yield Outcome(delete=True)
+        outcome = outcome.then
 
 
 def _of_same(obj: Tree, patch: Any) -> Any:

@@ -8,6 +8,8 @@ from random import Random
 from typing import Any
 
 import pytest
+from tests.unit.nodes.test_failed_writes import FAILURES, failing
+from tests.unit.nodes.world import Wrap
 
 from steersman.asynckit.clock import FakeClock
 from steersman.asynckit.tasks import Supervisor
@@ -50,11 +52,12 @@ class World:
 
 
 @asynccontextmanager
-async def world() -> AsyncIterator[World]:
+async def world(wrap: Wrap = lambda transport: transport) -> AsyncIterator[World]:
+    """``wrap`` returns the transport of the controller's client, such as one that injects faults."""
     clock = FakeClock()
     async with InProcessAPIServer(clock=clock) as server:
         client = Client(LoopbackTransport(server.core.client), clock=clock)
-        context = ControllerContext(client, dice=Random(1))
+        context = ControllerContext(Client(wrap(LoopbackTransport(server.core.client)), clock=clock), dice=Random(1))
         storage = SimulatedStorage(context)
         tasks = Supervisor("storage")
         context.informers.start()
@@ -92,3 +95,28 @@ async def test_a_volume_is_made_grows_and_goes() -> None:
         await here.settle()
         with pytest.raises(NotFound):
             await here.client.get(VOLUMES, name)
+
+
+@pytest.mark.parametrize("failure", FAILURES)
+async def test_storage_class_is_created_when_the_first_attempts_fail(failure):
+    made, wrap = failing(failure, "POST", "/apis/storage.k8s.io/v1/storageclasses")
+    async with world(wrap) as the:
+        await the.clock.advance(2)
+        await the.settle()
+        assert (await the.client.get(CLASSES, CLASS_NAME))["provisioner"] == PROVISIONER
+    assert made[0].failed > 0
+
+
+@pytest.mark.parametrize("failure", FAILURES)
+async def test_released_volume_is_removed_when_its_deletion_fails(failure):
+    made, wrap = failing(failure, "DELETE", "/api/v1/persistentvolumes/pvc-")
+    async with world(wrap) as the:
+        name = f"pvc-{(await the.claim())['metadata']['uid']}"
+        await the.client.patch(CLAIMS, "c", {"spec": {"volumeName": name}}, namespace="default")
+        await the.client.patch(VOLUMES, name, {"metadata": {"finalizers": None}})
+        await the.client.patch(VOLUMES, name, {"status": {"phase": "Released"}}, subresource="status")
+        await the.clock.advance(2)
+        await the.settle()
+        with pytest.raises(NotFound):
+            await the.client.get(VOLUMES, name)
+    assert made[0].failed > 0

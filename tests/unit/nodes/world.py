@@ -11,6 +11,7 @@ from typing import Any
 from steersman.asynckit.clock import FakeClock
 from steersman.asynckit.tasks import Supervisor
 from steersman.client import Client, tree
+from steersman.client.transport import Transport
 from steersman.controlplane.loopback_transport import LoopbackTransport
 from steersman.nodes.chaos.node_outages import NodeOutages
 from steersman.nodes.node_object import (
@@ -26,6 +27,7 @@ from steersman.runtime.context import ControllerContext
 from steersman.testing.inprocess import InProcessAPIServer
 
 Tree = dict[str, Any]
+Wrap = Callable[[Transport], Transport]
 PODS, NODES = tree("v1", "Pod"), tree("v1", "Node")
 
 
@@ -34,7 +36,11 @@ class Cluster:
         self.client = client
         self.clock = clock
         self.nodes: Nodes
-        self.start: Callable[[], Nodes]
+        self.start: Callable[..., Nodes]
+
+    def start_with(self, wrap: Wrap) -> None:
+        """Start a nodes' process after the last one was closed; ``wrap`` as for ``cluster``."""
+        self.nodes = self.start(wrap)
 
     async def restart(self) -> None:
         """Replace the nodes' process by a new one."""
@@ -97,7 +103,9 @@ async def cluster(
     has_pods: bool = True,
     kubelet: KubeletAddress | None = None,
     chaos: Path | None = None,
+    wrap: Wrap = lambda transport: transport,
 ) -> AsyncIterator[Cluster]:
+    """``wrap`` returns the transport of the nodes' client, such as one that injects faults."""
     clock = FakeClock()
     async with InProcessAPIServer(clock=clock) as server:
         client = Client(LoopbackTransport(server.core.client), clock=clock)
@@ -109,7 +117,12 @@ async def cluster(
         await client.create(account)
         world = Cluster(client, clock)
         options = NodesOptions(stages=stages, chaos=chaos)
-        world.start = lambda: Nodes(client, options, kubelet, has_pods=has_pods)
+
+        def start(wrap: Wrap = wrap) -> Nodes:
+            nodes_client = Client(wrap(LoopbackTransport(server.core.client)), clock=clock)
+            return Nodes(nodes_client, options, kubelet, has_pods=has_pods)
+
+        world.start = start
         world.nodes = world.start()
         await world.settle()
         try:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from steersman.asynckit.tasks import Supervisor
 from steersman.client.changes import Deleted
 from steersman.client.connecting import find_access
-from steersman.client.errors import ApiError, Conflict, NotFound
+from steersman.client.errors import ClientError, NotFound
 from steersman.client.objects import key_of, name_of, namespace_of, split_key, uid_of
 from steersman.client.requests import PatchType
 from steersman.nodes.node_object import internal_ip, is_kept, is_stopped
@@ -181,7 +181,7 @@ class ProcessPodKeeper(Controller):
                     PODS, name_of(pod), patch, patch_type=PatchType.STRATEGIC, namespace=namespace_of(pod),
                     subresource="status",
                 )  # fmt: skip
-            except (NotFound, Conflict):
+            except NotFound:
                 return
             self.own_writes.note(key, self._pods, written)
 
@@ -205,7 +205,7 @@ class ProcessPodKeeper(Controller):
     async def _delete(self, pod: Tree) -> None:
         try:
             await self.client.delete_object(pod, uid=uid_of(pod), grace_period_seconds=0)
-        except (NotFound, Conflict):
+        except NotFound:
             return
 
     async def _forget(self, uid: str) -> None:
@@ -224,7 +224,7 @@ class ProcessPodKeeper(Controller):
                 continue
             try:
                 await resources.refresh(pod)
-            except (ApiError, ConfigError) as error:
+            except (ClientError, ConfigError) as error:
                 self.log.warning("volumes of pod %s cannot be brought up to date: %s", key_of(pod), error)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
 from steersman.client import tree
-from steersman.client.errors import ApiError, NotFound
+from steersman.client.errors import ClientError, NotFound
 from steersman.nodes.processes.environment import Sources, command_line, container_environment
 from steersman.nodes.processes.fields import ConfigError
 from steersman.nodes.processes.files import inside, link, make_private, write_files
@@ -104,7 +104,7 @@ class PodResources:
         try:
             sources = await self._sources()
             await self._write_volumes(sources)
-        except ApiError as error:
+        except ClientError as error:
             raise ConfigError(str(error)) from error
         root = make_private(self.directory / "containers" / container["name"])
         mounts = self._mount(container, root)
