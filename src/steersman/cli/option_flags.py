@@ -33,6 +33,7 @@ COMMON_HELP: Final[dict[str, str]] = {
     "leader_elect_resource_lock": "Type of the lock object: leases",
     "leader_elect_resource_name": "Name of the Lease",
     "leader_elect_resource_namespace": "Namespace of the Lease",
+    "leader_elect_restart": "Contend again after the lease is lost, in place of exiting with code 1",
     "address": "IP address for /healthz and /metrics, in plain HTTP",
     "port": "Port for /healthz and /metrics; 0 for none",
 }

@@ -5,11 +5,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import socket
-import sys
 import uuid
-from contextlib import AsyncExitStack
 from random import Random
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -17,12 +14,10 @@ from steersman.asynckit.clock import RealClock
 from steersman.asynckit.ratelimit import TokenBucket
 from steersman.client import drop_managed_fields
 from steersman.client.connecting import connect
-from steersman.client.errors import ClientError
 from steersman.client.leaderelection import LeaderElector, LeaseLock, Timing
 from steersman.controllers.manager.assembly import MANAGER, add_controllers, wait_for_server
-from steersman.controlplane.controller_manager import make_identities, run_until_stopped
+from steersman.controlplane.controller_manager import make_identities, run_component
 from steersman.controlplane.elected import ElectedGroup
-from steersman.controlplane.process import EXIT_REFUSED, Reasons
 from steersman.controlplane.readiness import ReadinessReporter
 from steersman.nodes.chaos.node_outages import NodeOutages
 from steersman.nodes.kubelet.assembly import add_kubelet
@@ -38,7 +33,7 @@ from steersman.scheduler.scheduler import Scheduler
 from steersman.version import KUBERNETES_VERSION, __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from contextlib import AsyncExitStack
     from pathlib import Path
 
     from steersman.client import Client
@@ -58,7 +53,7 @@ async def run_scheduler(setup: Setup, *, parent_pipe: int | None = None) -> int:
 
     async def make(stack: AsyncExitStack) -> Manager:
         client = await stack.enter_async_context(_connect(options.kubeconfig, SCHEDULER, limit=_limit(options)))
-        await wait_for_server(client)
+        await wait_for_server(client, seconds=None)
         manager = Manager(
             client,
             elector=_elector(options, client) if options.leader_elect else None,
@@ -69,7 +64,7 @@ async def run_scheduler(setup: Setup, *, parent_pipe: int | None = None) -> int:
         _add_scheduler(manager, manager.context, setup)
         return manager
 
-    return await _run(make, parent_pipe)
+    return await run_component(make, parent_pipe=parent_pipe, restarts=options.leader_elect_restart)
 
 
 async def run_nodes(options: NodesOptions, *, parent_pipe: int | None = None) -> int:
@@ -77,12 +72,12 @@ async def run_nodes(options: NodesOptions, *, parent_pipe: int | None = None) ->
 
     async def make(stack: AsyncExitStack) -> Manager:
         client = await stack.enter_async_context(_connect(options.kubeconfig, KUBELET))
-        await wait_for_server(client)
+        await wait_for_server(client, seconds=None)
         manager = Manager(client, transform=drop_managed_fields)
         _add_nodes(manager, manager.context, options)
         return manager
 
-    return await _run(make, parent_pipe)
+    return await run_component(make, parent_pipe=parent_pipe)
 
 
 async def run_all(
@@ -136,7 +131,7 @@ async def run_all(
         add_controllers(manager, controllers, identities, served, group=groups[MANAGER])
         return manager
 
-    return await _run(make, parent_pipe)
+    return await run_component(make, parent_pipe=parent_pipe)
 
 
 class _SimulatedNodes(NamedTuple):
@@ -191,23 +186,3 @@ def _elector(options: SchedulerOptions, client: Client) -> LeaderElector:
         retry_period_seconds=options.leader_elect_retry_period_seconds,
     )
     return LeaderElector(lock, timing=timing, clock=client.clock, dice=Random())  # noqa: S311 — jitter
-
-
-async def _run(make: Callable[[AsyncExitStack], Awaitable[Manager]], parent_pipe: int | None) -> int:
-    reasons = Reasons()
-    reasons.listen()
-    if parent_pipe is not None:
-        reasons.follow_pipe(parent_pipe)
-    try:
-        async with AsyncExitStack() as stack:
-            stop = asyncio.create_task(reasons.wait(), name="reason to stop")
-            making = asyncio.ensure_future(make(stack))
-            await asyncio.wait([stop, making], return_when=asyncio.FIRST_COMPLETED)
-            if not making.done():
-                making.cancel()
-                await asyncio.wait([making])
-                return 0
-            return await run_until_stopped(making.result(), stop, reasons)
-    except (ClientError, OSError, ValueError) as error:
-        sys.stderr.write(f"steersman: {error}\n")
-        return EXIT_REFUSED

@@ -7,11 +7,13 @@ import logging
 import os
 import socket
 import sys
+import time
 import uuid
 from contextlib import AsyncExitStack
 from random import Random
 from typing import TYPE_CHECKING, Final
 
+from steersman.asynckit.backoff import Backoff, BackoffPolicy
 from steersman.asynckit.clock import RealClock
 from steersman.asynckit.tasks import Supervisor
 from steersman.client.aiohttp_transport import AiohttpTransport
@@ -25,6 +27,8 @@ from steersman.runtime.manager import LeadershipLost
 from steersman.version import KUBERNETES_VERSION
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from steersman.asynckit.clock import Clock
     from steersman.controllers.manager.options import ManagerOptions
     from steersman.runtime.manager import Manager
@@ -33,46 +37,84 @@ _log = logging.getLogger(__name__)
 
 #: The exit code when another process leads now, or a controller failed for good.
 EXIT_ENDED: Final = 1
+#: Waits before a component that has lost its lease starts again.
+_RESTART: Final = BackoffPolicy(0.5, 30.0)
+#: After a run of this length, the next wait is the first one again.
+_STEADY_SECONDS: Final = 60.0
 
 
 async def run_controller_manager(options: ManagerOptions, *, parent_pipe: int | None = None) -> int:
-    """Run until there is a reason to stop, or leadership is lost; returns the exit code.
+    """Run until there is a reason to stop, or leadership is lost; return the exit code.
 
     An orderly end lets running reconciles finish, then gives up the lease.
+    """
+    identity = options.leader_elect_identity or f"{socket.gethostname()}_{uuid.uuid4()}"
+
+    async def make(stack: AsyncExitStack) -> Manager:
+        identities = make_identities(options, clock=RealClock())
+        stack.push_async_callback(identities.close)
+        manager = await assemble(options, identities, identity=identity)
+        beside = Supervisor("controller manager")
+        stack.push_async_callback(beside.close)
+        if options.leader_elect and options.coordinated_leader_election:
+            beside.start("candidate", _candidate(options, identities, identity).run())
+        return manager
+
+    return await run_component(make, parent_pipe=parent_pipe, restarts=options.leader_elect_restart)
+
+
+async def run_component(
+    make: Callable[[AsyncExitStack], Awaitable[Manager]], *, parent_pipe: int | None, restarts: bool = False
+) -> int:
+    """Make a manager and run it until there is a reason to stop; return the exit code.
+
+    A process that has lost its lease ends with 1, as upstream's do, for its supervisor to start it again. With
+    ``restarts`` it takes the place of that supervisor: all of it is made again, and contends for the lease anew.
     """
     reasons = Reasons()
     reasons.listen()
     if parent_pipe is not None:
         reasons.follow_pipe(parent_pipe)
-    clock = RealClock()
+    stop = asyncio.create_task(reasons.wait(), name="reason to stop")
+    backoff = Backoff(_RESTART)
     try:
-        identities = make_identities(options, clock=clock)
-        async with AsyncExitStack() as stack:
-            stack.push_async_callback(identities.close)
-            return await _run(options, identities, reasons, stack)
+        while True:
+            started = time.monotonic()
+            try:
+                async with AsyncExitStack() as stack:
+                    return await _make_and_run(make, stack, stop, reasons)
+            except LeadershipLost as error:
+                _log.error("%s", error)
+                if not restarts:
+                    return EXIT_ENDED
+            if time.monotonic() - started >= _STEADY_SECONDS:
+                backoff.reset()
+            _log.info("starting again, to contend for the lease")
+            await asyncio.wait([stop], timeout=backoff.next_seconds())
     except (ClientError, OSError, ValueError) as error:
         sys.stderr.write(f"steersman: {error}\n")
         return EXIT_REFUSED
+    finally:
+        stop.cancel()
 
 
-async def _run(options: ManagerOptions, identities: Identities, reasons: Reasons, stack: AsyncExitStack) -> int:
-    identity = options.leader_elect_identity or f"{socket.gethostname()}_{uuid.uuid4()}"
-    stop = asyncio.create_task(reasons.wait(), name="reason to stop")
-    making = asyncio.create_task(assemble(options, identities, identity=identity), name="controllers are made")
+async def _make_and_run(
+    make: Callable[[AsyncExitStack], Awaitable[Manager]],
+    stack: AsyncExitStack,
+    stop: asyncio.Task[None],
+    reasons: Reasons,
+) -> int:
+    making = asyncio.ensure_future(make(stack))
     await asyncio.wait([stop, making], return_when=asyncio.FIRST_COMPLETED)
     if not making.done():
         making.cancel()
         await asyncio.wait([making])
         return 0
-    manager = making.result()
-    beside = Supervisor("controller manager")
-    stack.push_async_callback(beside.close)
-    if options.leader_elect and options.coordinated_leader_election:
-        beside.start("candidate", _candidate(options, identities, identity).run())
-    return await run_until_stopped(manager, stop, reasons)
+    return await _run_until_stopped(making.result(), stop, reasons)
 
 
-async def run_until_stopped(manager: Manager, stop: asyncio.Task[None], reasons: Reasons) -> int:
+async def _run_until_stopped(manager: Manager, stop: asyncio.Task[None], reasons: Reasons) -> int:
+    """Raise LeadershipLost when another process leads now."""
     running = asyncio.create_task(manager.run(), name="controllers")
     await asyncio.wait([running, stop], return_when=asyncio.FIRST_COMPLETED)
     if not running.done():
@@ -84,12 +126,10 @@ async def run_until_stopped(manager: Manager, stop: asyncio.Task[None], reasons:
             running.cancel()
             await asyncio.wait([running])
             return 0
-    stop.cancel()
     try:
         await running
-    except LeadershipLost as error:
-        _log.error("%s", error)
-        return EXIT_ENDED
+    except LeadershipLost:
+        raise
     except Exception:  # noqa: BLE001 — whatever it was: logged, and the process ends with it
         _log.exception("a controller failed for good")
         return EXIT_ENDED

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -22,6 +22,11 @@ _AGGREGATED: Final = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDis
 _ACCEPT: Final = f"{_AGGREGATED},application/json"
 
 
+#: Codes for a group version that is not available: removed, forbidden, or its extension API server does not answer. Any
+#: other error concerns the request, and repeating it may help.
+_UNAVAILABLE: Final = frozenset({403, 404, 503})
+
+
 @dataclass(frozen=True, slots=True)
 class Served:
     """An answer of discovery."""
@@ -32,6 +37,8 @@ class Served:
     preferred: dict[str, ResourceType[Tree]]
     #: Group versions of which nothing is known, and why.
     failed: dict[str, str]
+    #: Those of them that may be served all the same: their requests failed.
+    interrupted: set[str] = field(default_factory=set)
 
     def supporting(self, *verbs: str) -> dict[str, ResourceType[Tree]]:
         """Preferred resources that know all of the verbs."""
@@ -87,6 +94,8 @@ async def _take_plain(client: Client, served: Served, api_version: str) -> None:
     try:
         told = await _read(client, f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}")
     except ApiError as error:
+        if error.code not in _UNAVAILABLE:
+            served.interrupted.add(api_version)
         served.failed[api_version] = str(error)
         return
     rows = [

@@ -34,6 +34,8 @@ class SchedulerOptions(msgspec.Struct, frozen=True, kw_only=True):
     leader_elect_retry_period_seconds: float = 2.0
     leader_elect_resource_name: str = "kube-scheduler"
     leader_elect_resource_namespace: str = "kube-system"
+    #: True: a process that has lost its lease contends again; False: it ends, as upstream's.
+    leader_elect_restart: bool = False
 
     #: Where ``/healthz`` and ``/metrics`` are served, in plain HTTP and for anybody who reaches it.
     address: str = "127.0.0.1"

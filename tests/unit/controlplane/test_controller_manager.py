@@ -97,6 +97,24 @@ async def test_losing_the_lease_ends_the_process(start, client):
     assert await running == controller_manager.EXIT_ENDED
 
 
+async def test_process_contends_again_when_the_lease_is_lost_with_leader_elect_restart(start, client, reasons):
+    running = await start(leader_elect_identity="me", leader_elect_retry_period_seconds=0.1,
+                          leader_elect_renew_deadline_seconds=0.5, leader_elect_lease_duration_seconds=1.0,
+                          leader_elect_restart=True)  # fmt: skip
+    await seen(lambda: holder(client))
+    spec = {"holderIdentity": "other", "leaseDurationSeconds": 1, "renewTime": "2126-01-01T00:00:00.000000Z"}
+    await client.patch(LEASE, "kube-controller-manager", {"spec": spec}, namespace="kube-system")
+
+    async def led_again():
+        lease = await holder(client)
+        return lease["spec"].get("holderIdentity") == "me" and lease
+
+    assert (await seen(led_again))["spec"]["leaseTransitions"] >= 1
+    reasons.give("enough")
+    assert await running == 0
+    assert not (await holder(client))["spec"].get("holderIdentity")
+
+
 async def test_a_candidate_is_put_forward_where_election_is_coordinated(start, client, reasons):
     candidates = tree("coordination.k8s.io/v1beta1", "LeaseCandidate")
     running = await start(leader_elect_identity="me", coordinated_leader_election=True)

@@ -14,6 +14,7 @@ from steersman.asynckit.stopping import run_unless_stopped
 from steersman.asynckit.tasks import Supervisor
 from steersman.asynckit.timeouts import Timeout
 from steersman.client import drop_managed_fields
+from steersman.client.credentials import ConfigError
 from steersman.client.errors import ClientError
 from steersman.client.leaderelection import LeaderElector, LeaseLock, Timing
 from steersman.controllers.context import ControllerContext
@@ -101,19 +102,30 @@ class Managed:
             raise Unhealthy("it has ended")
 
 
-async def wait_for_server(client: Client, *, seconds: float = SERVER_WAIT_SECONDS) -> Served:
-    """What the server serves, asked for until it answers. Raises the last error when it does not for so long."""
-    backoff = Backoff(_RETRY)
-    deadline = client.clock.monotonic() + seconds
+async def wait_for_server(client: Client, *, seconds: float | None = SERVER_WAIT_SECONDS) -> Served:
+    """Return what the server serves, asked for with backoff until it answers, for each of its group versions if it can.
+
+    Raises the last ``ClientError`` after so many seconds (None: never, as kubelets and schedulers), and a ``ConfigError``
+    in any case after ``SERVER_WAIT_SECONDS``: credentials that cannot be read do not come by waiting for the server.
+    """
+    backoff, clock, logged = Backoff(_RETRY), client.clock, ""
+    started = clock.monotonic()
     _log.info("waiting until the server says what it serves")
     while True:
         try:
-            return await ask(client)
+            served = await ask(client)
         except ClientError as error:
-            if client.clock.monotonic() >= deadline:
+            limit = SERVER_WAIT_SECONDS if seconds is None and isinstance(error, ConfigError) else seconds
+            if limit is not None and clock.monotonic() - started >= limit:
                 raise
-            _log.info("the server does not answer yet: %s", error)
-        await client.clock.sleep(backoff.next_seconds())
+            level = logging.INFO if str(error) == logged else logging.WARNING
+            logged = str(error)
+            _log.log(level, "the server does not answer yet: %s", error)
+        else:
+            if not served.interrupted or clock.monotonic() - started >= SERVER_WAIT_SECONDS:
+                return served
+            _log.info("the server does not answer yet for %s", ", ".join(sorted(served.interrupted)))
+        await clock.sleep(backoff.next_seconds())
 
 
 def missing(entry: Registration, served: Served) -> list[str]:
@@ -151,7 +163,7 @@ async def assemble(
     """
     dice = dice or Random()  # noqa: S311 — jitter
     root = identities.root()
-    served = await wait_for_server(root)
+    served = await wait_for_server(root, seconds=None if options.leader_elect_restart else SERVER_WAIT_SECONDS)
     manager = Manager(
         root,
         dice=dice,

@@ -25,6 +25,8 @@ class ManagerOptions(ControllerOptions, frozen=True, kw_only=True):
     leader_elect_resource_lock: str = "leases"
     leader_elect_resource_name: str = "kube-controller-manager"
     leader_elect_resource_namespace: str = "kube-system"
+    #: True: a process that has lost its lease contends again; False: it ends, as upstream's.
+    leader_elect_restart: bool = False
     #: Name of this process in elections; empty: the host's with a random part. One that comes back under its old name
     #: after a crash need not wait for its lease to expire.
     leader_elect_identity: str = ""

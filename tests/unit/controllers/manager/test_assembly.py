@@ -7,9 +7,10 @@ import logging
 
 import pytest
 from lightkube.models.core_v1 import Pod
+from msgspec import structs
 
 from steersman.client.errors import RequestFailed
-from steersman.client.transport import TransportError
+from steersman.client.transport import Answer, TransportError
 from steersman.controllers.manager import assembly
 from steersman.controllers.manager.assembly import assemble, missing, selected, wait_for_server
 from steersman.controllers.manager.identities import OneIdentity
@@ -178,3 +179,46 @@ async def test_but_not_for_ever(cluster):
     await cluster.until(waiting.done)
     with pytest.raises(RequestFailed):
         waiting.result()
+
+
+async def test_wait_for_server_waits_without_limit_when_none_is_given(cluster):
+    identities = OneIdentity(Silent(cluster.client._transport, 25), options(), clock=cluster.clock)
+    started = cluster.clock.monotonic()
+    waiting = asyncio.create_task(wait_for_server(identities.root(), seconds=None))
+    await cluster.until(waiting.done)
+    assert waiting.result().kinds
+    assert cluster.clock.monotonic() - started > 10
+
+
+class FailingGroup:
+    """Transport to a server without aggregated discovery that fails the first requests for the group ``apps``."""
+
+    host = "failing group"
+
+    def __init__(self, inner, code, *, times):
+        self._inner = inner
+        self._code = code
+        self._left = times
+
+    async def request(self, request):
+        if request.path == "/apis/apps/v1" and self._left > 0:
+            self._left -= 1
+            return Answer(self._code, {}, b"no")
+        return await self._inner.request(structs.replace(request, headers={"accept": "application/json"}))
+
+
+@pytest.mark.parametrize("code", [429, 500])
+async def test_wait_for_server_asks_again_when_the_discovery_of_one_group_fails(cluster, code):
+    identities = OneIdentity(FailingGroup(cluster.client._transport, code, times=2), options(), clock=cluster.clock)
+    waiting = asyncio.create_task(wait_for_server(identities.root()))
+    await cluster.until(waiting.done)
+    assert ("apps/v1", "Deployment") in waiting.result().kinds
+
+
+@pytest.mark.parametrize("code", [500, 503])
+async def test_wait_for_server_returns_without_a_group_that_stays_unavailable(cluster, code):
+    transport = FailingGroup(cluster.client._transport, code, times=10_000)
+    waiting = asyncio.create_task(wait_for_server(OneIdentity(transport, options(), clock=cluster.clock).root()))
+    await cluster.until(waiting.done)
+    assert ("apps/v1", "Deployment") not in waiting.result().kinds
+    assert "apps/v1" in waiting.result().failed
