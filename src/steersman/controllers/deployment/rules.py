@@ -175,8 +175,13 @@ def unhealthy_reductions(old: Sequence[ReplicaSet], most: int) -> list[tuple[Rep
 def rolling_reductions(
     deployment: Deployment, new: ReplicaSet, old: Sequence[ReplicaSet]
 ) -> list[tuple[ReplicaSet, int]]:
-    """New sizes of old ReplicaSets such that enough replicas stay available."""
-    spare = sum(map(available, old)) + available(new) - (wanted(deployment) - max_unavailable(deployment))
+    """New sizes of old ReplicaSets such that enough replicas stay available.
+
+    A ReplicaSet that was scaled down keeps no more than its size, whatever its status still reports. (Upstream's
+    ``cleanupUnhealthyReplicas`` fails in this state, until the status has caught up.)
+    """
+    kept = sum(min(available(rs), size(rs)) for rs in (*old, new))
+    spare = kept - (wanted(deployment) - max_unavailable(deployment))
     found: list[tuple[ReplicaSet, int]] = []
     for rs in by_age(old):
         if spare <= 0:

@@ -128,6 +128,14 @@ def test_old_replicas_go_while_enough_stay_available(deployment, rs):
     assert rules.rolling_reductions(deployment(4, unavailable=0), rs(0), [newer, older]) == []
 
 
+def test_rolling_reductions_count_no_more_replicas_than_the_size_of_a_replicaset_whose_status_is_behind(deployment, rs):
+    scaled_down = rs(40, available=50, version="0")
+    assert rules.rolling_reductions(deployment(50, unavailable=5), rs(20, available=10), [scaled_down]) == [
+        (scaled_down, 35)
+    ]
+    assert rules.rolling_reductions(deployment(50, unavailable=5), rs(15, available=5), [scaled_down]) == []
+
+
 def test_new_replicas_that_are_not_available_are_no_reason_to_remove_old_ones(deployment, rs):
     assert rules.most_to_reduce(deployment(3, unavailable=1), rs(1, available=0), [rs(3)]) == 1
     assert rules.most_to_reduce(deployment(3, unavailable=1), rs(1), [rs(3)]) == 2
