@@ -32,7 +32,7 @@ class Faults:
     #: How often each happened.
     seen: Counter[str] = field(default_factory=Counter)
 
-    def for_request(self) -> str:
+    def for_request(self, request: object = None) -> str:
         return self._draw(self.request_rate, self.request_kinds)
 
     def for_piece(self) -> str:
@@ -78,11 +78,19 @@ class FaultyTransport:
         self._history: list[bytes] = []
 
     async def request(self, request: Request) -> Answer:
-        refused = await self._refuse()
-        return refused if refused is not None else await self._inner.request(request)
-
-    async def _refuse(self) -> Answer | None:
         fault = self._faults.for_request()
+        refused = await self._refuse(fault)
+        if refused is not None:
+            return refused
+        answer = await self._inner.request(request)
+        if fault == "answer lost":
+            raise TransportError("connection reset by peer")
+        if fault == "duplicate":
+            second = await self._inner.request(request)
+            return self._faults.dice.choice((answer, second))
+        return answer
+
+    async def _refuse(self, fault: str) -> Answer | None:
         if fault == "lost":
             raise TransportError("connection reset by peer")
         if fault == "slow":
@@ -94,7 +102,7 @@ class FaultyTransport:
 
     @asynccontextmanager
     async def open(self, request: Request) -> AsyncIterator[Stream]:
-        refused = await self._refuse()
+        refused = await self._refuse(self._faults.for_request())
         if refused is not None:
             yield _Whole(refused)
             return
