@@ -54,7 +54,7 @@ class FaultProxy:
         identity = await access.credentials.identity()
         self._server = access.server
         timeout = aiohttp.ClientTimeout(total=None)
-        runner = web.ServerRunner(web.Server(self._handle), shutdown_timeout=0)
+        runner = web.ServerRunner(web.Server(self._handle, handler_cancellation=True), shutdown_timeout=0.1)
         async with (
             aiohttp.ClientSession(connector=_connector(tls_context(access, identity)), timeout=timeout) as as_admin,
             aiohttp.ClientSession(connector=_connector(tls_context(access, Identity())), timeout=timeout) as with_token,
