@@ -114,7 +114,7 @@ def read_public_keys(pem: bytes) -> list[PublicKey]:
     """Return all public keys of a PEM file, also those of its private keys and certificates. Raises ``KeyFileError``."""
     keys = [PublicKey(_load_public(block)) for block in _PEM_BLOCK.findall(pem)]
     if not keys:
-        raise KeyFileError("no PEM block")
+        raise KeyFileError("there is no PEM block in it")
     return keys
 
 
