@@ -13,9 +13,9 @@ from steersman.testing import InProcessAPIServer
 CASES = list(cases())
 #: So many fields are measured by one test, so that processes share them evenly.
 CHUNK = 60
-SMALL, LARGE = 300, 2400
+SMALL, LARGE = 200, 1600
 #: CPU seconds of the large object below which nothing can be quadratic in a way that matters at 10,000 entries.
-FLOOR_SECONDS = 0.15
+FLOOR_SECONDS = 0.1
 EXPONENT_MAX = 1.5
 
 

@@ -40,4 +40,4 @@ def test_elections_are_shown():
             timeout=60,
             check=True,
         )
-    assert done.stdout == "no candidates, so no elections\n"
+    assert done.stdout == "no elections\n"

@@ -17,6 +17,7 @@ WITHOUT_INFLUENCE = {
     "steersman.apimachinery.gotext",
     "steersman.apimachinery.protowire",
     "steersman.apiserver",
+    "steersman.extras",
     "steersman.version",  # holds the release of Kubernetes, which is digested by its value
 }
 
