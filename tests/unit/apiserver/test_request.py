@@ -100,7 +100,7 @@ def test_a_further_write_of_a_request_has_its_facts_and_tells_its_warnings_with_
         "dry_run": False,
         "field_manager": "m",
         "audit_id": "i",
-        "warnings": ["w"],
+        "warnings": WarningRecorder(),
         "group_resource": "pods",
         "found": INFO,
         "annotations": Annotations(),

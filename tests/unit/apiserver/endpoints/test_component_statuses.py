@@ -47,6 +47,7 @@ async def test_list_has_a_condition_for_each_component():
         assert answer.warnings == ["v1 ComponentStatus is deprecated in v1.19+"]
 
 
+@pytest.mark.interpreted
 async def test_failure_of_the_storage_is_the_error_of_etcd(monkeypatch):
     async def fail():
         raise OSError("disk failure")
