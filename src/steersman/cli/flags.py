@@ -223,7 +223,8 @@ FLAGS: dict[str, tuple[Flag, ...]] = {
         Flag(
             "feature-gates",
             values.feature_gates,
-            "name=true|false pairs for feature gates of Kubernetes 1.36; only CoordinatedLeaderElection has an effect",
+            "name=true|false pairs for feature gates of Kubernetes 1.36; only CoordinatedLeaderElection and"
+            " AllowUnsafeMalformedObjectDeletion have an effect",
         ),
         Flag(
             "runtime-config", values.runtime_config, "group/version=true|false pairs; built-in APIs are always served"

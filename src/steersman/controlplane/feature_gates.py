@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 #: Gates that change what Steersman does; all others keep the behaviour of their default in Kubernetes 1.36.
-IMPLEMENTED: Final = frozenset({"CoordinatedLeaderElection"})
+IMPLEMENTED: Final = frozenset({"AllowUnsafeMalformedObjectDeletion", "CoordinatedLeaderElection"})
 
 
 def check_feature_gates(gates: Mapping[str, bool]) -> list[str]:

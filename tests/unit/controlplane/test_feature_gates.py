@@ -16,6 +16,7 @@ _REMOVED = "It will be removed in a future release."
         ({}, []),
         ({"CoordinatedLeaderElection": True}, []),
         ({"CoordinatedLeaderElection": False}, []),
+        ({"AllowUnsafeMalformedObjectDeletion": True}, []),
         ({"WatchList": True, "GangScheduling": False}, []),
         ({"GangScheduling": True}, [f"feature gate GangScheduling=true {_NO_EFFECT}"]),
         ({"WatchList": False}, [f"feature gate WatchList=false {_NO_EFFECT}"]),

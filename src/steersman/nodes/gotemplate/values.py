@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, Final
 from steersman.apimachinery.gotext import to_value_text
 from steersman.nodes.gotemplate.errors import TemplateRenderError
 
-#: Numbers that a ``range`` may count to.
-_NUMBERS_MAX: Final = 20_000
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+#: Numbers that a ``range`` may count to.
+_NUMBERS_MAX: Final = 20_000
 
 
 def is_true(value: Any) -> bool:
