@@ -1,28 +1,19 @@
 """YAML bodies to trees and back, as Kubernetes reads and writes them: YAML 1.1 with JSON's types.
 
-``yes``, ``no``, ``on``, ``off``, ``y`` and ``n`` are booleans, ``0x1f`` and ``017`` integers, times are texts, keys become texts, and of
-several documents the first counts. The text is read as a stream of events, never recursively, so that neither
-nesting nor aliases can exhaust anything.
+Clients mostly send JSON under a YAML media type. Such bodies are read by the JSON decoder; PyYAML is imported with the first
+body that needs it (``yaml_reader``, ``yaml_writer``).
 """
 
 from __future__ import annotations
 
 import re
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
-import yaml
+from steersman.apimachinery.codec import DecodeError, decode_json, duplicate_fields
 
-from steersman.apimachinery.codec import MAX_DEPTH, DecodeError, check_depth, decode_json, duplicate_fields
-from steersman.apimachinery.gotext import float_text, quote
-from steersman.apimachinery.workmeter import spend
-from steersman.apimachinery.yaml_scalars import MERGE, TAG, key_text, needs_quotes, resolve, whole_if_whole
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
-#: Values that all aliases of a document together may stand for. Beyond it lies only malice ("billion laughs").
-MAX_ALIASED_VALUES: Final = 100_000
-
-#: How often the work meter is charged, in events, and what one of them costs.
-_METER_INTERVAL: Final = 128
-_UNITS_PER_EVENT: Final = 10
 _FLOAT_IN_JSON: Final = re.compile(rb"[:\[,][ \t\r\n]*-?[0-9]+[.eE]")
 
 
@@ -36,250 +27,46 @@ class YAMLDocument:
         self.duplicates: Final = duplicates
 
     def strict_error(self) -> str:
-        """What a strict reading says of the duplicates; empty without any."""
+        """Return the error of strict decoding for the duplicates; empty without any."""
         return "\n  ".join(("yaml: unmarshal errors:", *self.duplicates)) if self.duplicates else ""
 
 
 def decode_yaml(raw: bytes) -> YAMLDocument:
-    """The first document of a YAML text; a text without documents is null. Raises ``DecodeError`` for malformed text."""
+    """Return the first document of a YAML text; a text without documents is null. Raises ``DecodeError`` for malformed text."""
     if raw.startswith(b"{"):
-        document = _decode_as_json(raw)
+        document = _decode_json(raw)
         if document is not None:
             return document
-    loader = yaml.CSafeLoader(raw)
-    try:
-        return _Builder(loader).document()
-    except yaml.YAMLError as error:
-        raise DecodeError(f"yaml: {_fault(error)}") from None
-    except UnicodeDecodeError:
-        raise DecodeError("yaml: invalid UTF-8") from None
-    finally:
-        loader.dispose()
+    from steersman.apimachinery.yaml_reader import read_yaml  # noqa: PLC0415 — imports PyYAML
+
+    return YAMLDocument(*read_yaml(raw))
 
 
-def _decode_as_json(raw: bytes) -> YAMLDocument | None:
-    """Clients mostly send JSON under a YAML media type: nearly all of it is YAML, and read ten times as fast."""
+def encode_yaml(tree: Any) -> bytes:
+    """Return a tree as YAML."""
+    from steersman.apimachinery.yaml_writer import write_yaml  # noqa: PLC0415 — imports PyYAML
+
+    return write_yaml(tree)
+
+
+def _decode_json(raw: bytes) -> YAMLDocument | None:
+    """Return the document if the text is JSON without duplicate keys: ten times as fast as reading YAML."""
     try:
         tree = decode_json(raw)
     except DecodeError:
         return None
     if duplicate_fields(raw, tree):
         return None
-    return YAMLDocument(_with_whole_numbers(tree) if _FLOAT_IN_JSON.search(raw) else tree, [])
+    if not _FLOAT_IN_JSON.search(raw):
+        return YAMLDocument(tree, [])
+    from steersman.apimachinery.yaml_scalars import whole_if_whole  # noqa: PLC0415 — only for floats
+
+    return YAMLDocument(_with_whole_numbers(tree, whole_if_whole), [])
 
 
-def _with_whole_numbers(node: Any) -> Any:
+def _with_whole_numbers(node: Any, convert: Callable[[float], Any]) -> Any:
     if isinstance(node, dict):
-        return {key: _with_whole_numbers(value) for key, value in node.items()}
+        return {key: _with_whole_numbers(value, convert) for key, value in node.items()}
     if isinstance(node, list):
-        return [_with_whole_numbers(item) for item in node]
-    return whole_if_whole(node) if isinstance(node, float) else node
-
-
-def _fault(error: yaml.YAMLError) -> str:
-    """As libyaml's users in Go tell it: with a line only when that is not the first."""
-    if isinstance(error, yaml.reader.ReaderError):
-        return str(error.reason)
-    if not isinstance(error, yaml.MarkedYAMLError):
-        return str(error)
-    line = 0
-    if error.problem_mark is not None and error.problem_mark.line:
-        # The scanner has not counted the line that it stands in yet.
-        line = error.problem_mark.line + isinstance(error, yaml.scanner.ScannerError)
-    elif error.context_mark is not None:
-        line = error.context_mark.line
-    problem = error.problem or "unknown problem parsing YAML content"
-    return f"line {line}: {problem}" if line else problem
-
-
-def _line(event: yaml.Event) -> int:
-    """Where it starts, from 1."""
-    return event.start_mark.line + 1 if event.start_mark is not None else 0
-
-
-class _Open:
-    """A collection whose end has not come yet."""
-
-    __slots__ = ("anchor", "key", "line", "merges", "tree")
-
-    def __init__(self, tree: Any, anchor: str | None, line: int) -> None:
-        self.tree = tree
-        self.anchor = anchor
-        #: Where it starts, from 1.
-        self.line = line
-        #: Of a mapping: the key whose value comes next, in a tuple.
-        self.key: tuple[Any] | None = None
-        #: Of a mapping: values of ``<<`` keys.
-        self.merges: list[Any] = []
-
-
-class _Builder:
-    """Makes a tree from parser events."""
-
-    def __init__(self, loader: yaml.CSafeLoader) -> None:
-        self._loader = loader
-        self._open: list[_Open] = []
-        self._anchors: dict[str, tuple[Any, int]] = {}
-        self._aliased_values = 0
-        self._duplicates: list[str] = []
-        self._root: Any = None
-
-    def document(self) -> YAMLDocument:
-        next_event = self._loader.get_event
-        left = _METER_INTERVAL
-        while True:
-            event = next_event()
-            left -= 1
-            if not left:
-                spend(_METER_INTERVAL * _UNITS_PER_EVENT)
-                left = _METER_INTERVAL
-            if isinstance(event, yaml.ScalarEvent):
-                value = resolve(event.value, tag=event.tag, plain=event.implicit[0])
-                if event.anchor:
-                    self._anchors[event.anchor] = (value, 1)
-                self._add(value, _line(event))
-            elif isinstance(event, yaml.MappingStartEvent):
-                self._start({}, event)
-            elif isinstance(event, yaml.SequenceStartEvent):
-                self._start([], event)
-            elif isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
-                self._end()
-            elif isinstance(event, yaml.AliasEvent):
-                self._add(self._alias(event.anchor or ""), _line(event))
-            elif isinstance(event, yaml.DocumentEndEvent | yaml.StreamEndEvent):
-                return YAMLDocument(self._root, self._duplicates)
-
-    def _start(self, tree: Any, event: yaml.CollectionStartEvent) -> None:
-        if len(self._open) >= MAX_DEPTH:
-            raise DecodeError("yaml: exceeded max depth")
-        if event.anchor:
-            self._anchors[event.anchor] = (MERGE, 0)
-        self._open.append(_Open(tree, event.anchor, _line(event)))
-
-    def _end(self) -> None:
-        done = self._open.pop()
-        for merged in done.merges:
-            for key, value in merged.items():
-                done.tree.setdefault(key, value)
-        if done.anchor:
-            self._anchors[done.anchor] = (done.tree, _size(done.tree))
-        self._add(done.tree, done.line)
-
-    def _alias(self, anchor: str) -> Any:
-        if anchor not in self._anchors:
-            raise DecodeError(f"yaml: unknown anchor '{anchor}' referenced")
-        value, size = self._anchors[anchor]
-        if value is MERGE:
-            raise DecodeError(f"yaml: anchor '{anchor}' value contains itself")
-        self._aliased_values += size
-        if self._aliased_values > MAX_ALIASED_VALUES:
-            raise DecodeError("yaml: document contains excessive aliasing")
-        return _copy(value)
-
-    def _add(self, value: Any, line: int) -> None:
-        """A value is complete: it is the document, an item, a key, or a key's value."""
-        if not self._open:
-            self._root = None if value is MERGE else _checked(value)
-            return
-        parent = self._open[-1]
-        if isinstance(parent.tree, list):
-            parent.tree.append("<<" if value is MERGE else value)
-        elif parent.key is None:
-            parent.key = (value,)
-        else:
-            self._add_entry(parent, parent.key[0], value, line)
-            parent.key = None
-
-    def _add_entry(self, parent: _Open, key: Any, value: Any, line: int) -> None:
-        if value is MERGE:
-            value = "<<"
-        if key is MERGE:
-            parent.merges += _merged_maps(value)
-            return
-        name = key_text(key)
-        if name in parent.tree:
-            shown = quote(key) if isinstance(key, str) else name
-            self._duplicates.append(f"line {line}: key {shown} already set in map")
-        parent.tree[name] = value
-
-
-def _checked(tree: Any) -> Any:
-    """Aliases may have nested the tree deeper than the text was."""
-    check_depth(tree, b"[" * (MAX_DEPTH + 1))
-    return tree
-
-
-def _merged_maps(value: Any) -> list[dict[str, Any]]:
-    maps = value if isinstance(value, list) else [value]
-    if not all(isinstance(entry, dict) for entry in maps):
-        raise DecodeError("yaml: map merge requires map or sequence of maps as the value")
-    return cast("list[dict[str, Any]]", maps)
-
-
-def _size(tree: Any) -> int:
-    """Values in a tree, itself included."""
-    total = 0
-    level = [tree]
-    while level:
-        total += len(level)
-        below: list[Any] = []
-        for node in level:
-            if isinstance(node, dict):
-                below += node.values()
-            elif isinstance(node, list):
-                below += node
-        level = below
-    return total
-
-
-def _copy(node: Any) -> Any:
-    if isinstance(node, dict):
-        return {key: _copy(value) for key, value in node.items()}
-    return [_copy(item) for item in node] if isinstance(node, list) else node
-
-
-class _Dumper(yaml.CSafeDumper):
-    """Writes as Kubernetes does: keys sorted, lists not indented, no folding, texts in quotes where they need it."""
-
-    yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}
-
-    def ignore_aliases(self, data: Any) -> bool:
-        del data
-        return True
-
-
-def _represent_text(dumper: yaml.CSafeDumper, text: str) -> yaml.ScalarNode:
-    style: str | None = None
-    if "\n" in text:
-        style = "|"
-    elif needs_quotes(text):
-        style = '"'
-    return dumper.represent_scalar(f"{TAG}str", text, style=style)
-
-
-def _represent_float(dumper: yaml.CSafeDumper, value: float) -> yaml.ScalarNode:
-    return dumper.represent_scalar(f"{TAG}str", float_text(value))
-
-
-def _represent_plain(dumper: yaml.CSafeDumper, value: Any) -> yaml.ScalarNode:
-    text = "null" if value is None else str(value).lower()
-    return dumper.represent_scalar(f"{TAG}str", text)
-
-
-_Dumper.add_representer(str, _represent_text)
-_Dumper.add_representer(float, _represent_float)
-for _kind_of_scalar in (bool, int, type(None)):
-    _Dumper.add_representer(_kind_of_scalar, _represent_plain)
-
-
-def encode_yaml(tree: Any) -> bytes:
-    """A tree as YAML."""
-    return yaml.dump(
-        tree,
-        Dumper=_Dumper,
-        default_flow_style=False,
-        sort_keys=True,
-        allow_unicode=True,
-        width=2**31 - 1,
-        encoding="utf-8",
-    )
+        return [_with_whole_numbers(item, convert) for item in node]
+    return convert(node) if isinstance(node, float) else node

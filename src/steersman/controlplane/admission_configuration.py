@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery.codec import DecodeError
+from steersman.apimachinery.yaml_codec import decode_yaml
 from steersman.controlplane.options import OptionError
 
 if TYPE_CHECKING:
@@ -35,8 +36,6 @@ def read_admission_configuration(path: Path | None) -> dict[str, Tree]:
 
 
 def _read(path: Path) -> Tree:
-    from steersman.apimachinery.yaml_codec import decode_yaml  # noqa: PLC0415 — most servers need none
-
     try:
         tree = decode_yaml(path.read_bytes()).tree
     except (OSError, DecodeError) as error:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from steersman.apimachinery.yaml_codec import decode_yaml
 from steersman.nodes.chaos.rules import Chaos
 from steersman.nodes.node_object import NodeTemplate, TemplateError, read_templates
 from steersman.nodes.pod_stages import STAGE_SETS
@@ -144,7 +145,6 @@ def _read_template_file(path: Path) -> list[NodeTemplate]:
 
 def _read_yaml(flag: str, path: Path) -> Any:
     from steersman.apimachinery.codec import DecodeError  # noqa: PLC0415 — with the reader of YAML
-    from steersman.apimachinery.yaml_codec import decode_yaml  # noqa: PLC0415 — loads PyYAML, which few need
 
     try:
         return decode_yaml(path.read_bytes()).tree

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -166,3 +168,9 @@ def test_texts_that_look_like_something_else_stay_texts(text: str) -> None:
 def test_any_bytes_are_read_or_refused(raw: bytes) -> None:
     with contextlib.suppress(DecodeError):
         decode_yaml(raw)
+
+
+def test_decode_yaml_reads_json_without_pyyaml() -> None:
+    code = "import sys; from steersman.apimachinery.yaml_codec import decode_yaml; decode_yaml(b'{}'); print('yaml' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"

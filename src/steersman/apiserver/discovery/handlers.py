@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from steersman.apimachinery.errors import not_acceptable, path_not_found
+from steersman.apimachinery.yaml_codec import encode_yaml
 from steersman.apiserver.discovery import documents
 from steersman.apiserver.http import Response, page_not_found
 
@@ -137,6 +138,4 @@ class DiscoveryHandlers:
 
 
 def _as_yaml(tree: dict[str, Any]) -> bytes:
-    from steersman.apimachinery.yaml_codec import encode_yaml  # noqa: PLC0415 — loads PyYAML, which few requests need
-
     return encode_yaml(tree)

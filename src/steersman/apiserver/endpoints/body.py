@@ -22,6 +22,7 @@ from steersman.apimachinery.errors import bad_request, invalid
 from steersman.apimachinery.field import invalid as invalid_value
 from steersman.apimachinery.gotext import quote
 from steersman.apimachinery.typemodel import ListOf, Struct
+from steersman.apimachinery.yaml_codec import decode_yaml
 from steersman.apiserver.endpoints.media import JSON, PROTOBUF, YAML
 from steersman.schema import protobuf
 from steersman.schema.diagnosis import InexactError
@@ -124,8 +125,6 @@ class ObjectDecoder:
     def _parse(self, raw: bytes, media_type: str, options: WriteOptions) -> tuple[Any, list[str]]:
         try:
             if media_type == YAML:
-                from steersman.apimachinery.yaml_codec import decode_yaml  # noqa: PLC0415 — loads PyYAML, which few requests need
-
                 document = decode_yaml(raw)
                 if options.strict and document.duplicates:
                     return document.tree, [document.strict_error()]

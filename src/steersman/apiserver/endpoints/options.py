@@ -12,6 +12,7 @@ from steersman.apimachinery.envelope import type_meta, unreadable_json
 from steersman.apimachinery.errors import StatusError, bad_request, invalid
 from steersman.apimachinery.gotext import quote
 from steersman.apimachinery.remembering import Remembered
+from steersman.apimachinery.yaml_codec import decode_yaml
 from steersman.apiserver.endpoints.media import PROTOBUF, YAML, body_media_type
 from steersman.apiserver.registry.options import (
     BACKGROUND,
@@ -136,8 +137,6 @@ def _decode_options(body: bytes, media_type: str) -> dict[str, Any]:
 
 def _parse(body: bytes, media_type: str) -> Any:
     if media_type == YAML:
-        from steersman.apimachinery.yaml_codec import decode_yaml  # noqa: PLC0415 — loads PyYAML, which few requests need
-
         return decode_yaml(body).tree
     return protobuf.decode_body(body) if media_type == PROTOBUF else _decode_json(body)
 

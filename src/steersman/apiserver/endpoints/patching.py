@@ -13,6 +13,7 @@ from steersman.apimachinery.field import invalid as invalid_value
 from steersman.apimachinery.gotext import quote, to_value_text
 from steersman.apimachinery.managedfields.applying import apply
 from steersman.apimachinery.patch import apply_json_patch, apply_merge_patch, parse_json_patch, parse_merge_patch
+from steersman.apimachinery.yaml_codec import decode_yaml
 from steersman.apiserver.registry.writing import time_text
 from steersman.schema.strategic_merge import strategic_merge
 
@@ -125,8 +126,6 @@ class ApplyPatch(Mechanism):
     """``application/apply-patch+yaml``: what the manager wants to be so; what it wanted before and wants no more goes."""
 
     def patched(self, old: Tree | None, name: str) -> Tree:
-        from steersman.apimachinery.yaml_codec import decode_yaml  # noqa: PLC0415 — loads PyYAML, which few requests need
-
         target, ctx = self._target, self._ctx
         if target.struct is None:
             raise plain_error(f"{target.group_resource} has no schema that could be applied to")

@@ -13,6 +13,7 @@ import msgspec
 
 from steersman.apimachinery import meta_protobuf
 from steersman.apimachinery.codec import encode, prettify
+from steersman.apimachinery.yaml_codec import encode_yaml
 from steersman.apiserver.endpoints.list_streams import (
     PIECE_BYTES,
     PIECE_OBJECTS,
@@ -128,8 +129,6 @@ def _encoded(form: Form, body: bytes) -> bytes:
         case Media.JSON:
             return prettify(body) if form.pretty else body
         case Media.YAML:
-            from steersman.apimachinery.yaml_codec import encode_yaml  # noqa: PLC0415 — most processes never need it
-
             return encode_yaml(_decode(body))
         case Media.PROTOBUF:
             return meta_protobuf.encode(_decode(body))

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from tests.unit.cel.expressions import evaluated
 
-from steersman.apimachinery import yaml_codec
+from steersman.apimachinery import yaml_reader
 from steersman.apimachinery.workmeter import InterruptedWorkError, Interruption, metered, spend
 from steersman.apiserver import workers
 from steersman.apiserver.filters.errors import errors
@@ -168,13 +168,13 @@ async def test_policies_beyond_the_allowance_leave_the_loop(server, gate, monkey
 @pytest.mark.parametrize(("method", "path"), [("POST", CONFIG_MAPS), ("PATCH", f"{CONFIG_MAPS}/large?fieldManager=m")])
 async def test_large_yaml_is_read_in_a_worker(server, monkeypatch, method, path):
     threads = []
-    decode_yaml = yaml_codec.decode_yaml
+    read_yaml = yaml_reader.read_yaml
 
     def recorded(raw):
         threads.append(threading.get_ident())
-        return decode_yaml(raw)
+        return read_yaml(raw)
 
-    monkeypatch.setattr(yaml_codec, "decode_yaml", recorded)
+    monkeypatch.setattr(yaml_reader, "read_yaml", recorded)
     data = "".join(f"  k{number}: v\n" for number in range(2_000))
     kind = "application/yaml" if method == "POST" else "application/apply-patch+yaml"
     for text in (f"data:\n{data}", "data: {a: b}\n"):
