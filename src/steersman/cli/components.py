@@ -20,7 +20,7 @@ from steersman.scheduler.configuration.errors import ConfigurationError
 from steersman.scheduler.options import SchedulerOptions, set_up
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import msgspec
 
@@ -51,13 +51,16 @@ def run(command: str, arguments: Sequence[str]) -> int:
     """Run until a signal or the loss of the lease; return the exit code."""
     made = parser(command)
     parsed = made.parse_args(arguments)
-    aiohttp_transport.preload()
+    load_trust_store: Callable[[], None] | None = None
     if command == "components" and parsed.arguments_from_parent:
+        load_trust_store = aiohttp_transport.preload_without_trust_store()
         registry.preload()
         received = receive_arguments(parsed.parent_pipe)
         if received is None:
             return 0
         parsed = made.parse_args([*arguments, *received])
+    else:
+        aiohttp_transport.preload()
     nodes = NodesOptions(**given(NodesOptions, parsed))
     pipe = parsed.parent_pipe
     try:
@@ -80,6 +83,7 @@ def run(command: str, arguments: Sequence[str]) -> int:
         nodes,
         parent_pipe=pipe,
         reports_readiness=parsed.arguments_from_parent,
+        after_ready=load_trust_store,
         health_socket=parsed.health_socket,
     )
     return run_process(work, parsed)

@@ -19,7 +19,7 @@ from steersman.client.transport import Answer, TransportError
 from steersman.extras import require
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping
+    from collections.abc import AsyncIterator, Callable, Mapping
 
     import aiohttp
 
@@ -245,3 +245,29 @@ def _said(error: BaseException) -> Any:
 def preload() -> None:
     """Import aiohttp now, so that the first connection does not wait for it."""
     import aiohttp  # noqa: F401, PLC0415
+
+
+def preload_without_trust_store() -> Callable[[], None]:
+    """Import aiohttp without the machine's trust store; return the function that loads it, to be called in a thread.
+
+    aiohttp reads the trust store twice at import, for its default contexts; that is half of the time of the import. Clusters
+    are reached with contexts of their own. Until the returned function is called, connections that use the default
+    contexts fail to verify their server. No effect when aiohttp is imported already.
+    """
+    contexts: list[ssl.SSLContext] = []
+
+    def defer(self: ssl.SSLContext) -> None:
+        contexts.append(self)
+
+    # A method of the base class, hidden for the time of the import.
+    ssl.SSLContext.set_default_verify_paths = defer  # type: ignore[method-assign]
+    try:
+        preload()
+    finally:
+        del ssl.SSLContext.set_default_verify_paths
+
+    def load() -> None:
+        for context in contexts:
+            context.set_default_verify_paths()
+
+    return load

@@ -33,6 +33,7 @@ from steersman.scheduler.scheduler import Scheduler
 from steersman.version import KUBERNETES_VERSION, __version__
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from contextlib import AsyncExitStack
     from pathlib import Path
 
@@ -87,13 +88,14 @@ async def run_all(
     *,
     parent_pipe: int | None = None,
     reports_readiness: bool = False,
+    after_ready: Callable[[], None] | None = None,
     health_socket: str = "",
 ) -> int:
     """Everything beside an API server whose only clients of the kind these are: there is nobody to be elected against.
 
     With coordinated elections, controllers and scheduler are candidates all the same. ``health_socket`` serves the health
     pages instead of a port. With ``reports_readiness`` the parent learns through ``parent_pipe`` (a socket, see
-    ``child_process``) when pods run.
+    ``child_process``) when pods run, and ``after_ready`` is called in a thread then.
     """
 
     async def make(stack: AsyncExitStack) -> Manager:
@@ -127,7 +129,7 @@ async def run_all(
             if nodes.templates():
                 steps += [("the simulated pods", simulated.pods.wait_ready)]
                 steps += [("a node to be Ready", simulated.nodes.wait_node_ready)]
-            manager.add(ReadinessReporter(parent_pipe, steps))
+            manager.add(ReadinessReporter(parent_pipe, steps, after=after_ready))
         add_controllers(manager, controllers, identities, served, group=groups[MANAGER])
         return manager
 

@@ -21,9 +21,11 @@ class ReadinessReporter:
 
     name = "readiness-reporter"
 
-    def __init__(self, fd: int, steps: Sequence[Step]) -> None:
+    def __init__(self, fd: int, steps: Sequence[Step], *, after: Callable[[], None] | None = None) -> None:
+        """``after`` is called in a thread once all steps are done."""
         self._fd = fd
         self._steps = steps
+        self._after = after
         self._stop = asyncio.Event()
 
     @property
@@ -44,6 +46,8 @@ class ReadinessReporter:
             self._write(f"waiting {description}")
             text = await wait() or text
         self._write(f"ready {text}")
+        if self._after is not None:
+            await asyncio.to_thread(self._after)
 
     def _write(self, line: str) -> None:
         with suppress(OSError):  # the parent has ended, which ``Reasons.follow_pipe`` notices

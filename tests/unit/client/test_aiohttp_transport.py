@@ -239,6 +239,22 @@ def test_http_libraries_come_with_the_first_connection():
     assert json.loads(done.stdout.decode().lower()) == [False, False, False]
 
 
+def test_preload_without_trust_store_loads_it_when_called():
+    code = """
+import json
+from steersman.client.aiohttp_transport import preload_without_trust_store
+load = preload_without_trust_store()
+import aiohttp.connector, ssl
+context = aiohttp.connector._SSL_CONTEXT_VERIFIED
+before = context.cert_store_stats()["x509_ca"]
+load()
+expected = ssl.create_default_context().cert_store_stats()["x509_ca"]
+print(json.dumps([before, context.cert_store_stats()["x509_ca"] == expected, "set_default_verify_paths" in vars(ssl.SSLContext)]))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    assert json.loads(done.stdout) == [0, True, False]
+
+
 @pytest.mark.parametrize(
     ("environment", "server", "proxy"),
     [

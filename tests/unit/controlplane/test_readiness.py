@@ -60,3 +60,22 @@ async def test_readiness_reporter_survives_the_end_of_its_parent() -> None:
         running = asyncio.ensure_future(reporter.run())
         reporter.stop()
         await running
+
+
+async def test_readiness_reporter_calls_after_once_ready() -> None:
+    calls: list[bytes] = []
+    called = asyncio.Event()
+    ours, theirs = socket.socketpair()
+    loop = asyncio.get_running_loop()
+
+    def after() -> None:
+        calls.append(ours.recv(100))
+        loop.call_soon_threadsafe(called.set)
+
+    with ours, theirs:
+        reporter = ReadinessReporter(theirs.fileno(), [], after=after)
+        running = asyncio.ensure_future(reporter.run())
+        await called.wait()
+        reporter.stop()
+        await running
+    assert calls == [b"ready \n"]
