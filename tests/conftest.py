@@ -7,7 +7,7 @@ Tests that replace methods of compiled classes are marked ``interpreted``, and s
 import pytest
 from hypothesis import HealthCheck, settings
 
-from steersman.apiserver.registry import store
+from steersman.apiserver.generic import store
 
 settings.register_profile("steersman", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("steersman")

@@ -7,10 +7,10 @@ import pytest
 import yaml
 
 from steersman.apiserver.discovery.catalog import Catalog
+from steersman.apiserver.generic.registry import _FIELD_LABELS
+from steersman.apiserver.kinds.strategies import strategy_class
 from steersman.apiserver.openapi.builder import Builder
 from steersman.apiserver.openapi.sources import Sources
-from steersman.apiserver.registry.registry import _FIELD_LABELS
-from steersman.apiserver.registry.strategies import strategy_class
 from steersman.schema.resources import Resource, table
 
 FACTS = Path(__file__).parents[3] / "shared" / "facts"

@@ -22,8 +22,8 @@ from steersman.apiserver.authz.policy import GROUP
 from steersman.apiserver.authz.rbac import RBAC
 from steersman.apiserver.authz.rbac_index import RBACIndex
 from steersman.apiserver.authz.unsafe_proxy import UnsafeProxy
-from steersman.apiserver.registry.admissionregistration.param_access import ParamAccess
-from steersman.apiserver.registry.rbac.following import follow_rbac
+from steersman.apiserver.kinds.admissionregistration.shared.param_access import ParamAccess
+from steersman.apiserver.kinds.rbac.shared.following import follow_rbac
 from steersman.apiserver.request import UserInfo
 from steersman.controlplane.bootstrap.rbac import system_node_rules
 from steersman.controlplane.bound_objects import StoredObjects
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from steersman.apiserver.authn.interface import RequestAuthenticator, TokenAuthenticator
     from steersman.apiserver.authn.oidc import OIDCTokens
     from steersman.apiserver.authz.interface import Authorizer, RuleResolver
-    from steersman.apiserver.registry.registry import Registry
-    from steersman.apiserver.registry.strategy import Strategy
-    from steersman.apiserver.registry.watch_cache import WatchCache
+    from steersman.apiserver.generic.registry import Registry
+    from steersman.apiserver.generic.strategy import Strategy
+    from steersman.apiserver.generic.watch_cache import WatchCache
     from steersman.asynckit.clock import Clock
     from steersman.controlplane.options import APIServerOptions
     from steersman.controlplane.service_account_keys import ServiceAccountKeys
@@ -146,7 +146,7 @@ class Authorization:
         return self.rbac if mode == "RBAC" else NodeAuthorizer(self._node_graph, system_node_rules)
 
     def _node_graph(self) -> NodeGraph:
-        from steersman.apiserver.registry.node_following import node_graph  # noqa: PLC0415 — when there is a node
+        from steersman.apiserver.kinds.core.node.following import node_graph  # noqa: PLC0415 — when there is a node
 
         return NodeGraph() if self._registry is None else node_graph(self._registry)
 
@@ -189,7 +189,7 @@ class Authorization:
 
 
 def _policies(plural: str, access: ParamAccess) -> Strategy:
-    from steersman.apiserver.registry.admissionregistration import (  # noqa: PLC0415 — when asked for
+    from steersman.apiserver.kinds.admissionregistration import (  # noqa: PLC0415 — when asked for
         mutatingadmissionpolicy,
         mutatingadmissionpolicybinding,
         validatingadmissionpolicy,
@@ -206,10 +206,10 @@ def _policies(plural: str, access: ParamAccess) -> Strategy:
 
 
 def _guarded(plural: str, guard: EscalationGuard) -> Strategy:
-    from steersman.apiserver.registry.rbac.clusterrole import ClusterRoleStrategy  # noqa: PLC0415 — when asked for
-    from steersman.apiserver.registry.rbac.clusterrolebinding import ClusterRoleBindingStrategy  # noqa: PLC0415
-    from steersman.apiserver.registry.rbac.role import RoleStrategy  # noqa: PLC0415
-    from steersman.apiserver.registry.rbac.rolebinding import RoleBindingStrategy  # noqa: PLC0415
+    from steersman.apiserver.kinds.rbac.clusterrole import ClusterRoleStrategy  # noqa: PLC0415 — when asked for
+    from steersman.apiserver.kinds.rbac.clusterrolebinding import ClusterRoleBindingStrategy  # noqa: PLC0415
+    from steersman.apiserver.kinds.rbac.role import RoleStrategy  # noqa: PLC0415
+    from steersman.apiserver.kinds.rbac.rolebinding import RoleBindingStrategy  # noqa: PLC0415
 
     strategies: dict[str, Callable[[EscalationGuard], Strategy]] = {
         "roles": RoleStrategy,

@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from steersman.apiserver.authz.modes import Chain
     from steersman.apiserver.endpoints.reviews.asking import Answer
     from steersman.apiserver.endpoints.subresources import Connect, Endpoints
-    from steersman.apiserver.registry.registry import Registry
-    from steersman.apiserver.registry.served import ServedResource
+    from steersman.apiserver.generic.registry import Registry
+    from steersman.apiserver.generic.served import ServedResource
     from steersman.controlplane.access import Authentication
     from steersman.controlplane.options import APIServerOptions
     from steersman.schema.resources import Resource

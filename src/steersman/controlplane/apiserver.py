@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from steersman.apiserver.endpoints.connections import client_tls
+from steersman.apiserver.proxying.connections import client_tls
 from steersman.apiserver.server.serving import (
     Serving,
     TLSFileError,
@@ -35,7 +35,7 @@ from steersman.controlplane.service_account_keys import ServiceAccountKeys
 if TYPE_CHECKING:
     import socket
 
-    from steersman.apiserver.endpoints.component_probes import Components
+    from steersman.apiserver.health.component_probes import Components
     from steersman.asynckit.clock import Clock
     from steersman.controlplane.loops import OwnLoops
     from steersman.controlplane.options import APIServerOptions

@@ -11,7 +11,7 @@ from steersman.controlplane.options import OptionError
 if TYPE_CHECKING:
     from steersman.apiserver.audit.files import LineFile
     from steersman.apiserver.audit.policy import Policy
-    from steersman.apiserver.filters.auditing import Auditor, AuditSink
+    from steersman.apiserver.filters.audit import Auditor, AuditSink
     from steersman.asynckit.clock import Clock
     from steersman.controlplane.options import APIServerOptions
 
@@ -22,7 +22,7 @@ def make_auditor(options: APIServerOptions, *, clock: Clock) -> Auditor | None:
     """None when nothing is to be recorded. Raises ``OptionError``, also for a bad policy and an unusable file."""
     if options.audit_policy_file is None or not (options.audit_log_path or options.audit_webhook_config_file):
         return None
-    from steersman.apiserver.filters.auditing import Auditor  # noqa: PLC0415 — most servers record nothing
+    from steersman.apiserver.filters.audit import Auditor  # noqa: PLC0415 — most servers record nothing
 
     policy = read_audit_policy(options.audit_policy_file)
     sinks = []
@@ -49,7 +49,7 @@ def read_audit_policy(path: Path) -> Policy:
 
 def _log_sink(options: APIServerOptions, clock: Clock) -> AuditSink:
     from steersman.apiserver.audit.log import AuditLog, Batching, Threaded  # noqa: PLC0415 — as above
-    from steersman.apiserver.filters.auditing import AuditSink  # noqa: PLC0415 — as above
+    from steersman.apiserver.filters.audit import AuditSink  # noqa: PLC0415 — as above
 
     throttled = options.audit_log_batch_throttle_enable
     batching = Batching(
@@ -68,7 +68,7 @@ def _log_sink(options: APIServerOptions, clock: Clock) -> AuditSink:
 
 def _webhook_sink(options: APIServerOptions, file: Path, clock: Clock) -> AuditSink:
     from steersman.apiserver.audit.log import AuditLog, Batching  # noqa: PLC0415 — as above
-    from steersman.apiserver.filters.auditing import AuditSink  # noqa: PLC0415 — as above
+    from steersman.apiserver.filters.audit import AuditSink  # noqa: PLC0415 — as above
     from steersman.controlplane.audit_webhook import open_webhook  # noqa: PLC0415 — as above
 
     throttled = options.audit_webhook_batch_throttle_enable

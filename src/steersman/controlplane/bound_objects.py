@@ -9,7 +9,7 @@ from steersman.apiserver.admission.lookups import Lookup, whole
 from steersman.apiserver.authn.service_account import Found
 
 if TYPE_CHECKING:
-    from steersman.apiserver.registry.registry import Registry
+    from steersman.apiserver.generic.registry import Registry
 
 _PLURALS: Final = {"ServiceAccount": "serviceaccounts", "Pod": "pods", "Secret": "secrets", "Node": "nodes"}
 

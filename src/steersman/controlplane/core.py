@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from steersman.apiserver.crd.serving import CustomResources
 from steersman.apiserver.discovery.catalog import Catalog
-from steersman.apiserver.endpoints.health import Check, Unhealthy, ping
-from steersman.apiserver.filters.fairness import InFlight
+from steersman.apiserver.filters.max_in_flight import InFlight
 from steersman.apiserver.filters.request_metrics import RequestMetrics
+from steersman.apiserver.health.checks import Check, Unhealthy, ping
 from steersman.apiserver.server.app import Application
 from steersman.apiserver.server.chain import ChainOptions, build_chain
 from steersman.apiserver.server.loopback import Loopback
@@ -41,7 +41,7 @@ from steersman.version import KUBERNETES_VERSION
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
 
-    from steersman.apiserver.endpoints.metrics import Family
+    from steersman.apiserver.observability.metrics import Family
     from steersman.asynckit.clock import Clock
     from steersman.controlplane.loops import OwnLoops
     from steersman.controlplane.options import APIServerOptions

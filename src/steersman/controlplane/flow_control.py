@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from steersman.apiserver.filters.flow_control import PriorityAndFairness
-from steersman.apiserver.filters.flow_control_metrics import FlowControlMetrics
+from steersman.apiserver.filters.priority_and_fairness import PriorityAndFairness
+from steersman.apiserver.filters.priority_and_fairness_metrics import FlowControlMetrics
 from steersman.apiserver.flowcontrol.control import FlowControl
 from steersman.apiserver.flowcontrol.dangling import plan_conditions
-from steersman.apiserver.registry.flowcontrol.mandatory import FLOW_SCHEMAS, PRIORITY_LEVELS
-from steersman.apiserver.registry.writing import time_text
+from steersman.apiserver.generic.writing import time_text
+from steersman.apiserver.kinds.flowcontrol.shared.mandatory import FLOW_SCHEMAS, PRIORITY_LEVELS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from steersman.apiserver.registry.entry import Entry
-    from steersman.apiserver.registry.registry import Registry
+    from steersman.apiserver.generic.entry import Entry
+    from steersman.apiserver.generic.registry import Registry
     from steersman.apiserver.request import RequestInfo
     from steersman.apiserver.server.loopback import Loopback
     from steersman.asynckit.clock import Clock

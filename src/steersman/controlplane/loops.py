@@ -15,8 +15,8 @@ from ipaddress import ip_network
 from typing import TYPE_CHECKING, Any, Final
 from uuid import uuid4
 
-from steersman.apiserver.registry.allocation import AddressRange, PortRange
-from steersman.apiserver.registry.core.node_port_registry import NodePortRegistry
+from steersman.apiserver.kinds.core.service.node_port_registry import NodePortRegistry
+from steersman.apiserver.kinds.shared.allocation import AddressRange, PortRange
 from steersman.asynckit.tasks import Supervisor
 from steersman.asynckit.timeouts import Timeout
 from steersman.client import Client, ClientError
@@ -42,8 +42,8 @@ from steersman.version import KUBERNETES_VERSION
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from steersman.apiserver.endpoints.health import Check
-    from steersman.apiserver.endpoints.metrics import Family
+    from steersman.apiserver.health.checks import Check
+    from steersman.apiserver.observability.metrics import Family
     from steersman.apiserver.server.loopback import Loopback
     from steersman.asynckit.clock import Clock
     from steersman.controlplane.bootstrap.authentication_config import AuthenticationInfo

@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from steersman.apiserver.discovery.handlers import DiscoveryHandlers
-from steersman.apiserver.endpoints import process_metrics
-from steersman.apiserver.endpoints.health import Check, HealthEndpoint, ping
-from steersman.apiserver.endpoints.metrics import MetricsEndpoint
-from steersman.apiserver.endpoints.openid import CONFIGURATION_PATH, KEYS_PATH, OpenID
-from steersman.apiserver.endpoints.version import VersionEndpoint
+from steersman.apiserver.discovery.openid import CONFIGURATION_PATH, KEYS_PATH, OpenID
+from steersman.apiserver.discovery.version import VersionEndpoint
+from steersman.apiserver.health.checks import Check, HealthEndpoint, ping
+from steersman.apiserver.observability import process_metrics
+from steersman.apiserver.observability.metrics import MetricsEndpoint
 from steersman.apiserver.server.routes import ANY_METHOD, Routes
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable
 
     from steersman.apiserver.discovery.catalog import Catalog
-    from steersman.apiserver.endpoints.metrics import Family
     from steersman.apiserver.http import Request, Response
+    from steersman.apiserver.observability.metrics import Family
     from steersman.apiserver.openapi.handlers import OpenAPIHandlers
     from steersman.apiserver.openapi.sources import CustomSchemas
     from steersman.asynckit.clock import Clock

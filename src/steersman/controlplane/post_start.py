@@ -7,7 +7,7 @@ import json
 import logging
 from typing import TYPE_CHECKING, Final
 
-from steersman.apiserver.endpoints.health import Check, Unhealthy
+from steersman.apiserver.health.checks import Check, Unhealthy
 from steersman.controlplane.bootstrap.ensuring import Wanted, ensure
 from steersman.controlplane.bootstrap.namespaces import plan_namespaces
 

@@ -11,12 +11,12 @@ from steersman.apiserver.admission.chain import ORDER, AdmissionChain
 from steersman.apiserver.admission.mutating_policy import MutatingAdmissionPolicy
 from steersman.apiserver.admission.optional import optional_plugins
 from steersman.apiserver.admission.validating_policy import ValidatingAdmissionPolicy
-from steersman.apiserver.endpoints.component_probes import Components
-from steersman.apiserver.endpoints.connections import Connections
 from steersman.apiserver.endpoints.router import Router
 from steersman.apiserver.endpoints.subresources import subresources
 from steersman.apiserver.endpoints.unsafe_delete import FEATURE_GATE
-from steersman.apiserver.registry.registry import Registry
+from steersman.apiserver.generic.registry import Registry
+from steersman.apiserver.health.component_probes import Components
+from steersman.apiserver.proxying.connections import Connections
 from steersman.asynckit.tasks import Supervisor
 from steersman.controlplane.access_endpoints import access_endpoints
 from steersman.controlplane.admission_configuration import read_admission_configuration
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
     from steersman.apiserver.admission.interface import Plugin
     from steersman.apiserver.authz.interface import Authorizer
-    from steersman.apiserver.registry.resource.admin_access import NamespaceLabels
-    from steersman.apiserver.registry.strategy import Strategy
+    from steersman.apiserver.generic.strategy import Strategy
+    from steersman.apiserver.kinds.resource.shared.admin_access import NamespaceLabels
     from steersman.asynckit.clock import Clock
     from steersman.controlplane.access import Authentication, Authorization
     from steersman.controlplane.options import APIServerOptions
@@ -110,21 +110,21 @@ def _strategies(
         raise OptionError(f"--service-cluster-ip-range: {error}") from error
 
     def services() -> Strategy:
-        from steersman.apiserver.registry.allocation import PortRange  # noqa: PLC0415
-        from steersman.apiserver.registry.core.service import ServiceStrategy  # noqa: PLC0415
-        from steersman.apiserver.registry.core.service_allocation import ServiceAllocator  # noqa: PLC0415
+        from steersman.apiserver.kinds.core.service.allocation import ServiceAllocator  # noqa: PLC0415
+        from steersman.apiserver.kinds.core.service.strategy import ServiceStrategy  # noqa: PLC0415
+        from steersman.apiserver.kinds.shared.allocation import PortRange  # noqa: PLC0415
 
         ports = PortRange(*options.service_node_port_range)
         return ServiceStrategy(ServiceAllocator(store, networks=networks, ports=ports, dice=dice))
 
     def claims() -> Strategy:
         from steersman.apiserver.authz.claim_writers import ClaimWriters  # noqa: PLC0415
-        from steersman.apiserver.registry.resource.resourceclaim import ResourceClaimStrategy  # noqa: PLC0415
+        from steersman.apiserver.kinds.resource.resourceclaim.strategy import ResourceClaimStrategy  # noqa: PLC0415
 
         return ResourceClaimStrategy(labels_of, ClaimWriters(authorizer))
 
     def templates() -> Strategy:
-        from steersman.apiserver.registry.resource.resourceclaimtemplate import (  # noqa: PLC0415
+        from steersman.apiserver.kinds.resource.resourceclaimtemplate import (  # noqa: PLC0415
             ResourceClaimTemplateStrategy,
         )
 

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Any, Final
 
-from steersman.apiserver.endpoints.metrics import Family
+from steersman.apiserver.observability.metrics import Family
 from steersman.controlplane.bootstrap.authentication_controller import AuthenticationController
 from steersman.controlplane.bootstrap.cluster_ip_controller import ClusterIPRepair
 from steersman.controlplane.bootstrap.identity import (

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from steersman.apiserver.endpoints.metrics import Family, counter, gauge
+from steersman.apiserver.observability.metrics import Family, counter, gauge
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from steersman.apiserver.registry.registry import Registry
+    from steersman.apiserver.generic.registry import Registry
     from steersman.storage.store import Store
 
 

@@ -11,9 +11,9 @@ from steersman.apiserver.crd import structure
 from steersman.apiserver.crd.embedded import validate_embedded
 from steersman.apiserver.crd.ratcheting import new_faults
 from steersman.apiserver.crd.rules import ObjectRules
-from steersman.apiserver.registry.apiextensions.customresourcedefinition_validation import validate_definition
-from steersman.apiserver.registry.apiextensions.formats import unrecognized_formats
-from steersman.apiserver.registry.apiextensions.structural import check_convertible
+from steersman.apiserver.kinds.apiextensions.customresourcedefinition.formats import unrecognized_formats
+from steersman.apiserver.kinds.apiextensions.customresourcedefinition.structural import check_convertible
+from steersman.apiserver.kinds.apiextensions.customresourcedefinition.validation import validate_definition
 from steersman.schema import decoding
 from steersman.schema.loader import struct_for
 from steersman.schema.openapi_types import from_openapi

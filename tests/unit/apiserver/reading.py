@@ -11,11 +11,11 @@ from steersman.apimachinery.errors import StatusError
 from steersman.apiserver.endpoints.get import get
 from steersman.apiserver.endpoints.list_ import list_
 from steersman.apiserver.endpoints.watch import watch
+from steersman.apiserver.generic.entry import Layout
+from steersman.apiserver.generic.served import ServedResource
+from steersman.apiserver.generic.strategy import Column, Strategy
+from steersman.apiserver.generic.watch_cache import WatchCache
 from steersman.apiserver.http import Request, Response
-from steersman.apiserver.registry.entry import Layout
-from steersman.apiserver.registry.served import ServedResource
-from steersman.apiserver.registry.strategy import Column, Strategy
-from steersman.apiserver.registry.watch_cache import WatchCache
 from steersman.apiserver.request import RequestInfo
 from steersman.asynckit.clock import FakeClock
 from steersman.asynckit.tasks import Supervisor
@@ -25,7 +25,7 @@ from steersman.storage.memory import MemoryStore
 from steersman.storage.store import Delete, Put
 
 if TYPE_CHECKING:
-    from steersman.apiserver.registry.change_ring import ChangeRing
+    from steersman.apiserver.generic.change_ring import ChangeRing
 
 TABLE = "application/json;as=Table;g=meta.k8s.io;v=v1"
 METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"

@@ -7,16 +7,16 @@ import random
 from ipaddress import ip_network
 from typing import Any
 
-from tests.unit.apiserver.kinds import context, copy, told
+from tests.unit.apiserver.kinds.objects import context, copy, told
 
-from steersman.apiserver.registry.allocation import PortBitmap, PortRange
-from steersman.apiserver.registry.core.service import ServiceStrategy
-from steersman.apiserver.registry.core.service_allocation import (
+from steersman.apiserver.kinds.core.service.allocation import (
     ADDRESS_PREFIX,
     NODE_PORTS_KEY,
     SERVICE_CIDR_PREFIX,
     ServiceAllocator,
 )
+from steersman.apiserver.kinds.core.service.strategy import ServiceStrategy
+from steersman.apiserver.kinds.shared.allocation import PortBitmap, PortRange
 from steersman.asynckit.clock import FakeClock
 from steersman.storage.memory import MemoryStore
 from steersman.storage.store import Put

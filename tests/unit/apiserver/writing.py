@@ -14,8 +14,8 @@ from steersman.apiserver.authz.interface import ALLOW, NO_OPINION
 from steersman.apiserver.endpoints.router import Router
 from steersman.apiserver.endpoints.subresources import subresources
 from steersman.apiserver.filters.request_info import parse, refine
+from steersman.apiserver.generic.registry import Registry
 from steersman.apiserver.http import Request
-from steersman.apiserver.registry.registry import Registry
 from steersman.apiserver.request import RequestContext, UserInfo
 from steersman.asynckit.clock import FakeClock
 from steersman.asynckit.tasks import Supervisor

@@ -2,7 +2,7 @@ import msgspec
 import pytest
 from lightkube.models.core_v1 import PersistentVolume, PersistentVolumeClaim, Pod
 
-from steersman.apiserver.registry.podspec import defaults as pod_defaults
+from steersman.apiserver.kinds.shared.podspec import defaults as pod_defaults
 from steersman.client import tree
 from steersman.controllers.protection import attributes_classes, claims, pod_groups, volumes
 from steersman.controllers.protection.plan import (

@@ -1,7 +1,7 @@
 """Which paths there are."""
 
 from steersman.apiserver.discovery.catalog import Catalog
-from steersman.apiserver.endpoints.health import Check, ping
+from steersman.apiserver.health.checks import Check, ping
 from steersman.apiserver.http import Request
 from steersman.apiserver.server.routes import Routes
 from steersman.asynckit.clock import RealClock

@@ -2,7 +2,7 @@
 
 import pytest
 
-from steersman.apiserver.endpoints.health import Unhealthy
+from steersman.apiserver.health.checks import Unhealthy
 from steersman.controlplane.post_start import PostStartHooks, make_default_service_accounts, make_system_namespaces
 from steersman.testing import InProcessAPIServer
 

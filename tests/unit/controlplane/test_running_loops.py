@@ -2,8 +2,8 @@
 
 import pytest
 
-from steersman.apiserver.registry.allocation import PortRange
-from steersman.apiserver.registry.core.node_port_registry import NodePortRegistry
+from steersman.apiserver.kinds.core.service.node_port_registry import NodePortRegistry
+from steersman.apiserver.kinds.shared.allocation import PortRange
 from steersman.asynckit.clock import FakeClock
 from steersman.client import tree
 from steersman.client.errors import NotFound

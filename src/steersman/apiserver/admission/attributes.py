@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from steersman.apimachinery.errors import StatusError, forbidden
 
 if TYPE_CHECKING:
-    from steersman.apiserver.registry.options import DeleteOptions, WriteOptions
-    from steersman.apiserver.registry.served import ServedResource
+    from steersman.apiserver.generic.options import DeleteOptions, WriteOptions
+    from steersman.apiserver.generic.served import ServedResource
     from steersman.apiserver.request import RequestContext, UserInfo
     from steersman.schema.resources import Resource
 

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from steersman.apimachinery.names import Dice
     from steersman.apiserver.admission.interface import Plugin
     from steersman.apiserver.authz.interface import Authorizer
-    from steersman.apiserver.registry.registry import Kept
-    from steersman.apiserver.registry.watch_cache import WatchCache
+    from steersman.apiserver.generic.registry import Kept
+    from steersman.apiserver.generic.watch_cache import WatchCache
 
 
 def default_plugins(

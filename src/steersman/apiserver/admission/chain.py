@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from steersman.apiserver.admission.interface import Attributes
     from steersman.apiserver.admission.lookups import Lookup
-    from steersman.apiserver.registry.served import ServedResource
+    from steersman.apiserver.generic.served import ServedResource
 
     #: What a plugin does, and what it goes by: without any of that it has nothing to do.
     Step = tuple[Callable[[Attributes], Awaitable[None] | None], Lookup[Any] | None]

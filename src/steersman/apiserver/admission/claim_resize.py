@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from steersman.apimachinery.quantity import Quantity, parse
 from steersman.apiserver.admission.interface import Attributes, Operation, Plugin
 from steersman.apiserver.admission.lookups import Lookup
-from steersman.apiserver.registry.columns import storage_class_of
+from steersman.apiserver.generic.columns import storage_class_of
 
 if TYPE_CHECKING:
-    from steersman.apiserver.registry.watch_cache import WatchCache
+    from steersman.apiserver.generic.watch_cache import WatchCache
     from steersman.schema.resources import Resource
 
     Tree = dict[str, Any]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from steersman.apiserver.admission.interface import Attributes, Operation, Plugin
-from steersman.apiserver.registry.podspec.resource_names import is_extended
+from steersman.apiserver.kinds.shared.podspec.resource_names import is_extended
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

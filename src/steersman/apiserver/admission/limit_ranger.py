@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from steersman.apimachinery.quantity import Quantity, parse
 from steersman.apiserver.admission.interface import Attributes, Operation, Plugin
 from steersman.apiserver.admission.lookups import Lookup, whole
-from steersman.apiserver.registry.podspec.resources import pod_totals
+from steersman.apiserver.kinds.shared.podspec.resources import pod_totals
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from steersman.apiserver.registry.watch_cache import WatchCache
+    from steersman.apiserver.generic.watch_cache import WatchCache
     from steersman.schema.resources import Resource
 
     Tree = dict[str, Any]

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from steersman.apiserver.registry.entry import Entry
-    from steersman.apiserver.registry.watch_cache import WatchCache
+    from steersman.apiserver.generic.entry import Entry
+    from steersman.apiserver.generic.watch_cache import WatchCache
 
 T = TypeVar("T")
 

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from steersman.apimachinery.typemodel import Struct
     from steersman.apiserver.admission.mutating_policy_rules import MutatingRules
     from steersman.apiserver.authz.interface import Authorizer
-    from steersman.apiserver.registry.registry import Registry
-    from steersman.apiserver.registry.served import ServedResource
+    from steersman.apiserver.generic.registry import Registry
+    from steersman.apiserver.generic.served import ServedResource
     from steersman.schema.resources import Resource
 
     Tree = dict[str, Any]

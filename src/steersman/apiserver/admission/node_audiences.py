@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from steersman.apiserver.admission.interface import Attributes
     from steersman.apiserver.authz.interface import Authorizer
-    from steersman.apiserver.registry.watch_cache import WatchCache
+    from steersman.apiserver.generic.watch_cache import WatchCache
 
     Tree = dict[str, Any]
 

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from steersman.apiserver.admission.interface import Attributes, Operation, Plugin
 from steersman.apiserver.admission.lookups import Lookup
-from steersman.apiserver.registry.podspec.resources import is_sidecar
+from steersman.apiserver.kinds.shared.podspec.resources import is_sidecar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from steersman.apiserver.registry.watch_cache import WatchCache
+    from steersman.apiserver.generic.watch_cache import WatchCache
     from steersman.schema.resources import Resource
 
     Tree = dict[str, Any]

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery.gotext import quote
 from steersman.apiserver.admission.service_account import MIRROR_ANNOTATION
-from steersman.apiserver.registry.node_following import config_map_names
-from steersman.apiserver.registry.podspec.secrets import secret_names
+from steersman.apiserver.kinds.core.node.following import config_map_names
+from steersman.apiserver.kinds.shared.podspec.secrets import secret_names
 
 if TYPE_CHECKING:
     from steersman.apiserver.admission.interface import Attributes

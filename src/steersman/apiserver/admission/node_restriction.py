@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from steersman.apiserver.authz.interface import Authorizer
-    from steersman.apiserver.registry.watch_cache import WatchCache
+    from steersman.apiserver.generic.watch_cache import WatchCache
     from steersman.schema.resources import Resource
 
     Tree = dict[str, Any]

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
     from steersman.apiserver.admission.interface import Plugin
     from steersman.apiserver.authz.interface import Authorizer
-    from steersman.apiserver.registry.registry import Registry
-    from steersman.apiserver.registry.watch_cache import WatchCache
+    from steersman.apiserver.generic.registry import Registry
+    from steersman.apiserver.generic.watch_cache import WatchCache
 
     Tree = dict[str, Any]
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from steersman.apimachinery.errors import invalid
 from steersman.apiserver.admission.interface import Attributes, Operation, Plugin
 from steersman.apiserver.admission.lookups import Lookup
-from steersman.apiserver.registry.podsecurity.checks import violations
-from steersman.apiserver.registry.podsecurity.levels import (
+from steersman.apiserver.kinds.shared.podsecurity.checks import violations
+from steersman.apiserver.kinds.shared.podsecurity.levels import (
     LEVELS,
     PRIVILEGED,
     Policy,
@@ -21,13 +21,13 @@ from steersman.apiserver.registry.podsecurity.levels import (
     policy_of,
     says_policy,
 )
-from steersman.apiserver.registry.podspec.known import Known
+from steersman.apiserver.kinds.shared.podspec.known import Known
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Iterable, Sequence
 
     from steersman.apimachinery.field import FieldError
-    from steersman.apiserver.registry.watch_cache import WatchCache
+    from steersman.apiserver.generic.watch_cache import WatchCache
     from steersman.schema.resources import Resource
 
     Tree = dict[str, Any]

@@ -10,10 +10,10 @@ from steersman.apimachinery.errors import not_found, plain_error
 from steersman.apiserver.admission.interface import Attributes, Operation, Plugin
 from steersman.apiserver.admission.lookups import Lookup
 from steersman.apiserver.admission.tolerations import covers, merge_tolerations
-from steersman.apiserver.registry.podspec.resources import qos_class
+from steersman.apiserver.kinds.shared.podspec.resources import qos_class
 
 if TYPE_CHECKING:
-    from steersman.apiserver.registry.watch_cache import WatchCache
+    from steersman.apiserver.generic.watch_cache import WatchCache
     from steersman.schema.resources import Resource
 
     Tree = dict[str, Any]

@@ -10,7 +10,7 @@ from steersman.apiserver.admission.lookups import Lookup
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Sequence
 
-    from steersman.apiserver.registry.watch_cache import WatchCache
+    from steersman.apiserver.generic.watch_cache import WatchCache
     from steersman.schema.resources import Resource
 
     Tree = dict[str, Any]

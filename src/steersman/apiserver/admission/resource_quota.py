@@ -13,16 +13,16 @@ from steersman.apimachinery.errors import not_found
 from steersman.apimachinery.managedfields.updating import update as own_update
 from steersman.apiserver.admission.interface import Attributes, Operation, Plugin
 from steersman.apiserver.admission.lookups import Lookup, whole
-from steersman.apiserver.registry.quotas.amounts import Amounts, minus, only, plus, read, shown, texts
-from steersman.apiserver.registry.quotas.evaluator import Evaluator, is_pertinent
-from steersman.apiserver.registry.quotas.evaluators import evaluator_for
-from steersman.apiserver.registry.store import Change
-from steersman.apiserver.registry.writing import time_text
+from steersman.apiserver.generic.store import Change
+from steersman.apiserver.generic.writing import time_text
+from steersman.apiserver.kinds.quota_evaluators import evaluator_for
+from steersman.apiserver.kinds.shared.quota.amounts import Amounts, minus, only, plus, read, shown, texts
+from steersman.apiserver.kinds.shared.quota.evaluator import Evaluator, is_pertinent
 from steersman.apiserver.request import SERVER_USER, RequestContext
 from steersman.schema.loader import struct_for
 
 if TYPE_CHECKING:
-    from steersman.apiserver.registry.registry import Kept
+    from steersman.apiserver.generic.registry import Kept
     from steersman.schema.resources import Resource
 
     Tree = dict[str, Any]

@@ -12,7 +12,7 @@ from steersman.apiserver.admission.tolerations import merge_tolerations
 if TYPE_CHECKING:
     from collections.abc import Awaitable
 
-    from steersman.apiserver.registry.watch_cache import WatchCache
+    from steersman.apiserver.generic.watch_cache import WatchCache
     from steersman.schema.resources import Resource
 
     Tree = dict[str, Any]

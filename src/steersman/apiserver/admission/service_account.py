@@ -8,14 +8,14 @@ from steersman.apimachinery.errors import not_found
 from steersman.apimachinery.names import generate_name
 from steersman.apiserver.admission.interface import Attributes, Operation, Plugin
 from steersman.apiserver.admission.lookups import Lookup, whole
-from steersman.apiserver.registry.podspec.known import TOKEN_VOLUME_PREFIX
-from steersman.apiserver.registry.podspec.secrets import secret_names
+from steersman.apiserver.kinds.shared.podspec.known import TOKEN_VOLUME_PREFIX
+from steersman.apiserver.kinds.shared.podspec.secrets import secret_names
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
 
     from steersman.apimachinery.names import Dice
-    from steersman.apiserver.registry.watch_cache import WatchCache
+    from steersman.apiserver.generic.watch_cache import WatchCache
     from steersman.schema.resources import Resource
 
     Tree = dict[str, Any]

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from steersman.apimachinery.errors import StatusError
     from steersman.apiserver.admission.validating_policy_rules import Decision, Outcome, ValidatingRules
     from steersman.apiserver.authz.interface import Authorizer
-    from steersman.apiserver.registry.registry import Registry
-    from steersman.apiserver.registry.served import ServedResource
+    from steersman.apiserver.generic.registry import Registry
+    from steersman.apiserver.generic.served import ServedResource
     from steersman.schema.resources import Resource
 
     Tree = dict[str, Any]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery.trees import copy_tree
 from steersman.apiserver.admission.interface import Operation
-from steersman.apiserver.registry.options import DeleteOptions, WriteOptions
+from steersman.apiserver.generic.options import DeleteOptions, WriteOptions
 from steersman.apiserver.request import RequestInfo, UserInfo
 from steersman.apiserver.workers import on_loop
 from steersman.cel.library.authorizer import Answer, Query, authorizer, request_resource
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from steersman.apiserver.admission.interface import Attributes
     from steersman.apiserver.authz.interface import Authorizer
-    from steersman.apiserver.registry.served import ServedResource
+    from steersman.apiserver.generic.served import ServedResource
     from steersman.cel.program import Program
     from steersman.schema.resources import Resource
 

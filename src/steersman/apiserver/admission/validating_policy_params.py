@@ -9,7 +9,7 @@ from steersman.apimachinery.selectors.labels import from_label_selector
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from steersman.apiserver.registry.served import ServedResource
+    from steersman.apiserver.generic.served import ServedResource
 
     Tree = dict[str, Any]
     FindKind = Callable[[str, str], ServedResource | None]

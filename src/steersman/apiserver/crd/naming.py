@@ -10,7 +10,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery.gotext import quote
 from steersman.apiserver.crd.definition import condition_is
-from steersman.apiserver.registry.apiextensions.approval import Approval, approval_of, is_protected
+from steersman.apiserver.kinds.apiextensions.customresourcedefinition.approval import (
+    Approval,
+    approval_of,
+    is_protected,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

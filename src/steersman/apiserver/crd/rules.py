@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery import field
 from steersman.apimachinery.field import ErrorType, FieldError, Path
-from steersman.apiserver.registry.apiextensions.cel_rules import has_rules
-from steersman.apiserver.registry.apiextensions.field_paths import follow
+from steersman.apiserver.kinds.apiextensions.customresourcedefinition.cel_rules import has_rules
+from steersman.apiserver.kinds.apiextensions.customresourcedefinition.field_paths import follow
 from steersman.schema.openapi_values import NO_PATH
 
 if TYPE_CHECKING:

@@ -23,16 +23,16 @@ from steersman.apiserver.crd.definition import (
     stored_form,
 )
 from steersman.apiserver.crd.strategy import CustomResourceStrategy, Life, labels_of
-from steersman.apiserver.registry import deletion
-from steersman.apiserver.registry.options import DeleteOptions
-from steersman.apiserver.registry.served import ServedResource
+from steersman.apiserver.generic import deletion
+from steersman.apiserver.generic.options import DeleteOptions
+from steersman.apiserver.generic.served import ServedResource
 from steersman.apiserver.request import SERVER_USER, RequestContext
 from steersman.storage.store import StoreError
 
 if TYPE_CHECKING:
     from steersman.apiserver.discovery.catalog import Catalog
-    from steersman.apiserver.registry.entry import Entry
-    from steersman.apiserver.registry.registry import Kept, Registry
+    from steersman.apiserver.generic.entry import Entry
+    from steersman.apiserver.generic.registry import Kept, Registry
     from steersman.asynckit.clock import Clock
     from steersman.schema.resources import Resource
 

@@ -14,8 +14,8 @@ from steersman.apiserver.crd.embedded import validate_embedded
 from steersman.apiserver.crd.ratcheting import new_faults
 from steersman.apiserver.crd.rules import ObjectRules
 from steersman.apiserver.crd.scaling import validate_scale_spec, validate_scale_status
-from steersman.apiserver.registry import columns
-from steersman.apiserver.registry.strategy import Column, ScalePaths, Strategy, Tree
+from steersman.apiserver.generic import columns
+from steersman.apiserver.generic.strategy import Column, ScalePaths, Strategy, Tree
 from steersman.schema import openapi_values
 from steersman.schema.openapi_values import placed
 from steersman.schema.pruning import prune

@@ -9,10 +9,10 @@ from steersman.apimachinery import field
 from steersman.apimachinery.errors import StatusError, bad_request, conflict, plain_error
 from steersman.apimachinery.field import join_messages
 from steersman.apiserver.endpoints.posting import PostTarget, render_success
-from steersman.apiserver.registry.core.pod_conditions import set_condition
-from steersman.apiserver.registry.rewriting import rewrite
-from steersman.apiserver.registry.served import ServedResource
-from steersman.apiserver.registry.writing import resource_version_of, time_text, uid_mismatch
+from steersman.apiserver.generic.rewriting import rewrite
+from steersman.apiserver.generic.served import ServedResource
+from steersman.apiserver.generic.writing import resource_version_of, time_text, uid_mismatch
+from steersman.apiserver.kinds.core.pod.conditions import set_condition
 from steersman.schema.loader import struct
 
 if TYPE_CHECKING:

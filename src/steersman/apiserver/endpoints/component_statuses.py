@@ -11,14 +11,14 @@ from steersman.apimachinery.errors import method_not_supported, not_found
 from steersman.apiserver.endpoints.list_options import read_list_options
 from steersman.apiserver.endpoints.negotiation import negotiate
 from steersman.apiserver.endpoints.representation import render_list, render_object
-from steersman.apiserver.registry.entry import Entry
+from steersman.apiserver.generic.entry import Entry
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from steersman.apiserver.endpoints.component_probes import Components
+    from steersman.apiserver.generic.served import ServedResource
+    from steersman.apiserver.health.component_probes import Components
     from steersman.apiserver.http import Request, Response
-    from steersman.apiserver.registry.served import ServedResource
 
     Tree = dict[str, Any]
 

@@ -10,8 +10,8 @@ from steersman.apiserver.request import RequestContext
 
 if TYPE_CHECKING:
     from steersman.apiserver.admission.chain import AdmissionChain, Steps
+    from steersman.apiserver.generic.served import ServedResource
     from steersman.apiserver.http import Request
-    from steersman.apiserver.registry.served import ServedResource
 
     Tree = dict[str, Any]
 

@@ -8,7 +8,7 @@ from steersman.apiserver.admission.chain import run
 from steersman.apiserver.endpoints.media import YAML, body_media_type
 from steersman.apiserver.endpoints.negotiation import negotiate
 from steersman.apiserver.endpoints.options import read_write_options
-from steersman.apiserver.registry.writing import dedupe_owner_references, fit_namespace, wipe_system_fields
+from steersman.apiserver.generic.writing import dedupe_owner_references, fit_namespace, wipe_system_fields
 from steersman.apiserver.workers import LARGE_YAML_BYTES, in_worker, is_large
 
 if TYPE_CHECKING:
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from steersman.apiserver.endpoints.target import Target
+    from steersman.apiserver.generic.options import WriteOptions
     from steersman.apiserver.http import Request, Response
-    from steersman.apiserver.registry.options import WriteOptions
     from steersman.apiserver.request import RequestContext
 
     Tree = dict[str, Any]

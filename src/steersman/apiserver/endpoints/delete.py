@@ -9,16 +9,16 @@ import msgspec
 from steersman.apiserver.endpoints.negotiation import negotiate
 from steersman.apiserver.endpoints.options import read_delete_options
 from steersman.apiserver.endpoints.representation import render_object, render_tree
-from steersman.apiserver.registry import deletion
+from steersman.apiserver.generic import deletion
 
 if TYPE_CHECKING:
     from typing import Any
 
     from steersman.apiserver.endpoints.target import Target
+    from steersman.apiserver.generic.deletion import ValidateDelete
+    from steersman.apiserver.generic.entry import Entry
+    from steersman.apiserver.generic.options import DeleteOptions
     from steersman.apiserver.http import Request, Response
-    from steersman.apiserver.registry.deletion import ValidateDelete
-    from steersman.apiserver.registry.entry import Entry
-    from steersman.apiserver.registry.options import DeleteOptions
     from steersman.apiserver.request import RequestContext
 
     Tree = dict[str, Any]

@@ -9,14 +9,14 @@ from steersman.apiserver.endpoints.list_options import read_list_options
 from steersman.apiserver.endpoints.negotiation import negotiate
 from steersman.apiserver.endpoints.options import read_delete_options
 from steersman.apiserver.endpoints.representation import render_list
-from steersman.apiserver.registry import deletion
-from steersman.apiserver.registry.listing import list_page
+from steersman.apiserver.generic import deletion
+from steersman.apiserver.generic.listing import list_page
 
 if TYPE_CHECKING:
     from steersman.apiserver.endpoints.target import Target
+    from steersman.apiserver.generic.entry import Entry
+    from steersman.apiserver.generic.options import DeleteOptions
     from steersman.apiserver.http import Request, Response
-    from steersman.apiserver.registry.entry import Entry
-    from steersman.apiserver.registry.options import DeleteOptions
     from steersman.apiserver.request import RequestContext
 
 

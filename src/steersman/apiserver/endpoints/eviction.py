@@ -16,12 +16,12 @@ from steersman.apimachinery.errors import StatusError, bad_request, conflict, is
 from steersman.apiserver.endpoints.posting import PostTarget, render_success
 from steersman.apiserver.endpoints.target import Target
 from steersman.apiserver.endpoints.update import last_word
-from steersman.apiserver.registry import deletion
-from steersman.apiserver.registry.core.pod_conditions import set_condition
-from steersman.apiserver.registry.options import DeleteOptions, WriteOptions
-from steersman.apiserver.registry.policy import disruptions
-from steersman.apiserver.registry.store import ATTEMPTS_MAX, Change
-from steersman.apiserver.registry.writing import time_text
+from steersman.apiserver.generic import deletion
+from steersman.apiserver.generic.options import DeleteOptions, WriteOptions
+from steersman.apiserver.generic.store import ATTEMPTS_MAX, Change
+from steersman.apiserver.generic.writing import time_text
+from steersman.apiserver.kinds.core.pod.conditions import set_condition
+from steersman.apiserver.kinds.policy.poddisruptionbudget import disruptions
 from steersman.apiserver.request import SERVER_USER, RequestContext
 
 if TYPE_CHECKING:
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from steersman.apiserver.admission.chain import AdmissionChain
     from steersman.apiserver.authz.interface import Authorizer
     from steersman.apiserver.endpoints.posting import Posted
+    from steersman.apiserver.generic.served import ServedResource
     from steersman.apiserver.http import Request, Response
-    from steersman.apiserver.registry.served import ServedResource
 
     Tree = dict[str, Any]
 

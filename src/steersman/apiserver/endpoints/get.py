@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from steersman.apimachinery.errors import not_found, plain_error
 from steersman.apiserver.endpoints.negotiation import negotiate
 from steersman.apiserver.endpoints.representation import render_object
-from steersman.apiserver.registry.listing import parse_version
+from steersman.apiserver.generic.listing import parse_version
 
 if TYPE_CHECKING:
+    from steersman.apiserver.generic.served import ServedResource
     from steersman.apiserver.http import Request, Response
-    from steersman.apiserver.registry.served import ServedResource
 
 
 async def get(served: ServedResource, request: Request) -> Response:

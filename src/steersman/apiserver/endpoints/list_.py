@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from steersman.apiserver.endpoints.list_options import read_list_options
 from steersman.apiserver.endpoints.negotiation import negotiate
 from steersman.apiserver.endpoints.representation import render_list
-from steersman.apiserver.registry.listing import list_page
+from steersman.apiserver.generic.listing import list_page
 
 if TYPE_CHECKING:
+    from steersman.apiserver.generic.served import ServedResource
     from steersman.apiserver.http import Request, Response
-    from steersman.apiserver.registry.served import ServedResource
 
 
 async def list_(served: ServedResource, request: Request) -> Response:

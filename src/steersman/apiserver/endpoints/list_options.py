@@ -15,17 +15,17 @@ from steersman.apimachinery.selectors import (
     parse_field_selector,
     parse_label_selector,
 )
-from steersman.apiserver.registry.listing import EXACT, NOT_OLDER_THAN, ListOptions
-from steersman.apiserver.registry.selection import NAME, NAMESPACE, Selection, select
-from steersman.apiserver.registry.sharding import parse_shard_selector
+from steersman.apiserver.generic.listing import EXACT, NOT_OLDER_THAN, ListOptions
+from steersman.apiserver.generic.selection import NAME, NAMESPACE, Selection, select
+from steersman.apiserver.generic.sharding import parse_shard_selector
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from steersman.apimachinery.field import FieldError
     from steersman.apimachinery.selectors import LabelSelector
+    from steersman.apiserver.generic.served import ServedResource
     from steersman.apiserver.http import Request
-    from steersman.apiserver.registry.served import ServedResource
 
 _INTEGER: Final = re.compile(r"[+-]?[0-9]+")
 _INT64: Final = 1 << 63

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from steersman.apiserver.endpoints.views import View
-    from steersman.apiserver.registry.entry import Entry
-    from steersman.apiserver.registry.served import ServedResource
+    from steersman.apiserver.generic.entry import Entry
+    from steersman.apiserver.generic.served import ServedResource
 
 #: One piece of a streamed list; and how many objects are decoded for one at most.
 PIECE_BYTES: Final = 192 * 1024

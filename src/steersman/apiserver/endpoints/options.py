@@ -14,7 +14,7 @@ from steersman.apimachinery.gotext import quote
 from steersman.apimachinery.remembering import Remembered
 from steersman.apimachinery.yaml_codec import decode_yaml
 from steersman.apiserver.endpoints.media import PROTOBUF, YAML, body_media_type
-from steersman.apiserver.registry.options import (
+from steersman.apiserver.generic.options import (
     BACKGROUND,
     FOREGROUND,
     IGNORE,

@@ -9,8 +9,8 @@ from steersman.apiserver.endpoints.negotiation import negotiate
 from steersman.apiserver.endpoints.options import read_patch_options
 from steersman.apiserver.endpoints.patching import ApplyPatch, JSONPatch, MergePatch, StrategicMergePatch
 from steersman.apiserver.endpoints.update import creation_word, last_word
-from steersman.apiserver.registry.store import Change
-from steersman.apiserver.registry.writing import dedupe_owner_references, fit_name, fit_namespace
+from steersman.apiserver.generic.store import Change
+from steersman.apiserver.generic.writing import dedupe_owner_references, fit_name, fit_namespace
 from steersman.apiserver.workers import in_worker, is_large
 
 if TYPE_CHECKING:

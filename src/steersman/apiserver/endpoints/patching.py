@@ -14,7 +14,7 @@ from steersman.apimachinery.gotext import quote, to_value_text
 from steersman.apimachinery.managedfields.applying import apply
 from steersman.apimachinery.patch import apply_json_patch, apply_merge_patch, parse_json_patch, parse_merge_patch
 from steersman.apimachinery.yaml_codec import decode_yaml
-from steersman.apiserver.registry.writing import time_text
+from steersman.apiserver.generic.writing import time_text
 from steersman.schema.strategic_merge import strategic_merge
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from steersman.apimachinery.errors import StatusError
     from steersman.apiserver.endpoints.target import Target
-    from steersman.apiserver.registry.options import WriteOptions
+    from steersman.apiserver.generic.options import WriteOptions
     from steersman.apiserver.request import RequestContext
 
     Tree = dict[str, Any]

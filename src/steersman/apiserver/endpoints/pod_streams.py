@@ -8,20 +8,20 @@ from urllib.parse import urlencode
 
 from steersman.apimachinery import field
 from steersman.apimachinery.errors import bad_request, invalid, not_found
-from steersman.apiserver.endpoints.handing_on import read_from_kubelet, upgrade_at_kubelet
-from steersman.apiserver.endpoints.kubelet import node_location
 from steersman.apiserver.endpoints.negotiation import negotiate
 from steersman.apiserver.endpoints.query_objects import read_query_object
 from steersman.apiserver.http import Response
+from steersman.apiserver.proxying.forwarding import read_from_kubelet, upgrade_at_kubelet
+from steersman.apiserver.proxying.kubelet import node_location
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 
     from steersman.apimachinery.field import FieldError
     from steersman.apiserver.endpoints.connecting import Connecting
-    from steersman.apiserver.endpoints.connections import Connections
+    from steersman.apiserver.generic.served import ServedResource
     from steersman.apiserver.http import Request
-    from steersman.apiserver.registry.served import ServedResource
+    from steersman.apiserver.proxying.connections import Connections
 
     Tree = dict[str, Any]
     Endpoint = Callable[[Request], Awaitable[Response]]

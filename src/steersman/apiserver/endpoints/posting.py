@@ -13,8 +13,8 @@ from steersman.apiserver.endpoints.negotiation import Form, negotiate
 from steersman.apiserver.endpoints.options import read_write_options
 from steersman.apiserver.endpoints.representation import render_tree
 from steersman.apiserver.endpoints.target import Target
-from steersman.apiserver.registry.options import WriteOptions  # noqa: TC001 — compiled code looks at a Struct's types
-from steersman.apiserver.registry.writing import dedupe_owner_references, fit_namespace, wipe_system_fields
+from steersman.apiserver.generic.options import WriteOptions  # noqa: TC001 — compiled code looks at a Struct's types
+from steersman.apiserver.generic.writing import dedupe_owner_references, fit_namespace, wipe_system_fields
 from steersman.apiserver.request import RequestContext  # noqa: TC001 — as above
 from steersman.apiserver.workers import in_worker, is_large
 from steersman.schema.decoding import decode
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from steersman.apiserver.admission.chain import AdmissionChain
     from steersman.apiserver.authz.interface import Authorizer
+    from steersman.apiserver.generic.served import ServedResource
     from steersman.apiserver.http import Request, Response
-    from steersman.apiserver.registry.served import ServedResource
 
 Tree = dict[str, Any]
 

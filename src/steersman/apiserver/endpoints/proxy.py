@@ -12,18 +12,18 @@ import msgspec
 
 from steersman.apimachinery.errors import bad_request, not_found, service_unavailable
 from steersman.apimachinery.gotext import quote
-from steersman.apiserver.endpoints.handing_on import proxy
-from steersman.apiserver.endpoints.kubelet import Location, node_location, way_to_pods
 from steersman.apiserver.endpoints.pod_streams import find_pod
 from steersman.apiserver.http import Response
+from steersman.apiserver.proxying.forwarding import proxy
+from steersman.apiserver.proxying.kubelet import Location, node_location, way_to_pods
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping
 
     from steersman.apiserver.endpoints.connecting import Connecting
-    from steersman.apiserver.endpoints.connections import Connections
+    from steersman.apiserver.generic.served import ServedResource
     from steersman.apiserver.http import Request
-    from steersman.apiserver.registry.served import ServedResource
+    from steersman.apiserver.proxying.connections import Connections
 
     Tree = dict[str, Any]
     Endpoint = Callable[[Request], Awaitable[Response]]

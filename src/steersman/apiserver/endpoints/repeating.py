@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from steersman.apiserver.endpoints.target import Target
-    from steersman.apiserver.registry.entry import Entry
-    from steersman.apiserver.registry.options import WriteOptions
+    from steersman.apiserver.generic.entry import Entry
+    from steersman.apiserver.generic.options import WriteOptions
     from steersman.apiserver.request import RequestContext
 
     Tree = dict[str, Any]

@@ -24,18 +24,18 @@ from steersman.apiserver.endpoints.list_streams import (
 )
 from steersman.apiserver.endpoints.negotiation import PLAIN, Media, accepts_gzip, negotiate_status
 from steersman.apiserver.endpoints.views import tree_bytes, view_of
+from steersman.apiserver.generic.entry import Entry
 from steersman.apiserver.http import Response
-from steersman.apiserver.registry.entry import Entry
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from steersman.apimachinery.errors import StatusError
     from steersman.apiserver.endpoints.negotiation import Form
+    from steersman.apiserver.generic.entry import Tree
+    from steersman.apiserver.generic.served import ServedResource
+    from steersman.apiserver.generic.strategy import Column
     from steersman.apiserver.http import Request
-    from steersman.apiserver.registry.entry import Tree
-    from steersman.apiserver.registry.served import ServedResource
-    from steersman.apiserver.registry.strategy import Column
 
 #: Larger answers are compressed for those who accept it, as upstream's ``defaultGzipThresholdBytes``.
 GZIP_ABOVE_BYTES: Final = 128 * 1024

@@ -22,8 +22,8 @@ from steersman.apiserver.endpoints.target import ServedVersions, Target
 from steersman.apiserver.endpoints.unsafe_delete import delete_even_corrupt, delete_readable_collection
 from steersman.apiserver.endpoints.update import update
 from steersman.apiserver.endpoints.watch import watch
+from steersman.apiserver.generic.writing import can_update
 from steersman.apiserver.http import page_not_found
-from steersman.apiserver.registry.writing import can_update
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
     from steersman.apiserver.admission.chain import AdmissionChain
     from steersman.apiserver.authz.interface import Authorizer
+    from steersman.apiserver.generic.registry import Registry
+    from steersman.apiserver.generic.served import ServedResource
     from steersman.apiserver.http import Request, Response
-    from steersman.apiserver.registry.registry import Registry
-    from steersman.apiserver.registry.served import ServedResource
     from steersman.apiserver.request import RequestInfo
     from steersman.schema.resources import Resource
 

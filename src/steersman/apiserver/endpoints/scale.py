@@ -16,8 +16,8 @@ from steersman.apiserver.endpoints.body import ObjectDecoder, kin_of
 from steersman.apiserver.endpoints.negotiation import negotiate
 from steersman.apiserver.endpoints.representation import render_tree
 from steersman.apiserver.endpoints.target import Target
-from steersman.apiserver.registry.columns import AGE_COLUMN, age
-from steersman.apiserver.registry.strategy import Column
+from steersman.apiserver.generic.columns import AGE_COLUMN, age
+from steersman.apiserver.generic.strategy import Column
 from steersman.schema.decoding import decode
 from steersman.schema.loader import struct_for
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from steersman.apiserver.admission.interface import Attributes
     from steersman.apiserver.authz.interface import Authorizer
     from steersman.apiserver.endpoints.negotiation import Form
+    from steersman.apiserver.generic.entry import Entry
+    from steersman.apiserver.generic.options import WriteOptions
+    from steersman.apiserver.generic.served import ServedResource
+    from steersman.apiserver.generic.strategy import ScalePaths
     from steersman.apiserver.http import Request, Response
-    from steersman.apiserver.registry.entry import Entry
-    from steersman.apiserver.registry.options import WriteOptions
-    from steersman.apiserver.registry.served import ServedResource
-    from steersman.apiserver.registry.strategy import ScalePaths
     from steersman.apiserver.request import RequestContext
 
     Tree = dict[str, Any]

@@ -6,15 +6,15 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from steersman.apiserver.endpoints.binding import binding_endpoints
-from steersman.apiserver.endpoints.component_probes import Components
 from steersman.apiserver.endpoints.component_statuses import component_endpoints
 from steersman.apiserver.endpoints.connecting import Connecting
-from steersman.apiserver.endpoints.connections import Connections
 from steersman.apiserver.endpoints.eviction import eviction_endpoints
 from steersman.apiserver.endpoints.pod_streams import log_endpoints, stream_endpoints
 from steersman.apiserver.endpoints.proxy import locate_node, locate_pod, locate_service, proxy_endpoints
-from steersman.apiserver.registry.core.componentstatus import ComponentStatusStrategy
-from steersman.apiserver.registry.served import ServedResource
+from steersman.apiserver.generic.served import ServedResource
+from steersman.apiserver.health.component_probes import Components
+from steersman.apiserver.kinds.core.componentstatus import ComponentStatusStrategy
+from steersman.apiserver.proxying.connections import Connections
 from steersman.schema.loader import struct
 
 if TYPE_CHECKING:
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from steersman.apiserver.admission.chain import AdmissionChain
     from steersman.apiserver.authz.interface import Authorizer
+    from steersman.apiserver.generic.registry import Registry
+    from steersman.apiserver.generic.strategy import Strategy
     from steersman.apiserver.http import Request, Response
-    from steersman.apiserver.registry.registry import Registry
-    from steersman.apiserver.registry.strategy import Strategy
     from steersman.schema.resources import Resource
 
     Endpoints = Mapping[str, Callable[[Request], Awaitable[Response]]]

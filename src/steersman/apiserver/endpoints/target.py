@@ -19,7 +19,7 @@ from steersman.apiserver.endpoints.media import JSON
 from steersman.apiserver.endpoints.options import field_manager_of
 from steersman.apiserver.endpoints.repeating import RepeatedApplies
 from steersman.apiserver.endpoints.representation import render_object
-from steersman.apiserver.registry.writing import dedupe_owner_references, time_text
+from steersman.apiserver.generic.writing import dedupe_owner_references, time_text
 from steersman.apiserver.request import RequestContext, RequestInfo
 from steersman.schema.decoding import decode
 
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from steersman.apiserver.admission.chain import AdmissionChain, Steps
     from steersman.apiserver.authz.interface import Authorizer, Decision
     from steersman.apiserver.endpoints.negotiation import Form
+    from steersman.apiserver.generic.entry import Entry
+    from steersman.apiserver.generic.options import DeleteOptions, WriteOptions
+    from steersman.apiserver.generic.served import ServedResource
+    from steersman.apiserver.generic.store import ObjectStore
     from steersman.apiserver.http import Request, Response
-    from steersman.apiserver.registry.entry import Entry
-    from steersman.apiserver.registry.options import DeleteOptions, WriteOptions
-    from steersman.apiserver.registry.served import ServedResource
-    from steersman.apiserver.registry.store import ObjectStore
 
     Tree = dict[str, Any]
 

@@ -12,7 +12,7 @@ from steersman.apiserver.authn import jws
 from steersman.apiserver.authn.account_claims import Bound, Ref
 from steersman.apiserver.endpoints.posting import PostTarget
 from steersman.apiserver.endpoints.representation import render_tree
-from steersman.apiserver.registry.writing import time_text
+from steersman.apiserver.generic.writing import time_text
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from steersman.apiserver.authn.issuing import TokenIssuer
     from steersman.apiserver.authz.interface import Authorizer
     from steersman.apiserver.endpoints.posting import Posted
+    from steersman.apiserver.generic.registry import Registry
+    from steersman.apiserver.generic.served import ServedResource
     from steersman.apiserver.http import Request, Response
-    from steersman.apiserver.registry.registry import Registry
-    from steersman.apiserver.registry.served import ServedResource
 
     Tree = dict[str, Any]
 

@@ -18,12 +18,12 @@ from steersman.apiserver.endpoints.deletecollection import delete_collection
 from steersman.apiserver.endpoints.negotiation import negotiate
 from steersman.apiserver.endpoints.options import read_delete_options
 from steersman.apiserver.endpoints.representation import render_tree
-from steersman.apiserver.registry.options import META_GROUP
+from steersman.apiserver.generic.options import META_GROUP
 
 if TYPE_CHECKING:
     from steersman.apiserver.endpoints.target import Target
+    from steersman.apiserver.generic.options import DeleteOptions
     from steersman.apiserver.http import Request, Response
-    from steersman.apiserver.registry.options import DeleteOptions
 
 FEATURE_GATE: Final = "AllowUnsafeMalformedObjectDeletion"
 VERB: Final = "unsafe-delete-ignore-read-errors"

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 from steersman.apiserver.endpoints.media import YAML, body_media_type
 from steersman.apiserver.endpoints.negotiation import negotiate
 from steersman.apiserver.endpoints.options import read_write_options
-from steersman.apiserver.registry.store import Change
-from steersman.apiserver.registry.writing import dedupe_owner_references, fit_name, fit_namespace
+from steersman.apiserver.generic.store import Change
+from steersman.apiserver.generic.writing import dedupe_owner_references, fit_name, fit_namespace
 from steersman.apiserver.workers import in_worker, is_large
 
 if TYPE_CHECKING:
     from typing import Any
 
     from steersman.apiserver.endpoints.target import Target
+    from steersman.apiserver.generic.options import WriteOptions
+    from steersman.apiserver.generic.store import Validate
     from steersman.apiserver.http import Request, Response
-    from steersman.apiserver.registry.options import WriteOptions
-    from steersman.apiserver.registry.store import Validate
     from steersman.apiserver.request import RequestContext
 
     Tree = dict[str, Any]

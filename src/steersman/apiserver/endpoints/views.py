@@ -13,7 +13,7 @@ from steersman.apimachinery.codec import encode
 from steersman.apimachinery.errors import Reason, bad_request, failure
 from steersman.apimachinery.field import invalid
 from steersman.apiserver.endpoints.negotiation import Shape
-from steersman.apiserver.registry.entry import object_head
+from steersman.apiserver.generic.entry import object_head
 from steersman.schema.decoding import zero
 
 if TYPE_CHECKING:
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from steersman.apimachinery.errors import StatusError
     from steersman.apiserver.endpoints.negotiation import Form
-    from steersman.apiserver.registry.entry import Entry, Tree
-    from steersman.apiserver.registry.served import ServedResource
-    from steersman.apiserver.registry.strategy import Column
+    from steersman.apiserver.generic.entry import Entry, Tree
+    from steersman.apiserver.generic.served import ServedResource
+    from steersman.apiserver.generic.strategy import Column
 
 
 class View(Protocol):

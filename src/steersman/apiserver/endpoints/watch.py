@@ -14,17 +14,17 @@ from steersman.apimachinery.errors import StatusError, plain_error, resource_exp
 from steersman.apiserver.endpoints.list_options import read_list_options
 from steersman.apiserver.endpoints.negotiation import Shape, negotiate
 from steersman.apiserver.endpoints.views import TableView, bookmark_tree, view_of
+from steersman.apiserver.generic.change_ring import EventType
+from steersman.apiserver.generic.feed import Feed, error_frame, event_frame, shared_feed
+from steersman.apiserver.generic.listing import parse_version
 from steersman.apiserver.http import Response
-from steersman.apiserver.registry.change_ring import EventType
-from steersman.apiserver.registry.feed import Feed, error_frame, event_frame, shared_feed
-from steersman.apiserver.registry.listing import parse_version
 
 if TYPE_CHECKING:
     from steersman.apiserver.endpoints.negotiation import Form
+    from steersman.apiserver.generic.entry import Entry, Tree
+    from steersman.apiserver.generic.listing import ListOptions
+    from steersman.apiserver.generic.served import ServedResource
     from steersman.apiserver.http import Request
-    from steersman.apiserver.registry.entry import Entry, Tree
-    from steersman.apiserver.registry.listing import ListOptions
-    from steersman.apiserver.registry.served import ServedResource
     from steersman.asynckit.clock import Timer
 
 #: Upstream's ``defaultBookmarkFrequency``, and how long before a watch's end the last bookmark comes.

@@ -1,63 +1,275 @@
-"""What is kept of every request: its id, and that it happened (``WithAuditInit``, ``WithAudit``, request metrics)."""
+"""Records requests as the audit policy asks (``WithAudit``, ``WithFailedAuthenticationAudit``).
+
+In the chain only when there is a policy and somewhere to write: without them requests are not slowed down.
+"""
 
 from __future__ import annotations
 
-import time
-from typing import TYPE_CHECKING
+import asyncio
+from typing import TYPE_CHECKING, Any, Final
 
-from steersman.apimachinery.errors import StatusError
-from steersman.apiserver.filters.fairness import is_long_running
+import msgspec
+
+from steersman.apimachinery.errors import StatusError, internal_error
+from steersman.apiserver.audit.bodies import RequestBody, ResponseBody
+from steersman.apiserver.audit.event import (
+    TRUNCATED_KEY,
+    AuditEvent,
+    decode_status,
+    fitted,
+    is_status,
+    json_line,
+    legacy_line,
+)
+from steersman.apiserver.audit.log import AuditLog  # noqa: TC001 — msgspec reads the fields' types
+from steersman.apiserver.audit.policy import PANIC, REQUEST_RECEIVED, RESPONSE_COMPLETE, RESPONSE_STARTED
+from steersman.apiserver.filters.max_in_flight import is_long_running
+from steersman.apiserver.observability.metrics import Family, counter
+from steersman.apiserver.request import Annotations, AuditLevel, UserInfo
+from steersman.asynckit.tasks import Supervisor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+    from datetime import datetime
 
-    from steersman.apiserver.filters.request_metrics import RequestMetrics
+    from steersman.apimachinery.errors import StatusError as Refusal
+    from steersman.apiserver.audit.policy import Policy
     from steersman.apiserver.http import Filter, Handler, Request, Response
 
-
-class AuditIds:
-    """Ids for requests that bring none: shaped as UUIDs, one after the other from a random start.
-
-    A counter behind 80 random bits is as unique as a random number, and ten times cheaper.
-    """
-
-    def __init__(self, randomness: Callable[[int], bytes]) -> None:
-        head = bytearray(randomness(10))
-        head[6] = head[6] & 0x0F | 0x40
-        head[8] = head[8] & 0x3F | 0x80
-        text = head.hex()
-        self._head = f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:]}-".encode()
-        self._count = 0
-
-    def next(self) -> bytes:
-        """One that was not given out before."""
-        self._count += 1
-        return self._head + b"%012x" % self._count
+#: More of a streamed answer is not kept; the event then says so, and has no object.
+_KEPT_BYTES_MAX: Final = 16 * 1024 * 1024
+_NOBODY: Final = UserInfo("")
+_LEVEL_LABELS: Final = {
+    AuditLevel.NONE: "None",
+    AuditLevel.METADATA: "Metadata",
+    AuditLevel.REQUEST: "Request",
+    AuditLevel.REQUEST_RESPONSE: "RequestResponse",
+}
 
 
-def audit(metrics: RequestMetrics, *, monotonic: Callable[[], float] = time.perf_counter) -> Filter:
-    """Counts requests of known callers by what they ask for and how they are answered."""
-    count = metrics.count
+class AuditSink(msgspec.Struct, frozen=True, kw_only=True):
+    """One place that events go to, and how they look there."""
+
+    #: ``log`` or ``webhook``.
+    name: str
+    log: AuditLog
+    legacy: bool = False
+    #: Larger events lose their objects; 0: none does.
+    size_max_bytes: int = 0
+
+    def line(self, tree: dict[str, Any]) -> bytes:
+        """An event; empty when it is too large even without its objects."""
+        fit = fitted(tree, size_max_bytes=self.size_max_bytes) if self.size_max_bytes else tree
+        if fit is None:
+            return b""
+        return legacy_line(fit) if self.legacy else json_line(fit)
+
+
+class Auditor:
+    """Policy, sinks and counts of one server."""
+
+    def __init__(self, policy: Policy, sinks: Sequence[AuditSink], *, now: Callable[[], datetime]) -> None:
+        self.policy: Final = policy
+        self.sinks: Final = sinks
+        self.now: Final = now
+        self._tasks: Final = Supervisor("audit")
+        self._events = 0
+        self._rejected = 0
+        self._levels: Final = dict.fromkeys(AuditLevel, 0)
+
+    def start(self) -> None:
+        """Begin to write."""
+        for sink in self.sinks:
+            self._tasks.start(sink.name, sink.log.run())
+
+    async def close(self) -> None:
+        """Write what there is, and stop."""
+        for sink in self.sinks:
+            await sink.log.close()
+        await self._tasks.close()
+
+    def begin(self, request: Request, user: UserInfo) -> AuditEvent | None:
+        """The event of a request; None when it is not recorded."""
+        outcome = self.policy.evaluate(user, request.info)
+        self._levels[outcome.level] += 1
+        if outcome.level is AuditLevel.NONE:
+            request.annotations = None
+            return None
+        if request.annotations is None:
+            request.annotations = Annotations()
+        request.annotations.level = outcome.level
+        return AuditEvent(request, user, outcome, received=self.now())
+
+    async def receive(self, event: AuditEvent) -> None:
+        """The first stage. Raises 500 when it cannot be recorded and nothing may happen unrecorded."""
+        for log, line in self._lines(event, REQUEST_RECEIVED):
+            if not await log.record(line) and log.strict:
+                self._rejected += 1
+                raise internal_error("failed to store audit event")
+
+    async def record(self, event: AuditEvent, stage: str) -> None:
+        """A later stage."""
+        for log, line in self._lines(event, stage):
+            await log.record(line)
+
+    def post(self, event: AuditEvent, stage: str) -> None:
+        """A later stage, where nothing can be waited for."""
+        for log, line in self._lines(event, stage):
+            log.post(line)
+
+    def _lines(self, event: AuditEvent, stage: str) -> list[tuple[AuditLog, bytes]]:
+        """None when the stage is left out."""
+        if event.omits(stage):
+            return []
+        tree = event.tree(stage, now=self.now())
+        self._events += 1
+        return [(sink.log, line) for sink in self.sinks if (line := sink.line(tree))]
+
+    async def collect(self) -> Iterable[Family]:
+        """For ``/metrics``."""
+        lost = [((("plugin", sink.name),), sink.log.failed + sink.log.dropped) for sink in self.sinks]
+        return [
+            counter("apiserver_audit_event_total", "Audit events made.", [((), self._events)]),
+            counter("apiserver_audit_requests_rejected_total", "Requests refused unrecorded.", [((), self._rejected)]),
+            counter("apiserver_audit_error_total", "Audit events lost.", lost),
+            counter(
+                "apiserver_audit_level_total",
+                "Requests by how much of them is recorded.",
+                [((("level", _LEVEL_LABELS[level]),), count) for level, count in self._levels.items()],
+            ),
+        ]
+
+
+def failed_authentication(auditor: Auditor) -> Filter:
+    """Records requests whose caller is not known, and lets authenticators make notes. Goes around authentication."""
 
     def wrap(handler: Handler) -> Handler:
         async def filtered(request: Request) -> Response:
-            started = monotonic()
-            dry_run = "All" if request.raw_query and b"dryRun=" in request.raw_query else ""
-            series = metrics.series(request.info, dry_run)
+            request.annotations = Annotations()
+            try:
+                return await handler(request)
+            except StatusError as error:
+                if error.code == 401 and not hasattr(request, "user"):
+                    await _record_stranger(auditor, request)
+                raise
+
+        return filtered
+
+    return wrap
+
+
+async def _record_stranger(auditor: Auditor, request: Request) -> None:
+    event = auditor.begin(request, _NOBODY)
+    if event is None:
+        return
+    methods = _methods_tried(request)
+    why = (
+        f"Authentication failed, attempted: {methods}" if methods else "Authentication failed, no credentials provided"
+    )
+    event.answered(401, {"message": why})
+    await auditor.record(event, RESPONSE_STARTED)
+
+
+def _methods_tried(request: Request) -> str:
+    scheme, found, _ = request.header(b"authorization").strip().partition(" ")
+    methods: list[str] = [name for name in ("basic", "bearer") if found and scheme.lower() == name]
+    if request.scope.get("extensions", {}).get("tls", {}).get("client_cert_chain"):
+        methods.append("x509")
+    return ",".join(methods)
+
+
+def auditing(auditor: Auditor) -> Filter:
+    """Records what known callers ask for and get. Raises 500 for what must be recorded and cannot."""
+
+    def wrap(handler: Handler) -> Handler:
+        async def filtered(request: Request) -> Response:
+            event = auditor.begin(request, request.user)
+            if event is None:
+                return await handler(request)
+            await auditor.receive(event)
             try:
                 response = await handler(request)
             except StatusError as error:
-                count(series, error.code, monotonic() - started)
+                _refused(event, request, error)
+                await auditor.record(event, RESPONSE_COMPLETE)
                 raise
-            except Exception:
-                count(series, 500, monotonic() - started)
+            except asyncio.CancelledError:
+                event.answered(504, {"status": "Failure", "reason": "Timeout", "message": "the request took too long"})
+                auditor.post(event, RESPONSE_COMPLETE)
                 raise
-            count(series, response.code, monotonic() - started)
-            if response.stream is not None and is_long_running(request.info):
-                series.opened()
-                response.on_end = series.closed
+            except Exception as error:
+                _keep_body(event, request)
+                why = f"APIServer panic'd: {error!r}"
+                event.answered(500, {"status": "Failure", "reason": "InternalError", "message": why})
+                await auditor.record(event, PANIC)
+                raise
+            await _answered(auditor, event, request, response)
             return response
 
         return filtered
 
     return wrap
+
+
+def _keep_body(event: AuditEvent, request: Request) -> None:
+    """What the client sent, if somebody has read it."""
+    if request._body:
+        media_type = request.header(b"content-type").partition(";")[0].strip()
+        event.request_body = RequestBody(request._body, media_type or "application/json")
+
+
+def _refused(event: AuditEvent, request: Request, error: Refusal) -> None:
+    _keep_body(event, request)
+    event.answered(error.code, error.status)
+    if event.level >= AuditLevel.REQUEST_RESPONSE:
+        event.response_body = ResponseBody([msgspec.json.encode(error.status)], "application/json", gzipped=False)
+
+
+async def _answered(auditor: Auditor, event: AuditEvent, request: Request, response: Response) -> None:
+    """Record an answer: at once when it is whole, else when its stream is over."""
+    _keep_body(event, request)
+    whole = response.stream is None
+    event.answered(response.code, decode_status(response.body) if whole and is_status(response.body) else None)
+    if is_long_running(request.info):
+        await auditor.record(event, RESPONSE_STARTED)
+    elif event.level >= AuditLevel.REQUEST_RESPONSE:
+        _keep_answer(event, response)
+    if whole:
+        await auditor.record(event, RESPONSE_COMPLETE)
+        return
+    before = response.on_end
+
+    def end() -> None:
+        if before is not None:
+            before()
+        auditor.post(event, RESPONSE_COMPLETE)
+
+    response.on_end = end
+
+
+def _keep_answer(event: AuditEvent, response: Response) -> None:
+    headers = dict(response.headers)
+    media_type = headers.get(b"content-type", b"").partition(b";")[0].decode("latin-1")
+    kept = ResponseBody([response.body], media_type, gzipped=headers.get(b"content-encoding") == b"gzip")
+    event.response_body = kept
+    if response.stream is not None:
+        response.stream = _kept(response.stream, kept, event)
+
+
+async def _kept(stream: AsyncIterator[bytes], kept: ResponseBody, event: AuditEvent) -> AsyncIterator[bytes]:
+    """The same pieces, which ``kept`` remembers up to a bound."""
+    size = 0
+    try:
+        async for piece in stream:
+            size += len(piece)
+            if size <= _KEPT_BYTES_MAX:
+                kept.pieces.append(piece)
+            elif event.response_body is not None:
+                kept.pieces.clear()
+                event.response_body = None
+                event.notes.add(TRUNCATED_KEY, "true")
+            yield piece
+    finally:
+        aclose = getattr(stream, "aclose", None)
+        if aclose is not None:
+            await aclose()

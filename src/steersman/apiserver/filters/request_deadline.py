@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from steersman.apimachinery.durations import parse_duration
 from steersman.apimachinery.errors import bad_request, timeout
-from steersman.apiserver.filters.fairness import is_long_running
+from steersman.apiserver.filters.max_in_flight import is_long_running
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable

@@ -5,12 +5,12 @@ from __future__ import annotations
 from bisect import bisect_left
 from typing import TYPE_CHECKING, Final
 
-from steersman.apiserver.endpoints.metrics import Family, Labels, counter, gauge
+from steersman.apiserver.observability.metrics import Family, Labels, counter, gauge
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from steersman.apiserver.filters.fairness import InFlight
+    from steersman.apiserver.filters.max_in_flight import InFlight
     from steersman.apiserver.request import RequestInfo
 
 #: Upper bounds of ``apiserver_request_duration_seconds``, upstream's.

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery.errors import timeout
 from steersman.apiserver.endpoints.representation import render_status
-from steersman.apiserver.filters.audit import AuditIds
-from steersman.apiserver.filters.fairness import is_long_running
+from steersman.apiserver.filters.max_in_flight import is_long_running
+from steersman.apiserver.filters.request_counts import AuditIds
 from steersman.apiserver.http import Request
 from steersman.apiserver.server.loop_guard import LoopGuard
 from steersman.apiserver.server.streams import Streams, task_of

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from steersman.apiserver.filters.audit import audit
 from steersman.apiserver.filters.authentication import authentication
 from steersman.apiserver.filters.authorization import authorization
 from steersman.apiserver.filters.errors import errors
-from steersman.apiserver.filters.fairness import fairness
-from steersman.apiserver.filters.flow_control import priority_and_fairness
 from steersman.apiserver.filters.impersonation import impersonation
+from steersman.apiserver.filters.max_in_flight import fairness
+from steersman.apiserver.filters.priority_and_fairness import priority_and_fairness
+from steersman.apiserver.filters.request_counts import audit
 from steersman.apiserver.filters.request_deadline import request_deadline
 from steersman.apiserver.filters.request_info import request_info
 from steersman.apiserver.server.dispatching import dispatching
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from steersman.apiserver.authn.interface import RequestAuthenticator
     from steersman.apiserver.authz.interface import Authorizer
-    from steersman.apiserver.filters.auditing import Auditor
-    from steersman.apiserver.filters.fairness import InFlight
-    from steersman.apiserver.filters.flow_control import PriorityAndFairness
+    from steersman.apiserver.filters.audit import Auditor
+    from steersman.apiserver.filters.max_in_flight import InFlight
+    from steersman.apiserver.filters.priority_and_fairness import PriorityAndFairness
     from steersman.apiserver.filters.request_metrics import RequestMetrics
     from steersman.apiserver.http import Filter, Handler
     from steersman.apiserver.server.routes import Routes
@@ -78,6 +78,6 @@ def _limits(options: ChainOptions) -> Filter:
 
 def _recording(auditor: Auditor) -> tuple[Sequence[Filter], Sequence[Filter]]:
     """The audit log's filters: around authentication, and inside it (it tells of the end of streams after all others)."""
-    from steersman.apiserver.filters.auditing import auditing, failed_authentication  # noqa: PLC0415 — few servers record
+    from steersman.apiserver.filters.audit import auditing, failed_authentication  # noqa: PLC0415 — few servers record
 
     return [failed_authentication(auditor)], [auditing(auditor)]

@@ -9,15 +9,15 @@ import logging
 from bisect import bisect_left
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
-from steersman.apiserver.endpoints.metrics import Family
+from steersman.apiserver.observability.metrics import Family
 from steersman.asynckit.ratelimit import TokenBucket
 from steersman.asynckit.slices import measured
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Coroutine, Iterable
 
-    from steersman.apiserver.endpoints.metrics import Labels
     from steersman.apiserver.http import Request
+    from steersman.apiserver.observability.metrics import Labels
     from steersman.asynckit.clock import Clock
 
 T = TypeVar("T")

@@ -9,7 +9,7 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING, Any
 
-from steersman.apiserver.filters.fairness import is_long_running
+from steersman.apiserver.filters.max_in_flight import is_long_running
 from steersman.apiserver.server.tunnel import carry
 
 if TYPE_CHECKING:

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from steersman.apiserver.registry.quotas.amounts import ZERO, Amounts, only, plus, read, texts
-from steersman.apiserver.registry.quotas.evaluator import scope_selectors
-from steersman.apiserver.registry.quotas.evaluators import evaluator_for
+from steersman.apiserver.kinds.quota_evaluators import evaluator_for
+from steersman.apiserver.kinds.shared.quota.amounts import ZERO, Amounts, only, plus, read, texts
+from steersman.apiserver.kinds.shared.quota.evaluator import scope_selectors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from steersman.apiserver.registry.quotas.evaluator import Evaluator
+    from steersman.apiserver.kinds.shared.quota.evaluator import Evaluator
 
     Tree = dict[str, Any]
 

@@ -13,8 +13,8 @@ import msgspec
 
 from steersman.apimachinery.addresses import IPAddress, IPNetwork, parse_cidr, parse_ip
 from steersman.apimachinery.timestamps import parse_time
-from steersman.apiserver.registry.allocation import family_of
-from steersman.apiserver.registry.core.service_allocation import FAMILY_LABEL, MANAGED_BY, MANAGED_BY_LABEL
+from steersman.apiserver.kinds.core.service.allocation import FAMILY_LABEL, MANAGED_BY, MANAGED_BY_LABEL
+from steersman.apiserver.kinds.shared.allocation import family_of
 from steersman.controlplane.bootstrap.findings import Fault, Finding
 
 if TYPE_CHECKING:

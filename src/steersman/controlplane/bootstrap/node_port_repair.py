@@ -10,7 +10,7 @@ from steersman.controlplane.bootstrap.service_keeping import SERVICES
 from steersman.storage.store import Conflict
 
 if TYPE_CHECKING:
-    from steersman.apiserver.registry.core.node_port_registry import NodePortRegistry
+    from steersman.apiserver.kinds.core.service.node_port_registry import NodePortRegistry
     from steersman.client import Client
     from steersman.controlplane.bootstrap.node_ports import PortPlan
     from steersman.controlplane.bootstrap.reporting import Reporter

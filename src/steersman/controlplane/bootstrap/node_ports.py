@@ -11,7 +11,7 @@ from steersman.controlplane.bootstrap.findings import Fault, Finding
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from steersman.apiserver.registry.allocation import PortRange
+    from steersman.apiserver.kinds.shared.allocation import PortRange
 
     Tree = dict[str, Any]
 

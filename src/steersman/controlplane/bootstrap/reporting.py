@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Final
 
-from steersman.apiserver.endpoints.metrics import Family, counter
+from steersman.apiserver.observability.metrics import Family, counter
 from steersman.client.objects import key_of
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import msgspec
 
 from steersman.apimachinery.addresses import IPNetwork, parse_cidr, parse_ip
 from steersman.apimachinery.timestamps import format_time, parse_time
-from steersman.apiserver.registry.core.service_allocation import MANAGED_BY, MANAGED_BY_LABEL
+from steersman.apiserver.kinds.core.service.allocation import MANAGED_BY, MANAGED_BY_LABEL
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

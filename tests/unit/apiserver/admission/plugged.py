@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from steersman.apiserver.admission.interface import Plugin
-    from steersman.apiserver.registry.registry import Kept
+    from steersman.apiserver.generic.registry import Kept
 
     Factory = Callable[[Callable[[str], Kept]], Plugin]
 

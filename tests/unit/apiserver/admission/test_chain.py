@@ -11,8 +11,8 @@ from steersman.apimachinery.errors import StatusError
 from steersman.apiserver.admission.chain import ORDER, AdmissionChain
 from steersman.apiserver.admission.interface import Attributes, Operation, Plugin
 from steersman.apiserver.admission.lookups import Lookup, whole
-from steersman.apiserver.registry.served import ServedResource
-from steersman.apiserver.registry.strategy import Strategy
+from steersman.apiserver.generic.served import ServedResource
+from steersman.apiserver.generic.strategy import Strategy
 from steersman.apiserver.request import RequestContext, UserInfo
 from steersman.asynckit.clock import FakeClock
 from steersman.schema.resources import table

@@ -5,9 +5,9 @@ from tests.unit.apiserver.admission.plugged import Plugged, refusal
 from tests.unit.apiserver.writing import DEPLOYMENTS, PODS, deployment
 
 from steersman.apiserver.admission.pod_security import PodSecurity, is_significant, namespace_warnings
-from steersman.apiserver.registry.entry import Layout
-from steersman.apiserver.registry.podsecurity.levels import Standard
-from steersman.apiserver.registry.watch_cache import WatchCache
+from steersman.apiserver.generic.entry import Layout
+from steersman.apiserver.generic.watch_cache import WatchCache
+from steersman.apiserver.kinds.shared.podsecurity.levels import Standard
 from steersman.asynckit.clock import FakeClock
 
 NAMESPACE = "/api/v1/namespaces/default"

@@ -7,7 +7,7 @@ import pytest
 from steersman.apimachinery.codec import DecodeError
 from steersman.apimachinery.errors import StatusError
 from steersman.apiserver.endpoints.body import ObjectDecoder, drop_empty_lists, empty_lists_of, kin_of
-from steersman.apiserver.registry.options import WriteOptions
+from steersman.apiserver.generic.options import WriteOptions
 from steersman.schema.decoding import decode
 from steersman.schema.loader import struct_for
 

@@ -5,8 +5,8 @@ from functools import partial
 import pytest
 from tests.unit.apiserver.writing import Server
 
-from steersman.apiserver.endpoints import component_probes
-from steersman.apiserver.endpoints.component_probes import Health
+from steersman.apiserver.health import component_probes
+from steersman.apiserver.health.component_probes import Health
 
 COMPONENTS = "/api/v1/componentstatuses"
 TABLE = {"accept": "application/json;as=Table;v=v1;g=meta.k8s.io"}

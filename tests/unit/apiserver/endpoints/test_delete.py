@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from tests.unit.apiserver.writing import CONFIG_MAPS, Server, causes
 
-from steersman.apiserver.registry.strategy import Strategy
+from steersman.apiserver.generic.strategy import Strategy
 
 A = f"{CONFIG_MAPS}/a"
 NAMESPACE = "/api/v1/namespaces/n"

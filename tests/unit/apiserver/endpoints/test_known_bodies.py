@@ -10,8 +10,8 @@ from tests.unit.apiserver.writing import Server
 
 from steersman.apiserver.endpoints.body import ObjectDecoder
 from steersman.apiserver.endpoints.known_bodies import KnownBodies
-from steersman.apiserver.registry.core.pod import PodStrategy
-from steersman.apiserver.registry.options import WriteOptions
+from steersman.apiserver.generic.options import WriteOptions
+from steersman.apiserver.kinds.core.pod.strategy import PodStrategy
 from steersman.schema.decoding import decode
 from steersman.schema.loader import struct_for
 

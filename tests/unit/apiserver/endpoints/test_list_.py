@@ -8,7 +8,7 @@ import json
 import pytest
 from tests.unit.apiserver.reading import METADATA, METADATA_LIST, PODS, TABLE, World, body_of, refusal, tree_of
 
-from steersman.apiserver.registry.change_ring import ChangeRing
+from steersman.apiserver.generic.change_ring import ChangeRing
 
 TOO_OLD = "The resourceVersion for the provided list is too old."
 

@@ -9,7 +9,7 @@ from tests.unit.apiserver.reading import PODS, World, request
 
 from steersman.apimachinery.errors import StatusError
 from steersman.apiserver.endpoints.list_options import read_list_options
-from steersman.apiserver.registry.listing import NOT_OLDER_THAN
+from steersman.apiserver.generic.listing import NOT_OLDER_THAN
 
 WORLD = World(PODS)
 

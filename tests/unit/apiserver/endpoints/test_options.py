@@ -4,7 +4,7 @@ import pytest
 from tests.unit.apiserver.writing import CONFIG_MAPS, Server, causes
 
 from steersman.apiserver.endpoints.options import field_manager_of
-from steersman.apiserver.registry.options import WriteOptions
+from steersman.apiserver.generic.options import WriteOptions
 
 A = f"{CONFIG_MAPS}/a"
 BODY = {"metadata": {"name": "a"}}

@@ -10,7 +10,7 @@ from steersman.apimachinery.errors import StatusError
 from steersman.apiserver.admission.chain import AdmissionChain
 from steersman.apiserver.endpoints.patching import ApplyPatch, JSONPatch, MergePatch, StrategicMergePatch
 from steersman.apiserver.endpoints.target import Target
-from steersman.apiserver.registry.options import IGNORE, STRICT, WriteOptions
+from steersman.apiserver.generic.options import IGNORE, STRICT, WriteOptions
 from steersman.apiserver.request import WarningRecorder
 
 OLD = {

@@ -5,7 +5,7 @@ from tests.unit.apiserver.writing import PODS, Server, pod_spec
 
 from steersman.apimachinery.errors import StatusError
 from steersman.apiserver.endpoints.proxy import Destination, destination_of
-from steersman.apiserver.registry.strategy import Strategy
+from steersman.apiserver.generic.strategy import Strategy
 
 SERVICES = "/api/v1/namespaces/default/services"
 ENDPOINTS = "/api/v1/namespaces/default/endpoints"

@@ -3,7 +3,7 @@ from __future__ import annotations
 from tests.unit.apiserver.writing import Server
 
 from steersman.apiserver.endpoints.subresources import subresources
-from steersman.apiserver.registry.strategy import Strategy
+from steersman.apiserver.generic.strategy import Strategy
 from steersman.schema.resources import table
 
 

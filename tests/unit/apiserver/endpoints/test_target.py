@@ -8,7 +8,7 @@ from steersman.apimachinery.managedfields.schema import UnknownVersionError
 from steersman.apiserver.admission.chain import AdmissionChain
 from steersman.apiserver.admission.interface import Operation
 from steersman.apiserver.endpoints.target import ServedVersions, Target
-from steersman.apiserver.registry.options import DeleteOptions, WriteOptions
+from steersman.apiserver.generic.options import DeleteOptions, WriteOptions
 
 SCALERS = "/apis/autoscaling/v1/namespaces/default/horizontalpodautoscalers"
 EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events"

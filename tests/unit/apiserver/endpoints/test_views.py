@@ -17,7 +17,7 @@ from steersman.apiserver.endpoints.views import (
     tree_bytes,
     view_of,
 )
-from steersman.apiserver.registry.strategy import Column
+from steersman.apiserver.generic.strategy import Column
 
 
 async def one(world: World):

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from tests.unit.apiserver.reading import METADATA, PODS, TABLE, Watch, World, refusal
 
-from steersman.apiserver.registry.change_ring import ChangeRing
+from steersman.apiserver.generic.change_ring import ChangeRing
 
 END = {"k8s.io/initial-events-end": "true"}
 STATE = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}

@@ -1,78 +1,244 @@
-"""Audit ids, and what is counted."""
+"""What is recorded, when."""
 
-import contextlib
+import asyncio
+import json
+from datetime import UTC, datetime
 
-from steersman.apimachinery.errors import StatusError, bad_request
-from steersman.apiserver.filters.audit import AuditIds, audit
-from steersman.apiserver.filters.fairness import InFlight
+import pytest
+
+from steersman.apimachinery.errors import StatusError, not_found, unauthorized
+from steersman.apiserver.audit.policy import read_policy
+from steersman.apiserver.filters.audit import Auditor, AuditSink, auditing, failed_authentication
 from steersman.apiserver.filters.request_info import parse
-from steersman.apiserver.filters.request_metrics import RequestMetrics
 from steersman.apiserver.http import Request, Response
+from steersman.apiserver.request import UserInfo
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+PODS = "/api/v1/namespaces/a/pods"
 
 
-def request(method: str, path: str, query: bytes = b"") -> Request:
-    made = Request({"method": method, "path": path, "query_string": query, "headers": []}, receive=None)
-    made.info = parse(method, path)
+class Log:
+    """Stands for the queue: everything is written at once, or nothing."""
+
+    def __init__(self) -> None:
+        self.lines: list[bytes] = []
+        self.works = True
+        self.strict = False
+        self.failed = self.dropped = 0
+
+    async def record(self, line):
+        self.lines.append(line)
+        return self.works
+
+    def post(self, line):
+        self.lines.append(line)
+        return True
+
+    @property
+    def events(self) -> list[dict]:
+        return [json.loads(line) for line in self.lines]
+
+    @property
+    def stages(self) -> list[tuple[str, int | None]]:
+        return [(event["stage"], event.get("responseStatus", {}).get("code")) for event in self.events]
+
+
+class Recorder(Auditor):
+    """An auditor with one log."""
+
+    @property
+    def log(self) -> Log:
+        return self.sinks[0].log
+
+
+def auditor(rules="{level: RequestResponse}", **form) -> Recorder:
+    text = f"apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{rules}]"
+    return Recorder(read_policy(text.encode()), [AuditSink(name="log", log=Log(), **form)], now=lambda: NOW)
+
+
+def unknown(method="GET", path=PODS, *headers, body=b"") -> Request:
+    async def receive():
+        return {"type": "http.request", "body": body}
+
+    made = Request({"method": method, "path": path, "query_string": b"", "headers": list(headers)}, receive)
+    made.info, made.audit_id = parse(method, path), "id"
     return made
 
 
-def test_ids_look_like_uuids_and_never_repeat():
-    ids = AuditIds(lambda count: b"\xff" * count)
-    made = [ids.next() for _ in range(1000)]
-    assert made[0] == b"ffffffff-ffff-4fff-bfff-000000000001"
-    assert len(set(made)) == 1000
+def request(method="GET", path=PODS, *headers, body=b"") -> Request:
+    made = unknown(method, path, *headers, body=body)
+    made.user = UserInfo("alice")
+    return made
 
 
-async def samples(metrics: RequestMetrics, name: str) -> dict[str, float]:
-    family = next(family for family in await metrics.collect() if family.name == name)
-    return {
-        suffix + ",".join(value for key, value in labels if value and key != "component"): number
-        for suffix, labels, number in family.samples
-    }
-
-
-async def test_answers_refusals_and_faults_are_counted_by_code():
-    metrics = RequestMetrics(InFlight())
-    outcomes = [Response(201), bad_request("no"), RuntimeError(), Response(201)]
-
-    async def handler(request: Request) -> Response:
-        outcome = outcomes.pop(0)
-        if isinstance(outcome, Exception):
+async def run(recorder: Auditor, of: Request, outcome) -> Response:
+    async def handler(request):
+        if request.method == "POST":
+            await request.body()
+        if isinstance(outcome, BaseException):
             raise outcome
         return outcome
 
-    counted = audit(metrics, monotonic=iter(range(100)).__next__)(handler)
-    for _ in range(4):
-        with contextlib.suppress(StatusError, RuntimeError):
-            await counted(request("POST", "/apis/apps/v1/namespaces/a/deployments", b"dryRun=All"))
-    assert await samples(metrics, "apiserver_request_total") == {
-        "201,All,apps,deployments,resource,POST,v1": 2,
-        "400,All,apps,deployments,resource,POST,v1": 1,
-        "500,All,apps,deployments,resource,POST,v1": 1,
+    return await auditing(recorder)(handler)(of)
+
+
+async def test_a_request_is_recorded_before_and_after():
+    recorder = auditor()
+    await run(recorder, request("POST", body=b'{"metadata":{"name":"b"}}'), Response(201, b'{"kind":"Pod"}'))
+    assert recorder.log.stages == [("RequestReceived", None), ("ResponseComplete", 201)]
+    last = recorder.log.events[1]
+    assert (last["requestObject"], last["responseObject"]) == ({"metadata": {"name": "b"}}, {"kind": "Pod"})
+
+
+async def test_what_the_policy_leaves_out_is_not_recorded_and_not_noted():
+    recorder = auditor("{level: None}")
+    of = request()
+    await failed_authentication(recorder)(lambda request: run(recorder, request, Response(200)))(of)
+    assert (recorder.log.lines, of.annotations) == ([], None)
+
+
+async def test_a_stage_that_is_left_out_is_not_recorded():
+    recorder = auditor("{level: Metadata, omitStages: [RequestReceived]}")
+    await run(recorder, request(), Response(200))
+    assert recorder.log.stages == [("ResponseComplete", 200)]
+
+
+async def test_a_refusal_is_recorded_with_its_status():
+    recorder = auditor()
+    with pytest.raises(StatusError):
+        await run(recorder, request("GET", f"{PODS}/b"), not_found("pods", "b"))
+    last = recorder.log.events[-1]
+    assert last["responseStatus"]["message"] == 'pods "b" not found'
+    assert last["responseObject"]["kind"] == "Status"
+
+
+async def test_a_status_that_is_the_answer_is_told():
+    recorder = auditor("{level: Metadata}")
+    body = b'{"kind":"Status","status":"Success","details":{"name":"b"}}'
+    await run(recorder, request("DELETE", f"{PODS}/b"), Response(200, body))
+    assert recorder.log.events[-1]["responseStatus"] == {
+        "metadata": {},
+        "status": "Success",
+        "details": {"name": "b"},
+        "code": 200,
     }
-    durations = await samples(metrics, "apiserver_request_duration_seconds")
-    assert durations["_bucketAll,apps,deployments,resource,POST,v1,1.0"] == 4
-    assert durations["_bucketAll,apps,deployments,resource,POST,v1,0.8"] == 0
-    assert durations["_countAll,apps,deployments,resource,POST,v1"] == 4
 
 
-async def test_a_watch_is_counted_as_open_until_its_stream_ends():
-    metrics = RequestMetrics(InFlight())
+async def test_a_fault_of_the_server_has_a_stage_of_its_own():
+    recorder = auditor()
+    with pytest.raises(ZeroDivisionError):
+        await run(recorder, request(), ZeroDivisionError())
+    assert recorder.log.stages[-1] == ("Panic", 500)
 
-    async def stream():
-        yield b"a"
 
-    async def handler(request: Request) -> Response:
-        return Response(200, stream=stream())
+async def test_what_takes_too_long_is_recorded_too():
+    recorder = auditor()
+    with pytest.raises(asyncio.CancelledError):
+        await run(recorder, request(), asyncio.CancelledError())
+    assert recorder.log.stages[-1] == ("ResponseComplete", 504)
 
-    response = await audit(metrics)(handler)(request("GET", "/api/v1/watch/pods"))
-    assert await samples(metrics, "apiserver_longrunning_requests") == {"pods,cluster,WATCH,v1": 1}
+
+async def stream(*pieces):
+    for piece in pieces:
+        yield piece
+
+
+async def test_a_watch_is_recorded_when_it_begins_and_when_it_is_over():
+    recorder = auditor()
+    closed = []
+    answer = Response(200, stream=stream(b"x"))
+    answer.on_end = lambda: closed.append(True)
+    response = await run(recorder, request("GET", "/api/v1/watch/pods"), answer)
+    assert recorder.log.stages == [("RequestReceived", None), ("ResponseStarted", 200)]
     response.on_end()
-    assert await samples(metrics, "apiserver_longrunning_requests") == {}
+    assert (recorder.log.stages[-1], closed) == (("ResponseComplete", 200), [True])
+    assert "responseObject" not in recorder.log.events[-1]
 
 
-async def test_clients_cannot_make_label_sets_without_end():
-    metrics = RequestMetrics(InFlight())
-    for number in range(5000):
-        metrics.count(metrics.series(parse("GET", f"/api/v1/made{number}"), ""), 404, 0.0)
-    assert len(await samples(metrics, "apiserver_request_total")) == 4097
+async def test_a_streamed_list_is_recorded_whole_when_it_has_been_sent():
+    recorder = auditor()
+    response = await run(recorder, request(), Response(200, stream=stream(b'{"items":', b"[]}")))
+    assert [piece async for piece in response.stream] == [b'{"items":', b"[]}"]
+    assert len(recorder.log.lines) == 1
+    response.on_end()
+    assert recorder.log.events[-1]["responseObject"] == {"items": []}
+
+
+async def test_of_a_huge_list_the_log_says_that_it_was_too_large():
+    recorder = auditor()
+    piece = b" " * (6 * 1024 * 1024)
+    response = await run(recorder, request(), Response(200, stream=stream(piece, piece, piece, piece)))
+    assert len([each async for each in response.stream]) == 4
+    response.on_end()
+    last = recorder.log.events[-1]
+    assert ("responseObject" in last, last["annotations"]) == (False, {"audit.k8s.io/truncated": "true"})
+
+
+async def test_strictly_nothing_happens_unrecorded():
+    recorder = auditor()
+    recorder.log.works = False
+    assert (await run(recorder, request(), Response(200))).code == 200
+    recorder.log.strict = True
+    with pytest.raises(StatusError, match="failed to store audit event") as error:
+        await run(recorder, request(), Response(200))
+    assert error.value.code == 500
+
+
+@pytest.mark.parametrize(
+    ("headers", "why"),
+    [
+        ([], "Authentication failed, no credentials provided"),
+        ([(b"authorization", b"Bearer s3cret")], "Authentication failed, attempted: bearer"),
+        ([(b"authorization", b"Basic s3cret")], "Authentication failed, attempted: basic"),
+    ],
+)
+async def test_strangers_are_recorded_without_their_credentials(headers, why):
+    recorder = auditor()
+    of = unknown("GET", PODS, *headers)
+
+    async def handler(request):
+        raise unauthorized("Unauthorized")
+
+    with pytest.raises(StatusError):
+        await failed_authentication(recorder)(handler)(of)
+    event = recorder.log.events[0]
+    assert (event["stage"], event["user"], event["responseStatus"]["message"]) == ("ResponseStarted", {}, why)
+    assert b"s3cret" not in recorder.log.lines[0]
+
+
+async def test_a_certificate_counts_as_a_credential():
+    recorder = auditor()
+    of = unknown()
+    of.scope["extensions"] = {"tls": {"client_cert_chain": ["pem"]}}
+
+    async def handler(request):
+        raise unauthorized("Unauthorized")
+
+    with pytest.raises(StatusError):
+        await failed_authentication(recorder)(handler)(of)
+    assert recorder.log.events[0]["responseStatus"]["message"].endswith("attempted: x509")
+
+
+async def test_events_that_are_too_large_for_the_log_lose_their_objects_or_are_left_out():
+    recorder = auditor(size_max_bytes=600)
+    await run(recorder, request("POST", body=b'{"a":"%b"}' % (b"x" * 600)), Response(201))
+    assert recorder.log.events[-1]["annotations"] == {"audit.k8s.io/truncated": "true"}
+    tiny = auditor(size_max_bytes=10)
+    await run(tiny, request(), Response(200))
+    assert tiny.log.lines == []
+
+
+async def test_the_legacy_format_is_text():
+    recorder = auditor(legacy=True)
+    await run(recorder, request(), Response(200))
+    assert b" AUDIT: id=" in recorder.log.lines[0]
+
+
+async def test_events_are_counted():
+    recorder = auditor("{level: Metadata, verbs: [list]}")
+    await run(recorder, request(), Response(200))
+    await run(recorder, request("POST"), Response(200))
+    families = {family.name: family.samples for family in await recorder.collect()}
+    assert families["apiserver_audit_event_total"] == [("", (), 2)]
+    levels = {labels[0][1]: value for _, labels, value in families["apiserver_audit_level_total"]}
+    assert levels == {"None": 1, "Metadata": 1, "Request": 0, "RequestResponse": 0}

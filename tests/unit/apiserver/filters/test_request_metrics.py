@@ -2,7 +2,7 @@
 
 import pytest
 
-from steersman.apiserver.filters.fairness import InFlight
+from steersman.apiserver.filters.max_in_flight import InFlight
 from steersman.apiserver.filters.request_metrics import RequestMetrics
 from steersman.apiserver.request import RequestInfo
 

@@ -4,7 +4,7 @@ import pytest
 
 from steersman.apiserver.filters.request_info import parse
 from steersman.apiserver.flowcontrol.control import FlowControl
-from steersman.apiserver.registry.flowcontrol.mandatory import FLOW_SCHEMAS, PRIORITY_LEVELS
+from steersman.apiserver.kinds.flowcontrol.shared.mandatory import FLOW_SCHEMAS, PRIORITY_LEVELS
 from steersman.apiserver.request import UserInfo
 from steersman.controlplane.bootstrap.flow_control import flow_schemas, priority_levels
 

@@ -12,7 +12,7 @@ from steersman.apimachinery.workmeter import InterruptedWorkError, Interruption,
 from steersman.apiserver import workers
 from steersman.apiserver.filters.errors import errors
 from steersman.apiserver.filters.request_info import request_info
-from steersman.apiserver.registry import store
+from steersman.apiserver.generic import store
 from steersman.apiserver.server.app import Application
 from steersman.apiserver.server.loopback import Loopback
 from steersman.asynckit.clock import FakeClock

@@ -5,11 +5,11 @@ from contextlib import asynccontextmanager
 
 from tests.unit.listening import connected_to, listening
 
-from steersman.apiserver.endpoints.connections import Connections
-from steersman.apiserver.endpoints.handing_on import proxy
-from steersman.apiserver.endpoints.kubelet import Location
 from steersman.apiserver.filters.errors import errors
 from steersman.apiserver.filters.request_info import request_info
+from steersman.apiserver.proxying.connections import Connections
+from steersman.apiserver.proxying.forwarding import proxy
+from steersman.apiserver.proxying.kubelet import Location
 from steersman.apiserver.server.app import Application
 from steersman.apiserver.server.serving import Serving, listen
 from steersman.asynckit.clock import RealClock

@@ -1,7 +1,7 @@
 """One pass over node ports, while others allocate."""
 
-from steersman.apiserver.registry.allocation import PortRange
-from steersman.apiserver.registry.core.node_port_registry import TakenPorts
+from steersman.apiserver.kinds.core.service.node_port_registry import TakenPorts
+from steersman.apiserver.kinds.shared.allocation import PortRange
 from steersman.controlplane.bootstrap.node_port_repair import NodePortRepairer
 from steersman.controlplane.bootstrap.reporting import Reporter
 from steersman.storage.store import Conflict

@@ -1,6 +1,6 @@
 """Node ports."""
 
-from steersman.apiserver.registry.allocation import PortRange
+from steersman.apiserver.kinds.shared.allocation import PortRange
 from steersman.controlplane.bootstrap.node_ports import plan_node_ports
 
 PORTS = PortRange(30000, 30009)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from steersman.apiserver.endpoints.posting import PostTarget
 from steersman.apiserver.endpoints.representation import render_tree
-from steersman.apiserver.registry.served import ServedResource
-from steersman.apiserver.registry.strategy import Strategy
+from steersman.apiserver.generic.served import ServedResource
+from steersman.apiserver.generic.strategy import Strategy
 from steersman.schema.loader import struct
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from steersman.apimachinery.errors import bad_request
 from steersman.apiserver.authn.bearer import review_token
 from steersman.apiserver.authn.interface import InvalidCredentials
-from steersman.apiserver.registry.writing import time_text
+from steersman.apiserver.generic.writing import time_text
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence

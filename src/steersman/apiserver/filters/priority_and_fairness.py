@@ -1,0 +1,151 @@
+"""Lets requests run, wait or be refused by their priority and flow (``WithPriorityAndFairness``)."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final
+
+from steersman.apimachinery.errors import StatusError, too_many_requests
+from steersman.apiserver.filters.max_in_flight import READING, is_long_running
+from steersman.apiserver.flowcontrol.levels import CANCELLED, TIME_OUT, Waiting
+from steersman.apiserver.flowcontrol.shuffling import flow_hash
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from steersman.apiserver.filters.max_in_flight import InFlight
+    from steersman.apiserver.flowcontrol.control import Flow, FlowControl
+    from steersman.apiserver.http import Filter, Handler, Request, Response
+    from steersman.apiserver.request import RequestInfo
+    from steersman.asynckit.clock import Clock
+
+#: Objects that a list may read for one seat, and the seats that it takes at most; upstream's numbers.
+_OBJECTS_PER_SEAT: Final = 100
+_SEATS_MAX: Final = 10
+
+
+class PriorityAndFairness:
+    """The filter's means."""
+
+    def __init__(
+        self,
+        control: FlowControl,
+        *,
+        stored: Callable[[RequestInfo], int],
+        wait_max_seconds: float,
+        clock: Clock,
+    ) -> None:
+        """``stored`` tells how many objects a list would read at most."""
+        self.control: Final = control
+        self._stored: Final = stored
+        self._wait_max_seconds: Final = wait_max_seconds
+        self.clock: Final = clock
+
+    def seats(self, info: RequestInfo) -> int:
+        """How wide a request is: lists of many objects are as much work as several requests."""
+        if info.verb != "list" or info.name:
+            return 1
+        return min(_SEATS_MAX, max(1, -(-self._stored(info) // _OBJECTS_PER_SEAT)))
+
+    async def wait(self, flow: Flow, request: Request, seats: int) -> Waiting:
+        """Return when it is the request's turn. Raises 429 when its queue is full, or the turn does not come in time."""
+        counts, level, clock = flow.counts, flow.level, self.clock
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+        def wake() -> None:
+            if not turn.done():
+                turn.set_result(None)
+
+        waiting = Waiting(seats, clock.monotonic(), wake)
+        entropy = flow_hash(flow.schema.name, flow.schema.flow_of(request.user, request.info))
+        reason = level.enqueue(entropy, waiting, counts)
+        if reason:
+            counts.waited_in_vain_seconds.observe(0)
+            raise self._refusal(flow, reason)
+        counts.waiting += 1
+        counts.waiting_seats += seats
+        timer = clock.timer(self._wait_max_seconds, wake)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            self._give_up(flow, waiting, CANCELLED)
+            raise
+        finally:
+            timer.cancel()
+            counts.waiting -= 1
+            counts.waiting_seats -= seats
+        if not waiting.dispatched:
+            raise self._give_up(flow, waiting, TIME_OUT)
+        counts.waited_seconds.observe(clock.monotonic() - waiting.arrived)
+        return waiting
+
+    def _give_up(self, flow: Flow, waiting: Waiting, reason: str) -> StatusError:
+        now = self.clock.monotonic()
+        if waiting.dispatched:
+            flow.level.finish(waiting.seats, now, waited=waiting)
+        else:
+            flow.level.leave(waiting, now)
+        flow.counts.waited_in_vain_seconds.observe(now - waiting.arrived)
+        return self._refusal(flow, reason)
+
+    def _refusal(self, flow: Flow, reason: str) -> StatusError:
+        flow.counts.reject(reason)
+        seconds = flow.level.retry_after.refuse(self.clock.monotonic())
+        refusal = too_many_requests("Too many requests, please try again later.", retry_after_seconds=seconds)
+        refusal.add_headers(flow.headers)
+        return refusal
+
+
+def priority_and_fairness(means: PriorityAndFairness, in_flight: InFlight) -> Filter:
+    """Raises 429. A watch holds its seat until it is set up; other requests that stay open are not limited."""
+    classify, monotonic = means.control.classify, means.clock.monotonic
+
+    def wrap(handler: Handler) -> Handler:
+        async def filtered(request: Request) -> Response:
+            info = request.info
+            if info.verb != "watch" and is_long_running(info):
+                return await handler(request)
+            flow = classify(request.user, info)
+            level, counts = flow.level, flow.counts
+            seats = means.seats(info) if info.verb == "list" else 1
+            waited: Waiting | None = None
+            started = monotonic()
+            if level.begin(seats, started):
+                counts.waited_seconds.buckets[0] += 1
+            else:
+                waited = await means.wait(flow, request, seats)
+                started = monotonic()
+            counts.executing += 1
+            counts.executing_seats += seats
+            is_reading = info.verb in READING or info.verb == "watch"
+            if is_reading:
+                in_flight.reading += 1
+            else:
+                in_flight.mutating += 1
+            try:
+                response = await handler(request)
+            except StatusError as error:
+                error.add_headers(flow.headers)
+                raise
+            finally:
+                ended = monotonic()
+                level.finish(seats, ended, waited=waited)
+                counts.dispatched += 1
+                counts.executing -= 1
+                counts.executing_seats -= seats
+                counts.execution_seconds.observe(ended - started)
+                if seats > 1:
+                    counts.seats.observe(seats)
+                else:
+                    counts.seats.buckets[0] += 1
+                    counts.seats.sum += 1
+                if is_reading:
+                    in_flight.reading -= 1
+                else:
+                    in_flight.mutating -= 1
+            response.headers += flow.headers
+            return response
+
+        return filtered
+
+    return wrap

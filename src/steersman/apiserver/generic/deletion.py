@@ -1,0 +1,312 @@
+"""Deletion: what a DELETE makes of an object, at once, after a time, or when its last finalizer goes.
+
+``plan_deletion`` is the rule (``rest.BeforeDelete`` and the finalizer rules of ``genericregistry.Store`` upstream), pure;
+``delete`` carries the plan out, and plans anew when another writer came first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import datetime, timedelta
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from steersman.apimachinery.errors import StatusError, conflict, is_not_found, not_found
+from steersman.apiserver.generic.entry import Entry  # noqa: TC001 — compiled code looks at a Struct's types
+from steersman.apiserver.generic.options import FOREGROUND, ORPHAN
+from steersman.apiserver.generic.store import ATTEMPTS_MAX
+from steersman.apiserver.generic.strategy import Strategy
+from steersman.apiserver.generic.writing import time_text
+from steersman.apiserver.workers import LARGE_BYTES, in_worker
+from steersman.storage.store import Conflict
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from steersman.apiserver.generic.options import DeleteOptions
+    from steersman.apiserver.generic.store import ObjectStore
+    from steersman.apiserver.request import RequestContext
+
+    Tree = dict[str, Any]
+    #: Admission's word on removing what is stored.
+    ValidateDelete = Callable[[Tree], Awaitable[None]]
+
+#: Deletions under way at a time: enough to share the store's commits, few enough to leave room for others.
+AT_ONCE: Final = 32
+ORPHAN_FINALIZER: Final = "orphan"
+FOREGROUND_FINALIZER: Final = "foregroundDeletion"
+#: Longer grace periods are kept as asked for, but their end is told as if they were this long (a calendar ends).
+_SECONDS_MAX: Final = 100 * 365 * 86400
+_POLICY_FINALIZERS: Final = frozenset({ORPHAN_FINALIZER, FOREGROUND_FINALIZER})
+
+
+class Deleted(msgspec.Struct, frozen=True):
+    """What became of a deletion."""
+
+    #: The object as it is left, or as it was when it went.
+    entry: Entry
+    #: It is gone (or would be, were it not for the dry run).
+    is_gone: bool
+
+
+class Step(Enum):
+    """What to do next with an object that is to be deleted."""
+
+    #: Nothing: its deletion is under way and need not be hurried.
+    WAIT = "wait"
+    #: Store it as marked and leave it.
+    MARK = "mark"
+    #: Store it as marked, then remove it.
+    MARK_AND_REMOVE = "mark and remove"
+    REMOVE = "remove"
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """The next step, and the object as marked (None when nothing is to be stored)."""
+
+    step: Step
+    marked: Tree | None = None
+
+
+def plan_deletion(
+    strategy: Strategy, ctx: RequestContext, obj: Tree, options: DeleteOptions, *, is_graceful: bool
+) -> Plan:
+    """What a DELETE does to ``obj``, which is not changed. ``is_graceful``: the kind knows grace periods (pods)."""
+    if strategy.deletes_in_phases:
+        phased = _plan_phase(strategy, ctx, obj, options)
+        if phased is not None:
+            return phased
+    metadata = dict(obj["metadata"])
+    marked = {**obj, "metadata": metadata}
+    grace_seconds = None
+    if is_graceful:
+        under_way = _is_under_way(metadata, options)
+        if under_way:
+            return Plan(Step.WAIT)
+        grace_seconds = _mark_gracefully(strategy, ctx, marked, options)
+    finalizers = metadata.get("finalizers") or []
+    wanted = finalizers_after(strategy, finalizers, options)
+    if set(wanted) != set(finalizers):
+        _set_finalizers(metadata, wanted)
+        finalizers = wanted
+    elif not finalizers and grace_seconds is None:
+        return Plan(Step.REMOVE)
+    if grace_seconds is None and finalizers:
+        _mark_at_once(metadata, ctx.now)
+    stays = bool(finalizers) or bool(grace_seconds)
+    return Plan(Step.MARK if stays else Step.MARK_AND_REMOVE, marked)
+
+
+def finalizers_after(strategy: Strategy, finalizers: list[str], options: DeleteOptions) -> list[str]:
+    """The finalizers of an object whose deletion is asked for: the policy's is among them, an earlier policy's is not."""
+    if strategy.default_propagation == "none":
+        return finalizers
+    added = [name for name in strategy.delete_finalizers if name not in finalizers]
+    policy = _policy(strategy, finalizers, options)
+    kept = [name for name in finalizers if name not in _POLICY_FINALIZERS] + added
+    return [*kept, policy] if policy else kept
+
+
+def _policy(strategy: Strategy, finalizers: list[str], options: DeleteOptions) -> str:
+    """The finalizer that says what is to happen to dependents; empty: they are deleted after the object is gone."""
+    if options.orphan_dependents is not None:
+        return ORPHAN_FINALIZER if options.orphan_dependents else ""
+    if options.propagation_policy:
+        return {ORPHAN: ORPHAN_FINALIZER, FOREGROUND: FOREGROUND_FINALIZER}.get(options.propagation_policy, "")
+    for name in finalizers:
+        if name in _POLICY_FINALIZERS:
+            return name
+    return ORPHAN_FINALIZER if strategy.default_propagation == "orphan" else ""
+
+
+def _set_finalizers(metadata: Tree, finalizers: list[str]) -> None:
+    if finalizers:
+        metadata["finalizers"] = finalizers
+    else:
+        metadata.pop("finalizers", None)
+
+
+def _mark_at_once(metadata: Tree, now: datetime) -> None:
+    """The object is terminating from now on, without grace."""
+    if not metadata.get("deletionTimestamp"):
+        _grow(metadata)
+    text = time_text(now)
+    if not metadata.get("deletionTimestamp") or metadata["deletionTimestamp"] > text:
+        metadata["deletionTimestamp"] = text
+    metadata["deletionGracePeriodSeconds"] = 0
+
+
+def _grow(metadata: Tree) -> None:
+    if metadata.get("generation"):
+        metadata["generation"] += 1
+
+
+def _requested(options: DeleteOptions) -> int | None:
+    """The grace period asked for; a negative one counts as one second."""
+    seconds = options.grace_period_seconds
+    return 1 if seconds is not None and seconds < 0 else seconds
+
+
+def _is_under_way(metadata: Tree, options: DeleteOptions) -> bool:
+    """Whether a running graceful deletion is not to be shortened."""
+    if not metadata.get("deletionTimestamp"):
+        return False
+    left = _grace_left(metadata)
+    requested = _requested(options)
+    return bool(left) and (requested is None or requested >= left)
+
+
+def _grace_left(metadata: Tree) -> int:
+    seconds: int = metadata.get("deletionGracePeriodSeconds") or 0
+    return 1 if seconds < 0 else seconds
+
+
+def _mark_gracefully(strategy: Strategy, ctx: RequestContext, marked: Tree, options: DeleteOptions) -> int | None:
+    """Set time and grace of the deletion; None when the grace period of a running one is over already."""
+    metadata = marked["metadata"]
+    requested = _requested(options)
+    if metadata.get("deletionTimestamp"):
+        left = _grace_left(metadata)
+        if not left:
+            return None
+        seconds = requested or 0  # shorter than what is left, or it would be under way
+        earlier = _parse_time(metadata["deletionTimestamp"]) - timedelta(
+            seconds=min(left, _SECONDS_MAX) - min(seconds, _SECONDS_MAX)
+        )
+        metadata["deletionTimestamp"] = time_text(earlier)
+        metadata["deletionGracePeriodSeconds"] = seconds
+        return seconds
+    seconds = strategy.grace_period_seconds(ctx, marked, requested)
+    metadata["deletionTimestamp"] = time_text(ctx.now + timedelta(seconds=min(seconds, _SECONDS_MAX)))
+    metadata["deletionGracePeriodSeconds"] = seconds
+    _grow(metadata)
+    return seconds
+
+
+def _parse_time(text: str) -> datetime:
+    return datetime.fromisoformat(text)
+
+
+def _plan_phase(strategy: Strategy, ctx: RequestContext, obj: Tree, options: DeleteOptions) -> Plan | None:
+    """As for a namespace: first it is terminating, and only what nothing holds any more can be deleted like others."""
+    if not obj["metadata"].get("deletionTimestamp"):
+        metadata = {**obj["metadata"], "deletionTimestamp": time_text(ctx.now)}
+        _set_finalizers(metadata, finalizers_after(strategy, metadata.get("finalizers") or [], options))
+        marked = {**obj, "metadata": metadata}
+        strategy.mark_terminating(marked)
+        return Plan(Step.MARK, marked)
+    return None if strategy.is_finalized(obj) else Plan(Step.WAIT)
+
+
+async def delete(
+    objects: ObjectStore,
+    ctx: RequestContext,
+    name: str,
+    options: DeleteOptions,
+    validate: ValidateDelete | None = None,
+) -> Deleted:
+    """Delete an object, or start to. Raises 403, 404, 409 and what admission refuses with."""
+    key = objects.key(ctx, name)
+    entry = await objects.current(key)
+    if entry is None and objects.cache.remote:
+        entry = await objects.stored(key)
+    #: After the first step of two the client's version is no longer the object's, by our own doing.
+    marked_by_us = False
+    for _ in range(ATTEMPTS_MAX):
+        if entry is None:
+            raise not_found(ctx.group_resource, name)
+        obj = await _tree_of(objects, entry)
+        check_preconditions(objects, obj, name, options, any_version=marked_by_us)
+        objects.strategy.check_graceful_delete(ctx, obj)
+        plan = plan_deletion(objects.strategy, ctx, obj, options, is_graceful=is_graceful(objects.strategy))
+        if plan.step is Step.WAIT:
+            return Deleted(entry, is_gone=False)
+        if validate is not None and not marked_by_us:
+            await validate(obj)
+        try:
+            if plan.marked is not None:
+                entry = await objects.put(ctx, key, plan.marked, entry)
+                if plan.step is Step.MARK:
+                    return Deleted(entry, is_gone=False)
+                marked_by_us = True
+            return await _remove(objects, ctx, key, entry)
+        except Conflict as lost:
+            if lost.current is None and marked_by_us:
+                return Deleted(entry, is_gone=True)
+            entry = objects.entry_of(lost.current)
+    raise conflict(ctx.group_resource, name)
+
+
+async def _remove(objects: ObjectStore, ctx: RequestContext, key: str, entry: Entry) -> Deleted:
+    if ctx.dry_run:
+        return Deleted(entry, is_gone=True)
+    revision = await objects.delete(ctx, key, await _tree_of(objects, entry), expected=entry.revision)
+    return Deleted(entry.at(revision), is_gone=True)
+
+
+async def _tree_of(objects: ObjectStore, entry: Entry) -> Tree:
+    if len(entry.raw) > LARGE_BYTES:
+        return await in_worker(objects.layout.tree, entry)
+    return objects.layout.tree(entry)
+
+
+async def delete_each(entries: Sequence[Entry], delete_one: Callable[[Entry], Awaitable[object]]) -> None:
+    """Call ``delete_one`` for all of them, some at a time. What is gone already is no failure; any other is raised."""
+    for start in range(0, len(entries), AT_ONCE):
+        group = entries[start : start + AT_ONCE]
+        for outcome in await asyncio.gather(*map(delete_one, group), return_exceptions=True):
+            if isinstance(outcome, BaseException) and not is_not_found(outcome):
+                raise outcome
+
+
+def is_graceful(strategy: Strategy) -> bool:
+    """Whether objects of the kind may stay for a time after they were deleted."""
+    return type(strategy).grace_period_seconds is not Strategy.grace_period_seconds
+
+
+#: Kinds whose deletion is a process of its own; upstream checks these before it, in other words.
+_CHECKED_FIRST: Final = {
+    "Namespace": "namespaces",
+    "CustomResourceDefinition.apiextensions.k8s.io": "customresourcedefinitions.apiextensions.k8s.io",
+}
+
+
+def check_preconditions(
+    objects: ObjectStore, obj: Tree, name: str, options: DeleteOptions, *, any_version: bool = False
+) -> None:
+    """Raises 409 when the client means another object, or another version of it."""
+    metadata = obj["metadata"]
+    if objects.group_kind in _CHECKED_FIRST and not any_version:
+        _check_first(_CHECKED_FIRST[objects.group_kind], metadata, name, options)
+    wanted = options.precondition_uid
+    if wanted is not None and wanted != metadata.get("uid"):
+        raise _unmet(
+            objects,
+            name,
+            f"the UID in the precondition ({wanted}) does not match the UID in record ({metadata.get('uid')})."
+            " The object might have been deleted and then recreated",
+        )
+    wanted = options.precondition_resource_version
+    if wanted is not None and wanted != metadata["resourceVersion"] and not any_version:
+        raise _unmet(
+            objects,
+            name,
+            f"the ResourceVersion in the precondition ({wanted}) does not match the ResourceVersion in record"
+            f" ({metadata['resourceVersion']}). The object might have been modified",
+        )
+
+
+def _check_first(group_resource: str, metadata: Tree, name: str, options: DeleteOptions) -> None:
+    for field, text, wanted in (
+        ("uid", "UID", options.precondition_uid),
+        ("resourceVersion", "ResourceVersion", options.precondition_resource_version),
+    ):
+        if wanted is not None and wanted != metadata.get(field):
+            why = f"Precondition failed: {text} in precondition: {wanted}, {text} in object meta: {metadata.get(field)}"
+            raise conflict(group_resource, name, why)
+
+
+def _unmet(objects: ObjectStore, name: str, why: str) -> StatusError:
+    return conflict(objects.group_kind, name, why)

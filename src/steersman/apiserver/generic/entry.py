@@ -1,0 +1,164 @@
+"""How an object lies in the store and in the cache: bytes that answer requests without being decoded.
+
+Stored values are the JSON that kube-apiserver writes: kind and apiVersion of the storage version first, then metadata
+without a resourceVersion (it is the key's ``mod_revision``). An ``Entry`` keeps the same bytes without the first two
+fields and with the version spliced in::
+
+    stored   {"kind":"Pod","apiVersion":"v1","metadata":{"name":"a",…
+    raw      {"metadata":{"resourceVersion":"17","name":"a",…
+
+so that a list item is ``raw``, a whole object is ``head + raw[1:]``, and neither is ever encoded again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from steersman.apimachinery.codec import encode
+from steersman.apiserver.generic.entry_parts import labels_of, labels_text, version_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+Tree = dict[str, Any]
+
+_decode: Final = msgspec.json.Decoder().decode
+
+_RAW_HEAD: Final = b'{"metadata":{"resourceVersion":"'
+_NO_LABELS: Final[dict[str, str]] = {}
+
+#: Equal label sets share one dict, equal field values one tuple; most pods of a workload have the same. Emptied when
+#: full, so both are bounded.
+_label_sets: dict[bytes, dict[str, str]] = {}
+_field_sets: dict[tuple[str, ...], tuple[str, ...]] = {}
+_SETS_MAX: Final = 4096
+
+
+class UnreadableValueError(Exception):
+    """A stored value is no JSON object with metadata: another writer's format, or a damaged file."""
+
+
+class Entry(msgspec.Struct, gc=False, eq=False):
+    """One object as of one revision. Immutable but for what it remembers of being read."""
+
+    key: str
+    #: The object in the storage version without kind and apiVersion; metadata and in it resourceVersion come first.
+    raw: bytes
+    revision: int
+    _labels: dict[str, str] | None = None
+    _fields: tuple[str, ...] | None = None
+
+    @property
+    def name(self) -> str:
+        """``metadata.name``, as the key tells it."""
+        return self.key[self.key.rfind("/") + 1 :]
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """``metadata.labels``; decoded on first use. Shared: do not change it."""
+        labels = self._labels
+        if labels is None:
+            labels = self._labels = _labels_of(self.raw)
+        return labels
+
+    def fields(self, values: Mapping[str, Callable[[Tree], str]]) -> tuple[str, ...]:
+        """The values of a kind's own field labels, in their order (always ask with the same); worked out on first use."""
+        fields = self._fields
+        if fields is None:
+            fields = self._fields = _fields_of(self.raw, values)
+        return fields
+
+    def tree(self) -> Tree:
+        """A new tree of the object in the storage version, without kind and apiVersion."""
+        tree: Tree = _decode(self.raw)
+        return tree
+
+    def at(self, revision: int) -> Entry:
+        """The same object as if last written at ``revision`` (the last state of a deleted object)."""
+        rest = self.raw[self.raw.index(b'"', len(_RAW_HEAD)) :]
+        return Entry(self.key, b"%b%d%b" % (_RAW_HEAD, revision, rest), revision, self._labels, self._fields)
+
+
+def _labels_of(raw: bytes) -> dict[str, str]:
+    text = labels_text(raw)
+    if not text:
+        return _NO_LABELS
+    labels = _label_sets.get(text)
+    if labels is None:
+        if len(_label_sets) >= _SETS_MAX:
+            _label_sets.clear()
+        labels = _label_sets[text] = labels_of(text) or _NO_LABELS
+    return labels
+
+
+def _fields_of(raw: bytes, values: Mapping[str, Callable[[Tree], str]]) -> tuple[str, ...]:
+    tree = _decode(raw)
+    fields = tuple([value_of(tree) for value_of in values.values()])
+    if len(_field_sets) >= _SETS_MAX:
+        _field_sets.clear()
+    return _field_sets.setdefault(fields, fields)
+
+
+class Layout:
+    """Turns objects of one kind, in its storage version, into stored values and back."""
+
+    __slots__ = ("_stored_head", "api_version", "head", "kind")
+
+    def __init__(self, kind: str, api_version: str) -> None:
+        self.kind: Final = kind
+        self.api_version: Final = api_version
+        #: Goes before ``raw[1:]`` to make a whole object.
+        self.head: Final = object_head(kind, api_version)
+        self._stored_head: Final = self.head + b'"metadata":{'
+
+    def encode(self, tree: Tree) -> bytes:
+        """The value to store. ``tree`` (with or without kind and apiVersion) is not changed, its version is dropped."""
+        metadata = tree["metadata"]
+        if "resourceVersion" in metadata:
+            metadata = {key: value for key, value in metadata.items() if key != "resourceVersion"}
+        ordered: Tree = {"kind": self.kind, "apiVersion": self.api_version, "metadata": metadata}
+        for key, value in tree.items():
+            if key not in ordered:
+                ordered[key] = value
+        return encode(ordered)
+
+    def entry(self, key: str, value: bytes, revision: int) -> Entry:
+        """The entry of a stored value. Raises ``UnreadableValueError``."""
+        head = self._stored_head
+        if value.endswith(b"\n"):  # as kube-apiserver ends its values
+            value = value[:-1]
+        if not value.startswith(head) or not value.endswith(b"}") or _says_version(value):
+            value = self._normalized(key, value)
+        rest = value[len(head) :]
+        comma = b"" if rest.startswith(b"}") else b","
+        return Entry(key, b'%b%d"%b%b' % (_RAW_HEAD, revision, comma, rest), revision)
+
+    def tree(self, entry: Entry) -> Tree:
+        """A new, whole tree of the object: kind, apiVersion, metadata with resourceVersion, and the rest."""
+        return {"kind": self.kind, "apiVersion": self.api_version, **entry.tree()}
+
+    def _normalized(self, key: str, value: bytes) -> bytes:
+        try:
+            tree = _decode(value)
+            if not isinstance(tree["metadata"], dict):
+                raise UnreadableValueError(f"{key}: metadata is no object")
+        except (msgspec.DecodeError, KeyError, TypeError, UnicodeDecodeError) as error:
+            raise UnreadableValueError(f"{key}: {error}") from error
+        return self.encode(tree)
+
+
+def _says_version(value: bytes) -> bool:
+    """Whether metadata holds a resourceVersion (no API server writes one, but people do); the word alone is no proof."""
+    if value.find(b'"resourceVersion"') < 0:  # ``in`` would first try whether that is a number, for 50 ns
+        return False
+    try:
+        return bool(version_of(value))
+    except msgspec.DecodeError:
+        return True
+
+
+def object_head(kind: str, api_version: str) -> bytes:
+    """``{"kind":"Pod","apiVersion":"v1",``: what goes before an entry's ``raw[1:]`` to make a whole object."""
+    return b'{"kind":%b,"apiVersion":%b,' % (encode(kind), encode(api_version))

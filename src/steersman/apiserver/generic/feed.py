@@ -1,0 +1,121 @@
+"""Changes as a watch sends them: filtered, in the form asked for, encoded once for all watchers that ask alike."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from steersman.apimachinery.codec import encode
+from steersman.apiserver.generic.change_ring import EventType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from weakref import WeakValueDictionary
+
+    from steersman.apiserver.generic.change_ring import Change
+    from steersman.apiserver.generic.entry import Entry, Tree
+    from steersman.apiserver.generic.selection import Selection
+    from steersman.apiserver.generic.watch_cache import WatchCache
+
+#: What one read looks at and makes, at most; a watcher that is far behind gets its turns like all others.
+_CHANGES_MAX: Final = 1000
+_BYTES_MAX: Final = 256 * 1024
+#: Ranges that are kept joined: the watchers of one round stand at the same place, stragglers one or two behind.
+_KEPT: Final = 3
+
+_HEADS: Final = {type_: b'{"type":"%b","object":' % type_.value.encode() for type_ in EventType}
+
+
+class Feed:
+    """What watchers with one selection and one form are sent."""
+
+    __slots__ = ("__weakref__", "_kept", "_raw_heads", "_whole", "cache", "selection")
+
+    def __init__(
+        self, cache: WatchCache, selection: Selection, *, whole: Callable[[Entry], bytes], head: bytes | None
+    ) -> None:
+        """``whole`` encodes an object; where that is ``head + raw[1:]``, ``head`` saves the calls."""
+        self.cache = cache
+        self.selection = selection
+        self._whole = whole
+        self._raw_heads = {type_: text + head for type_, text in _HEADS.items()} if head is not None else None
+        #: (from, to, bytes) of the latest reads.
+        self._kept: list[tuple[int, int, bytes]] = []
+
+    def read(self, cursor: int) -> tuple[bytes, int]:
+        """The frames from ``cursor`` on, which the ring must hold, and the cursor after them."""
+        ring = self.cache.ring
+        end = ring.end
+        if cursor == end:
+            return b"", end
+        for start, stop, frames in self._kept:
+            if start == cursor and stop == end:
+                return frames, stop
+        frames, stop = self._encode(ring.read(cursor, _CHANGES_MAX), cursor)
+        self._kept = [(cursor, stop, frames), *self._kept[: _KEPT - 1]]
+        return frames, stop
+
+    def frame(self, type_: EventType, entry: Entry) -> bytes:
+        """One event."""
+        heads = self._raw_heads
+        if heads is not None:
+            return b"%b%b}\n" % (heads[type_], entry.raw[1:])
+        return b"%b%b}\n" % (_HEADS[type_], self._whole(entry))
+
+    def _encode(self, changes: list[Change], cursor: int) -> tuple[bytes, int]:
+        selection = self.selection
+        plain = selection.takes_all and selection.scope == self.cache.prefix
+        frames: list[bytes] = []
+        size = 0
+        for change in changes:
+            cursor += 1
+            if plain:
+                frame = self.frame(change.type, change.entry)
+            else:
+                shown = seen(selection, change)
+                if shown is None:
+                    continue
+                frame = self.frame(*shown)
+            frames.append(frame)
+            size += len(frame)
+            if size > _BYTES_MAX:
+                break
+        return b"".join(frames), cursor
+
+
+def seen(selection: Selection, change: Change) -> tuple[EventType, Entry] | None:
+    """A change as one sees it who sees only the selection: what enters was added, what leaves was deleted.
+
+    What left is shown in its last state inside, with the version of the change, as upstream does.
+    """
+    entry, previous = change.entry, change.previous
+    if not selection.covers(entry.key):
+        return None
+    if selection.takes_all:
+        return change.type, entry
+    is_inside = change.type is not EventType.DELETED and selection.matches(entry)
+    was_inside = previous is not None and selection.matches(previous)
+    if is_inside:
+        return (EventType.MODIFIED if was_inside else EventType.ADDED), entry
+    if not was_inside or previous is None:
+        return None
+    return EventType.DELETED, entry if change.type is EventType.DELETED else previous.at(change.revision)
+
+
+def shared_feed(
+    feeds: WeakValueDictionary[tuple[object, ...], Feed], identity: tuple[object, ...], make: Callable[[], Feed]
+) -> Feed:
+    """The feed of that identity, which lives as long as a watcher reads it."""
+    feed = feeds.get(identity)
+    if feed is None:
+        feed = feeds[identity] = make()
+    return feed
+
+
+def event_frame(type_: EventType, obj: bytes) -> bytes:
+    """An event with an object that is no entry: a bookmark, an error."""
+    return b"%b%b}\n" % (_HEADS[type_], obj)
+
+
+def error_frame(status: Tree) -> bytes:
+    """The last event of a watch that cannot go on."""
+    return event_frame(EventType.ERROR, encode(status))

@@ -1,0 +1,216 @@
+"""All resources that the server keeps, each made when it is first asked for.
+
+Resources that are one in the store (a kind in several versions or groups) share a watch cache, a generic store and a
+strategy. Resources may come and go at run time (custom ones).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.apiserver.generic.entry import Layout
+from steersman.apiserver.generic.identity import Identities
+from steersman.apiserver.generic.lifetimes import Lifetimes
+from steersman.apiserver.generic.served import ServedResource
+from steersman.apiserver.generic.store import ObjectStore
+from steersman.apiserver.generic.watch_cache import WatchCache
+from steersman.apiserver.kinds.conversion import conversions_for
+from steersman.apiserver.kinds.strategies import strategy_class
+from steersman.schema.loader import struct
+from steersman.schema.resources import table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from random import Random
+
+    from steersman.apiserver.generic.strategy import Strategy
+    from steersman.asynckit.clock import Clock
+    from steersman.asynckit.tasks import Supervisor
+    from steersman.schema.resources import Resource
+    from steersman.storage.store import Store
+
+#: How long an Event is kept, as ``--event-ttl`` is by default.
+EVENT_TTL_SECONDS: Final = 3600
+
+#: What field labels of a resource that is stored as another are called there.
+_FIELD_LABELS: Final[Mapping[tuple[str, str], Mapping[str, str]]] = {
+    ("events.k8s.io", "events"): {
+        "regarding.kind": "involvedObject.kind",
+        "regarding.namespace": "involvedObject.namespace",
+        "regarding.name": "involvedObject.name",
+        "regarding.uid": "involvedObject.uid",
+        "regarding.apiVersion": "involvedObject.apiVersion",
+        "regarding.resourceVersion": "involvedObject.resourceVersion",
+        "regarding.fieldPath": "involvedObject.fieldPath",
+        "reason": "reason",
+        "reportingController": "reportingComponent",
+        "type": "type",
+    },
+}
+
+
+class Kept:
+    """What the versions of one resource share."""
+
+    __slots__ = ("cache", "objects", "strategy")
+
+    def __init__(self, cache: WatchCache, objects: ObjectStore, strategy: Strategy) -> None:
+        self.cache: Final = cache
+        self.objects: Final = objects
+        self.strategy: Final = strategy
+
+
+class Registry:
+    """Looks resources up by group, version and name."""
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        clock: Clock,
+        tasks: Supervisor,
+        dice: Random,
+        resources: Iterable[Resource] | None = None,
+        strategies: Mapping[str, Callable[[], Strategy]] | None = None,
+        event_ttl_seconds: int = EVENT_TTL_SECONDS,
+        remote: bool = False,
+        min_request_timeout_seconds: float = 1800.0,
+    ) -> None:
+        """``strategies``: group resource → how to make its strategy, of kinds that need something to work with."""
+        self.store: Final = store
+        self.clock: Final = clock
+        self._tasks: Final = tasks
+        self._identities: Final = Identities(dice)
+        self._strategies: Final = dict(strategies or {})
+        self._event_ttl_seconds: Final = event_ttl_seconds
+        self._remote: Final = remote
+        self._min_request_timeout_seconds: Final = min_request_timeout_seconds
+        built_in = table().resources if resources is None else tuple(resources)
+        #: What may be asked for; custom resources are not here, they are served as soon as they are known.
+        self._built_in: Final = {(r.group, r.version, r.name): r for r in built_in}
+        #: Groups of which unknown versions and resources are told by a Status.
+        self.groups: Final = frozenset(r.group for r in built_in)
+        self._served: Final[dict[tuple[str, str, str], ServedResource]] = {}
+        self._kept: Final[dict[str, Kept]] = {}
+        #: Called with group, version and name of every resource that is added or removed.
+        self.listeners: Final[list[Callable[[str, str, str], None]]] = []
+
+    def get(self, group: str, version: str, name: str) -> ServedResource | None:
+        """The resource of a URL; None when there is none, or when it keeps no objects (reviews)."""
+        key = (group, version, name)
+        served = self._served.get(key)
+        if served is None:
+            resource = self._built_in.get(key)
+            if resource is not None and resource.key_prefix:
+                served = self._served[key] = self._serve(resource)
+        return served
+
+    def resource(self, group: str, version: str, name: str) -> Resource | None:
+        """What a URL names, objects or not; None when there is nothing."""
+        served = self._served.get((group, version, name))
+        return self._built_in.get((group, version, name)) if served is None else served.resource
+
+    def stored(self, group_resource: str) -> Kept:
+        """Cache and generic store of a built-in resource (``namespaces``, ``resourcequotas``). Raises KeyError."""
+        name, _, group = group_resource.partition(".")
+        for key, resource in self._built_in.items():
+            if resource.name == name and resource.group == group and resource.key_prefix:
+                served = self.get(*key)
+                if served is not None:
+                    return self._kept[resource.key_prefix]
+        raise KeyError(group_resource)
+
+    def of_kind(self, api_version: str, kind: str) -> list[Resource]:
+        """The resources that keep objects of a kind."""
+        custom = [served.resource for served in self._served.values() if served.is_custom]
+        return [r for r in (*self._built_in.values(), *custom) if (r.api_version, r.kind) == (api_version, kind)]
+
+    def add(self, served: ServedResource) -> None:
+        """Serve one more resource, or another form of one."""
+        resource = served.resource
+        self._served[resource.group, resource.version, resource.name] = served
+        self._tell(resource.group, resource.version, resource.name)
+
+    def remove(self, group: str, version: str, name: str) -> ServedResource | None:
+        """Stop serving a resource; its cache is the caller's to close."""
+        served = self._served.pop((group, version, name), None)
+        self._tell(group, version, name)
+        return served
+
+    def _tell(self, group: str, version: str, name: str) -> None:
+        for listener in self.listeners:
+            listener(group, version, name)
+
+    def keep(
+        self,
+        resource: Resource,
+        strategy: Strategy,
+        *,
+        lifetimes: Lifetimes | None = None,
+    ) -> Kept:
+        """Make cache and generic store of a resource that is none of the built-in ones."""
+        kind, api_version = resource.kind, resource.storage_api_version
+        cache = WatchCache(
+            self.store,
+            f"{resource.key_prefix}/",
+            layout=Layout(kind, api_version),
+            clock=self.clock,
+            tasks=self._tasks,
+            namespaced=resource.namespaced,
+            remote=self._remote,
+            min_request_timeout_seconds=self._min_request_timeout_seconds,
+        )
+        objects = ObjectStore(
+            self.store,
+            cache,
+            strategy,
+            group=api_version.rpartition("/")[0],
+            identities=self._identities,
+            lifetimes=lifetimes,
+        )
+        return Kept(cache, objects, strategy)
+
+    def in_use(self) -> list[ServedResource]:
+        """The resources that have been asked for so far, each version of them."""
+        return list(self._served.values())
+
+    def close(self) -> None:
+        """End all watches and stop following the store, of what was added, too."""
+        for served in self._served.values():
+            served.cache.close()
+
+    def _serve(self, resource: Resource) -> ServedResource:
+        kept = self._kept.get(resource.key_prefix)
+        if kept is None:
+            kept = self._kept[resource.key_prefix] = self.keep(
+                resource, self._strategy(resource), lifetimes=self._lifetimes(resource)
+            )
+        to_storage, from_storage = conversions_for(resource)
+        return ServedResource(
+            resource,
+            storage=kept.objects,
+            cache=kept.cache,
+            strategy=kept.strategy,
+            struct=struct(resource.definition) if resource.definition else None,
+            to_storage=to_storage,
+            from_storage=from_storage,
+            field_labels=_FIELD_LABELS.get((resource.group, resource.name)),
+        )
+
+    def _strategy(self, resource: Resource) -> Strategy:
+        make = self._strategies.get(resource.group_resource)
+        return strategy_class(resource)() if make is None else make()
+
+    def _lifetimes(self, resource: Resource) -> Lifetimes | None:
+        if resource.kind != "Event":
+            return None
+        return Lifetimes(self.store, self.clock, ttl_seconds=self._event_ttl_seconds)
+
+    def siblings(self, served: ServedResource) -> dict[str, ServedResource]:
+        """The resource in all versions that it is served in, by apiVersion."""
+        prefix = served.cache.prefix
+        keys = [key for key, r in self._built_in.items() if f"{r.key_prefix}/" == prefix]
+        resources: list[Any] = [self.get(*key) for key in keys] or [
+            other for other in self._served.values() if other.cache is served.cache
+        ]
+        return {other.resource.api_version: other for other in resources}

@@ -1,0 +1,47 @@
+"""Changes that the server itself makes to a stored object, past the rules for clients' updates.
+
+Binding a pod to a node is no update of the pod: neither its strategy nor admission is asked, nobody comes to own what
+changed, the generation stays. Upstream does it by a bare ``GuaranteedUpdate`` of the storage.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from steersman.apimachinery.errors import StatusError, conflict, not_found
+from steersman.apiserver.generic.store import ATTEMPTS_MAX
+from steersman.storage.store import Conflict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from steersman.apiserver.generic.entry import Entry
+    from steersman.apiserver.generic.store import ObjectStore
+    from steersman.apiserver.request import RequestContext
+
+    Tree = dict[str, Any]
+    #: Changes a new tree of what is stored in place; called again after each lost race. Raises ``StatusError``.
+    Rewrite = Callable[[Tree], None]
+
+
+async def rewrite(objects: ObjectStore, ctx: RequestContext, name: str, change: Rewrite) -> Entry:
+    """Store what ``change`` makes of the object. Raises 404, 409, and what ``change`` raises."""
+    key = objects.key(ctx, name)
+    entry = await objects.current(key)
+    #: The cache of a remote store may lag behind: nothing is refused because of what it says.
+    is_fresh = not objects.cache.remote
+    for _ in range(ATTEMPTS_MAX):
+        try:
+            if entry is None:
+                raise not_found(ctx.group_resource, name)
+            tree = objects.layout.tree(entry)
+            change(tree)
+            return await objects.put(ctx, key, tree, entry)
+        except StatusError:
+            if is_fresh:
+                raise
+            entry = await objects.stored(key)
+        except Conflict as lost:
+            entry = objects.entry_of(lost.current)
+        is_fresh = True
+    raise conflict(ctx.group_resource, name)

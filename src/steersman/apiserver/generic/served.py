@@ -1,0 +1,106 @@
+"""One resource in one version as the endpoints serve it: what it is, where it is kept, and what is special about it."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING, Any
+
+from steersman.apimachinery.codec import encode
+from steersman.apiserver.generic.entry import object_head
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from steersman.apimachinery.typemodel import Struct
+    from steersman.apiserver.generic.entry import Entry, Tree
+    from steersman.apiserver.generic.strategy import Strategy
+    from steersman.apiserver.generic.watch_cache import WatchCache
+    from steersman.asynckit.clock import Clock
+    from steersman.schema.resources import Resource
+
+
+class ServedResource:
+    """What the endpoint functions get beside the request.
+
+    All versions of a resource share ``storage``, ``cache`` and ``strategy``; they differ in ``resource``, ``struct`` and
+    the two conversions.
+    """
+
+    __slots__ = (
+        "cache",
+        "clock",
+        "decode",
+        "field_labels",
+        "from_storage",
+        "group_resource",
+        "head",
+        "is_custom",
+        "list_kind",
+        "random",
+        "resource",
+        "storage",
+        "strategy",
+        "struct",
+        "to_storage",
+    )
+
+    def __init__(
+        self,
+        resource: Resource,
+        *,
+        storage: Any,
+        cache: WatchCache | None,
+        strategy: Strategy,
+        struct: Struct | None,
+        to_storage: Callable[[Tree], Tree] | None = None,
+        from_storage: Callable[[Tree], Tree] | None = None,
+        is_custom: bool = False,
+        list_kind: str = "",
+        field_labels: Mapping[str, str] | None = None,
+        decode: Callable[[Tree], tuple[Tree, list[str]]] | None = None,
+        clock: Clock | None = None,
+        random: Callable[[], float] = random.random,
+    ) -> None:
+        """What is kept nowhere (reviews) has a ``clock`` and no cache."""
+        #: In the version served.
+        self.resource = resource
+        #: ``pods``, ``deployments.apps``.
+        self.group_resource = resource.group_resource
+        #: The generic store, which does all writes.
+        self.storage = storage
+        if cache is not None:
+            self.cache = cache
+            clock = cache.clock
+        assert clock is not None
+        self.clock = clock
+        self.strategy = strategy
+        #: Type of the object in the version served; None when anything goes.
+        self.struct = struct
+        #: From the version served to the storage version and back, kind and apiVersion included. They may change the
+        #: tree that they get. None when both are the same, so that bytes can be served as they are.
+        self.to_storage = to_storage
+        self.from_storage = from_storage
+        #: Items of lists carry kind and apiVersion, there is no protobuf, lists always say ``continue``.
+        self.is_custom = is_custom
+        self.list_kind = list_kind or f"{resource.kind}List"
+        #: Field labels of this version → the strategy's label that it means. None: the strategy's own.
+        self.field_labels = field_labels
+        #: Makes a body's tree what is to be kept of it, and names what is not. None: as the struct says.
+        self.decode = decode
+        #: From 0 to 1; spreads the ends of watches.
+        self.random = random
+        #: Goes before an entry's ``raw[1:]`` to make a whole object in this version (when ``from_storage`` is None).
+        self.head = object_head(resource.kind, resource.api_version)
+
+    def object_bytes(self, entry: Entry) -> bytes:
+        """The whole object, encoded, in the version served."""
+        if self.from_storage is None:
+            return self.head + entry.raw[1:]
+        return encode(self.tree(entry))
+
+    def tree(self, entry: Entry) -> Tree:
+        """A new tree of the whole object in the version served."""
+        tree = self.cache.layout.tree(entry)
+        if self.from_storage is None:
+            return tree
+        return self.from_storage(tree)

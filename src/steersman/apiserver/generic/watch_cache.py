@@ -1,0 +1,420 @@
+"""The state of one resource in memory, as bytes: what GET, LIST and WATCH are answered from.
+
+Promises:
+
+* An answered write is in the cache (local stores call the sink before ``txn`` returns; of remote ones callers wait with
+  ``wait_fresh``).
+* Readers get lists of immutable entries, taken in one step: what happens later does not show in them.
+* Memory is bounded by the objects themselves, the ring (see ``change_ring``) and one small record a watcher.
+* A store watch that is lost ends all watches and refills the cache; until then readers wait.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from bisect import insort
+from operator import itemgetter
+from typing import TYPE_CHECKING, Final, Protocol
+from weakref import WeakValueDictionary
+
+from steersman.apimachinery.errors import too_large_resource_version, too_many_requests
+from steersman.apiserver.generic.change_ring import Change, ChangeRing, EventType
+from steersman.apiserver.generic.corrupt import corrupt_list, corrupt_object
+from steersman.apiserver.generic.entry import UnreadableValueError
+from steersman.apiserver.generic.wakeups import Wakeups
+from steersman.storage.keys import prefix_end
+from steersman.storage.sorted_keys import SortedKeys
+from steersman.storage.store import CorruptValue, StoreError
+
+if TYPE_CHECKING:
+    from steersman.apiserver.generic.entry import Entry, Layout
+    from steersman.apiserver.generic.feed import Feed
+    from steersman.asynckit.clock import Clock
+    from steersman.asynckit.tasks import Supervisor
+    from steersman.storage.store import Batch, Event, Range, Store, Subscription
+
+_log = logging.getLogger(__name__)
+
+#: Keys per read while the cache is filled: small enough not to hold up the loop.
+_FILL_PAGE: Final = 500
+#: How long a reader waits for a revision that has not come, as upstream's ``blockTimeout``.
+REVISION_WAIT_SECONDS: Final = 3.0
+#: How long a reader waits for a cache that is being (re)filled before it is sent away.
+READY_WAIT_SECONDS: Final = 10.0
+_REFILL_PAUSE_SECONDS: Final = 1.0
+_Waiter = tuple[int, "asyncio.Future[None]"]
+_number: Final = itemgetter(0)
+#: Looked up once: members of an enumeration are found by a descriptor.
+_ADDED: Final = EventType.ADDED
+_MODIFIED: Final = EventType.MODIFIED
+_DELETED: Final = EventType.DELETED
+
+
+class Follower(Protocol):
+    """Keeps something up to date that is made of all objects of a cache (an index); called in step with the cache."""
+
+    def reset(self, entries: list[Entry]) -> None:
+        """These are all; whatever was told before counts no longer."""
+
+    def put(self, entry: Entry) -> None:
+        """A new object, or a new state of one."""
+
+    def remove(self, key: str) -> None:
+        """An object has gone."""
+
+
+class WatchCache:
+    """All objects under ``prefix`` (``/registry/pods/``) and their recent changes. Starts with the first ``ready``."""
+
+    def __init__(
+        self,
+        store: Store,
+        prefix: str,
+        *,
+        layout: Layout,
+        clock: Clock,
+        tasks: Supervisor,
+        namespaced: bool = True,
+        remote: bool = False,
+        ring: ChangeRing | None = None,
+        min_request_timeout_seconds: float = 1800.0,
+    ) -> None:
+        #: Ends in ``/``.
+        self.prefix = prefix
+        self.layout = layout
+        self.namespaced = namespaced
+        #: The store lies in another process: its sinks run after writes are answered.
+        self.remote = remote
+        #: A watch that names no timeout ends after one to two times this, by chance.
+        self.min_request_timeout_seconds = min_request_timeout_seconds
+        self.ring = ring or ChangeRing(0)
+        self.wakeups = Wakeups(prefix, clock=clock)
+        #: What the watches of now read; shared among those that ask alike.
+        self.feeds: WeakValueDictionary[tuple[object, ...], Feed] = WeakValueDictionary()
+        #: Told of every change before anybody else is.
+        self._followers: list[Follower] = []
+        self._store = store
+        self.clock = clock
+        self._tasks = tasks
+        self._entries: dict[str, Entry] = {}
+        #: Objects that exist and cannot be read, with their revisions. Not among the entries.
+        self._corrupt: dict[str, int] = {}
+        #: How often stored data could not be read.
+        self.decode_errors = 0
+        #: The keys of ``_entries`` in order.
+        self._keys = SortedKeys()
+        #: Everything up to here has been applied.
+        self._applied = 0
+        self._subscription: Subscription | None = None
+        #: The cache mirrors the store.
+        self._filled = False
+        self._filling: asyncio.Task[None] | None = None
+        #: Who waits for the first number to be reached, in order of it.
+        self._ready_waiters: list[_Waiter] = []
+        self._revision_waiters: list[_Waiter] = []
+        #: Grows whenever continuity is lost: watches of an earlier epoch end.
+        self.epoch = 0
+        self.closed = False
+
+    # -- life ----------------------------------------------------------------------------------------------------------
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether reads can be answered at once."""
+        return self._filled
+
+    def start(self) -> None:
+        """Begin to fill, for who will ask later. Idempotent."""
+        if not self._filled:
+            self._start_filling()
+
+    async def ready(self) -> None:
+        """Return when the cache mirrors the store, starting it if need be. Raises 429 when that takes too long."""
+        if self._filled:
+            return
+        self._start_filling()
+        await self._wait(self._ready_waiters, 0, READY_WAIT_SECONDS)
+        if not self._filled:
+            raise too_many_requests("storage is (re)initializing", retry_after_seconds=1)
+
+    def follow(self, follower: Follower) -> None:
+        """Tell ``follower`` of all objects, at once when the cache is filled, and from then on of their changes."""
+        self._followers.append(follower)
+        if self._filled:
+            follower.reset(self.snapshot())
+
+    def close(self) -> None:
+        """Stop following the store and end all watches. Idempotent."""
+        self.closed = True
+        if self._filling is not None:
+            self._filling.cancel()
+        self._unsubscribe()
+        self.epoch += 1
+        self.wakeups.end()
+        for _, waiter in [*self._ready_waiters, *self._revision_waiters]:
+            _settle(waiter)
+
+    def _start_filling(self) -> None:
+        if self._filling is None and not self.closed:
+            self._filling = self._tasks.start(f"fill {self.prefix}", self._fill())
+
+    async def _fill(self) -> None:
+        try:
+            while not await self._fill_once():
+                await self.clock.sleep(_REFILL_PAUSE_SECONDS)
+        finally:
+            self._filling = None
+
+    async def _fill_once(self) -> bool:
+        try:
+            self._corrupt = {}
+            entries, revision = await self._read_all()
+            self._entries = {entry.key: entry for entry in entries}
+            self._keys = SortedKeys(list(self._entries))
+            self._applied = revision
+            self.ring.clear(revision)
+            for follower in self._followers:
+                follower.reset(entries)
+            self._subscription = await self._store.watch(
+                self.prefix, self._apply, after_revision=revision, on_lost=self._lost
+            )
+        except StoreError as error:
+            _log.warning("cannot fill the cache of %s: %s", self.prefix, error)
+            return False
+        self._filled = True
+        self._resolve(self._ready_waiters)
+        self._resolve(self._revision_waiters)
+        return True
+
+    async def _read_all(self) -> tuple[list[Entry], int]:
+        entries: list[Entry] = []
+        start_after, revision = "", 0
+        # a local store reads all at once, off the loop: of heartbeats it keeps no past that a second page could be of
+        limit = _FILL_PAGE if self.remote else 0
+        while True:
+            page = await self._page(start_after=start_after, limit=limit, revision=revision)
+            revision = revision or page.revision
+            for kv in page.kvs:
+                entry = self._readable(kv.key, kv.value, kv.mod_revision)
+                if entry is not None:
+                    entries.append(entry)
+            if not page.more:
+                return entries, revision
+            start_after = page.kvs[-1].key
+
+    async def _page(self, *, start_after: str, limit: int, revision: int) -> Range:
+        """Read a page; note the keys of it whose data is damaged."""
+        try:
+            return await self._store.range(self.prefix, start_after=start_after, limit=limit, revision=revision)
+        except CorruptValue as error:
+            if error.readable is None:
+                raise
+            keys = await self._store.range(self.prefix, keys_only=True)
+            revisions = {kv.key: kv.mod_revision for kv in keys.kvs}
+            for key in error.keys:
+                if key in revisions:
+                    self._note_corrupt(key, revisions[key], "does not match its checksum")
+            return error.readable
+
+    def _readable(self, key: str, value: bytes, revision: int) -> Entry | None:
+        """Return the entry; None for what no API server wrote: one bad value must not end all reads."""
+        try:
+            return self.layout.entry(key, value, revision)
+        except UnreadableValueError as error:
+            self._note_corrupt(key, revision, str(error))
+            return None
+
+    def _note_corrupt(self, key: str, revision: int, why: str) -> None:
+        _log.error("the stored data of %s cannot be read: %s", key, why)
+        self._corrupt[key] = revision
+        self.decode_errors += 1
+
+    def corrupt_revision(self, key: str) -> int | None:
+        """Return the revision of an object that cannot be read; None when it can, or does not exist."""
+        return self._corrupt.get(key)
+
+    def check_readable(self, scope: str, group_resource: str) -> None:
+        """Raise 500 when objects of a scope cannot be read: a list must not leave them out."""
+        if self._corrupt:
+            keys = sorted(key for key in self._corrupt if key.startswith(scope or self.prefix))
+            if keys:
+                raise corrupt_list(group_resource, keys)
+
+    def _lost(self, error: StoreError) -> None:
+        """The store's watch ended: nothing is known of what follows, so all that was built on it starts anew."""
+        if self.closed:
+            return
+        _log.warning("lost the watch of %s: %s", self.prefix, error)
+        self._filled = False
+        self.epoch += 1
+        self._unsubscribe()
+        self.wakeups.end()
+        self._start_filling()
+
+    def _unsubscribe(self) -> None:
+        if self._subscription is not None:
+            self._subscription.close()
+            self._subscription = None
+
+    def end_watches(self) -> None:
+        """End all watches, as at shutdown; new ones may start."""
+        self.epoch += 1
+        self.wakeups.end()
+
+    # -- following the store ---------------------------------------------------------------------------------------
+
+    def _apply(self, batch: Batch) -> None:
+        """The store's sink: bring state and ring up to ``batch.revision`` and wake who waits for it."""
+        ring, wakeups, revision = self.ring, self.wakeups, batch.revision
+        for event in batch.events:
+            change = self._apply_event(event)
+            if change is not None:
+                ring.append(change)
+                wakeups.touch(event.key)
+        self._applied = max(self._applied, revision)
+        if batch.events:
+            wakeups.wake()
+        if self._revision_waiters:
+            self._resolve(self._revision_waiters)
+
+    def _apply_event(self, event: Event) -> Change | None:
+        key, revision = event.key, event.mod_revision
+        previous = self._entries.get(key)
+        if self._corrupt and self._corrupt.pop(key, None) is not None:
+            # No event can tell a watcher what has gone: all of them read anew, as with upstream's cacher.
+            self.ring.clear(revision)
+            self.end_watches()
+        entry = None if event.value is None else self._readable(key, event.value, revision)
+        if entry is None:
+            if previous is None:
+                return None
+            del self._entries[key]
+            self._keys.remove(key)
+            for follower in self._followers:
+                follower.remove(key)
+            return Change(_DELETED, previous.at(revision), previous, revision)
+        self._entries[key] = entry
+        if previous is None:
+            self._keys.add(key)
+        for follower in self._followers:
+            follower.put(entry)
+        return Change(_ADDED if previous is None else _MODIFIED, entry, previous, revision)
+
+    # -- revisions -------------------------------------------------------------------------------------------------
+
+    @property
+    def revision(self) -> int:
+        """The store's revision that the state is good for (of a local store: its newest, as sinks run at once)."""
+        return self._applied if self.remote else max(self._applied, self._store.revision)
+
+    async def wait_fresh(self) -> None:
+        """Return when the state is as new as the store was at the call (linearizable reads)."""
+        await self.ready()
+        if self.remote:
+            await self.wait_until(await self._store.current_revision())
+
+    async def wait_until(self, revision: int) -> None:
+        """Return when the state is at least as new as ``revision``. Raises 504 when that does not come about soon."""
+        await self.ready()
+        if revision <= self.revision:
+            return
+        await self._wait(self._revision_waiters, revision, REVISION_WAIT_SECONDS)
+        if revision > self.revision:
+            raise too_large_resource_version(revision, self.revision)
+
+    async def _wait(self, waiters: list[_Waiter], number: int, seconds: float) -> None:
+        """Return when the waiter is resolved, or after ``seconds``."""
+        reached: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        waiter = (number, reached)
+        insort(waiters, waiter, key=_number)
+        timer = self.clock.timer(seconds, lambda: _settle(reached))
+        try:
+            await reached
+        finally:
+            timer.cancel()
+            if waiter in waiters:
+                waiters.remove(waiter)
+
+    def _resolve(self, waiters: list[_Waiter]) -> None:
+        while waiters and waiters[0][0] <= self.revision:
+            _settle(waiters.pop(0)[1])
+
+    # -- reading ---------------------------------------------------------------------------------------------------
+
+    def key(self, namespace: str, name: str) -> str:
+        """The key of an object."""
+        return f"{self.prefix}{namespace}/{name}" if self.namespaced else f"{self.prefix}{name}"
+
+    def scope(self, namespace: str) -> str:
+        """The prefix of the keys of a namespace; of all for the empty one."""
+        return f"{self.prefix}{namespace}/" if namespace and self.namespaced else self.prefix
+
+    def namespace_of(self, entry: Entry) -> str:
+        """``metadata.namespace`` of an entry."""
+        return entry.key[len(self.prefix) : entry.key.rfind("/")] if self.namespaced else ""
+
+    def get(self, key: str) -> Entry | None:
+        """Return the object now. Raises 500 for one that cannot be read."""
+        if self._corrupt and key in self._corrupt:
+            raise corrupt_object(key)
+        return self._entries.get(key)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def snapshot(self, scope: str = "", *, start: str = "") -> list[Entry]:
+        """The objects whose keys begin with ``scope`` (and are not before ``start``) now, in order. A new list."""
+        return self._entries_of(self._keys_of(scope, start))
+
+    async def snapshot_at(
+        self, revision: int, scope: str = "", *, start: str = "", limit: int = 0
+    ) -> tuple[list[Entry], int]:
+        """As ``snapshot``, at a revision: from the ring, of long ago from the store. Raises ``Compacted``.
+
+        Returns the first ``limit`` objects (0: all) and how many there are: a page costs little more than its own objects.
+        """
+        undone = self.ring.undo(revision) if revision < self.revision else {}
+        if undone is None:
+            entries = await self._stored_at(revision, scope or self.prefix, start)
+            return entries[:limit] if limit else entries, len(entries)
+        low = max(scope, start)
+        undone = {key: entry for key, entry in undone.items() if key >= low and key.startswith(scope)}
+        keys = self._keys_of(scope, start)
+        if undone:
+            keys = [key for key in keys if key not in undone]
+            keys += [key for key, entry in undone.items() if entry is not None]
+            keys.sort()
+        page = keys[:limit] if limit else keys
+        if not undone:
+            return self._entries_of(page), len(keys)
+        return [undone.get(key) or self._entries[key] for key in page], len(keys)
+
+    def _keys_of(self, scope: str, start: str) -> list[str]:
+        end = prefix_end(scope) if scope != self.prefix else ""
+        return self._keys.between(max(scope, start), end)
+
+    def _entries_of(self, keys: list[str]) -> list[Entry]:
+        entries = self._entries
+        return [entries[key] for key in keys]
+
+    async def _stored_at(self, revision: int, scope: str, start: str) -> list[Entry]:
+        entries: list[Entry] = []
+        if start.endswith("\0"):  # a continue token: the first key after the one before the NUL
+            start = start[:-1]
+        elif start and (kv := await self._store.get(start, revision=revision)) is not None and start.startswith(scope):
+            entries += filter(None, [self._readable(kv.key, kv.value, kv.mod_revision)])
+        while True:
+            page = await self._store.range(scope, start_after=start, limit=_FILL_PAGE, revision=revision)
+            for kv in page.kvs:
+                entry = self._readable(kv.key, kv.value, kv.mod_revision)
+                if entry is not None:
+                    entries.append(entry)
+            if not page.more:
+                return entries
+            start = page.kvs[-1].key
+
+
+def _settle(waiter: asyncio.Future[None]) -> None:
+    if not waiter.done():
+        waiter.set_result(None)

@@ -1,0 +1,332 @@
+"""What every write does to an object before it is stored: system fields, the strategy's rules in upstream's order.
+
+``before_create`` and ``before_update`` are ``rest.BeforeCreate`` and ``rest.BeforeUpdate`` upstream. No waiting, no
+store: they see trees in the storage version and change the new one only.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.apimachinery.errors import bad_request, conflict, invalid, plain_error
+from steersman.apimachinery.gotext import quote
+from steersman.apimachinery.managedfields.times import keep_times_of_unchanged
+from steersman.apimachinery.metadata_validation import (
+    validate_object_meta,
+    validate_object_meta_update,
+    validate_standard_finalizers,
+)
+from steersman.apimachinery.names import name_is_dns_subdomain, name_is_path_segment
+from steersman.apimachinery.trees import tree_key
+from steersman.apiserver.generic.strategy import Strategy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from steersman.apimachinery.errors import StatusError
+    from steersman.apimachinery.field import FieldError
+    from steersman.apiserver.request import RequestContext
+
+    Tree = dict[str, Any]
+
+#: What a create may not say of itself (``rest.WipeObjectMetaSystemFields``).
+_SYSTEM_FIELDS: Final = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink")
+#: All that the rules of metadata look at, but for ``managedFields``, which the server has written.
+_RULED: Final = (
+    "name",
+    "namespace",
+    "generateName",
+    "uid",
+    "labels",
+    "annotations",
+    "finalizers",
+    "ownerReferences",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+)
+_UINT64_END: Final = 2**64
+
+
+class _Last:
+    """The second that was last asked for: its start, its end and its text. Most writes are of the second of the one before."""
+
+    __slots__ = ("told",)
+
+    def __init__(self) -> None:
+        #: One value, so that servers in several threads never see the parts of two.
+        self.told: tuple[datetime, datetime, str] = (_NEVER, _NEVER, "")
+
+
+_NEVER: Final = datetime.min.replace(tzinfo=UTC)
+_SECOND: Final = timedelta(seconds=1)
+_last: Final = _Last()
+
+
+def time_text(now: datetime) -> str:
+    """A time as objects carry it: UTC, whole seconds."""
+    start, end, text = _last.told
+    if not start <= now < end:
+        start = now.replace(microsecond=0)
+        text = start.isoformat().removesuffix("+00:00") + "Z"
+        _last.told = start, start + _SECOND, text
+    return text
+
+
+def wipe_system_fields(metadata: Tree) -> None:
+    """Drop what only the server may set."""
+    for name in _SYSTEM_FIELDS:
+        if name in metadata:
+            del metadata[name]
+
+
+def fit_namespace(metadata: Tree, namespace: str) -> None:
+    """The namespace of the path (empty for cluster-scoped kinds) is the object's. Raises 400 when it says another."""
+    said = metadata.get("namespace")
+    if said == namespace:
+        return
+    if not namespace:
+        metadata.pop("namespace", None)
+    elif said:
+        raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
+    else:
+        metadata["namespace"] = namespace
+
+
+def fit_name(metadata: Tree, name: str) -> None:
+    """The object's name must be the path's. Raises 400."""
+    said = metadata.get("name")
+    if said == name:
+        return
+    if not said:
+        raise bad_request(f"the name of the object ({name} based on URL) was undeterminable: name must be provided")
+    raise bad_request(f"the name of the object ({said}) does not match the name on the URL ({name})")
+
+
+def dedupe_owner_references(metadata: Tree, warn: Callable[[str], None], *, after_admission: bool = False) -> None:
+    """Drop duplicate owner references, with a warning."""
+    references = metadata.get("ownerReferences")
+    if not references or len(references) < 2:
+        return
+    distinct: dict[bytes, Any] = {}
+    dropped: dict[str, None] = {}
+    for reference in references:
+        key = tree_key(reference)
+        if key in distinct:
+            dropped[reference.get("uid", "")] = None
+        else:
+            distinct[key] = reference
+    if not dropped:
+        return
+    metadata["ownerReferences"] = list(distinct.values())
+    when, fix = (" after mutating admission happens", "") if after_admission else ("", "please fix your requests; ")
+    warn(
+        f".metadata.ownerReferences contains duplicate entries{when}; API server dedups owner references in 1.20+, and"
+        f" may reject such requests as early as 1.24; {fix}duplicate UID(s) observed: {', '.join(dropped)}"
+    )
+
+
+def resource_version_of(metadata: Tree) -> int:
+    """What the client based its write on; 0: it does not say. Raises the 500 that upstream answers for no number."""
+    text = metadata.get("resourceVersion")
+    if not text:
+        return 0
+    if not (text.isascii() and text.isdigit()):
+        raise plain_error(f"strconv.ParseUint: parsing {quote(text)}: invalid syntax")
+    if len(text) > 20 or int(text) >= _UINT64_END:
+        raise plain_error(f"strconv.ParseUint: parsing {quote(text)}: value out of range")
+    return int(text)
+
+
+def can_update(strategy: Strategy, subresource: str) -> bool:
+    """Whether the strategy knows what may be written through a subresource."""
+    return hasattr(strategy, f"prepare_for_{_suffix(subresource)}")
+
+
+def _suffix(subresource: str) -> str:
+    """What the hooks of a subresource end in; a Scale is written as the object itself."""
+    return {"": "update", "scale": "update", "status": "status_update"}.get(subresource, subresource)
+
+
+def _own(strategy: Strategy, hook: str) -> Callable[..., Any] | None:
+    """A strategy's method; None when the kind leaves it as it is, which does nothing."""
+    return None if getattr(type(strategy), hook) is getattr(Strategy, hook) else getattr(strategy, hook)
+
+
+class CreateRules:
+    """What a strategy does when a new object is made, as far as it does anything."""
+
+    __slots__ = (
+        "canonicalize",
+        "finalizers_need_domains",
+        "has_generation",
+        "name_errors",
+        "prepare",
+        "validate",
+        "warnings",
+    )
+
+    def __init__(self, strategy: Strategy) -> None:
+        #: None: the kind has no status, and that is all that there is to see to.
+        self.prepare: Final[Callable[[RequestContext, Tree], None] | None] = (
+            None if strategy.only_drops_status() else strategy.prepare_for_create
+        )
+        self.has_generation: Final = strategy.has_generation
+        # What most kinds ask of a name is asked without going by way of the strategy.
+        self.name_errors: Final = _own(strategy, "name_errors") or name_is_dns_subdomain
+        self.validate: Final[Callable[[RequestContext, Tree], Sequence[FieldError]] | None] = _own(strategy, "validate")
+        self.warnings: Final[Callable[[RequestContext, Tree, Tree | None], Sequence[str]] | None] = _own(
+            strategy, "warnings"
+        )
+        self.canonicalize: Final[Callable[[Tree], None] | None] = _own(strategy, "canonicalize")
+        self.finalizers_need_domains: Final = strategy.finalizers_need_domains
+
+
+class UpdateRules:
+    """What a strategy does when its object is written through one subresource (or none)."""
+
+    __slots__ = (
+        "counts",
+        "finalizers_need_domains",
+        "is_main",
+        "prepare",
+        "repeats_meta",
+        "repeats_meta_update",
+        "validate",
+        "warnings",
+    )
+
+    def __init__(self, strategy: Strategy, subresource: str) -> None:
+        #: Of the object itself; a Scale is written like that, too.
+        self.is_main: Final = subresource in ("", "scale")
+        #: What is changed may raise the generation.
+        self.counts: Final = strategy.has_generation and subresource != "status"
+        suffix = _suffix(subresource)
+        self.prepare: Final[Callable[[RequestContext, Tree, Tree], None]] = getattr(strategy, f"prepare_for_{suffix}")
+        self.validate: Final[Callable[[RequestContext, Tree, Tree], Sequence[FieldError]] | None] = getattr(
+            strategy, f"validate_{suffix}", None
+        )
+        self.warnings: Final[Callable[[RequestContext, Tree, Tree], Sequence[str]] | None] = (
+            strategy.warnings if self.is_main else strategy.status_warnings if subresource == "status" else None
+        )
+        repeats = strategy.metadata_checks_on_update if self.is_main else (1, 0)
+        self.repeats_meta_update, self.repeats_meta = repeats
+        self.finalizers_need_domains: Final = strategy.finalizers_need_domains
+
+
+def before_create(rules: CreateRules, ctx: RequestContext, tree: Tree, *, group_kind: str, namespaced: bool) -> None:
+    """Prepare and check a new object that has its name, uid and creation time. Raises 400, 422."""
+    metadata = tree["metadata"]
+    if rules.prepare is not None:
+        rules.prepare(ctx, tree)
+    else:
+        tree.pop("status", None)
+    if rules.has_generation:
+        metadata["generation"] = 1
+    errors = validate_object_meta(
+        metadata, namespaced=namespaced, name_rule=rules.name_errors, with_managed_fields=False
+    )
+    errors += _finalizer_errors(metadata, need_domains=rules.finalizers_need_domains)
+    if rules.validate is not None:
+        errors += rules.validate(ctx, tree)
+    if errors:
+        raise invalid(group_kind, metadata.get("name") or "", errors)
+    if rules.warnings is not None:
+        ctx.warn_all(rules.warnings(ctx, tree, None))
+    if rules.canonicalize is not None:
+        rules.canonicalize(tree)
+
+
+def before_update(
+    strategy: Strategy,
+    rules: UpdateRules,
+    ctx: RequestContext,
+    tree: Tree,
+    old: Tree,
+    *,
+    group_kind: str,
+    namespaced: bool,
+) -> None:
+    """Prepare and check a change. ``tree`` is at the version of ``old``. Raises 400, 422."""
+    metadata, old_metadata = tree["metadata"], old["metadata"]
+    fit_namespace(metadata, ctx.namespace if namespaced else "")
+    generation = old_metadata.get("generation")
+    _set_or_drop(metadata, "generation", generation)
+    rules.prepare(ctx, tree, old)
+    is_same = not rules.counts or strategy.generation_view(tree) == strategy.generation_view(old)
+    if not is_same and metadata.get("generation") == generation:
+        metadata["generation"] = (generation or 0) + 1
+    _keep_system_fields(metadata, old_metadata)
+    errors = _update_errors(rules, ctx, tree, old, namespaced=namespaced)
+    if errors:
+        raise invalid(group_kind, metadata.get("name") or "", errors)
+    if rules.warnings is not None:
+        ctx.warn_all(rules.warnings(ctx, tree, old))
+    strategy.canonicalize(tree)
+    keep_times_of_unchanged(old, tree)
+
+
+def _keep_system_fields(metadata: Tree, old_metadata: Tree) -> None:
+    """What an update cannot change, or only together with a refusal."""
+    if not metadata.get("uid"):
+        metadata["uid"] = old_metadata["uid"]
+    metadata["creationTimestamp"] = old_metadata.get("creationTimestamp")
+    metadata.pop("selfLink", None)
+    if old_metadata.get("deletionTimestamp"):
+        metadata["deletionTimestamp"] = old_metadata["deletionTimestamp"]
+    if old_metadata.get("deletionGracePeriodSeconds") is not None:
+        metadata.setdefault("deletionGracePeriodSeconds", old_metadata["deletionGracePeriodSeconds"])
+
+
+def _update_errors(
+    rules: UpdateRules, ctx: RequestContext, tree: Tree, old: Tree, *, namespaced: bool
+) -> list[FieldError]:
+    """The rules of metadata once, and again as often as the kind's own validation asks for them upstream."""
+    metadata, old_metadata = tree["metadata"], old["metadata"]
+    errors: list[FieldError] = []
+    if _is_changed(metadata, old_metadata):
+        own = validate_object_meta(
+            metadata, namespaced=namespaced, name_rule=name_is_path_segment, with_managed_fields=False
+        )
+        change = validate_object_meta_update(_ruled(metadata), old_metadata)
+        errors += own * (1 + rules.repeats_meta) + change * (1 + rules.repeats_meta_update)
+        domains = _finalizer_errors(metadata, need_domains=rules.finalizers_need_domains)
+        errors += domains * (rules.repeats_meta + rules.repeats_meta_update)
+    if rules.validate is not None:
+        errors += rules.validate(ctx, tree, old)
+    return errors
+
+
+def _is_changed(metadata: Tree, old_metadata: Tree) -> bool:
+    # a loop is faster than ``any`` over a generator, and every update comes here
+    for name in _RULED:  # noqa: SIM110
+        if metadata.get(name) != old_metadata.get(name):
+            return True
+    return False
+
+
+def _ruled(metadata: Tree) -> Tree:
+    return {name: value for name, value in metadata.items() if name != "managedFields"}
+
+
+def _finalizer_errors(metadata: Tree, *, need_domains: bool) -> list[FieldError]:
+    finalizers = metadata.get("finalizers")
+    return validate_standard_finalizers(finalizers) if finalizers and need_domains else []
+
+
+def _set_or_drop(metadata: Tree, name: str, value: Any) -> None:
+    if value is None:
+        metadata.pop(name, None)
+    else:
+        metadata[name] = value
+
+
+def uid_mismatch(group_resource: str, name: str, *, key: str, wanted: str, found: str) -> StatusError:
+    """409: the write names the uid of another object than the one stored (or of one that is gone)."""
+    return conflict(
+        group_resource,
+        name,
+        f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed:"
+        f" UID in precondition: {wanted}, UID in object meta: {found}",
+    )

@@ -1,0 +1,1 @@
+"""Health checks of the API server and probes of the other components."""

@@ -1,0 +1,23 @@
+"""MutatingAdmissionPolicyBindings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from steersman.apiserver.kinds.admissionregistration.shared.policies import PolicyBindingStrategy
+from steersman.apiserver.kinds.admissionregistration.shared.policy_validation import validate_binding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from steersman.apimachinery.field import FieldError
+    from steersman.apiserver.generic.strategy import Tree
+
+
+class MutatingAdmissionPolicyBindingStrategy(PolicyBindingStrategy):
+    """Where a mutating policy applies."""
+
+    group_resource = "mutatingadmissionpolicybindings.admissionregistration.k8s.io"
+
+    def faults(self, obj: Tree) -> Iterable[FieldError]:
+        return validate_binding(obj, with_actions=False)

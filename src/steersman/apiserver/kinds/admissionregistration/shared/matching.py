@@ -1,0 +1,130 @@
+"""What is refused of the rules that say which requests a webhook or policy sees."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from steersman.apimachinery import field, names
+from steersman.apiserver.kinds.admissionregistration.shared.cel_expressions import check_match_condition
+from steersman.apiserver.kinds.shared.validation import check_all, repeat_positions, validate_label_selector
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from steersman.apimachinery.field import FieldError, Path
+    from steersman.apiserver.generic.strategy import Tree
+
+FAILURE_POLICIES: Final = ("Fail", "Ignore")
+MATCH_POLICIES: Final = ("Equivalent", "Exact")
+REINVOCATION_POLICIES: Final = ("IfNeeded", "Never")
+
+_OPERATIONS: Final = ("*", "CONNECT", "CREATE", "DELETE", "UPDATE")
+_SCOPES: Final = ("*", "Cluster", "Namespaced")
+_CONDITIONS_MAX: Final = 64
+
+
+def check_known(value: str | None, known: Sequence[str], path: Path) -> Iterator[FieldError]:
+    """A value, if given, must be one of those known."""
+    if value is not None and value not in known:
+        yield field.not_supported(path, value, known)
+
+
+def validate_rule(rule: Tree, path: Path) -> Iterator[FieldError]:
+    """Operations on resources."""
+    operations, where = rule.get("operations") or (), path.child("operations")
+    yield from _check_list(operations, where, "operations")
+    for position, operation in enumerate(operations):
+        yield from check_known(operation, _OPERATIONS, where.index(position))
+    yield from _check_list(rule.get("apiGroups") or (), path.child("apiGroups"), "API groups")
+    versions, where = rule.get("apiVersions") or (), path.child("apiVersions")
+    yield from _check_list(versions, where, "API versions")
+    for position, version in enumerate(versions):
+        if not version:
+            yield field.required(where.index(position))
+    yield from _validate_resources(rule.get("resources") or (), path.child("resources"))
+    yield from check_known(rule.get("scope"), _SCOPES, path.child("scope"))
+
+
+def _check_list(values: Sequence[str], path: Path, what: str) -> Iterator[FieldError]:
+    if not values:
+        yield field.required(path)
+    if len(values) > 1 and "*" in values:
+        yield field.invalid(path, values, f"if '*' is present, must not specify other {what}")
+
+
+def _validate_resources(resources: Sequence[str], path: Path) -> Iterator[FieldError]:
+    """``pods``, ``pods/status``, ``*``, ``pods/*``, ``*/scale``, ``*/*``; none within another."""
+    if not resources:
+        yield field.required(path)
+    whole: set[str] = set()
+    parts: set[str] = set()
+    names_one = False
+    for position, text in enumerate(resources):
+        here = path.index(position)
+        if not text:
+            yield field.required(here)
+            continue
+        resource, slash, part = text.partition("/")
+        if not slash:
+            names_one = text != "*"
+            continue
+        if resource in whole:
+            yield field.invalid(here, text, f"if '{resource}/*' is present, must not specify {text}")
+        if part in parts:
+            yield field.invalid(here, text, f"if '*/{part}' is present, must not specify {text}")
+        if part == "*":
+            whole.add(resource)
+        if resource == "*":
+            parts.add(part)
+    if len(resources) > 1 and "*/*" in resources:
+        yield field.invalid(path, resources, "if '*/*' is present, must not specify other resources")
+    if "*" in resources and names_one:
+        detail = "if '*' is present, must not specify other resources without subresources"
+        yield field.invalid(path, resources, detail)
+
+
+def validate_conditions(conditions: Sequence[Tree], path: Path, *, has_params: bool = False) -> Iterator[FieldError]:
+    """Expressions that must hold for a request to be looked at, each under a name of its own."""
+    if len(conditions) > _CONDITIONS_MAX:
+        yield field.too_many(path, len(conditions), max_items=_CONDITIONS_MAX)
+    seen: set[str] = set()
+    for position, condition in enumerate(conditions):
+        here, name = path.index(position), condition.get("name") or ""
+        expression = condition.get("expression") or ""
+        if not expression.strip():
+            yield field.required(here.child("expression"))
+        else:
+            yield from check_match_condition(expression, here.child("expression"), has_params=has_params)
+        if not name:
+            yield field.required(here.child("name"))
+            continue
+        yield from check_all(here.child("name"), name, names.check_qualified_name(name))
+        if name in seen:
+            yield field.duplicate(here.child("name"), name)
+        seen.add(name)
+
+
+def validate_match(match: Tree, path: Path) -> Iterator[FieldError]:
+    """What a policy or a binding matches; defaults have been filled in."""
+    policy = match.get("matchPolicy")
+    if policy is None:
+        yield field.required(path.child("matchPolicy"))
+    yield from check_known(policy, MATCH_POLICIES, path.child("matchPolicy"))
+    for name in ("namespaceSelector", "objectSelector"):
+        if match.get(name) is None:
+            yield field.required(path.child(name))
+        yield from validate_label_selector(match.get(name), path.child(name))
+    for kind in ("resourceRules", "excludeResourceRules"):
+        for position, rule in enumerate(match.get(kind) or ()):
+            here = path.child(kind).index(position)
+            yield from _validate_resource_names(rule.get("resourceNames") or (), here.child("resourceNames"))
+            yield from validate_rule(rule, here)
+
+
+def _validate_resource_names(resource_names: Sequence[str], path: Path) -> Iterator[FieldError]:
+    repeats = repeat_positions(resource_names)
+    for position, name in enumerate(resource_names):
+        here = path.index(position)
+        yield from check_all(here, name, names.check_path_segment(name))
+        if position in repeats:
+            yield field.duplicate(here, name)

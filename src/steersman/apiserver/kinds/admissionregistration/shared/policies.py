@@ -1,0 +1,150 @@
+"""What admission policies and their bindings have in common (KEP-3488, KEP-3962)."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from steersman.apiserver.generic import columns
+from steersman.apiserver.generic.strategy import Column, Strategy, Tree
+from steersman.apiserver.kinds.admissionregistration.shared.webhooks import (
+    default_rules,
+    default_selectors,
+    static_name_warnings,
+)
+from steersman.apiserver.kinds.shared.status_writes import keep_metadata
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from datetime import datetime
+
+    from steersman.apimachinery.field import FieldError
+    from steersman.apiserver.kinds.admissionregistration.shared.param_access import ParamAccess
+    from steersman.apiserver.request import RequestContext
+
+
+def default_match(match: Tree | None) -> None:
+    """Fill in what a policy or binding matches."""
+    if match is None:
+        return
+    if match.get("matchPolicy") is None:
+        match["matchPolicy"] = "Equivalent"
+    default_selectors(match)
+    default_rules(match.get("resourceRules"))
+    default_rules(match.get("excludeResourceRules"))
+
+
+def default_parameters(reference: Tree | None) -> None:
+    """Missing parameters deny unless the reference says otherwise."""
+    if reference is not None and reference.get("parameterNotFoundAction") is None:
+        reference["parameterNotFoundAction"] = "Deny"
+
+
+class _JudgingStrategy(Strategy):
+    """Whose parameters may be named depends on who names them."""
+
+    judges_writers = True
+    is_metered = True
+
+    def __init__(self, access: ParamAccess | None = None) -> None:
+        """``access`` knows what writers may read; without it anything goes."""
+        self._access: Final = access
+
+    def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
+        return self._judged(ctx, obj, None)
+
+    def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
+        return self._judged(ctx, obj, old)
+
+    def _judged(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> list[FieldError]:
+        """Who writes is asked last, of what is right otherwise."""
+        errors = list(self.faults(obj))
+        if errors or self._access is None:
+            return errors
+        return list(self.judge(self._access, ctx, obj, old))
+
+    @abstractmethod
+    def faults(self, obj: Tree) -> Iterable[FieldError]:
+        """Everything that is wrong with an object."""
+
+    @abstractmethod
+    def judge(self, access: ParamAccess, ctx: RequestContext, obj: Tree, old: Tree | None) -> Iterable[FieldError]:
+        """What its writer may not say."""
+
+    def warnings(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> Sequence[str]:
+        return static_name_warnings(obj)
+
+
+class PolicyStrategy(_JudgingStrategy):
+    """A policy: what it matches and what it does, in CEL."""
+
+    has_generation = True
+    allow_unconditional_update = False
+    finalizers_need_domains = False
+    metadata_checks_on_update = (0, 1)
+    reset_fields = {"": (("status",),), "status": (("metadata",), ("spec",))}
+    #: Where its rules lie, which the Table counts.
+    rules_field: ClassVar[str]
+
+    def default(self, obj: Tree, version: str) -> None:
+        spec = obj.setdefault("spec", {})
+        if spec.get("failurePolicy") is None:
+            spec["failurePolicy"] = "Fail"
+        default_match(spec.get("matchConstraints"))
+
+    def judge(self, access: ParamAccess, ctx: RequestContext, obj: Tree, old: Tree | None) -> Iterable[FieldError]:
+        return access.check_policy(ctx.user, obj, old)
+
+    def prepare_for_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
+        super().prepare_for_status_update(ctx, obj, old)
+        keep_metadata(obj, old)
+
+    def cells(self, obj: Tree, now: datetime) -> list[Any]:
+        spec = obj.get("spec") or {}
+        kind = spec.get("paramKind")
+        parameters = f"{kind.get('apiVersion', '')}/{kind.get('kind', '')}" if kind else columns.UNSET
+        return [columns.name_of(obj), len(spec.get(self.rules_field) or ()), parameters, columns.age(obj, now)]
+
+
+class PolicyBindingStrategy(_JudgingStrategy):
+    """A binding: where a policy applies, with which parameters."""
+
+    has_generation = True
+    allow_unconditional_update = False
+    finalizers_need_domains = False
+    metadata_checks_on_update = (0, 1)
+    columns = (
+        columns.NAME_COLUMN,
+        Column(
+            "PolicyName", description="PolicyName indicates the policy definition which the policy binding binded to"
+        ),
+        Column("ParamRef", description="ParamRef indicates the param resource which sets the configration param"),
+        columns.AGE_COLUMN,
+    )
+
+    def default(self, obj: Tree, version: str) -> None:
+        spec = obj.setdefault("spec", {})
+        default_match(spec.get("matchResources"))
+        default_parameters(spec.get("paramRef"))
+
+    def judge(self, access: ParamAccess, ctx: RequestContext, obj: Tree, old: Tree | None) -> Iterable[FieldError]:
+        return access.check_binding(ctx.user, obj, old)
+
+    def cells(self, obj: Tree, now: datetime) -> list[Any]:
+        spec = obj.get("spec") or {}
+        return [
+            columns.name_of(obj),
+            spec.get("policyName", ""),
+            _reference(spec.get("paramRef")),
+            columns.age(obj, now),
+        ]
+
+
+def _reference(reference: Tree | None) -> str:
+    if not reference:
+        return columns.UNSET
+    namespace, name = reference.get("namespace"), reference.get("name")
+    if name:
+        return f"{namespace}/{name}" if namespace else f"*/{name}"
+    selector = columns.selector_text(reference.get("selector")) if reference.get("selector") is not None else ""
+    return f"{namespace or '*'}/{selector}" if selector else columns.UNSET

@@ -1,0 +1,11 @@
+"""ValidatingWebhookConfigurations."""
+
+from __future__ import annotations
+
+from steersman.apiserver.kinds.admissionregistration.shared.webhooks import WebhookConfigurationStrategy
+
+
+class ValidatingWebhookConfigurationStrategy(WebhookConfigurationStrategy):
+    """Webhooks that allow or deny."""
+
+    group_resource = "validatingwebhookconfigurations.admissionregistration.k8s.io"

@@ -1,0 +1,152 @@
+"""The rules of a schema (``x-kubernetes-validations``) are compiled when it is written, and their costs estimated."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from steersman.apimachinery import field
+from steersman.apiserver.kinds.shared.go_form import go_form
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from steersman.apimachinery.field import FieldError, Path
+    from steersman.apiserver.generic.strategy import Tree
+    from steersman.cel.schema_rules import Rule
+
+_RULES: Final = "x-kubernetes-validations"
+_EMBEDDED: Final = "x-kubernetes-embedded-resource"
+#: What one expression, and all of one schema, may cost by estimate.
+_COST_LIMIT: Final = 10_000_000
+_TOTAL_COST_LIMIT: Final = 100_000_000
+#: Expressions named when all together cost too much.
+_EXPENSIVE_MAX: Final = 4
+_UINT_MAX: Final = 2**64 - 1
+_CONTRIBUTED: Final = (
+    "contributed to estimated rule & messageExpression cost total exceeding cost limit for entire OpenAPIv3 schema"
+)
+_TOTAL: Final = "x-kubernetes-validations estimated rule & messageExpression cost total for entire OpenAPIv3 schema"
+
+
+class _Place(NamedTuple):
+    """Where a schema stands."""
+
+    is_resource: bool = True
+    #: How many values there can be; None when nobody bounds them.
+    cardinality: int | None = 1
+    #: The list above whose items cannot be told apart, so that there is no old value for them.
+    uncorrelated: Path | None = None
+
+
+def has_rules(schema: object) -> bool:
+    """Whether there are any rules at all."""
+    if isinstance(schema, dict):
+        return bool(schema.get(_RULES)) or any(map(has_rules, schema.values()))
+    return isinstance(schema, list) and any(map(has_rules, schema))
+
+
+def validate_rules(schema: Tree, path: Path, faults: Sequence[FieldError]) -> Iterator[FieldError]:
+    """Everything that is wrong with the expressions of a schema; where it has other ``faults`` they are not compiled."""
+    if has_rules(schema):
+        checker = _Checker([fault.field for fault in faults])
+        yield from checker.check(schema, path, _Place())
+        yield from checker.check_total(path)
+
+
+class _Checker:
+    def __init__(self, faulty: Sequence[str]) -> None:
+        self._faulty: Final = sorted(faulty)
+        self._costs: list[tuple[int, Path]] = []
+
+    def check(self, schema: Tree, path: Path, place: _Place) -> Iterator[FieldError]:
+        """A schema, after those below it."""
+        below = place._replace(is_resource=False)
+        others, items = schema.get("additionalProperties"), schema.get("items")
+        if isinstance(others, dict):
+            yield from self._check_below(others, path.child("additionalProperties"), schema.get("maxProperties"), below)
+        for name, part in (schema.get("properties") or {}).items():
+            inner = below._replace(is_resource=bool(part.get(_EMBEDDED)))
+            yield from self.check(part, path.child("properties").key(name), inner)
+        if isinstance(items, dict):
+            if schema.get("x-kubernetes-list-type") != "map":
+                below = below._replace(uncorrelated=place.uncorrelated or path)
+            yield from self._check_below(items, path.child("items"), schema.get("maxItems"), below)
+        rules = schema.get(_RULES) or ()
+        text = str(path)
+        if rules and not self._is_faulty(text):
+            yield from self._check_rules(rules, schema, path, place)
+
+    def _is_faulty(self, prefix: str) -> bool:
+        """Report whether a schema at or below a path has errors."""
+        position = bisect_left(self._faulty, prefix)
+        return position < len(self._faulty) and self._faulty[position].startswith(prefix)
+
+    def _check_below(self, schema: Tree, path: Path, most: int | None, place: _Place) -> Iterator[FieldError]:
+        known = most is not None and place.cardinality is not None
+        count = min((place.cardinality or 0) * (most or 0), _UINT_MAX) if known else None
+        yield from self.check(schema, path, place._replace(is_resource=bool(schema.get(_EMBEDDED)), cardinality=count))
+
+    def _check_rules(self, rules: Sequence[Tree], schema: Tree, path: Path, place: _Place) -> Iterator[FieldError]:
+        from steersman.cel.openapi import declare  # noqa: PLC0415 — loaded with the first expression
+        from steersman.cel.schema_rules import cardinality, compile_rules  # noqa: PLC0415 — as above
+
+        where = path.child(_RULES)
+        type_ = declare(schema, is_resource=place.is_resource)
+        if type_ is None:
+            detail = (
+                "internal error: failed to construct type information for x-kubernetes-validations rules: unable to convert "
+                "structural schema to CEL declarations"
+            )
+            yield field.internal(where, detail)
+            return
+        count = place.cardinality if place.cardinality is not None else cardinality(type_)
+        for position, rule in enumerate(compile_rules(rules, type_)):
+            yield from self._check_rule(rule, where.index(position), count, place)
+
+    def _check_rule(self, rule: Rule, path: Path, count: int, place: _Place) -> Iterator[FieldError]:
+        yield from self._check_cost(rule.max_cost, count, "estimated rule cost", path.child("rule"))
+        if rule.error:
+            yield field.invalid(path.child("rule"), go_form("ValidationRule", rule.rule), rule.error)
+        if rule.message_error:
+            shown = go_form("ValidationRule", rule.rule)
+            yield field.invalid(path.child("messageExpression"), shown, rule.message_error)
+        elif rule.message is not None:
+            where = path.child("messageExpression")
+            yield from self._check_cost(rule.message_max_cost, count, "estimated messageExpression cost", where)
+        if rule.uses_old:
+            if place.uncorrelated is not None:
+                detail = "oldSelf cannot be used on the uncorrelatable portion of the schema within"
+                yield field.invalid(path.child("rule"), rule.rule["rule"], f"{detail} {place.uncorrelated}")
+        elif rule.rule.get("optionalOldSelf") is not None:
+            detail = "may not be set if oldSelf is not used in rule"
+            yield field.invalid(path.child("optionalOldSelf"), rule.rule["optionalOldSelf"], detail)
+
+    def _check_cost(self, cost: int, count: int, what: str, path: Path) -> Iterator[FieldError]:
+        whole = min(cost * count, _UINT_MAX)
+        if whole > _COST_LIMIT:
+            yield field.forbidden(path, _excess(what, whole, _COST_LIMIT))
+        self._costs.append((whole, path))
+
+    def check_total(self, path: Path) -> Iterator[FieldError]:
+        """All expressions of the schema together."""
+        total = min(sum(cost for cost, _ in self._costs), _UINT_MAX)
+        if total <= _TOTAL_COST_LIMIT:
+            return
+        costs = sorted(self._costs, key=lambda known: -known[0])
+        for cost, where in costs[:_EXPENSIVE_MAX]:
+            if cost >= _TOTAL_COST_LIMIT // 100:
+                yield field.forbidden(where, _CONTRIBUTED)
+        yield field.forbidden(path, _excess(_TOTAL, total, _TOTAL_COST_LIMIT))
+
+
+def _excess(what: str, cost: int, limit: int) -> str:
+    """How much more than allowed."""
+    factor = cost / limit
+    exact = f"{factor:f}x" if factor < 1.5 else f"{factor:.1f}x"
+    shown = exact if factor <= 100 else "more than 100x"
+    advice = (
+        "try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are "
+        "declared"
+    )
+    return f"{what} exceeds budget by factor of {shown} ({advice})"

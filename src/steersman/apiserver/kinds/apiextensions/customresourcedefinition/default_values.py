@@ -1,0 +1,57 @@
+"""Defaults in a schema must be valid themselves, and hold nothing that the schema would drop."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.apimachinery import field
+from steersman.schema.openapi_values import placed, validate_value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from steersman.apimachinery.field import FieldError, Path
+    from steersman.apiserver.generic.strategy import Tree
+
+_EMBEDDED: Final = "x-kubernetes-embedded-resource"
+_ENVELOPE: Final = ("apiVersion", "kind", "metadata")
+
+
+def validate_defaults(schema: Tree, path: Path, *, is_resource: bool = True) -> Iterator[FieldError]:
+    """All defaults of a structural schema but those of the fields that all objects have."""
+    default = schema.get("default")
+    if default is not None:
+        where = path.child("default")
+        if not _is_pruned(schema, default):
+            yield field.invalid(where, default, "must not have unknown fields")
+        for error in validate_value(schema, default):
+            yield placed(error, str(where))
+    if schema.get("items") is not None:
+        items = schema["items"]
+        yield from validate_defaults(items, path.child("items"), is_resource=bool(items.get(_EMBEDDED)))
+    for name, below in (schema.get("properties") or {}).items():
+        if not (is_resource and name in _ENVELOPE):
+            where = path.child("properties").key(name)
+            yield from validate_defaults(below, where, is_resource=bool(below.get(_EMBEDDED)))
+
+
+def _is_pruned(schema: Any, value: Any) -> bool:
+    """Whether pruning would leave the value as it is."""
+    if not isinstance(schema, dict):
+        schema = {}
+    if isinstance(value, list):
+        return all(_is_pruned(schema.get("items"), item) for item in value)
+    if not isinstance(value, dict):
+        return True
+    properties, others = schema.get("properties") or {}, schema.get("additionalProperties")
+    keeps = schema.get("x-kubernetes-preserve-unknown-fields")
+    for name, item in value.items():
+        if schema.get(_EMBEDDED) and name in _ENVELOPE:
+            continue
+        if name not in properties and others is None and not keeps:
+            return False
+        if name in properties or not keeps:
+            below = properties.get(name, others)
+            if not _is_pruned(below, item):
+                return False
+    return True

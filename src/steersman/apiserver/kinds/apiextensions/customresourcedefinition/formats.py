@@ -1,0 +1,34 @@
+"""Formats of texts that validation of custom objects knows; all others mean nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from steersman.schema.openapi_formats import is_known
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from steersman.apiserver.generic.strategy import Tree
+
+
+def unrecognized_formats(definition: Tree) -> Iterator[str]:
+    """The formats of texts in all schemas of a definition that mean nothing."""
+    for version in definition["spec"].get("versions") or ():
+        yield from _unrecognized((version.get("schema") or {}).get("openAPIV3Schema"))
+
+
+def _unrecognized(schema: Any) -> Iterator[str]:
+    if isinstance(schema, list):
+        for part in schema:
+            yield from _unrecognized(part)
+    if not isinstance(schema, dict):
+        return
+    name = schema.get("format")
+    if name and schema.get("type") == "string" and not is_known(name):
+        yield name
+    for key in ("items", "allOf", "anyOf", "oneOf", "not", "additionalProperties", "additionalItems"):
+        yield from _unrecognized(schema.get(key))
+    for key in ("properties", "patternProperties", "definitions", "dependencies"):
+        for below in (schema.get(key) or {}).values():
+            yield from _unrecognized(below)

@@ -1,0 +1,101 @@
+"""Lists in a schema that are sets or maps: what their items must be, and their keys."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from steersman.apimachinery import field
+from steersman.apiserver.kinds.shared.validation import repeat_positions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from steersman.apimachinery.field import FieldError, Path
+    from steersman.apiserver.generic.strategy import Tree
+
+_LIST_TYPE: Final = "x-kubernetes-list-type"
+_MAP_TYPE: Final = "x-kubernetes-map-type"
+_KEYS: Final = "x-kubernetes-list-map-keys"
+_LIST_TYPES: Final = ("atomic", "set", "map")
+_ABSENT: Final = "null"
+
+
+def validate_lists(schema: Tree, path: Path) -> Iterator[FieldError]:
+    """What a schema says of the kind of list that its values are."""
+    list_type, keys, items = schema.get(_LIST_TYPE), schema.get(_KEYS) or (), schema.get("items")
+    if list_type is not None:
+        yield from _list_type(schema, list_type, path)
+    if keys and list_type != "map":
+        where, detail = path.child(_LIST_TYPE), f"must be map if {_KEYS} is non-empty"
+        yield field.required(where, detail) if list_type is None else field.invalid(where, list_type, detail)
+    if list_type == "map":
+        yield from _map(schema, path)
+    if list_type in ("set", "map") and isinstance(items, dict):
+        yield from _items_not_null(list_type, items, keys, path.child("items"))
+
+
+def _list_type(schema: Tree, list_type: str, path: Path) -> Iterator[FieldError]:
+    type_, items = schema.get("type"), schema.get("items")
+    if type_ != "array":
+        where, detail = path.child("type"), f"must be array if {_LIST_TYPE} is specified"
+        yield field.invalid(where, type_, detail) if type_ else field.required(where, detail)
+    elif list_type == "set" and isinstance(items, dict):
+        yield from _atomic(items, path.child("items"))
+    if list_type not in _LIST_TYPES:
+        yield field.not_supported(path.child(_LIST_TYPE), list_type, _LIST_TYPES)
+
+
+def _atomic(items: Tree, path: Path) -> Iterator[FieldError]:
+    detail = f"must be atomic as item of a list with {_LIST_TYPE}=set"
+    list_type = items.get(_LIST_TYPE)
+    if items.get("type") == "array" and list_type not in (None, "atomic"):
+        yield field.invalid(path.child(_LIST_TYPE), list_type, detail)
+    if items.get("type") == "object" and items.get(_MAP_TYPE) != "atomic":
+        # Upstream shows the list type here.
+        yield field.invalid(path.child(_MAP_TYPE), _ABSENT if list_type is None else list_type, detail)
+
+
+def _map(schema: Tree, path: Path) -> Iterator[FieldError]:
+    keys, items = schema.get(_KEYS) or [], schema.get("items")
+    if not keys:
+        yield field.required(path.child(_KEYS), f"must not be empty if {_LIST_TYPE} is map")
+    if items is None:
+        yield field.required(path.child("items"), f"must have a schema if {_LIST_TYPE} is map")
+    elif isinstance(items, list):
+        yield field.invalid(path.child("items"), items, f"must only have a single schema if {_LIST_TYPE} is map")
+    elif items.get("type") != "object":
+        detail = f"must be object if parent array's {_LIST_TYPE} is map"
+        yield field.invalid(path.child("items", "type"), items.get("type", ""), detail)
+    else:
+        yield from _keys(keys, items, path)
+
+
+def _keys(keys: list[str], items: Tree, path: Path) -> Iterator[FieldError]:
+    properties = items.get("properties") or {}
+    repeats = repeat_positions(keys)
+    for position, key in enumerate(keys):
+        if key not in properties:
+            yield field.invalid(path.child(_KEYS), keys, "entries must all be names of item properties")
+        elif properties[key].get("type") in ("array", "object"):
+            detail = f"must be a scalar type if parent array's {_LIST_TYPE} is map"
+            # Upstream shows the type of the item here.
+            yield field.invalid(path.child("items", "properties").key(key).child("type"), items["type"], detail)
+        if position in repeats:
+            yield field.invalid(path.child(_KEYS), keys, "must not contain duplicate entries")
+
+
+def _items_not_null(list_type: str, items: Tree, keys: list[str] | tuple[()], path: Path) -> Iterator[FieldError]:
+    """Items and keys are always there."""
+    if items.get("nullable"):
+        yield field.forbidden(path.child("nullable"), f"cannot be nullable when {_LIST_TYPE} is {list_type}")
+    if list_type == "set":
+        return
+    properties, required = items.get("properties") or {}, frozenset(items.get("required") or ())
+    for key in keys:
+        if key not in properties:
+            continue
+        here, what = path.child("properties").key(key), f"this property is in {_KEYS}, so it"
+        if key not in required and properties[key].get("default") is None:
+            yield field.required(here.child("default"), f"{what} must have a default or be a required property")
+        if properties[key].get("nullable"):
+            yield field.forbidden(here.child("nullable"), f"{what} cannot be nullable")

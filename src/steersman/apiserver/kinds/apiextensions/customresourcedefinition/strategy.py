@@ -1,0 +1,77 @@
+"""CustomResourceDefinitions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from steersman.apimachinery.gotext import quote
+from steersman.apiserver.generic.strategy import Strategy, Tree
+from steersman.apiserver.kinds.apiextensions.customresourcedefinition.formats import unrecognized_formats
+from steersman.apiserver.kinds.apiextensions.customresourcedefinition.validation import (
+    validate_definition,
+    validate_definition_status,
+    validate_definition_update,
+)
+from steersman.apiserver.kinds.shared.unsupported import conversion_webhook_warnings
+
+if TYPE_CHECKING:
+    from steersman.apimachinery.field import FieldError
+    from steersman.apiserver.request import RequestContext
+
+
+class CustomResourceDefinitionStrategy(Strategy):
+    """Its status says which names were accepted, and in which versions objects may still be stored."""
+
+    group_resource = "customresourcedefinitions.apiextensions.k8s.io"
+    has_generation = True
+    allow_unconditional_update = False
+    is_metered = True
+    finalizers_need_domains = False
+    delete_finalizers = ("customresourcecleanup.apiextensions.k8s.io",)
+
+    def default(self, obj: Tree, version: str) -> None:
+        spec = obj.setdefault("spec", {})
+        names = spec.setdefault("names", {})
+        if not names.get("singular"):
+            names["singular"] = names.get("kind", "").lower()
+        if not names.get("listKind") and names.get("kind"):
+            names["listKind"] = names["kind"] + "List"
+        if spec.get("conversion") is None:
+            spec["conversion"] = {"strategy": "None"}
+        conversion = spec["conversion"]
+        service = ((conversion.get("webhook") or {}).get("clientConfig") or {}).get("service")
+        if service is not None and service.get("port") is None:
+            service["port"] = 443
+
+    def prepare_for_create(self, ctx: RequestContext, obj: Tree) -> None:
+        super().prepare_for_create(ctx, obj)
+        _add_stored_version(obj)
+
+    def prepare_for_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
+        super().prepare_for_update(ctx, obj, old)
+        obj["status"] = {**(old.get("status") or {})}
+        _add_stored_version(obj)
+
+    def validate(self, ctx: RequestContext, obj: Tree) -> list[FieldError]:
+        return list(validate_definition(obj))
+
+    def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> list[FieldError]:
+        return list(validate_definition_update(obj, old))
+
+    def validate_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> list[FieldError]:
+        return list(validate_definition_status(obj))
+
+    def warnings(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> list[str]:
+        known = set(unrecognized_formats(old)) if old is not None else set()
+        found = dict.fromkeys(unrecognized_formats(obj))
+        formats = [f"unrecognized format {quote(name)}" for name in found if name not in known]
+        return [*formats, *conversion_webhook_warnings(obj)]
+
+
+def _add_stored_version(obj: Tree) -> None:
+    """Objects may be stored in the storage version from now on."""
+    name = next((v.get("name", "") for v in obj["spec"].get("versions") or () if v.get("storage")), None)
+    status = obj.setdefault("status", {})
+    stored = status.get("storedVersions") or []
+    if name is not None and name not in stored:
+        status["storedVersions"] = [*stored, name]

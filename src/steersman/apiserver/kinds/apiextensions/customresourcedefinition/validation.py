@@ -1,0 +1,257 @@
+"""What is wrong with a CustomResourceDefinition.
+
+Upstream checks its internal form, which says once what all versions have in common: faults of a schema that all versions
+share (or the only one has) are told of ``spec.validation``, and so on.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from steersman.apimachinery import field, names
+from steersman.apimachinery.field import Path
+from steersman.apiserver.kinds.apiextensions.customresourcedefinition.approval import (
+    ANNOTATION,
+    Approval,
+    annotation_of,
+    approval_of,
+    is_protected,
+)
+from steersman.apiserver.kinds.apiextensions.customresourcedefinition.conversion import (
+    validate_ca_bundle,
+    validate_conversion,
+)
+from steersman.apiserver.kinds.apiextensions.customresourcedefinition.version_parts import (
+    has_status,
+    validate_columns,
+    validate_schema_part,
+    validate_selectable_fields,
+    validate_subresources,
+)
+from steersman.apiserver.kinds.shared.conditions import has_condition
+from steersman.apiserver.kinds.shared.go_form import go_form
+from steersman.apiserver.kinds.shared.validation import check_supported, check_unchanged
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from steersman.apimachinery.field import FieldError
+    from steersman.apiserver.generic.strategy import Tree
+
+_SPEC: Final = Path("spec")
+_STORED: Final = Path("status", "storedVersions")
+_SCOPES: Final = ("Cluster", "Namespaced")
+_PARTS: Final = ("schema", "subresources", "additionalPrinterColumns", "selectableFields")
+_WARNING_MAX: Final = 256
+
+
+class _Form(NamedTuple):
+    """The versions as upstream keeps them."""
+
+    #: What all versions have in common, by part.
+    common: Tree
+    #: The versions without that.
+    versions: list[Tree]
+
+
+def validate_definition(obj: Tree) -> Iterator[FieldError]:
+    """Everything that is wrong with a new definition."""
+    spec, plural, group = obj["spec"], _names(obj).get("plural", ""), obj["spec"].get("group", "")
+    for key in ("generateName", "name"):
+        name = obj["metadata"].get(key)
+        if name and name != f"{plural}.{group}":
+            yield field.invalid(Path("metadata", key), name, 'must be spec.names.plural+"."+spec.group')
+    yield from _validate_spec(spec)
+    yield from validate_definition_status(obj)
+    yield from _validate_stored_versions(obj)
+    yield from _validate_approval(obj, None)
+    yield from _validate_preserving(spec, None)
+
+
+def validate_definition_update(obj: Tree, old: Tree) -> Iterator[FieldError]:
+    """Everything that is wrong with a changed definition."""
+    spec, before = obj["spec"], old["spec"]
+    yield from _validate_spec(spec)
+    if has_condition(old.get("status"), "Established"):
+        yield from validate_ca_bundle(spec.get("conversion"), before.get("conversion"), _SPEC.child("conversion"))
+        yield from check_unchanged(spec.get("scope"), before.get("scope"), _SPEC.child("scope"))
+        yield from check_unchanged(_names(obj).get("kind"), _names(old).get("kind"), _SPEC.child("names", "kind"))
+    yield from check_unchanged(spec.get("group"), before.get("group"), _SPEC.child("group"))
+    yield from check_unchanged(_names(obj).get("plural"), _names(old).get("plural"), _SPEC.child("names", "plural"))
+    yield from validate_definition_status(obj)
+    yield from _validate_stored_versions(obj)
+    yield from _validate_approval(obj, old)
+    yield from _validate_preserving(spec, before)
+
+
+def validate_definition_status(obj: Tree) -> Iterator[FieldError]:
+    """The names that were accepted."""
+    accepted = (obj.get("status") or {}).get("acceptedNames") or {}
+    yield from _validate_names(accepted, Path("status", "acceptedNames"))
+
+
+def _names(obj: Tree) -> Tree:
+    wanted: Tree = obj["spec"].get("names") or {}
+    return wanted
+
+
+def _form(versions: list[Tree]) -> _Form:
+    common = {}
+    for part in _PARTS if versions else ():
+        values = [version.get(part) for version in versions]
+        if values[0] is not None and all(value == values[0] for value in values):
+            common[part] = values[0]
+    return _Form(common, [{key: value for key, value in v.items() if key not in common} for v in versions])
+
+
+def _validate_spec(spec: Tree) -> Iterator[FieldError]:
+    form = _form(spec.get("versions") or [])
+    yield from _validate_group(spec.get("group") or "", _SPEC.child("group"))
+    yield from check_supported(spec.get("scope"), _SCOPES, _SPEC.child("scope"))
+    if (form.common.get("schema") or {}).get("openAPIV3Schema") is None:
+        for position, version in enumerate(form.versions):
+            if (version.get("schema") or {}).get("openAPIV3Schema") is None:
+                yield field.required(_SPEC.child("versions").index(position).child("schema", "openAPIV3Schema"))
+    yield from _validate_versions(form, _SPEC.child("versions"))
+    wanted = spec.get("names") or {}
+    for name in ("plural", "singular", "kind", "listKind"):
+        if not wanted.get(name):
+            yield field.required(_SPEC.child("names", name))
+    yield from _validate_names(wanted, _SPEC.child("names"))
+    yield from _validate_common(form)
+    yield from validate_conversion(spec, _SPEC.child("conversion"))
+
+
+def _validate_group(group: str, path: Path) -> Iterator[FieldError]:
+    faults = names.check_dns1123_subdomain(group)
+    if not group:
+        yield field.required(path)
+    elif faults:
+        yield field.invalid(path, group, ",".join(faults))
+    elif "." not in group:
+        yield field.invalid(path, group, "should be a domain with at least one dot")
+
+
+def _validate_versions(form: _Form, path: Path) -> Iterator[FieldError]:
+    shared_status = has_status(form.common.get("subresources"))
+    for position, version in enumerate(form.versions):
+        here = path.index(position)
+        if faults := names.check_dns1035_label(version.get("name") or ""):
+            yield field.invalid(here.child("name"), version.get("name", ""), ",".join(faults))
+        yield from _validate_warning(version, here.child("deprecationWarning"))
+        own = version.get("subresources")
+        status = shared_status if "subresources" in form.common else has_status(own)
+        yield from validate_schema_part(version.get("schema"), here.child("schema"), has_status=status)
+        yield from validate_subresources(own, here.child("subresources"))
+        yield from validate_columns(
+            version.get("additionalPrinterColumns") or (), here.child("additionalPrinterColumns")
+        )
+        if selectable := version.get("selectableFields"):
+            schema = (version.get("schema") or {}).get("openAPIV3Schema")
+            yield from validate_selectable_fields(selectable, schema, here.child("selectableFields"))
+    known = [version.get("name", "") for version in form.versions]
+    if len(set(known)) < len(known):
+        yield field.invalid(path, _shown(form.versions), "must contain unique version names")
+    if sum(bool(version.get("storage")) for version in form.versions) != 1:
+        yield field.invalid(path, _shown(form.versions), "must have exactly one version marked as storage version")
+    if known and (faults := names.check_dns1035_label(known[0])):
+        yield field.invalid(_SPEC.child("version"), known[0], ",".join(faults))
+
+
+def _shown(versions: list[Tree]) -> list[Tree]:
+    shown: list[Tree] = go_form("CustomResourceDefinitionVersion", versions)
+    return shown
+
+
+def _validate_common(form: _Form) -> Iterator[FieldError]:
+    common = form.common
+    any_status = any(has_status(part.get("subresources")) for part in (common, *form.versions))
+    yield from validate_schema_part(common.get("schema"), _SPEC.child("validation"), has_status=any_status)
+    yield from validate_subresources(common.get("subresources"), _SPEC.child("subresources"))
+    columns = common.get("additionalPrinterColumns") or ()
+    yield from validate_columns(columns, _SPEC.child("additionalPrinterColumns"))
+    if selectable := common.get("selectableFields"):
+        schema = (common.get("schema") or {}).get("openAPIV3Schema")
+        yield from validate_selectable_fields(selectable, schema, _SPEC.child("selectableFields"))
+
+
+def _validate_warning(version: Tree, path: Path) -> Iterator[FieldError]:
+    warning = version.get("deprecationWarning")
+    if warning is None:
+        return
+    if not version.get("deprecated"):
+        yield field.invalid(path, warning, "can only be set for deprecated versions")
+        return
+    if len(warning.encode()) > _WARNING_MAX:
+        yield field.invalid(path, warning, f"must be <= {_WARNING_MAX} characters long")
+    if not warning:
+        yield field.invalid(path, warning, "must not be an empty string")
+    for position, char in enumerate(warning):
+        if not char.isprintable():
+            at = len(warning[:position].encode())
+            detail = f"must only contain printable UTF-8 characters; non-printable character found at index {at}"
+            yield field.invalid(path, warning, detail)
+            break
+
+
+def _validate_names(wanted: Tree, path: Path) -> Iterator[FieldError]:
+    for name in ("plural", "singular"):
+        value = wanted.get(name)
+        if value and (faults := names.check_dns1035_label(value)):
+            yield field.invalid(path.child(name), value, ",".join(faults))
+    for name in ("kind", "listKind"):
+        value = wanted.get(name)
+        if value and (faults := names.check_dns1035_label(value.lower())):
+            detail = f"may have mixed case, but should otherwise match: {','.join(faults)}"
+            yield field.invalid(path.child(name), value, detail)
+    for position, name in enumerate(wanted.get("shortNames") or ()):
+        if faults := names.check_dns1035_label(name):
+            yield field.invalid(path.child("shortNames").index(position), name, ",".join(faults))
+    if wanted.get("kind") and wanted["kind"] == wanted.get("listKind"):
+        yield field.invalid(path.child("listKind"), wanted["listKind"], "kind and listKind may not be the same")
+    for position, name in enumerate(wanted.get("categories") or ()):
+        if faults := names.check_dns1035_label(name):
+            yield field.invalid(path.child("categories").index(position), name, ",".join(faults))
+
+
+def _validate_stored_versions(obj: Tree) -> Iterator[FieldError]:
+    """Objects may lie in the store in any of these versions, so none may go."""
+    stored = (obj.get("status") or {}).get("storedVersions")
+    if not stored:
+        yield field.invalid(_STORED, stored, "must have at least one stored version")
+        return
+    versions = obj["spec"].get("versions") or ()
+    for version in versions:
+        if version.get("storage") and version.get("name") not in stored:
+            yield field.invalid(_STORED, stored, f"must have the storage version {version.get('name', '')}")
+    known = {version.get("name", "") for version in versions}
+    for position, name in enumerate(stored):
+        if name not in known:
+            detail = (
+                f"missing from spec.versions; {name} was previously a storage version, and must remain in "
+                f"spec.versions until a storage migration ensures no data remains persisted in {name} and removes "
+                f"{name} from status.storedVersions"
+            )
+            yield field.invalid(_STORED.index(position), name, detail)
+
+
+def _validate_approval(obj: Tree, old: Tree | None) -> Iterator[FieldError]:
+    """The community's own groups need somebody's approval; what was so before may stay so."""
+    if not is_protected(obj):
+        return
+    approval, why = approval_of(obj)
+    if old is not None and approval_of(old)[0] is approval:
+        return
+    path = Path("metadata", "annotations").key(ANNOTATION)
+    if approval is Approval.MISSING:
+        yield field.required(path, why)
+    elif approval is Approval.INVALID:
+        yield field.invalid(path, annotation_of(obj), why)
+
+
+def _validate_preserving(spec: Tree, before: Tree | None) -> Iterator[FieldError]:
+    if spec.get("preserveUnknownFields") and not (before or {}).get("preserveUnknownFields"):
+        detail = (
+            "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead"
+        )
+        yield field.invalid(_SPEC.child("preserveUnknownFields"), True, detail)

@@ -1,0 +1,158 @@
+"""The parts of a version of a custom resource: its schema, subresources, columns and selectable fields."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from steersman.apimachinery import field
+from steersman.apiserver.kinds.apiextensions.customresourcedefinition.cel_rules import validate_rules
+from steersman.apiserver.kinds.apiextensions.customresourcedefinition.default_values import validate_defaults
+from steersman.apiserver.kinds.apiextensions.customresourcedefinition.field_paths import FieldPathError, follow
+from steersman.apiserver.kinds.apiextensions.customresourcedefinition.openapi_schema import validate_schema
+from steersman.apiserver.kinds.apiextensions.customresourcedefinition.structural import (
+    check_convertible,
+    validate_structural,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from steersman.apimachinery.field import FieldError, Path
+    from steersman.apiserver.generic.strategy import Tree
+
+_COLUMN_TYPES: Final = ("boolean", "date", "integer", "number", "string")
+_COLUMN_FORMATS: Final = ("byte", "date", "date-time", "double", "float", "int32", "int64", "password")
+_SELECTABLE_TYPES: Final = ("string", "boolean", "integer")
+_SELECTABLE_MAX: Final = 8
+
+#: What the root of a schema may say beside a status that is validated by itself, by Go's names.
+_AT_ROOT: Final = (
+    "Description Type Format Title Maximum ExclusiveMaximum Minimum ExclusiveMinimum MaxLength MinLength Pattern MaxItems "
+    "MinItems UniqueItems MultipleOf Required Items Properties ExternalDocs Example XPreserveUnknownFields XValidations"
+)
+_EXTENSIONS: Final = {
+    "XPreserveUnknownFields": "x-kubernetes-preserve-unknown-fields",
+    "XValidations": "x-kubernetes-validations",
+}
+_KEYS_AT_ROOT: Final = frozenset(_EXTENSIONS.get(n, n[0].lower() + n[1:]) for n in _AT_ROOT.split())
+
+
+def has_status(subresources: Tree | None) -> bool:
+    """Whether the status is a subresource."""
+    return (subresources or {}).get("status") is not None
+
+
+def validate_schema_part(part: Tree | None, path: Path, *, has_status: bool) -> Iterator[FieldError]:
+    """The schema, under ``openAPIV3Schema``."""
+    schema = (part or {}).get("openAPIV3Schema")
+    if schema is None:
+        return
+    errors = [
+        *(_validate_root(schema, path) if has_status else ()),
+        *_validate_null(schema, path),
+        *_validate_structure(schema, path.child("openAPIV3Schema")),
+        *validate_schema(schema, path.child("openAPIV3Schema")),
+    ]
+    yield from errors
+    yield from validate_rules(schema, path.child("openAPIV3Schema"), errors)
+    if not errors and (fault := check_convertible(schema)):
+        yield field.invalid(path.child("openAPIV3Schema"), "", fault)
+
+
+def _validate_root(schema: Tree, path: Path) -> Iterator[FieldError]:
+    """If the status is a subresource, its schema is taken out of this one."""
+    where, given = path.child("openAPIV3Schema"), "if the status subresource is enabled"
+    if (schema.get("type") or "object") != "object":
+        detail = f'only "object" is allowed as the type at the root of the schema {given}'
+        yield field.invalid(where.child("type"), schema["type"], detail)
+    elif not schema.keys() <= _KEYS_AT_ROOT:
+        yield field.invalid(where, schema, f"only [{_AT_ROOT}] fields are allowed at the root of the schema {given}")
+
+
+def _validate_null(schema: Tree, path: Path) -> Iterator[FieldError]:
+    if schema.get("nullable"):
+        yield field.forbidden(path.child("openAPIV3Schema", "nullable"), "nullable cannot be true at the root")
+
+
+def _validate_structure(schema: Tree, path: Path) -> Iterator[FieldError]:
+    if check_convertible(schema):
+        return  # the rules of the schema itself tell most of it
+    faults = validate_structural(schema, path)
+    yield from faults or validate_defaults(schema, path)
+
+
+def validate_subresources(subresources: Tree | None, path: Path) -> Iterator[FieldError]:
+    """Where the numbers of the ``scale`` stand."""
+    scale = (subresources or {}).get("scale")
+    if scale is None:
+        return
+    for name, root in (("specReplicasPath", ".spec"), ("statusReplicasPath", ".status")):
+        value, where = scale.get(name) or "", path.child("scale", name)
+        if not value:
+            yield field.required(where)
+            continue
+        yield from _validate_path(value, where)
+        if value.startswith(".") and not value.startswith(f"{root}."):
+            yield field.invalid(where, value, f"should be a json path under {root}")
+    value, where = scale.get("labelSelectorPath") or "", path.child("scale", "labelSelectorPath")
+    if value:
+        yield from _validate_path(value, where)
+        if value.startswith(".") and not value.startswith((".spec.", ".status.")):
+            yield field.invalid(where, value, "should be a json path under either .spec or .status")
+
+
+def validate_columns(columns: Sequence[Tree], path: Path) -> Iterator[FieldError]:
+    """The columns of a Table."""
+    for position, column in enumerate(columns):
+        here = path.index(position)
+        if not column.get("name"):
+            yield field.required(here.child("name"))
+        type_, types = column.get("type") or "", f"must be one of {','.join(_COLUMN_TYPES)}"
+        if not type_:
+            yield field.required(here.child("type"), types)
+        elif type_ not in _COLUMN_TYPES:
+            yield field.invalid(here.child("type"), type_, types)
+        format_ = column.get("format")
+        if format_ and format_ not in _COLUMN_FORMATS:
+            yield field.invalid(here.child("format"), format_, f"must be one of {','.join(_COLUMN_FORMATS)}")
+        if not column.get("jsonPath"):
+            yield field.required(here.child("JSONPath"))
+        else:
+            yield from _validate_path(column["jsonPath"], here.child("JSONPath"))
+
+
+def _validate_path(value: str, path: Path) -> Iterator[FieldError]:
+    if not value.startswith("."):
+        yield field.invalid(path, value, "must be a simple json path starting with .")
+
+
+def validate_selectable_fields(fields: Sequence[Tree], schema: Tree | None, path: Path) -> Iterator[FieldError]:
+    """What lists can be selected by."""
+    if schema is None:
+        detail = "selectableFields may only be set when version.schema.openAPIV3Schema is not included"
+        yield field.invalid(path, "", detail)
+        return
+    known: set[str] = set()
+    for position, selectable in enumerate(fields):
+        where, value = path.index(position).child("jsonPath"), selectable.get("jsonPath") or ""
+        if not value:
+            yield field.required(where)
+            continue
+        try:
+            plain, root, found = follow(value, schema, allow_brackets=False)
+        except FieldPathError as error:
+            yield field.invalid(where, value, f"is an invalid path: {error}")
+            continue
+        if root == "metadata":
+            yield field.invalid(where, value, "must not point to fields in metadata")
+        if found.get("type") not in _SELECTABLE_TYPES:
+            detail = (
+                "must point to a field of type string, boolean or integer. Enum string fields and strings with formats "
+                "are allowed."
+            )
+            yield field.invalid(where, value, detail)
+        if plain in known:
+            yield field.duplicate(where, value)
+        known.add(plain)
+    if len(known) > _SELECTABLE_MAX:
+        yield field.too_many(path, len(known), max_items=_SELECTABLE_MAX)

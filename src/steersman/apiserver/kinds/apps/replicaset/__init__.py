@@ -1,0 +1,1 @@
+"""Everything special about the kind ``replicaset``."""

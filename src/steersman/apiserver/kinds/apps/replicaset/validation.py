@@ -1,0 +1,48 @@
+"""What is refused of ReplicaSets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from steersman.apimachinery import field
+from steersman.apiserver.kinds.shared.counts import ABOVE_REPLICAS, check_none_above, check_none_negative
+from steersman.apiserver.kinds.shared.template_selectors import (
+    check_selector,
+    check_selector_unchanged,
+    validate_replicated_template,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from steersman.apimachinery.field import FieldError
+    from steersman.apiserver.generic.strategy import Tree
+
+_SPEC: Final = field.Path("spec")
+_STATUS: Final = field.Path("status")
+
+
+def validate_replica_set(obj: Tree) -> Iterator[FieldError]:
+    """Everything that is wrong with a ReplicaSet."""
+    spec = obj["spec"]
+    yield from check_none_negative(spec, ("replicas", "minReadySeconds"), _SPEC)
+    # upstream's text speaks of Deployments here
+    yield from check_selector(spec, _SPEC, empty_detail="empty selector is invalid for deployment")
+    yield from validate_replicated_template(spec, _SPEC)
+
+
+def validate_replica_set_update(obj: Tree, old: Tree) -> Iterator[FieldError]:
+    """Everything that is wrong with a change."""
+    yield from validate_replica_set(obj)
+    yield from check_selector_unchanged(obj, old)
+
+
+def validate_replica_set_status(obj: Tree) -> Iterator[FieldError]:
+    """Counts that contradict each other."""
+    status = obj.get("status") or {}
+    parts = ("fullyLabeledReplicas", "readyReplicas", "availableReplicas")
+    yield from check_none_negative(status, ("replicas", *parts, "terminatingReplicas", "observedGeneration"), _STATUS)
+    yield from check_none_above(status, parts, _STATUS, limit="replicas", detail=ABOVE_REPLICAS)
+    yield from check_none_above(
+        status, ("availableReplicas",), _STATUS, limit="readyReplicas", detail="cannot be greater than readyReplicas"
+    )

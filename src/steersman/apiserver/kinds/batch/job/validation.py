@@ -1,0 +1,248 @@
+"""What is refused of Jobs, and of the job templates of CronJobs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.apimachinery import field, names
+from steersman.apiserver.kinds.batch.job.policies import validate_failure_policy, validate_success_policy
+from steersman.apiserver.kinds.shared.conditions import has_condition
+from steersman.apiserver.kinds.shared.counts import check_none_negative
+from steersman.apiserver.kinds.shared.domain_paths import check_domain_prefixed_path
+from steersman.apiserver.kinds.shared.go_form import go_form
+from steersman.apiserver.kinds.shared.podspec.validate import validate_pod_template
+from steersman.apiserver.kinds.shared.template_selectors import (
+    check_labels_match,
+    parse_selector,
+    shown,
+    template_labels,
+)
+from steersman.apiserver.kinds.shared.validation import FIELD_IS_IMMUTABLE, check_unchanged, validate_label_selector
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from steersman.apimachinery.field import FieldError, Path
+    from steersman.apiserver.generic.strategy import Tree
+
+#: Labels that tie pods to their Job, each in its old form and with the prefix.
+UID_LABELS: Final = ("controller-uid", "batch.kubernetes.io/controller-uid")
+NAME_LABELS: Final = ("job-name", "batch.kubernetes.io/job-name")
+
+_SPEC: Final = field.Path("spec")
+_INDEXED: Final = "Indexed"
+_GO_TYPES: Final = {"podFailurePolicy": "PodFailurePolicy", "successPolicy": "SuccessPolicy"}
+_INDEXED_PARALLELISM_MAX: Final = 100_000
+_FAILED_INDEXES_MAX: Final = 100_000
+#: Above so many completions the failed indexes and the parallelism are held lower.
+_MANY_COMPLETIONS: Final = 100_000
+_MANY_COMPLETIONS_LIMIT: Final = 10_000
+_MANAGED_BY_MAX_BYTES: Final = 63
+_COUNTS: Final = (
+    "parallelism",
+    "completions",
+    "activeDeadlineSeconds",
+    "backoffLimit",
+    "ttlSecondsAfterFinished",
+    "backoffLimitPerIndex",
+    "maxFailedIndexes",
+)
+#: What of a template may change while its Job has not begun.
+_DIRECTIVES: Final = ("nodeSelector", "tolerations", "schedulingGates")
+
+
+def validate_job(obj: Tree, old: Tree | None = None) -> Iterator[FieldError]:
+    """Everything that is wrong with a Job as it is."""
+    spec = obj["spec"]
+    had = template_labels(old["spec"].get("template") or {}) if old is not None else None
+    prefixed = had is None or (UID_LABELS[1] in had and NAME_LABELS[1] in had)
+    yield from _check_generated_selector(obj, with_prefix=prefixed)
+    yield from _validate_whole_spec(spec, _SPEC)
+    completions = spec.get("completions") or 0
+    if spec.get("completionMode") == _INDEXED and completions > 0:
+        name = obj["metadata"].get("name") or ""
+        hostname = f"{name}-{completions - 1}"
+        if names.check_dns1123_label(hostname):
+            detail = f"will not able to create pod with invalid DNS label: {hostname}"
+            yield field.invalid(field.Path("metadata", "name"), name, detail)
+
+
+def validate_job_update(obj: Tree, old: Tree) -> Iterator[FieldError]:
+    """Everything that is wrong with a change. Upstream looks at the spec twice, and reports it twice."""
+    spec, before = obj["spec"], old["spec"]
+    yield from validate_job(obj, old)
+    yield from _validate_whole_spec(spec, _SPEC)
+    yield from _check_completions(spec, before, _SPEC.child("completions"))
+    yield from check_unchanged(shown(spec.get("selector")), shown(before.get("selector")), _SPEC.child("selector"))
+    yield from _check_template_update(spec, old, _SPEC)
+    for name in ("completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy"):
+        yield from _check_same(spec.get(name), before.get(name), _SPEC.child(name), go_type=_GO_TYPES.get(name, ""))
+
+
+def validate_job_template(template: Tree, path: Path) -> Iterator[FieldError]:
+    """The template of a CronJob's Jobs, which get their selectors by themselves."""
+    spec, where = template.get("spec") or {}, path.child("spec")
+    yield from _validate_spec(spec, where)
+    if spec.get("selector") is not None:
+        yield field.invalid(where.child("selector"), shown(spec["selector"]), "`selector` will be auto-generated")
+    if spec.get("manualSelector"):
+        yield field.not_supported(where.child("manualSelector"), True, ("nil", "false"))
+
+
+def _check_generated_selector(obj: Tree, *, with_prefix: bool) -> Iterator[FieldError]:
+    """A selector that was asked for selects by uid and name, and the template carries both."""
+    spec, metadata = obj["spec"], obj["metadata"]
+    if spec.get("manualSelector") or spec.get("selector") is None:
+        return
+    uid, name = metadata.get("uid") or "", metadata.get("name") or ""
+    if not uid:
+        yield field.required("metadata.uid")
+    labels, where = template_labels(spec.get("template") or {}), _SPEC.child("template", "metadata", "labels")
+    expected: dict[str, str] = {}
+    for uid_label, name_label in zip(UID_LABELS[: 1 + with_prefix], NAME_LABELS[: 1 + with_prefix], strict=True):
+        expected |= {uid_label: uid, name_label: name}
+    for label, value in expected.items():
+        if label not in labels:
+            yield field.required(where.key(label), f"must be '{value}'")
+        elif labels[label] != value:
+            yield field.invalid(where.key(label), dict(sorted(labels.items())), f"must be '{value}'")
+    selector = parse_selector(spec["selector"])
+    if selector is not None and not selector.matches(expected):
+        yield field.invalid(_SPEC.child("selector"), shown(spec["selector"]), "`selector` not auto-generated")
+
+
+def _validate_whole_spec(spec: Tree, path: Path) -> Iterator[FieldError]:
+    yield from _validate_spec(spec, path)
+    if spec.get("selector") is None:
+        yield field.required(path.child("selector"))
+    else:
+        yield from validate_label_selector(spec["selector"], path.child("selector"))
+    selector = parse_selector(spec.get("selector"))
+    if selector is not None:
+        yield from check_labels_match(spec.get("template") or {}, selector, path.child("template"))
+
+
+def _validate_spec(spec: Tree, path: Path) -> Iterator[FieldError]:
+    yield from check_none_negative(spec, _COUNTS, path)
+    if spec.get("maxFailedIndexes") is not None and spec.get("backoffLimitPerIndex") is None:
+        yield field.required(path.child("backoffLimitPerIndex"), "when maxFailedIndexes is specified")
+    if (manager := spec.get("managedBy")) is not None:
+        yield from check_domain_prefixed_path(manager, path.child("managedBy"))
+        if len(manager.encode()) > _MANAGED_BY_MAX_BYTES:
+            yield field.too_long(path.child("managedBy"), max_bytes=_MANAGED_BY_MAX_BYTES)
+    yield from _validate_mode(spec, path)
+    if spec.get("podFailurePolicy") is not None:
+        yield from validate_failure_policy(spec, path.child("podFailurePolicy"))
+    if spec.get("successPolicy") is not None:
+        where = path.child("successPolicy")
+        if spec.get("completionMode") != _INDEXED:
+            yield field.invalid(
+                where, go_form("SuccessPolicy", spec["successPolicy"]), "requires indexed completion mode"
+            )
+        elif spec.get("completions") is not None:
+            yield from validate_success_policy(spec, where)
+    replacement = spec.get("podReplacementPolicy")
+    if replacement is not None:
+        known = ("Failed",) if spec.get("podFailurePolicy") is not None else ("Failed", "TerminatingOrFailed")
+        if replacement not in known:
+            yield field.not_supported(path.child("podReplacementPolicy"), replacement, known)
+    yield from validate_pod_template(spec.get("template") or {}, path.child("template"))
+    yield from _check_restart_policy(spec, path.child("template", "spec", "restartPolicy"))
+
+
+def _validate_mode(spec: Tree, path: Path) -> Iterator[FieldError]:
+    mode = spec.get("completionMode")
+    if mode not in (None, "NonIndexed", _INDEXED):
+        yield field.not_supported(path.child("completionMode"), mode, ("NonIndexed", _INDEXED))
+    if mode == _INDEXED:
+        yield from _validate_indexed(spec, path)
+    elif mode in (None, "NonIndexed"):
+        for name in ("backoffLimitPerIndex", "maxFailedIndexes"):
+            if (value := spec.get(name)) is not None:
+                yield field.invalid(path.child(name), value, "requires indexed completion mode")
+
+
+def _validate_indexed(spec: Tree, path: Path) -> Iterator[FieldError]:
+    completions, parallelism, failed = (spec.get(n) for n in ("completions", "parallelism", "maxFailedIndexes"))
+    parallelism_path, failed_path = path.child("parallelism"), path.child("maxFailedIndexes")
+    if completions is None:
+        yield field.required(path.child("completions"), f"when completion mode is {_INDEXED}")
+    if parallelism is not None and parallelism > _INDEXED_PARALLELISM_MAX:
+        detail = f"must be less than or equal to {_INDEXED_PARALLELISM_MAX} when completion mode is {_INDEXED}"
+        yield field.invalid(parallelism_path, parallelism, detail)
+    if failed is not None:
+        if completions is not None and failed > completions:
+            yield field.invalid(failed_path, failed, "must be less than or equal to completions")
+        if failed > _FAILED_INDEXES_MAX:
+            yield field.invalid(failed_path, failed, f"must be less than or equal to {_FAILED_INDEXES_MAX}")
+    if completions is None or completions <= _MANY_COMPLETIONS or spec.get("backoffLimitPerIndex") is None:
+        return
+    if failed is None:
+        yield field.required(failed_path, f"must be specified when completions is above {_MANY_COMPLETIONS}")
+    detail = (
+        f"must be less than or equal to {_MANY_COMPLETIONS_LIMIT} when completions are above {_MANY_COMPLETIONS} "
+        "and used with backoff limit per index"
+    )
+    for value, where in ((parallelism, parallelism_path), (failed, failed_path)):
+        if value is not None and value > _MANY_COMPLETIONS_LIMIT:
+            yield field.invalid(where, value, detail)
+
+
+def _check_restart_policy(spec: Tree, path: Path) -> Iterator[FieldError]:
+    policy = ((spec.get("template") or {}).get("spec") or {}).get("restartPolicy") or ""
+    if policy in ("", "Always"):
+        yield field.required(path, 'valid values: "OnFailure", "Never"')
+    elif policy not in ("OnFailure", "Never"):
+        yield field.not_supported(path, policy, ("OnFailure", "Never"))
+    elif policy != "Never" and spec.get("podFailurePolicy") is not None:
+        yield field.invalid(path, policy, 'only "Never" is supported when podFailurePolicy is specified')
+
+
+def _check_completions(spec: Tree, before: Tree, path: Path) -> Iterator[FieldError]:
+    """An Indexed Job may grow and shrink, all of it at once."""
+    completions = spec.get("completions")
+    if completions == before.get("completions"):
+        return
+    if spec.get("completionMode") != _INDEXED:
+        yield field.invalid(path, completions, FIELD_IS_IMMUTABLE)
+    elif completions is not None and completions != spec.get("parallelism"):
+        yield field.invalid(path, completions, "can only be modified in tandem with spec.parallelism")
+
+
+def _check_template_update(spec: Tree, old: Tree, path: Path) -> Iterator[FieldError]:
+    """While a Job is suspended and has nothing running, where its pods go and what they get may change."""
+    template, before = spec.get("template") or {}, old["spec"].get("template") or {}
+    if not _may_be_reshaped(old):
+        yield from _check_same(template, before, path.child("template"), go_type="PodTemplateSpec")
+        return
+    pod, old_pod = template.get("spec") or {}, before.get("spec") or {}
+    if _fixed_part(pod, pod) != _fixed_part(old_pod, pod):
+        yield field.invalid(path.child("template.spec"), go_form("PodSpec", pod), FIELD_IS_IMMUTABLE)
+
+
+def _check_same(new: Any, old: Any, path: Path, *, go_type: str) -> Iterator[FieldError]:
+    if new != old:
+        yield field.invalid(path, go_form(go_type, new) if go_type and new is not None else new, FIELD_IS_IMMUTABLE)
+
+
+def _may_be_reshaped(old: Tree) -> bool:
+    status = old.get("status") or {}
+    if not old["spec"].get("suspend"):
+        return False
+    return status.get("startTime") is None or (has_condition(status, "Suspended") and not status.get("active"))
+
+
+def _fixed_part(pod: Tree, model: Tree) -> Tree:
+    """What stays of a pod spec without the parts that may change. Containers are those of ``model`` by place and name."""
+    fixed = {name: value for name, value in pod.items() if name not in (*_DIRECTIVES, "affinity")}
+    affinity = {k: v for k, v in (pod.get("affinity") or {}).items() if k != "nodeAffinity" and v is not None}
+    if affinity:
+        fixed["affinity"] = affinity
+    for kind in ("containers", "initContainers"):
+        ours, theirs = pod.get(kind) or [], model.get(kind) or []
+        if len(ours) == len(theirs):
+            fixed[kind] = [
+                {k: v for k, v in c.items() if k != "resources"} if c.get("name") == m.get("name") else c
+                for c, m in zip(ours, theirs, strict=True)
+            ]
+    return fixed

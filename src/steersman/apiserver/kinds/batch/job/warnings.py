@@ -1,0 +1,33 @@
+"""What clients are told about Jobs, and about the job templates of CronJobs, that are accepted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from steersman.apiserver.kinds.shared.podspec.warnings import template_warnings
+from steersman.apiserver.kinds.shared.template_warnings import name_warnings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from steersman.apimachinery.field import Path
+    from steersman.apiserver.generic.strategy import Tree
+
+_MANY_COMPLETIONS: Final = 100_000
+_HIGH_PARALLELISM: Final = 10_000
+_MANY_INDEXES: Final = (
+    "In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, "
+    "Kubernetes might not be able to track completedIndexes when a big number of indexes fail"
+)
+
+
+def job_warnings(obj: Tree, old: Tree | None, spec: Tree, path: Path) -> Iterator[str]:
+    """Of the name and of the JobSpec at ``path``; of the latter also when a change counts for the generation."""
+    if old is None:
+        yield from name_warnings(obj)
+    elif obj["metadata"].get("generation") == old["metadata"].get("generation"):
+        return
+    completions, parallelism = spec.get("completions") or 0, spec.get("parallelism") or 0
+    if spec.get("completionMode") == "Indexed" and completions > _MANY_COMPLETIONS and parallelism > _HIGH_PARALLELISM:
+        yield f"{path}: {_MANY_INDEXES}"
+    yield from template_warnings(spec.get("template") or {}, path.child("template"))

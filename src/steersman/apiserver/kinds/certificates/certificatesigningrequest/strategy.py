@@ -1,0 +1,147 @@
+"""CertificateSigningRequests."""
+
+from __future__ import annotations
+
+import copy
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from steersman.apimachinery import names
+from steersman.apimachinery.timestamps import format_time
+from steersman.apiserver.generic import columns
+from steersman.apiserver.generic.strategy import Column, Strategy, Tree
+from steersman.apiserver.kinds.certificates.certificatesigningrequest.validation import (
+    APPROVAL,
+    validate_request,
+    validate_request_update,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from steersman.apimachinery.field import FieldError
+    from steersman.apiserver.request import RequestContext
+
+
+class CertificateSigningRequestStrategy(Strategy):
+    """Who asks is who makes it, whatever the object says; after that its spec never changes."""
+
+    group_resource = "certificatesigningrequests.certificates.k8s.io"
+    namespace_field_label = False
+    keeps_owners = False
+    metadata_checks_on_update = (1, 1)
+    reset_fields = {
+        "": (("spec",), ("status",)),
+        "status": (("spec",), ("status", "conditions")),
+        "approval": (("spec",), ("status", "certificate")),
+    }
+    columns = (
+        columns.NAME_COLUMN,
+        columns.AGE_COLUMN,
+        Column("SignerName", field="certificates.v1.CertificateSigningRequestSpec.signerName"),
+        Column("Requestor", field="certificates.v1.CertificateSigningRequestSpec.request"),
+        Column("RequestedDuration", field="certificates.v1.CertificateSigningRequestSpec.expirationSeconds"),
+        Column("Condition", field="certificates.v1.CertificateSigningRequestStatus.conditions"),
+    )
+    field_labels = {"spec.signerName": lambda obj: obj["spec"].get("signerName") or ""}
+
+    def prepare_for_create(self, ctx: RequestContext, obj: Tree) -> None:
+        spec = obj.setdefault("spec", {})
+        for name in ("username", "uid", "groups", "extra"):
+            spec.pop(name, None)
+        user = ctx.user
+        spec["username"] = user.name
+        if user.uid:
+            spec["uid"] = user.uid
+        if user.groups:
+            spec["groups"] = list(user.groups)
+        if user.extra:
+            spec["extra"] = {key: list(values) for key, values in user.extra.items()}
+        self.reset_status(obj)
+
+    def prepare_for_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
+        """Neither spec nor status change through the main resource, and that is no error."""
+        super().prepare_for_update(ctx, obj, old)
+        obj["spec"] = copy.deepcopy(old.get("spec", {}))
+
+    def prepare_for_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
+        """A decision stays as it is; adding one, or taking it away, is for validation to refuse."""
+        super().prepare_for_status_update(ctx, obj, old)
+        for type_ in APPROVAL:
+            _keep_conditions(obj, old, type_)
+        _stamp_conditions(ctx, obj, old)
+
+    def prepare_for_approval(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
+        """Only the conditions are written through ``/approval``."""
+        super().prepare_for_status_update(ctx, obj, old)
+        _stamp_conditions(ctx, obj, old)
+        conditions = (obj.get("status") or {}).get("conditions")
+        status = {name: value for name, value in (old.get("status") or {}).items() if name != "conditions"}
+        obj["status"] = status | ({"conditions": conditions} if conditions else {})
+
+    def name_errors(self, name: str, *, prefix: bool = False) -> Sequence[str]:
+        return names.name_is_path_segment(name, prefix=prefix)
+
+    def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
+        return list(validate_request(obj))
+
+    def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
+        return list(validate_request_update(obj, old))
+
+    def validate_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
+        return list(validate_request_update(obj, old, may_certify=True))
+
+    def validate_approval(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
+        """Everything that is wrong with a decision."""
+        return list(validate_request_update(obj, old, may_approve=True))
+
+    def cells(self, obj: Tree, now: datetime) -> list[Any]:
+        spec = obj.get("spec") or {}
+        seconds = spec.get("expirationSeconds")
+        duration = columns.NONE if seconds is None else columns.human_duration(timedelta(seconds=seconds))
+        return [
+            columns.name_of(obj),
+            columns.age(obj, now),
+            spec.get("signerName") or columns.NONE,
+            spec.get("username", ""),
+            duration,
+            _condition(obj),
+        ]
+
+
+def _keep_conditions(obj: Tree, old: Tree, type_: str) -> None:
+    """Conditions of a type are what they were, unless there are more or fewer of them now."""
+    conditions = (obj.get("status") or {}).get("conditions") or []
+    before = [c for c in (old.get("status") or {}).get("conditions") or () if c.get("type") == type_]
+    places = [place for place, c in enumerate(conditions) if c.get("type") == type_]
+    if len(places) == len(before):
+        for place, condition in zip(places, before, strict=True):
+            conditions[place] = dict(condition)
+
+
+def _stamp_conditions(ctx: RequestContext, obj: Tree, old: Tree) -> None:
+    """Times that the client left out: now, or when a condition last turned."""
+    now = format_time(ctx.now)
+    before = (old.get("status") or {}).get("conditions") or ()
+    for condition in (obj.get("status") or {}).get("conditions") or ():
+        if not condition.get("lastUpdateTime"):
+            condition["lastUpdateTime"] = now
+        if not condition.get("lastTransitionTime"):
+            turned = [
+                known["lastTransitionTime"]
+                for known in before
+                if known.get("lastTransitionTime") and all(known.get(k) == condition.get(k) for k in ("type", "status"))
+            ]
+            condition["lastTransitionTime"] = turned[-1] if turned else now
+
+
+def _condition(obj: Tree) -> str:
+    status = obj.get("status") or {}
+    types = {c.get("type") for c in status.get("conditions") or ()}
+    text = "Denied" if "Denied" in types else "Approved" if "Approved" in types else "Pending"
+    if "Failed" in types:
+        text += ",Failed"
+    if status.get("certificate"):
+        text += ",Issued"
+    return text

@@ -1,0 +1,57 @@
+"""LimitRanges."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from steersman.apiserver.generic.strategy import Strategy
+from steersman.apiserver.kinds.shared.podspec.resources import round_resource_list
+from steersman.apiserver.kinds.shared.quota_validation import validate_limit_range
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from steersman.apimachinery.field import FieldError
+    from steersman.apiserver.generic.strategy import Tree
+    from steersman.apiserver.request import RequestContext
+
+_LISTS: Final = ("max", "min", "default", "defaultRequest", "maxLimitRequestRatio")
+
+
+class LimitRangeStrategy(Strategy):
+    """Limits of containers complete each other: max gives default, which gives defaultRequest, as min does."""
+
+    group_resource = "limitranges"
+    metadata_checks_on_update = (0, 1)
+    allow_create_on_update = True
+    reset_fields: ClassVar = {}
+
+    def default(self, obj: Tree, version: str) -> None:
+        for item in (obj.get("spec") or {}).get("limits") or ():
+            for name in _LISTS:
+                if item.get(name):
+                    round_resource_list(item[name])
+            if item.get("type") == "Container":
+                _complete(item)
+
+    def prepare_for_create(self, ctx: RequestContext, obj: Tree) -> None:
+        """Nothing is the server's."""
+
+    def prepare_for_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
+        """Nothing is the server's."""
+
+    def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
+        return validate_limit_range(obj)
+
+    def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
+        return validate_limit_range(obj)
+
+
+def _complete(item: Tree) -> None:
+    """Defaults of a container's limits: from ``max``; of its requests: from the limits', else from ``min``."""
+    default = {**(item.get("max") or {}), **(item.get("default") or {})}
+    request = {**(item.get("min") or {}), **default, **(item.get("defaultRequest") or {})}
+    if default:
+        item["default"] = default
+    if request:
+        item["defaultRequest"] = request

@@ -1,0 +1,148 @@
+"""Tells the node authorizer's graph of pods and volumes, once there are nodes that ask."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.apiserver.authz.node_graph import NodeGraph, PodNeeds
+from steersman.apiserver.kinds.shared.podspec.secrets import secret_names
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from steersman.apiserver.authz.node_graph import Ref
+    from steersman.apiserver.generic.entry import Entry
+    from steersman.apiserver.generic.registry import Registry
+    from steersman.apiserver.generic.watch_cache import WatchCache
+
+    Tree = dict[str, Any]
+    #: Tells the graph of one object: namespace, name, and the object or None when it has gone.
+    Tell = Callable[[str, str, Tree | None], None]
+
+_MIRROR: Final = "kubernetes.io/config.mirror"
+#: Volume sources of PersistentVolumes with references to secrets, which may say a namespace.
+_VOLUME_REFS: Final = (
+    ("cephfs", "secretRef"),
+    ("cinder", "secretRef"),
+    ("flexVolume", "secretRef"),
+    ("rbd", "secretRef"),
+    ("scaleIO", "secretRef"),
+    ("iscsi", "secretRef"),
+    ("storageos", "secretRef"),
+    ("csi", "controllerPublishSecretRef"),
+    ("csi", "nodePublishSecretRef"),
+    ("csi", "nodeStageSecretRef"),
+    ("csi", "controllerExpandSecretRef"),
+    ("csi", "nodeExpandSecretRef"),
+)
+
+
+class _Feed:
+    """A ``Follower``."""
+
+    def __init__(self, graph: NodeGraph, kind: str, cache: WatchCache, tell: Tell) -> None:
+        self._graph = graph
+        self._kind = kind
+        self._length = len(cache.prefix)
+        self._tell = tell
+
+    def reset(self, entries: list[Entry]) -> None:
+        self._graph.clear(self._kind)
+        for entry in entries:
+            self.put(entry)
+
+    def put(self, entry: Entry) -> None:
+        self._tell(*self._place(entry.key), entry.tree())
+
+    def remove(self, key: str) -> None:
+        self._tell(*self._place(key), None)
+
+    def _place(self, key: str) -> tuple[str, str]:
+        namespace, _, name = key[self._length :].rpartition("/")
+        return namespace, name
+
+
+def node_graph(registry: Registry) -> NodeGraph:
+    """A graph that is kept up to date from now on; it knows what is there as soon as the caches are filled."""
+    graph = NodeGraph()
+
+    def pod(namespace: str, name: str, tree: Tree | None) -> None:
+        graph.set_pod(namespace, name, None if tree is None else _needs(tree))
+
+    def volume(_: str, name: str, tree: Tree | None) -> None:
+        graph.set_volume(name, *_bound(tree or {}))
+
+    def owned(kind: str) -> Tell:
+        return lambda _, name, tree: graph.set_owned(kind, name, ((tree or {}).get("spec") or {}).get("nodeName") or "")
+
+    for plural, kind, tell in (
+        ("pods", "Pod", pod),
+        ("persistentvolumes", "PersistentVolume", volume),
+        ("volumeattachments.storage.k8s.io", "VolumeAttachment", owned("VolumeAttachment")),
+        ("resourceslices.resource.k8s.io", "ResourceSlice", owned("ResourceSlice")),
+    ):
+        cache = registry.stored(plural).cache
+        cache.follow(_Feed(graph, kind, cache, tell))
+        cache.start()
+    return graph
+
+
+def _needs(pod: Tree) -> PodNeeds | None:
+    """What a pod on a node needs; a mirror pod is only shown, it gets nothing."""
+    spec = pod.get("spec") or {}
+    node = spec.get("nodeName")
+    if not node:
+        return None
+    if _MIRROR in (pod["metadata"].get("annotations") or {}):
+        return PodNeeds(node)
+    return PodNeeds(node, frozenset(_refs(pod, spec, pod["metadata"].get("namespace") or "")))
+
+
+def _refs(pod: Tree, spec: Tree, namespace: str) -> Iterator[Ref]:
+    if account := spec.get("serviceAccountName"):
+        yield "ServiceAccount", namespace, account
+    for name in secret_names(spec):
+        yield "Secret", namespace, name
+    for name in config_map_names(spec):
+        yield "ConfigMap", namespace, name
+    for volume in spec.get("volumes") or ():
+        if claim := volume.get("persistentVolumeClaim"):
+            yield "PersistentVolumeClaim", namespace, claim.get("claimName") or ""
+        elif "ephemeral" in volume:
+            yield "PersistentVolumeClaim", namespace, f"{pod['metadata'].get('name', '')}-{volume['name']}"
+    for claim in spec.get("resourceClaims") or ():
+        if name := claim.get("resourceClaimName"):
+            yield "ResourceClaim", namespace, name
+    for made in (pod.get("status") or {}).get("resourceClaimStatuses") or ():
+        if name := made.get("resourceClaimName"):
+            yield "ResourceClaim", namespace, name
+
+
+def config_map_names(spec: Tree) -> Iterator[str]:
+    """Which config maps a pod mentions, some more than once; empty texts where one could be and none is."""
+    for containers in ("initContainers", "containers", "ephemeralContainers"):
+        for container in spec.get(containers) or ():
+            for source in container.get("envFrom") or ():
+                yield (source.get("configMapRef") or {}).get("name") or ""
+            for variable in container.get("env") or ():
+                yield ((variable.get("valueFrom") or {}).get("configMapKeyRef") or {}).get("name") or ""
+    for volume in spec.get("volumes") or ():
+        yield (volume.get("configMap") or {}).get("name") or ""
+        for part in (volume.get("projected") or {}).get("sources") or ():
+            yield (part.get("configMap") or {}).get("name") or ""
+
+
+def _bound(volume: Tree) -> tuple[Ref | None, list[Ref]]:
+    """The claim of a PersistentVolume, and the secrets that it needs; they lie with the claim unless they say where."""
+    spec = volume.get("spec") or {}
+    claim = spec.get("claimRef")
+    if not claim or not claim.get("name"):
+        return None, []
+    namespace = claim.get("namespace") or ""
+    secrets: list[Ref] = []
+    for source, name in _VOLUME_REFS:
+        if ref := (spec.get(source) or {}).get(name):
+            secrets.append(("Secret", ref.get("namespace") or namespace, ref.get("name") or ""))
+    if file := spec.get("azureFile"):
+        secrets.append(("Secret", file.get("secretNamespace") or namespace, file.get("secretName") or ""))
+    return ("PersistentVolumeClaim", namespace, claim["name"]), secrets

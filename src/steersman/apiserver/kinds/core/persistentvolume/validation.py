@@ -1,0 +1,393 @@
+"""What is refused of PersistentVolumes and PersistentVolumeClaims."""
+
+from __future__ import annotations
+
+import posixpath
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.apimachinery import field, names
+from steersman.apimachinery.quantity import Quantity, parse
+from steersman.apiserver.kinds.shared.go_form import go_diff, go_form
+from steersman.apiserver.kinds.shared.podspec import validate_sources as sources
+from steersman.apiserver.kinds.shared.podspec.resource_names import is_native
+from steersman.apiserver.kinds.shared.podspec.validate_claims import (
+    VOLUME_MODES,
+    check_access_modes,
+    check_positive_quantity,
+    validate_claim_spec,
+)
+from steersman.apiserver.kinds.shared.podspec.validate_placement import validate_node_selector
+from steersman.apiserver.kinds.shared.validation import (
+    FIELD_IS_IMMUTABLE,
+    check_all,
+    check_unchanged,
+    validate_dns_label,
+    validate_dns_subdomain,
+    validate_label_selector,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from steersman.apimachinery.field import FieldError, Path
+    from steersman.apiserver.generic.strategy import Tree
+
+_SPEC: Final = field.Path("spec")
+_POLICIES: Final = ("Delete", "Recycle", "Retain")
+_MORE_THAN_ONE: Final = "may not specify more than 1 volume type"
+_CLASS_ANNOTATION: Final = "volume.beta.kubernetes.io/storage-class"
+_RESIZES: Final = (
+    "ControllerResizeInProgress",
+    "ControllerResizeInfeasible",
+    "NodeResizeInProgress",
+    "NodeResizeInfeasible",
+    "NodeResizePending",
+)
+_CSI_SECRETS: Final = (
+    "controllerPublishSecretRef",
+    "controllerExpandSecretRef",
+    "nodePublishSecretRef",
+    "nodeExpandSecretRef",
+)
+#: Node labels by their old names, and what they are called now.
+_RENAMED_LABELS: Final = {
+    "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
+    "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
+    "beta.kubernetes.io/os": "kubernetes.io/os",
+    "beta.kubernetes.io/arch": "kubernetes.io/arch",
+    "beta.kubernetes.io/instance-type": "node.kubernetes.io/instance-type",
+}
+
+
+# -- sources that differ from those of pods ---------------------------------------------------------------------------
+
+
+def _check_csi(source: Tree, path: Path) -> Iterator[FieldError]:
+    yield from sources.check_csi_driver_name(source.get("driver") or "", path.child("driver"))
+    if not source.get("volumeHandle"):
+        yield field.required(path.child("volumeHandle"))
+    for name in _CSI_SECRETS:
+        if (ref := source.get(name)) is not None:
+            for part, check in (("name", validate_dns_subdomain), ("namespace", validate_dns_label)):
+                if not ref.get(part):
+                    yield field.required(path.child(name, part))
+                else:
+                    yield from check(ref[part], path.child(name, part))
+
+
+def _check_cinder(source: Tree, path: Path) -> Iterator[FieldError]:
+    if not source.get("volumeID"):
+        yield field.required(path.child("volumeID"))
+    yield from sources.check_secret_ref(source, path, with_namespace=True)
+
+
+def _check_glusterfs(source: Tree, path: Path) -> Iterator[FieldError]:
+    yield from sources.check_glusterfs(source, path)
+    namespace = source.get("endpointsNamespace")
+    if namespace is not None:
+        where = path.child("endpointsNamespace")
+        if not namespace:
+            detail = "if the endpointnamespace is set, it must be a valid namespace name"
+            yield field.invalid(where, namespace, detail)
+        else:
+            yield from validate_dns_label(namespace, where)
+
+
+def _check_azure_file(source: Tree, path: Path) -> Iterator[FieldError]:
+    yield from sources.check_azure_file(source, path)
+    if source.get("secretNamespace") == "":
+        yield field.required(path.child("secretNamespace"))
+
+
+def _check_iscsi(source: Tree, path: Path) -> Iterator[FieldError]:
+    if not source.get("targetPortal"):
+        yield field.required(path.child("targetPortal"))
+    yield from sources.check_iscsi_rest(source, path, unknown="must be valid format")
+    yield from sources.check_secret_ref(source, path)
+
+
+def _check_storage_os(source: Tree, path: Path) -> Iterator[FieldError]:
+    yield from sources.check_storage_os(source, path)
+    ref = source.get("secretRef")
+    if ref is not None and not ref.get("namespace"):
+        yield field.required(path.child("secretRef", "namespace"))
+
+
+def _check_local(source: Tree, path: Path) -> Iterator[FieldError]:
+    if not source.get("path"):
+        yield field.required(path.child("path"))
+    else:
+        yield from sources.check_no_backsteps(source["path"], path.child("path"))
+
+
+_SOURCES: Final[dict[str, Callable[[Tree, Path], Iterator[FieldError]]]] = {
+    "hostPath": sources.check_host_path,
+    "gcePersistentDisk": sources.check_gce_disk,
+    "awsElasticBlockStore": sources.check_aws_disk,
+    "glusterfs": _check_glusterfs,
+    "flocker": sources.check_flocker,
+    "nfs": sources.check_nfs,
+    "rbd": sources.check_rbd,
+    "quobyte": sources.check_quobyte,
+    "cephfs": sources.check_cephfs,
+    "iscsi": _check_iscsi,
+    "cinder": _check_cinder,
+    "fc": sources.check_fc,
+    "flexVolume": sources.check_flex_volume,
+    "azureFile": _check_azure_file,
+    "vsphereVolume": sources.check_vsphere,
+    "photonPersistentDisk": sources.check_photon,
+    "portworxVolume": sources.check_portworx,
+    "azureDisk": sources.check_azure_disk,
+    "scaleIO": sources.check_scale_io,
+    "local": _check_local,
+    "storageos": _check_storage_os,
+    "csi": _check_csi,
+}
+
+
+# -- volumes ----------------------------------------------------------------------------------------------------------
+
+
+def validate_volume(obj: Tree) -> list[FieldError]:
+    """Everything that is wrong with a PersistentVolume."""
+    spec = obj["spec"]
+    errors: list[FieldError] = []
+    if not spec.get("accessModes"):
+        errors.append(field.required(_SPEC.child("accessModes")))
+    errors += check_access_modes(spec.get("accessModes"), _SPEC.child("accessModes"))
+    errors += _capacity(spec)
+    policy = spec.get("persistentVolumeReclaimPolicy")
+    if policy and policy not in _POLICIES:
+        errors.append(field.not_supported(_SPEC.child("persistentVolumeReclaimPolicy"), policy, _POLICIES))
+    errors += _node_affinity(spec)
+    errors += _sources(spec, obj["metadata"].get("name") or "")
+    errors += _rest(spec)
+    return errors
+
+
+def _capacity(spec: Tree) -> Iterator[FieldError]:
+    capacity = spec.get("capacity")
+    path = _SPEC.child("capacity")
+    if not capacity:
+        yield field.required(path)
+    if not capacity or set(capacity) != {"storage"}:
+        shown = capacity and dict(sorted(capacity.items()))
+        yield field.not_supported(path, shown, ("storage",))
+    for name, amount in sorted((capacity or {}).items()):
+        if int(parse(amount)) < 0:
+            yield field.invalid(path.key(name), int(parse(amount)), "must be a valid resource quantity")
+        yield from check_positive_quantity(amount, path.key(name))
+
+
+def _node_affinity(spec: Tree) -> Iterator[FieldError]:
+    affinity = spec.get("nodeAffinity")
+    if affinity is None:
+        return
+    required = affinity.get("required")
+    path = _SPEC.child("nodeAffinity", "required")
+    if required is None:
+        yield field.required(path, "must specify required node constraints")
+    else:
+        yield from validate_node_selector(required, path)
+
+
+def _sources(spec: Tree, volume_name: str) -> Iterator[FieldError]:
+    given = [name for name in _SOURCES if spec.get(name) is not None]
+    if not given:
+        yield field.required(_SPEC, "must specify a volume type")
+    for number, name in enumerate(given):
+        shown = {"gcePersistentDisk": "persistentDisk"}.get(name, name)
+        if number:
+            yield field.forbidden(_SPEC.child("cephFS" if name == "cephfs" else name), _MORE_THAN_ONE)
+            continue
+        yield from _SOURCES[name](spec[name], _SPEC.child(shown))
+        if name == "iscsi":
+            yield from _iscsi_length(spec[name], volume_name)
+        if name == "local" and spec.get("nodeAffinity") is None:
+            yield field.required(_SPEC.child("nodeAffinity"), "Local volume requires node affinity")
+    host_path = (spec.get("hostPath") or {}).get("path")
+    if host_path and posixpath.normpath(host_path).strip("/") == "" and _recycles(spec):
+        detail = "may not be 'recycle' for a hostPath mount of '/'"
+        yield field.forbidden(_SPEC.child("persistentVolumeReclaimPolicy"), detail)
+
+
+def _iscsi_length(source: Tree, volume_name: str) -> Iterator[FieldError]:
+    portal = source.get("targetPortal") or ""
+    if source.get("initiatorName") is not None and len(f"{volume_name}:{portal}") > sources.ISCSI_LENGTH_MAX:
+        yield field.invalid(_SPEC.child("iscsi", "targetportal"), portal, sources.ISCSI_TOO_LONG)
+
+
+def _recycles(spec: Tree) -> bool:
+    return spec.get("persistentVolumeReclaimPolicy") == "Recycle"
+
+
+def _rest(spec: Tree) -> Iterator[FieldError]:
+    if name := spec.get("storageClassName"):
+        yield from validate_dns_subdomain(name, _SPEC.child("storageClassName"))
+    mode = spec.get("volumeMode")
+    if mode is not None and mode not in VOLUME_MODES:
+        yield field.not_supported(_SPEC.child("volumeMode"), mode, VOLUME_MODES)
+    attributes = spec.get("volumeAttributesClassName")
+    if attributes is None:
+        return
+    path = _SPEC.child("volumeAttributesClassName")
+    if not attributes:
+        yield field.required(path, "an empty string is disallowed")
+    else:
+        yield from validate_dns_subdomain(attributes, path)
+    if spec.get("csi") is None:
+        yield field.required(_SPEC.child("csi"), "has to be specified when using volumeAttributesClassName")
+
+
+def validate_volume_update(obj: Tree, old: Tree) -> list[FieldError]:
+    """Everything that is wrong with a change: the source stays, and so do mode and, once set, affinity."""
+    spec, before = obj["spec"], old["spec"]
+    errors = validate_volume(obj)
+    source = {name: spec[name] for name in _SOURCES if spec.get(name) is not None}
+    if "csi" in source and before.get("csi") is not None and before["csi"].get("controllerExpandSecretRef") is None:
+        source["csi"] = {k: v for k, v in source["csi"].items() if k != "controllerExpandSecretRef"}
+    if source != {name: before[name] for name in _SOURCES if before.get(name) is not None}:
+        diff = go_diff("PersistentVolumeSource", before, source)
+        detail = f"spec.persistentvolumesource is immutable after creation\n{diff}"
+        errors.append(field.forbidden(_SPEC.child("persistentvolumesource"), detail))
+    errors += check_unchanged(spec.get("volumeMode"), before.get("volumeMode"), field.Path("volumeMode"))
+    affinity = before.get("nodeAffinity")
+    if affinity is not None and not _same_affinity(spec.get("nodeAffinity"), affinity):
+        detail = f"{FIELD_IS_IMMUTABLE}, except for updating from beta label to GA"
+        errors.append(field.invalid("nodeAffinity", _go_affinity(spec.get("nodeAffinity")), detail))
+    if before.get("volumeAttributesClassName") is not None and spec.get("volumeAttributesClassName") is None:
+        detail = "update from non-nil value to nil is forbidden"
+        errors.append(field.forbidden(_SPEC.child("volumeAttributesClassName"), detail))
+    return errors
+
+
+def _go_affinity(affinity: Tree | None) -> Tree | None:
+    return None if affinity is None else go_form("VolumeNodeAffinity", affinity)
+
+
+def _same_affinity(new: Any, old: Any) -> bool:
+    """Equal, but for labels that now go by their new names."""
+    if isinstance(new, dict) and isinstance(old, dict):
+        if new.get("key") != old.get("key") and _RENAMED_LABELS.get(old.get("key", "")) == new.get("key"):
+            old = {**old, "key": new["key"]}
+        return new.keys() == old.keys() and all(_same_affinity(value, old[key]) for key, value in new.items())
+    if isinstance(new, list) and isinstance(old, list):
+        return len(new) == len(old) and all(map(_same_affinity, new, old))
+    return bool(new == old)
+
+
+# -- claims -----------------------------------------------------------------------------------------------------------
+
+
+def validate_claim(obj: Tree, old: Tree | None = None) -> list[FieldError]:
+    """Everything that is wrong with a PersistentVolumeClaim."""
+    before = (old or {}).get("spec") or {}
+    return list(
+        validate_claim_spec(
+            obj["spec"],
+            _SPEC,
+            allow_invalid_selector_values=any(validate_label_selector(before.get("selector"), _SPEC)),
+            allow_invalid_groups=any(
+                (before.get(name) or {}).get("apiGroup") for name in ("dataSource", "dataSourceRef")
+            ),
+        )
+    )
+
+
+def validate_claim_update(obj: Tree, old: Tree) -> list[FieldError]:
+    """Everything that is wrong with a change: only a bound claim's request may change, and only grow."""
+    errors = validate_claim(obj, old)
+    spec, before = obj["spec"], old["spec"]
+    is_bound = (obj.get("status") or {}).get("phase") == "Bound"
+    annotations, annotations_before = (o["metadata"].get("annotations") or {} for o in (obj, old))
+    class_before, class_now = before.get("storageClassName"), spec.get("storageClassName")
+    masked = dict(spec)
+    if not before.get("volumeName"):
+        masked.pop("volumeName", None)
+    annotated = annotations_before.get(_CLASS_ANNOTATION)
+    upgrades = annotated is not None and class_before is None and class_now == annotated
+    if upgrades and annotations.get(_CLASS_ANNOTATION, annotated) == annotated:
+        masked.pop("storageClassName", None)
+    else:
+        if annotations.get(_CLASS_ANNOTATION) != annotated:
+            path = field.Path("metadata", "annotations", _CLASS_ANNOTATION)
+            errors.append(field.invalid(path, annotations.get(_CLASS_ANNOTATION) or "", FIELD_IS_IMMUTABLE))
+        if class_before is None and class_now is not None and annotated in (None, class_now):
+            masked.pop("storageClassName", None)
+    if is_bound:
+        masked["resources"] = _with_storage_of(masked.get("resources"), before.get("resources"))
+        if masked.get("volumeAttributesClassName") is not None:
+            masked["volumeAttributesClassName"] = before.get("volumeAttributesClassName")
+    if _without_none(masked) != _without_none(before):
+        detail = (
+            "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n"
+            f"{go_diff('PersistentVolumeClaimSpec', before, masked)}"
+        )
+        errors.append(field.forbidden(_SPEC, detail))
+    errors += _sizes(spec, old)
+    errors += check_unchanged(spec.get("volumeMode"), before.get("volumeMode"), field.Path("volumeMode"))
+    return errors + list(_attributes_class(spec, before))
+
+
+def _without_none(spec: Tree) -> Tree:
+    return {key: value for key, value in spec.items() if value is not None}
+
+
+def _with_storage_of(resources: Tree | None, before: Tree | None) -> Tree | None:
+    requests = (resources or {}).get("requests")
+    if not requests:
+        return resources
+    size = ((before or {}).get("requests") or {}).get("storage", "0")
+    return {**(resources or {}), "requests": {**requests, "storage": size}}
+
+
+def _size(resources: Tree | None) -> Quantity:
+    return parse(((resources or {}).get("requests") or {}).get("storage", "0"))
+
+
+def _sizes(spec: Tree, old: Tree) -> Iterator[FieldError]:
+    """A request may be taken back while the volume has not grown so far."""
+    new = _size(spec.get("resources"))
+    actual = parse(((old.get("status") or {}).get("capacity") or {}).get("storage", "0"))
+    if new < _size(old["spec"].get("resources")) and new <= actual:
+        path = _SPEC.child("resources", "requests", "storage")
+        yield field.forbidden(path, "field can not be less than status.capacity")
+
+
+def _attributes_class(spec: Tree, before: Tree) -> Iterator[FieldError]:
+    old, new = before.get("volumeAttributesClassName"), spec.get("volumeAttributesClassName")
+    path = _SPEC.child("volumeAttributesClassName")
+    if old is not None and new is None:
+        yield field.forbidden(path, "update from non-nil value to nil is forbidden")
+    elif old and new == "":
+        yield field.forbidden(path, "update from non-nil value to an empty string is forbidden")
+
+
+def validate_claim_status(obj: Tree) -> list[FieldError]:
+    """Everything that is wrong with a claim's status."""
+    status = obj.get("status") or {}
+    errors = list(_basic_amounts(status.get("capacity") or {}, field.Path("status", "capacity")))
+    path = field.Path("status", "allocatedResourceStatus")  # as upstream spells it
+    for name, state in sorted((status.get("allocatedResourceStatuses") or {}).items()):
+        errors += _claim_resource(name, path)
+        if state not in _RESIZES:
+            errors.append(field.not_supported(path, name, _RESIZES))
+    path = field.Path("status", "allocatedResources")
+    for name, amount in sorted((status.get("allocatedResources") or {}).items()):
+        errors += list(_claim_resource(name, path)) or _basic_amounts({name: amount}, path)
+    return errors
+
+
+def _basic_amounts(amounts: Tree, path: Path) -> Iterator[FieldError]:
+    for name, amount in sorted(amounts.items()):
+        if int(parse(amount)) < 0:
+            yield field.invalid(path.key(name), int(parse(amount)), "must be a valid resource quantity")
+
+
+def _claim_resource(name: str, path: Path) -> Iterator[FieldError]:
+    """Of Kubernetes' own resources a claim has one."""
+    faults = names.check_qualified_name(name)
+    yield from check_all(path, name, faults)
+    if not faults and is_native(name) and name != "storage":
+        yield field.not_supported(path, name, ("storage",))

@@ -1,0 +1,55 @@
+"""What clients are told about volumes and claims that are accepted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from steersman.apimachinery.field import Path
+from steersman.apiserver.kinds.shared.podspec.warnings import OLD_VOLUMES, claim_spec_warnings, node_term_warnings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from steersman.apiserver.generic.strategy import Tree
+
+_CLASS: Final = "volume.beta.kubernetes.io/storage-class"
+_MOUNT_OPTIONS: Final = "volume.beta.kubernetes.io/mount-options"
+_SPEC: Final = Path("spec")
+#: Kinds of volumes that nothing mounts any more, as warnings spell them; of Flocker and Quobyte only pods are told.
+_OLD_KINDS: Final = {
+    "cephfs": "cephfs",
+    "photonPersistentDisk": "photonPersistentDisk",
+    "scaleIO": "scaleIO",
+    "storageos": "storageOS",
+    "glusterfs": "glusterfs",
+    "rbd": "rbd",
+}
+
+
+def volume_warnings(volume: Tree) -> Iterator[str]:
+    """Of a PersistentVolume."""
+    spec, annotations = volume.get("spec") or {}, volume["metadata"].get("annotations") or {}
+    if _CLASS in annotations:
+        yield f'metadata.annotations[{_CLASS}]: deprecated since v1.8; use "storageClassName" attribute instead'
+    if _MOUNT_OPTIONS in annotations:
+        yield f'metadata.annotations[{_MOUNT_OPTIONS}]: deprecated since v1.31; use "mountOptions" attribute instead'
+    if spec.get("persistentVolumeReclaimPolicy") == "Recycle":
+        yield (
+            "spec.persistentVolumeReclaimPolicy: The Recycle reclaim policy is deprecated. "
+            "Instead, the recommended approach is to use dynamic provisioning."
+        )
+    terms = ((spec.get("nodeAffinity") or {}).get("required") or {}).get("nodeSelectorTerms") or ()
+    for position, term in enumerate(terms):
+        yield from node_term_warnings(
+            term, _SPEC.child("nodeAffinity", "required", "nodeSelectorTerms").index(position)
+        )
+    for kind, shown in _OLD_KINDS.items():
+        if spec.get(kind) is not None:
+            yield f"spec.{shown}: {OLD_VOLUMES[kind]}"
+
+
+def claim_warnings(claim: Tree) -> Iterator[str]:
+    """Of a PersistentVolumeClaim."""
+    if _CLASS in (claim["metadata"].get("annotations") or {}):
+        yield f'metadata.annotations[{_CLASS}]: deprecated since v1.8; use "storageClassName" attribute instead'
+    yield from claim_spec_warnings(claim.get("spec") or {}, _SPEC)

@@ -1,0 +1,28 @@
+"""Conditions that the server itself puts into the status of a pod."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from steersman.apiserver.generic.strategy import Tree
+
+
+def set_condition(status: Tree, condition: Tree, stamp: str) -> None:
+    """Put ``condition`` in the place of the one of its type, or at the end; its time changes with its status only."""
+    whole = {
+        "type": condition["type"],
+        "status": condition["status"],
+        "lastProbeTime": None,
+        "lastTransitionTime": stamp,
+        **{name: value for name, value in condition.items() if value},
+    }
+    conditions = list(status.get("conditions") or ())
+    status["conditions"] = conditions
+    for place, known in enumerate(conditions):
+        if known.get("type") == condition["type"]:
+            if known.get("status") == condition["status"]:
+                whole["lastTransitionTime"] = known.get("lastTransitionTime")
+            conditions[place] = whole
+            return
+    conditions.append(whole)

@@ -1,0 +1,143 @@
+"""What pods take of quotas: their number while they live, and what they ask for."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.apiserver.kinds.shared.podspec.resource_names import is_extended
+from steersman.apiserver.kinds.shared.podspec.resources import pod_totals, qos_class
+from steersman.apiserver.kinds.shared.quota.amounts import ONE
+from steersman.apiserver.kinds.shared.quota.evaluator import Evaluator, is_selected
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from steersman.apiserver.generic.strategy import Tree
+    from steersman.apiserver.kinds.shared.quota.amounts import Amounts
+
+_COUNT: Final = "count/pods"
+_REQUESTS: Final = "requests."
+_LIMITS: Final = "limits."
+_COMPUTE: Final = ("cpu", "memory", "ephemeral-storage")
+_HUGE_PAGES: Final = "hugepages-"
+_NAMES: Final = frozenset(
+    {_COUNT, "pods", *_COMPUTE, *(f"{prefix}{name}" for prefix in (_REQUESTS, _LIMITS) for name in _COMPUTE)}
+)
+#: A container must say these when a quota names them.
+_TO_BE_SAID: Final = frozenset({"cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory"})
+_TERMS: Final = (
+    "requiredDuringSchedulingIgnoredDuringExecution",
+    "preferredDuringSchedulingIgnoredDuringExecution",
+)
+
+
+class PodEvaluator(Evaluator):
+    """Compute resources count until a pod has ended."""
+
+    counted_subresources = ("resize",)
+
+    def __init__(self) -> None:
+        super().__init__("pods")
+
+    def matching(self, names: Iterable[str]) -> list[str]:
+        return sorted(name for name in names if name in _NAMES or _is_special(name))
+
+    def usage(self, obj: Tree, now: datetime) -> Amounts:
+        usage: Amounts = {_COUNT: ONE}
+        if is_alive(obj, now):
+            spec = obj["spec"]
+            usage["pods"] = ONE
+            usage |= _computed(pod_totals(spec, "requests"), pod_totals(spec, "limits"))
+        return usage
+
+    def fault(self, required: Iterable[str], obj: Tree) -> str:
+        needed = _TO_BE_SAID.intersection(required)
+        needed -= _said(obj["spec"])
+        if not needed:
+            return ""
+        missing: dict[str, set[str]] = {}
+        for container in _containers(obj["spec"]):
+            for name in needed - _said(container):
+                missing.setdefault(name, set()).add(container.get("name", ""))
+        listed = (f"{name} for: {','.join(sorted(missing[name]))}" for name in sorted(missing))
+        return f"must specify {'; '.join(listed)}" if missing else ""
+
+    def is_in_scope(self, selector: Tree, obj: Tree) -> bool:
+        spec = obj["spec"]
+        match selector.get("scopeName"):
+            case "Terminating":
+                return _has_deadline(spec)
+            case "NotTerminating":
+                return not _has_deadline(spec)
+            case "BestEffort":
+                return qos_class(spec) == "BestEffort"
+            case "NotBestEffort":
+                return qos_class(spec) != "BestEffort"
+            case "PriorityClass":
+                return is_selected(selector, spec.get("priorityClassName"))
+            case "CrossNamespacePodAffinity":
+                return _reaches_out(spec.get("affinity") or {})
+        return False
+
+
+def is_alive(pod: Tree, now: datetime) -> bool:
+    """Whether a pod takes compute resources: it has not ended, and its deletion is not overdue."""
+    if (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
+        return False
+    metadata = pod["metadata"]
+    deleted, grace = metadata.get("deletionTimestamp"), metadata.get("deletionGracePeriodSeconds")
+    if not deleted or grace is None:
+        return True
+    return now <= datetime.fromisoformat(deleted) + timedelta(seconds=grace)
+
+
+def _is_special(name: str) -> bool:
+    """Huge pages and extended resources."""
+    plain = name.removeprefix(_REQUESTS)
+    return plain.startswith(_HUGE_PAGES) or (plain != name and is_extended(plain))
+
+
+def _computed(requests: Amounts, limits: Amounts) -> Amounts:
+    """Under the names that quotas have for it."""
+    usage: Amounts = {}
+    for name, amount in requests.items():
+        if name in _COMPUTE or name.startswith(_HUGE_PAGES):
+            usage[name] = amount
+            usage[_REQUESTS + name] = amount
+        elif is_extended(name):
+            usage[_REQUESTS + name] = amount
+    for name, amount in limits.items():
+        if name in _COMPUTE:
+            usage[_LIMITS + name] = amount
+    return usage
+
+
+def _said(holder: Tree) -> set[str]:
+    """Which resources of a quota a container, or the pod as a whole, speaks of."""
+    resources = holder.get("resources") or {}
+    said: set[str] = set()
+    for name in resources.get("requests") or ():
+        said |= {name, _REQUESTS + name}
+    return said | {_LIMITS + name for name in resources.get("limits") or ()}
+
+
+def _containers(spec: Tree) -> Iterator[Tree]:
+    yield from spec.get("containers") or ()
+    yield from spec.get("initContainers") or ()
+
+
+def _has_deadline(spec: Tree) -> bool:
+    deadline = spec.get("activeDeadlineSeconds")
+    return deadline is not None and deadline >= 0
+
+
+def _reaches_out(affinity: Tree) -> bool:
+    """Whether any term looks at pods of other namespaces."""
+    for kind in ("podAffinity", "podAntiAffinity"):
+        for when in _TERMS:
+            for term in (affinity.get(kind) or {}).get(when) or ():
+                inner: Any = term.get("podAffinityTerm", term)
+                if inner.get("namespaces") or inner.get("namespaceSelector") is not None:
+                    return True
+    return False

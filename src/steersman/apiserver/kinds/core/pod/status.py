@@ -1,0 +1,274 @@
+"""What is refused of a pod's status."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.apimachinery import field, names
+from steersman.apimachinery.addresses import check_ip, parse_ip
+from steersman.apiserver.kinds.core.pod.updates import validate_annotation_changes
+from steersman.apiserver.kinds.shared.address_warnings import ip_warnings
+from steersman.apiserver.kinds.shared.validation import (
+    check_all,
+    check_unchanged,
+    validate_dns_label,
+    validate_dns_subdomain,
+    validate_qualified_name,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from steersman.apimachinery.field import FieldError
+    from steersman.apiserver.generic.strategy import Tree
+
+_STATUS: Final = field.Path("status")
+_KNOWN_CONDITIONS: Final = frozenset({"PodScheduled", "Ready", "Initialized", "ContainersReady"})
+_CLAIM_PREFIX: Final = "claim:"
+_ASKING: Final = ("initContainers", "containers")
+_MAPPED: Final = ("containerName", "resourceName", "requestName")
+_NOT_ASKED: Final = (
+    "must match the extended resource name of an entry in "
+    "spec.initContainers.resources.requests or spec.containers.resources.requests"
+)
+_HEALTH: Final = ("Healthy", "Unhealthy", "Unknown")
+_NOT_NEGATIVE: Final = "must be a non-negative integer"
+_INT32_MAX: Final = (1 << 31) - 1
+
+
+def validate_pod_status(pod: Tree, old: Tree) -> list[FieldError]:
+    """Everything that is wrong with a write of a pod's status."""
+    status, before = pod.get("status") or {}, old.get("status") or {}
+    spec = old["spec"]
+    errors = list(validate_annotation_changes(pod, old))
+    errors += _conditions(status.get("conditions") or ())
+    errors += _nomination(status.get("nominatedNodeName"), before.get("nominatedNodeName"), spec)
+    if status.get("observedGeneration", 0) < 0:
+        errors.append(field.invalid(_STATUS.child("observedGeneration"), status["observedGeneration"], _NOT_NEGATIVE))
+    errors += check_unchanged(status.get("qosClass"), before.get("qosClass"), _STATUS.child("qosClass"))
+    errors += _states(status, before, spec)
+    errors += _claims(status.get("resourceClaimStatuses") or (), spec.get("resourceClaims") or ())
+    errors += _extended_claim(status.get("extendedResourceClaimStatus"), spec)
+    errors += _ips(status.get("podIPs") or (), "podIPs")
+    errors += _host_ips(status)
+    errors += _users(status, spec)
+    errors += _allocated(status, spec)
+    return errors
+
+
+def _conditions(conditions: Sequence[Tree]) -> Iterator[FieldError]:
+    for position, condition in enumerate(conditions):
+        here = _STATUS.child("conditions").index(position)
+        generation = condition.get("observedGeneration") or 0
+        if generation < 0:
+            yield field.invalid(here.child("observedGeneration"), generation, _NOT_NEGATIVE)
+        kind = condition.get("type") or ""
+        if kind not in _KNOWN_CONDITIONS:
+            yield from validate_qualified_name(kind, here.child("Type"))
+
+
+def _nomination(node: str | None, before: str | None, spec: Tree) -> Iterator[FieldError]:
+    """The node that a pod waits for, until it has one."""
+    if node and node != before:
+        path = _STATUS.child("nominatedNodeName")
+        yield from validate_dns_subdomain(node, path)
+        if spec.get("nodeName"):
+            yield field.forbidden(path, "may not be set on pods that are already bound to a node")
+
+
+# -- states of containers ---------------------------------------------------------------------------------------------
+
+
+def _states(status: Tree, before: Tree, spec: Tree) -> Iterator[FieldError]:
+    """What has ended and is not started again has ended for good."""
+    kinds = {"containerStatuses": "containers", "initContainerStatuses": "initContainers"}
+    if any(_restarts_all(container) for kind in kinds.values() for container in spec.get(kind) or ()):
+        kinds = {}
+    for kind in (*kinds, "ephemeralContainerStatuses"):
+        containers = {container.get("name"): container for container in spec.get(kinds.get(kind, "")) or ()}
+        running = {one.get("name") for one in status.get(kind) or () if not _ended(one)}
+        for position, one in enumerate(before.get(kind) or ()):
+            if (ended := _ended(one)) is None or one.get("name") not in running:
+                continue
+            container = containers.get(one.get("name"))
+            if container is None or not _may_restart(container, spec.get("restartPolicy"), ended.get("exitCode", 0)):
+                where = _STATUS.child(kind).index(position).child("state")
+                yield field.forbidden(where, "may not be transitioned to non-terminated state")
+
+
+def _restarts_all(container: Tree) -> bool:
+    return any(rule.get("action") == "RestartAllContainers" for rule in container.get("restartPolicyRules") or ())
+
+
+def _ended(status: Tree) -> Tree | None:
+    return (status.get("state") or {}).get("terminated")
+
+
+def _may_restart(container: Tree, policy: str | None, exit_code: int) -> bool:
+    """Whether a container that ended like this may be started again (upstream: ``ContainerShouldRestart``)."""
+    for rule in container.get("restartPolicyRules") or ():
+        codes = rule.get("exitCodes")
+        if codes is not None and (exit_code in (codes.get("values") or ())) == (codes.get("operator") == "In"):
+            return True
+    own = container.get("restartPolicy") or policy
+    return own == "Always" or (own == "OnFailure" and exit_code != 0)
+
+
+# -- addresses --------------------------------------------------------------------------------------------------------
+
+
+def _ips(ips: Sequence[Tree], name: str) -> Iterator[FieldError]:
+    """Addresses that are ones, of each family one at most."""
+    path = _STATUS.child(name)
+    texts = [one.get("ip") or "" for one in ips]
+    for position, text in enumerate(texts):
+        yield from check_all(path.index(position), text, check_ip(text))
+    if len(texts) < 2:
+        return
+    parsed = [parse_ip(text) for text in texts]
+    wrong = next((position for position, ip in enumerate(parsed) if ip is None), None)
+    if wrong is not None:
+        detail = f"failed to check for dual stack with error:invalid IP[{wrong}]: {texts[wrong]}"
+        yield field.FieldError(field.ErrorType.INTERNAL, path, detail=detail)
+    families = {ip.version for ip in parsed if ip is not None}
+    if wrong is not None or len(families) < 2 or len(texts) > 2:
+        shown = [{"IP": text} for text in texts]
+        yield field.invalid(path, shown, "may specify no more than one IP for each IP family")
+
+
+def _host_ips(status: Mapping[str, Any]) -> Iterator[FieldError]:
+    ips = status.get("hostIPs") or ()
+    if not ips:
+        return
+    first = ips[0].get("ip") or ""
+    if (status.get("hostIP") or "") != first:
+        where = _STATUS.child("hostIPs").index(0).child("ip")
+        yield field.invalid(where, first, "must be equal to `hostIP`")
+    yield from _ips(ips, "hostIPs")
+
+
+# -- claims and users -------------------------------------------------------------------------------------------------
+
+
+def _claims(statuses: Sequence[Tree], claims: Sequence[Tree]) -> Iterator[FieldError]:
+    known = {claim.get("name") for claim in claims}
+    seen: set[str] = set()
+    for position, status in enumerate(statuses):
+        here = _STATUS.child("resourceClaimStatuses").index(position)
+        where = here.child("name")
+        name = status.get("name") or ""
+        if name not in known:
+            yield field.invalid(where, name, "must match the name of an entry in `spec.resourceClaims`")
+        if name in seen:
+            yield field.duplicate(where, name)
+        seen.add(name)
+        if (claim := status.get("resourceClaimName")) is not None:
+            yield from validate_dns_subdomain(claim, here.child("resourceClaimName"))
+
+
+def _extended_claim(status: Tree | None, spec: Tree) -> Iterator[FieldError]:
+    """The claim that the scheduler made for extended resources, and which request in it is for what (KEP-5004)."""
+    if status is None:
+        return
+    path = _STATUS.child("extendedResourceClaimStatus")
+    mappings = status.get("requestMappings") or ()
+    if not mappings:
+        yield field.required(path.child("requestMappings"), "at least one request mapping is required")
+    containers = {one.get("name"): one for kind in _ASKING for one in spec.get(kind) or ()}
+    seen: set[tuple[str, ...]] = set()
+    for position, mapping in enumerate(mappings):
+        here = path.child("requestMappings").index(position)
+        container, resource, request = key = tuple(mapping.get(name) or "" for name in _MAPPED)
+        if container not in containers:
+            detail = "must match the name of an entry in spec.initContainers.name or spec.containers.name"
+            yield field.invalid(here.child("containerName"), container, detail)
+        elif resource not in ((containers[container].get("resources") or {}).get("requests") or {}):
+            yield field.invalid(here.child("resourceName"), resource, _NOT_ASKED)
+        yield from validate_dns_label(request, path.child("requestName"))
+        if key in seen:
+            for name, value in zip(_MAPPED, key, strict=True):
+                yield field.duplicate(here.child(name), value)
+        seen.add(key)
+    claim = status.get("resourceClaimName")
+    if not claim:
+        yield field.required(path.child("resourceClaimName"))
+    else:
+        yield from validate_dns_subdomain(claim, path.child("resourceClaimName"))
+
+
+def _users(status: Tree, spec: Tree) -> Iterator[FieldError]:
+    """Whom the containers run as, which only Linux can tell."""
+    is_windows = (spec.get("os") or {}).get("name") == "windows"
+    for kind in ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"):
+        for position, one in enumerate(status.get(kind) or ()):
+            linux = (one.get("user") or {}).get("linux")
+            if linux is None:
+                continue
+            where = _STATUS.child(kind).index(position).child("linux")
+            if is_windows:
+                yield field.forbidden(where, "cannot be set for a windows pod")
+                continue
+            for name in ("uid", "gid"):
+                yield from _check_id(linux.get(name, 0), where.child(name))
+            for number, group in enumerate(linux.get("supplementalGroups") or ()):
+                yield from _check_id(group, where.child("supplementalGroups").index(number))
+
+
+def _allocated(status: Tree, spec: Tree) -> Iterator[FieldError]:
+    """How healthy the devices are that containers asked for (KEP-4680)."""
+    for kind, parts in (("containerStatuses", "containers"), ("initContainerStatuses", "initContainers")):
+        containers = {container.get("name"): container for container in spec.get(parts) or ()}
+        for position, one in enumerate(status.get(kind) or ()):
+            path = _STATUS.child(kind).index(position).child("allocatedResourcesStatus")
+            for number, allocated in enumerate(one.get("allocatedResourcesStatus") or ()):
+                here = path.index(number)
+                if (container := containers.get(one.get("name"))) is not None:
+                    yield from _asked_for(allocated.get("name") or "", container, here.child("name"))
+                yield from _health(allocated.get("resources") or (), here.child("resources"))
+    for position, one in enumerate(status.get("ephemeralContainerStatuses") or ()):
+        if one.get("allocatedResourcesStatus"):
+            path = _STATUS.child("ephemeralContainerStatuses").index(position).child("allocatedResourcesStatus")
+            yield field.forbidden(path, "must not be specified in container status")
+
+
+def _asked_for(name: str, container: Tree, path: field.Path) -> Iterator[FieldError]:
+    resources = container.get("resources") or {}
+    if name.startswith(_CLAIM_PREFIX):
+        pairs = [(claim.get("name", ""), claim.get("request")) for claim in resources.get("claims") or ()]
+        known = [
+            f"{_CLAIM_PREFIX}{claim}/{request}" if request else f"{_CLAIM_PREFIX}{claim}" for claim, request in pairs
+        ]
+        detail = (
+            "must match one of the container's resource claims in a format 'claim:<claimName>/<request>' or "
+            "'claim:<claimName>' if request is empty"
+        )
+    else:
+        known = list(resources.get("requests") or ())
+        detail = "must match one of the container's resource requests"
+    if name not in known:
+        yield field.invalid(path, name, detail)
+
+
+def _health(resources: Sequence[Tree], path: field.Path) -> Iterator[FieldError]:
+    seen: set[str] = set()
+    for position, resource in enumerate(resources):
+        health, identifier = resource.get("health") or "", resource.get("resourceID") or ""
+        if health not in _HEALTH:
+            yield field.not_supported(path.index(position).child("health"), health, _HEALTH)
+        if identifier in seen:
+            yield field.duplicate(path.index(position).child("resourceID"), identifier)
+        seen.add(identifier)
+
+
+def _check_id(value: int, path: field.Path) -> Iterator[FieldError]:
+    yield from check_all(path, value, names.check_in_range(value, 0, _INT32_MAX))
+
+
+# -- warnings ---------------------------------------------------------------------------------------------------------
+
+
+def pod_status_warnings(status: Tree) -> Iterator[str]:
+    """Addresses in forms that few can read."""
+    for name in ("podIPs", "hostIPs"):
+        for position, one in enumerate(status.get(name) or ()):
+            yield from ip_warnings(f"status.{name}[{position}].ip", one.get("ip") or "")

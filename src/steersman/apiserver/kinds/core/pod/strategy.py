@@ -1,0 +1,216 @@
+"""Pods: what a new one looks like, what updates keep, how long a deleted one stays."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from steersman.apiserver.generic.strategy import Strategy
+from steersman.apiserver.generic.writing import time_text
+from steersman.apiserver.kinds.core.node.strategy import sync_first
+from steersman.apiserver.kinds.core.pod.status import pod_status_warnings, validate_pod_status
+from steersman.apiserver.kinds.core.pod.subresources import (
+    keep_all_but_ephemeral_containers,
+    keep_all_but_resources,
+    validate_ephemeral_containers_update,
+    validate_resize,
+)
+from steersman.apiserver.kinds.core.pod.table import POD_COLUMNS, pod_cells, pod_row_conditions
+from steersman.apiserver.kinds.core.pod.updates import validate_pod_update
+from steersman.apiserver.kinds.core.pod.validation import validate_pod_create
+from steersman.apiserver.kinds.shared.podspec.defaults import default_pod, drop_init_container_annotations
+from steersman.apiserver.kinds.shared.podspec.disabled import drop_disabled_status
+from steersman.apiserver.kinds.shared.podspec.known import Known, known_of
+from steersman.apiserver.kinds.shared.podspec.label_keys import merge_label_keys
+from steersman.apiserver.kinds.shared.podspec.profile_annotations import take_over_app_armor
+from steersman.apiserver.kinds.shared.podspec.resources import qos_class
+from steersman.apiserver.kinds.shared.podspec.warnings import pod_warnings
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from steersman.apimachinery.field import FieldError
+    from steersman.apiserver.generic.strategy import Tree
+    from steersman.apiserver.request import RequestContext
+
+PENDING: Final = "Pending"
+GATED_MESSAGE: Final = "Scheduling is blocked due to non-empty scheduling gates"
+
+
+def _spec(obj: Tree) -> Tree:
+    return obj.get("spec") or {}
+
+
+def _status(obj: Tree) -> Tree:
+    return obj.get("status") or {}
+
+
+def _first_ip(obj: Tree) -> str:
+    ips = _status(obj).get("podIPs") or ()
+    return str(ips[0].get("ip", "")) if ips else ""
+
+
+class PodStrategy(Strategy):
+    """Generation counts the spec; a scheduled pod that runs is deleted in two steps."""
+
+    group_resource = "pods"
+    metadata_checks_on_update = (1, 1)
+    returns_deleted_object = True
+    has_generation = True
+    defaults_spec_alone = True
+    columns = POD_COLUMNS
+    field_labels: ClassVar = {
+        "spec.nodeName": lambda obj: _spec(obj).get("nodeName", ""),
+        "spec.restartPolicy": lambda obj: _spec(obj).get("restartPolicy", ""),
+        "spec.schedulerName": lambda obj: _spec(obj).get("schedulerName", ""),
+        "spec.serviceAccountName": lambda obj: _spec(obj).get("serviceAccountName", ""),
+        "spec.hostNetwork": lambda obj: "true" if _spec(obj).get("hostNetwork") else "false",
+        "status.phase": lambda obj: _status(obj).get("phase", ""),
+        "status.podIP": _first_ip,
+        "status.podIPs": lambda _: "",  # may be asked for, but no pod has it
+        "status.nominatedNodeName": lambda obj: _status(obj).get("nominatedNodeName", ""),
+    }
+    reset_fields: ClassVar = {
+        "": (("status",),),
+        "status": (("spec",), ("metadata", "deletionTimestamp"), ("metadata", "ownerReferences")),
+    }
+
+    def default(self, obj: Tree, version: str) -> None:
+        default_pod(obj)
+        status = obj.get("status")
+        if status:
+            _sync_ips(status)
+
+    def default_beside_spec(self, obj: Tree, version: str) -> None:
+        drop_init_container_annotations(obj["metadata"])
+
+    def prepare_for_create(self, ctx: RequestContext, obj: Tree) -> None:
+        spec, metadata = obj["spec"], obj["metadata"]
+        _at_least_one_second(spec)
+        merge_label_keys(spec, metadata.get("labels") or {})
+        if metadata.get("annotations"):
+            for text in take_over_app_armor(obj):
+                ctx.warn(text)
+        known = known_of(spec)  # nothing changes it from here on
+        ctx.found = known
+        if not known.qos_class:
+            known.qos_class = qos_class(spec)
+        status: Tree = {"phase": PENDING, "qosClass": known.qos_class}
+        if spec.get("schedulingGates"):
+            status["conditions"] = [gated_condition(time_text(ctx.now))]
+        obj["status"] = status
+
+    def prepare_for_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
+        super().prepare_for_update(ctx, obj, old)
+        _at_least_one_second(obj["spec"])
+
+    def prepare_for_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
+        super().prepare_for_status_update(ctx, obj, old)
+        # kubelets of old versions spoil owner references when they write statuses
+        references = old["metadata"].get("ownerReferences")
+        if references:
+            obj["metadata"]["ownerReferences"] = references
+        else:
+            obj["metadata"].pop("ownerReferences", None)
+        status, before = obj.setdefault("status", {}), _status(old)
+        if not status.get("qosClass") and before.get("qosClass"):
+            status["qosClass"] = before["qosClass"]
+        _keep_observed_generations(status, before)
+        drop_disabled_status(status)
+
+    def grace_period_seconds(self, ctx: RequestContext, obj: Tree, requested_seconds: int | None) -> int:
+        spec = _spec(obj)
+        if not spec.get("nodeName") or _status(obj).get("phase") in ("Succeeded", "Failed"):
+            return 0
+        seconds = requested_seconds if requested_seconds is not None else spec.get("terminationGracePeriodSeconds") or 0
+        return seconds if seconds >= 0 else 1
+
+    def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
+        return validate_pod_create(obj, _known(ctx))
+
+    def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
+        return validate_pod_update(obj, old)
+
+    def validate_status_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
+        return validate_pod_status(obj, old)
+
+    def warnings(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> Sequence[str]:
+        return pod_warnings(obj, _known(ctx)) if old is None else ()
+
+    def status_warnings(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[str]:
+        return list(pod_status_warnings(_status(obj)))
+
+    # -- subresources that show the pod -----------------------------------------------------------------------------
+
+    def prepare_for_ephemeralcontainers(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
+        """Only the ephemeral containers are written."""
+        keep_all_but_ephemeral_containers(obj, old)
+
+    def validate_ephemeralcontainers(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
+        """Everything that is wrong with the ephemeral containers."""
+        return validate_ephemeral_containers_update(obj, old)
+
+    def prepare_for_resize(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
+        """Only resources are written."""
+        keep_all_but_resources(obj, old)
+
+    def validate_resize(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
+        """Everything that is wrong with the new resources."""
+        return validate_resize(obj, old)
+
+    # -- views ------------------------------------------------------------------------------------------------------
+
+    def cells(self, obj: Tree, now: datetime) -> list[Any]:
+        return pod_cells(obj, now)
+
+    def row_conditions(self, obj: Tree) -> Sequence[Tree]:
+        return pod_row_conditions(obj)
+
+
+def _known(ctx: RequestContext) -> Known | None:
+    """What ``prepare_for_create`` found out about the spec."""
+    return ctx.found if isinstance(ctx.found, Known) else None
+
+
+def _at_least_one_second(spec: Tree) -> None:
+    """A negative grace period means the shortest that is graceful."""
+    if (spec.get("terminationGracePeriodSeconds") or 0) < 0:
+        spec["terminationGracePeriodSeconds"] = 1
+
+
+def gated_condition(stamp: str) -> Tree:
+    """Why a pod with scheduling gates is not scheduled."""
+    return {
+        "type": "PodScheduled",
+        "status": "False",
+        "lastProbeTime": None,
+        "lastTransitionTime": stamp,
+        "reason": "SchedulingGated",
+        "message": GATED_MESSAGE,
+    }
+
+
+def _sync_ips(status: Tree) -> None:
+    """``podIP`` is the first of ``podIPs``; where both are given and differ, the older field rules."""
+    ips = status.get("podIPs")
+    both = {"one": status.get("podIP"), "many": [ip.get("ip") for ip in ips] if ips else None}
+    sync_first(both, one="one", many="many")
+    if both["many"] and both["many"] != [ip.get("ip") for ip in ips or ()]:
+        status["podIPs"] = [{"ip": ip} for ip in both["many"]]
+    if both["one"]:
+        status["podIP"] = both["one"]
+
+
+def _keep_observed_generations(status: Tree, old: Tree) -> None:
+    """A writer that does not know ``observedGeneration`` does not take it away."""
+    if not status.get("observedGeneration") and old.get("observedGeneration"):
+        status["observedGeneration"] = old["observedGeneration"]
+    before: dict[str, deque[int]] = {}  # there may be several of a type
+    for condition in old.get("conditions") or ():
+        before.setdefault(condition.get("type", ""), deque()).append(condition.get("observedGeneration") or 0)
+    for condition in status.get("conditions") or ():
+        generations = before.get(condition.get("type", ""))
+        generation = generations.popleft() if generations else 0
+        if generation and not condition.get("observedGeneration"):
+            condition["observedGeneration"] = generation

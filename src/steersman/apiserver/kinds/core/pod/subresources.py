@@ -1,0 +1,217 @@
+"""Writes of a pod through ``/ephemeralcontainers`` and ``/resize``, which change one thing each and nothing else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.apimachinery import field
+from steersman.apiserver.kinds.core.pod.updates import MIRROR, rules_of, validate_annotation_changes
+from steersman.apiserver.kinds.core.pod.validation import validate_pod
+from steersman.apiserver.kinds.shared.go_form import go_diff
+from steersman.apiserver.kinds.shared.podspec.resources import is_sidecar, qos_class
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from steersman.apimachinery.field import FieldError
+    from steersman.apiserver.generic.strategy import Tree
+
+_SPEC: Final = field.Path("spec")
+#: Upstream names the object itself ``[]``.
+_WHOLE: Final = field.Path("")
+_EPHEMERAL: Final = _SPEC.child("ephemeralContainers")
+_ONLY_RESIZED: Final = "only cpu and memory resources are mutable"
+_CPU_AND_MEMORY: Final = frozenset({"cpu", "memory"})
+#: Metadata that only writes of the pod itself may change.
+_METADATA: Final = (
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "generation",
+    "labels",
+    "annotations",
+    "finalizers",
+    "ownerReferences",
+)
+
+
+def _keep_rest(pod: Tree, old: Tree, spec: Tree) -> None:
+    """Take all but ``spec`` from the old pod."""
+    pod["spec"] = spec
+    pod["status"] = old.get("status") or {}
+    metadata, before = pod["metadata"], old["metadata"]
+    for name in _METADATA:
+        if name in before:
+            metadata[name] = before[name]
+        else:
+            metadata.pop(name, None)
+
+
+# -- ephemeral containers ---------------------------------------------------------------------------------------------
+
+
+def keep_all_but_ephemeral_containers(pod: Tree, old: Tree) -> None:
+    """Drop every change but that of the ephemeral containers."""
+    ephemeral = pod["spec"].get("ephemeralContainers")
+    spec = dict(old["spec"])
+    spec.pop("ephemeralContainers", None)
+    if ephemeral:
+        spec["ephemeralContainers"] = ephemeral
+    _keep_rest(pod, old, spec)
+
+
+def validate_ephemeral_containers_update(pod: Tree, old: Tree) -> list[FieldError]:
+    """Ephemeral containers come and stay as they are."""
+    if MIRROR in (old["metadata"].get("annotations") or {}):
+        return [field.forbidden(_WHOLE, "static pods do not support ephemeral containers")]
+    errors = list(validate_pod(pod, rules_of(pod)))
+    errors += validate_annotation_changes(pod, old)
+    now = {container.get("name"): container for container in pod["spec"].get("ephemeralContainers") or ()}
+    for container in old["spec"].get("ephemeralContainers") or ():
+        name = container.get("name", "")
+        if name not in now:
+            errors.append(field.forbidden(_EPHEMERAL, f'existing ephemeral containers "{name}" may not be removed\n'))
+        elif now[name] != container:
+            diff = go_diff("EphemeralContainer", container, now[name])
+            detail = f'existing ephemeral containers "{name}" may not be changed\n{diff}'
+            errors.append(field.forbidden(_EPHEMERAL, detail))
+    return errors
+
+
+# -- resize -----------------------------------------------------------------------------------------------------------
+
+
+def keep_all_but_resources(pod: Tree, old: Tree) -> None:
+    """Drop every change but that of resources; when there are other containers than before, validation says so."""
+    spec, before = pod["spec"], old["spec"]
+    kinds = ("containers", "initContainers")
+    if any(len(spec.get(kind) or ()) != len(before.get(kind) or ()) for kind in kinds):
+        return
+    kept = dict(before)
+    for kind in kinds:
+        if before.get(kind):
+            kept[kind] = _resized(spec[kind], before[kind])
+    if spec.get("resources") is None:
+        kept.pop("resources", None)
+    else:
+        kept["resources"] = spec["resources"]
+    _keep_rest(pod, old, kept)
+
+
+def _resized(containers: list[Tree], before: list[Tree]) -> list[Tree]:
+    """The containers of before with the new resources, or the new ones where the order is another."""
+    if [one.get("name") for one in containers] != [one.get("name") for one in before]:
+        return containers
+    kept: list[Tree] = []
+    for container, old in zip(containers, before, strict=True):
+        merged = {**old, "resources": container.get("resources") or {}}
+        merged.pop("resizePolicy", None)
+        if container.get("resizePolicy"):
+            merged["resizePolicy"] = container["resizePolicy"]
+        kept.append(merged)
+    return kept
+
+
+def validate_resize(pod: Tree, old: Tree) -> list[FieldError]:
+    """Requests and limits of cpu and memory change while the class of service stays (upstream: ``ValidatePodResize``)."""
+    if MIRROR in (old["metadata"].get("annotations") or {}):
+        return [field.forbidden(_WHOLE, "static pods cannot be resized")]
+    spec, before = pod["spec"], old["spec"]
+    if (before.get("os") or {}).get("name") == "windows":
+        return [field.forbidden(_WHOLE, "windows pods cannot be resized")]
+    errors = list(validate_pod(pod, rules_of(pod)))
+    quality = (old.get("status") or {}).get("qosClass") or qos_class(before)
+    if quality != qos_class(spec):
+        errors.append(field.invalid(_SPEC, quality, "Pod QOS Class may not change as a result of resizing"))
+    if not _node_resizes(old):
+        errors.append(field.forbidden(_SPEC, "Pod running on node without support for resize"))
+    errors += _check_pod_level(spec.get("resources"), before.get("resources"))
+    other_order = list(_check_order(spec, before))
+    if other_order:
+        return errors + other_order
+    init_pairs = list(zip(spec.get("initContainers") or (), before.get("initContainers") or (), strict=True))
+    pairs = list(zip(spec.get("containers") or (), before.get("containers") or (), strict=True))
+    for kind, several in (("initContainers", init_pairs), ("containers", pairs)):
+        for position, (container, one) in enumerate(several):
+            path = _SPEC.child(kind).index(position).child("resources")
+            errors += _check_kept(container.get("resources"), one.get("resources"), path)
+    errors += [field.forbidden(_SPEC, _ONLY_RESIZED) for container, one in pairs if not _only_resized(container, one)]
+    for position, (container, one) in enumerate(init_pairs):
+        errors += _check_init(container, one, _SPEC.child("initContainers").index(position))
+    return errors
+
+
+def _node_resizes(old: Tree) -> bool:
+    """Kubelets that can resize tell the resources of what runs."""
+    for status in (old.get("status") or {}).get("containerStatuses") or ():
+        if (status.get("state") or {}).get("running") is not None:
+            return status.get("resources") is not None
+    return True
+
+
+def _check_order(spec: Tree, before: Tree) -> Iterator[FieldError]:
+    for kind in ("containers", "initContainers"):
+        containers: Sequence[Tree] = spec.get(kind) or ()
+        old: Sequence[Tree] = before.get(kind) or ()
+        if len(containers) != len(old):
+            yield field.forbidden(_SPEC.child(kind), f"{kind} may not be added or removed on resize")
+            continue
+        for position, (container, one) in enumerate(zip(containers, old, strict=True)):
+            if container.get("name") != one.get("name"):
+                where = _SPEC.child(kind).index(position).child("name")
+                yield field.forbidden(where, f"{kind} may not be renamed or reordered on resize")
+
+
+def _check_pod_level(resources: Tree | None, before: Tree | None) -> Iterator[FieldError]:
+    """Resources of the pod as a whole."""
+    path = _SPEC.child("resources")
+    if before and resources is None:
+        yield field.forbidden(path, "pod-level resources cannot be removed")
+        return
+    yield from _check_kept(resources, before, path, of="pod-level ")
+    if _masked(resources, before) != _masked(before, before):
+        yield field.forbidden(_SPEC, f"{_ONLY_RESIZED} at pod-level")
+
+
+def _check_init(container: Tree, before: Tree, path: field.Path) -> Iterator[FieldError]:
+    """An init container that does not go on cannot be started again, which some policies ask for."""
+    if not _only_resized(container, before):
+        yield field.forbidden(path, "only cpu and memory resources for init or sidecar containers are mutable")
+    restarts = any(one.get("restartPolicy") == "RestartContainer" for one in container.get("resizePolicy") or ())
+    if restarts and not is_sidecar(container) and container != before:
+        detail = "non-sidecar init containers with a resize policy of RestartContainer cannot be resized"
+        yield field.forbidden(path, detail)
+
+
+def _check_kept(resources: Tree | None, before: Tree | None, path: field.Path, *, of: str = "") -> Iterator[FieldError]:
+    """What is requested and limited stays so, if by another amount."""
+    for kind in ("requests", "limits"):
+        if not _amounts(resources, kind).keys() >= _amounts(before, kind).keys():
+            yield field.forbidden(path.child(kind), f"{of}resource {kind} cannot be removed")
+
+
+def _only_resized(container: Tree, before: Tree) -> bool:
+    """Nothing but amounts of cpu and memory differs. Claims count as changed, as upstream."""
+    rest, rest_before = _without_resources(container), _without_resources(before)
+    resources, old = container.get("resources"), before.get("resources")
+    return rest == rest_before and {**_masked(resources, old), "claims": []} == {
+        **_masked(old, old),
+        "claims": (old or {}).get("claims") or [],
+    }
+
+
+def _amounts(resources: Tree | None, kind: str) -> dict[str, Any]:
+    return (resources or {}).get(kind) or {}
+
+
+def _masked(resources: Tree | None, before: Tree | None) -> Tree:
+    """Requests and limits with cpu and memory as they were before."""
+    masked: Tree = {}
+    for kind in ("requests", "limits"):
+        amounts = {name: amount for name, amount in _amounts(resources, kind).items() if name not in _CPU_AND_MEMORY}
+        old = _amounts(before, kind)
+        masked[kind] = amounts | {name: amount for name, amount in old.items() if name in _CPU_AND_MEMORY}
+    return masked
+
+
+def _without_resources(container: Tree) -> Tree:
+    return {name: value for name, value in container.items() if name != "resources" and value not in (None, [], {})}

@@ -1,0 +1,58 @@
+"""What is refused of new Pods and of changes to them, beyond what any pod spec may not hold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from steersman.apimachinery import field
+from steersman.apiserver.kinds.shared.podspec.known import known_of
+from steersman.apiserver.kinds.shared.podspec.profile_annotations import validate_profiles_match
+from steersman.apiserver.kinds.shared.podspec.rules import PodRules
+from steersman.apiserver.kinds.shared.podspec.validate import (
+    validate_only_for_pods,
+    validate_pod_annotations,
+    validate_pod_spec,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from steersman.apimachinery.field import FieldError
+    from steersman.apiserver.generic.strategy import Tree
+    from steersman.apiserver.kinds.shared.podspec.known import Known
+
+_SPEC: Final = field.Path("spec")
+_ANNOTATIONS: Final = field.Path("metadata", "annotations")
+
+
+def validate_pod_create(pod: Tree, known: Known | None = None) -> list[FieldError]:
+    """Everything that is wrong with a new pod. ``known``: what is known of its spec, if that has been looked up."""
+    spec, annotations = pod["spec"], pod["metadata"].get("annotations")
+    known = known or known_of(spec)
+    if known.is_faultless_new and not annotations:
+        return []
+    errors = _errors_of_new(pod)
+    if not errors:
+        known.is_faultless_new = True
+    return errors
+
+
+def _errors_of_new(pod: Tree) -> list[FieldError]:
+    spec = pod["spec"]
+    rules = PodRules(is_pod=True, pod_name=pod["metadata"].get("name") or "")
+    errors = list(validate_pod(pod, rules))
+    if spec.get("ephemeralContainers"):
+        errors.append(field.forbidden(_SPEC.child("ephemeralContainers"), "cannot be set on create"))
+    errors += validate_profiles_match(pod["metadata"].get("annotations") or {}, spec, _SPEC)
+    if spec.get("nodeName") and spec.get("schedulingGates"):
+        detail = "cannot be set until all schedulingGates have been cleared"
+        errors.append(field.forbidden(_SPEC.child("nodeName"), detail))
+    return errors
+
+
+def validate_pod(pod: Tree, rules: PodRules) -> Iterator[FieldError]:
+    """What holds of a pod at any time."""
+    spec = pod["spec"]
+    yield from validate_pod_annotations(pod["metadata"].get("annotations") or {}, spec, _ANNOTATIONS)
+    yield from validate_pod_spec(spec, _SPEC, rules)
+    yield from validate_only_for_pods(spec, _SPEC)

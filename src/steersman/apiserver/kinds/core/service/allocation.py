@@ -1,0 +1,343 @@
+"""Cluster IPs and node ports: taken and given back in the transaction that writes the Service.
+
+Every cluster IP is an ``IPAddress`` object under its own key, written with the expectation that the key is free: two
+services can never get the same address, and nothing need be repaired after a crash. Node ports are bits of one stored
+value, written with the expectation that it is as it was read; who loses the race starts again.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+import msgspec
+
+from steersman.apimachinery import field
+from steersman.apimachinery.addresses import parse_cidr, parse_ip
+from steersman.apimachinery.errors import internal_error, invalid
+from steersman.apiserver.generic.entry import Layout
+from steersman.apiserver.kinds.core.service.fields import (
+    EXTERNAL_NAME,
+    cluster_ips,
+    is_headless,
+    may_have_node_ports,
+    needs_health_check_port,
+    needs_node_ports,
+    node_ports,
+)
+from steersman.apiserver.kinds.shared.allocation import AddressRange, PortBitmap, PortRange, family_of
+from steersman.storage.store import Delete, Put
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from steersman.apimachinery.addresses import IPAddress, IPNetwork
+    from steersman.apiserver.generic.strategy import Tree
+    from steersman.apiserver.kinds.shared.allocation import Dice
+    from steersman.apiserver.request import RequestContext
+    from steersman.storage.store import KeyValue, Op, Store
+
+ADDRESS_PREFIX: Final = "/registry/ipaddresses/"
+SERVICE_CIDR_PREFIX: Final = "/registry/servicecidrs/"
+NODE_PORTS_KEY: Final = "/registry/ranges/servicenodeports"
+
+FAMILY_LABEL: Final = "ipaddress.kubernetes.io/ip-family"
+MANAGED_BY_LABEL: Final = "ipaddress.kubernetes.io/managed-by"
+MANAGED_BY: Final = "ipallocator.k8s.io"
+
+#: So many free choices are looked up one by one; when all were taken the range is nearly full and is read as a whole.
+_PROBES: Final = 16
+_layout: Final = Layout("IPAddress", "networking.k8s.io/v1")
+
+
+class ServiceAllocator:
+    """Hands out addresses and ports, and says which keys change with them."""
+
+    def __init__(self, store: Store, *, networks: Sequence[IPNetwork], ports: PortRange, dice: Dice) -> None:
+        """``networks`` is the service range: one network, or one of each family; the first is the default family's."""
+        self._store = store
+        self._ranges = tuple(AddressRange(network) for network in networks)
+        self._ports = ports
+        self._dice = dice
+
+    @property
+    def families(self) -> tuple[str, ...]:
+        """The cluster's families, the default one first."""
+        return tuple(dict.fromkeys(addresses.family for addresses in self._ranges))
+
+    # -- the three writes ---------------------------------------------------------------------------------------------
+
+    async def for_create(self, ctx: RequestContext, obj: Tree) -> list[Op]:
+        """Allocate all that a new service needs; changes ``obj``. Raises 422 for what cannot be had, 500 when full."""
+        spec = obj["spec"]
+        ops = await self._take_addresses(ctx, obj)
+        if not may_have_node_ports(spec):
+            return ops
+        current = await self._store.get(NODE_PORTS_KEY)
+        bitmap = PortBitmap.decode(self._ports, current.value if current else None)
+        any_port = self._chooser(ctx, bitmap)
+        self._take_node_ports(obj, bitmap, any_port)
+        if needs_health_check_port(spec):
+            self._take_health_check_port(spec, bitmap, any_port)
+        return ops + _bitmap_ops(bitmap, current)
+
+    async def for_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> list[Op]:
+        """Allocate what became needed, give back what is needed no more; changes ``obj``. Raises as ``for_create``."""
+        spec, before = obj["spec"], old["spec"]
+        if spec == before:
+            return []
+        ops = await self._take_addresses(ctx, obj, own=cluster_ips(before))
+        kept = set(cluster_ips(spec))
+        ops += await self._release_addresses(old, [ip for ip in cluster_ips(before) if ip not in kept])
+        if not may_have_node_ports(spec) and not may_have_node_ports(before):
+            return ops
+        current = await self._store.get(NODE_PORTS_KEY)
+        bitmap = PortBitmap.decode(self._ports, current.value if current else None)
+        any_port = self._chooser(ctx, bitmap)
+        self._change_node_ports(obj, node_ports(before), bitmap, any_port)
+        self._change_health_check_port(obj, before, bitmap, any_port)
+        return ops + _bitmap_ops(bitmap, current)
+
+    async def for_delete(self, obj: Tree) -> list[Op]:
+        """Give everything back."""
+        spec = obj["spec"]
+        ops = await self._release_addresses(obj, cluster_ips(spec))
+        released = node_ports(spec) | ({spec["healthCheckNodePort"]} if spec.get("healthCheckNodePort") else set())
+        if released:
+            current = await self._store.get(NODE_PORTS_KEY)
+            bitmap = PortBitmap.decode(self._ports, current.value if current else None)
+            for port in released:
+                bitmap.release(port)
+            ops += _bitmap_ops(bitmap, current)
+        return ops
+
+    # -- addresses ------------------------------------------------------------------------------------------------------
+
+    async def _take_addresses(self, ctx: RequestContext, obj: Tree, *, own: Sequence[str] = ()) -> list[Op]:
+        """An address for each family that has none yet; those in ``own`` are the service's already."""
+        spec = obj["spec"]
+        if spec.get("type") == EXTERNAL_NAME or is_headless(spec):
+            return []
+        ranges = await self._service_ranges()
+        ips = cluster_ips(spec)
+        ops: list[Op] = []
+        for position, family in enumerate(spec.get("ipFamilies") or ()):
+            if position < len(ips) and ips[position]:
+                if ips[position] in own:
+                    continue
+                ip = await self._requested(obj, ips[position], ranges)
+            else:
+                of_family = [addresses for addresses in ranges if addresses.family == family]
+                if ctx.dry_run and of_family:
+                    ips[position:] = [str(of_family[0].network.network_address)]  # nothing is looked for
+                    continue
+                ip = await self._any_free(of_family)
+                ips[position:] = [str(ip)]
+            ops.append(Put(f"{ADDRESS_PREFIX}{ip}", self._address_value(ctx, obj, ip), expected=0))
+        if ips:
+            spec["clusterIP"], spec["clusterIPs"] = ips[0], ips
+        return ops
+
+    async def _requested(self, obj: Tree, text: str, ranges: Sequence[AddressRange]) -> IPAddress:
+        ip = parse_ip(text)
+        if ip is None or not any(ip in addresses for addresses in ranges):
+            raise _not_allocated(obj, text, "the provided network does not match the current range")
+        if await self._store.get(f"{ADDRESS_PREFIX}{ip}") is not None:
+            raise _not_allocated(obj, text, "provided IP is already allocated")
+        return ip
+
+    async def _any_free(self, ranges: Sequence[AddressRange]) -> IPAddress:
+        for addresses in ranges:
+            probes = 0
+            taken: set[str] | None = None
+            for ip in addresses.candidates(self._dice):
+                if taken is not None:
+                    if str(ip) not in taken:
+                        return ip
+                    continue
+                if await self._store.get(f"{ADDRESS_PREFIX}{ip}") is None:
+                    return ip
+                probes += 1
+                if probes == _PROBES:
+                    everything = await self._store.range(ADDRESS_PREFIX, keys_only=True)
+                    taken = {kv.key.removeprefix(ADDRESS_PREFIX) for kv in everything.kvs}
+        raise internal_error("failed to allocate a serviceIP: range is full")
+
+    async def _service_ranges(self) -> list[AddressRange]:
+        """The server's own ranges, and those that ServiceCIDR objects add."""
+        ranges = {addresses.network: addresses for addresses in self._ranges}
+        for kv in (await self._store.range(SERVICE_CIDR_PREFIX)).kvs:
+            cidr: Tree = msgspec.json.decode(kv.value)
+            if _is_usable(cidr):
+                for text in (cidr.get("spec") or {}).get("cidrs") or ():
+                    network = parse_cidr(text)
+                    if network is not None and network not in ranges:
+                        with suppress(ValueError):  # an object may name a network without addresses to give
+                            ranges[network] = AddressRange(network)
+        return list(ranges.values())
+
+    def _address_value(self, ctx: RequestContext, obj: Tree, ip: IPAddress) -> bytes:
+        """The IPAddress object that says whose the address is."""
+        metadata = obj["metadata"]
+        stamp = ctx.now.strftime("%Y-%m-%dT%H:%M:%SZ")
+        labels = {FAMILY_LABEL: family_of(ip), MANAGED_BY_LABEL: MANAGED_BY}
+        parent = {"resource": "services", "namespace": metadata["namespace"], "name": metadata["name"]}
+        return _layout.encode(
+            {
+                "metadata": {
+                    "name": str(ip),
+                    "uid": str(UUID(int=self._dice.getrandbits(128), version=4)),
+                    "creationTimestamp": stamp,
+                    "labels": labels,
+                    "managedFields": [_owned(labels, parent, stamp)],
+                },
+                "spec": {"parentRef": parent},
+            }
+        )
+
+    async def _release_addresses(self, obj: Tree, ips: Sequence[str]) -> list[Op]:
+        """Remove the address objects that are this service's; one that names another parent is left alone."""
+        ops: list[Op] = []
+        metadata = obj["metadata"]
+        for text in ips:
+            ip = parse_ip(text)
+            kv = await self._store.get(f"{ADDRESS_PREFIX}{ip}") if ip is not None else None
+            if kv is None:
+                continue
+            parent = (msgspec.json.decode(kv.value).get("spec") or {}).get("parentRef") or {}
+            if (parent.get("namespace"), parent.get("name")) == (metadata.get("namespace"), metadata["name"]):
+                ops.append(Delete(kv.key, expected=kv.mod_revision))
+        return ops
+
+    # -- ports ----------------------------------------------------------------------------------------------------------
+
+    def _chooser(self, ctx: RequestContext, bitmap: PortBitmap) -> Callable[[], int]:
+        """What finds a free port; for a dry run any will do, and nothing is looked for."""
+        return (lambda: self._ports.first) if ctx.dry_run else (lambda: self._any_port(bitmap))
+
+    def _take_node_ports(self, obj: Tree, bitmap: PortBitmap, any_port: Callable[[], int]) -> None:
+        """A node port for every port; ports of one number (of other protocols) share theirs."""
+        spec = obj["spec"]
+        by_port: dict[int, int] = {}
+        for position, port in enumerate(spec.get("ports") or ()):
+            asked = port.get("nodePort") or 0
+            if not asked and not needs_node_ports(spec):
+                continue
+            number = port.get("port", 0)
+            shared = by_port.get(number)
+            if shared is None:
+                asked = asked or _asked_for(number, spec["ports"])
+                port["nodePort"] = by_port[number] = (
+                    self._take_port(obj, bitmap, position, asked) if asked else any_port()
+                )
+            elif not asked:
+                port["nodePort"] = shared
+            elif asked != shared:
+                self._take_port(obj, bitmap, position, asked)
+
+    def _change_node_ports(self, obj: Tree, before: set[int], bitmap: PortBitmap, any_port: Callable[[], int]) -> None:
+        """As ``_take_node_ports``; what the service has already it may shift between its ports."""
+        spec = obj["spec"]
+        if may_have_node_ports(spec):
+            own = set(before)
+            seen: set[tuple[str, int]] = set()
+            for position, port in enumerate(spec.get("ports") or ()):
+                asked = port.get("nodePort") or 0
+                if not asked and not needs_node_ports(spec):
+                    continue
+                if not asked:
+                    port["nodePort"] = any_port()
+                elif asked not in own:
+                    self._take_port(obj, bitmap, position, asked)
+                own.add(port["nodePort"])
+                if (pair := (port.get("protocol", ""), port["nodePort"])) in seen:
+                    raise internal_error(f"duplicate nodePort: {pair[1]}/{pair[0]}")
+                seen.add(pair)
+        for port_number in before - node_ports(spec):
+            bitmap.release(port_number)
+
+    def _take_port(self, obj: Tree, bitmap: PortBitmap, position: int, port: int) -> int:
+        path = field.Path("spec", "ports").index(position).child("nodePort")
+        if fault := _port_fault(bitmap, port):
+            raise _invalid(obj, field.invalid(path, port, fault))
+        bitmap.take(port)
+        return port
+
+    def _any_port(self, bitmap: PortBitmap) -> int:
+        port = bitmap.take_any(self._dice)
+        if port is None:
+            raise internal_error("failed to allocate a nodePort: range is full")
+        return port
+
+    def _take_health_check_port(self, spec: Tree, bitmap: PortBitmap, any_port: Callable[[], int]) -> None:
+        asked = spec.get("healthCheckNodePort")
+        if not asked:
+            spec["healthCheckNodePort"] = any_port()
+        elif fault := _port_fault(bitmap, asked):
+            raise internal_error(f"failed to allocate requested HealthCheck NodePort {asked}: {fault}")
+        else:
+            bitmap.take(asked)
+
+    def _change_health_check_port(self, obj: Tree, old: Tree, bitmap: PortBitmap, any_port: Callable[[], int]) -> None:
+        spec = obj["spec"]
+        before = old.get("healthCheckNodePort") or 0
+        if needs_health_check_port(spec):
+            if not needs_health_check_port(old):
+                self._take_health_check_port(spec, bitmap, any_port)
+            elif (after := spec.get("healthCheckNodePort") or 0) != before:
+                detail = (
+                    "cannot change healthCheckNodePort on loadBalancer service with externalTraffic=Local during update"
+                )
+                raise _invalid(obj, field.invalid(field.Path("spec", "healthCheckNodePort"), after, detail))
+        elif before:
+            bitmap.release(before)
+
+
+def _is_usable(cidr: Tree) -> bool:
+    """Whether new addresses may come from a ServiceCIDR: it does not go, and nothing says that it is not ready."""
+    if cidr["metadata"].get("deletionTimestamp"):
+        return False
+    conditions = (cidr.get("status") or {}).get("conditions") or ()
+    return all(c.get("status") == "True" for c in conditions if c.get("type") == "Ready")
+
+
+def _owned(labels: dict[str, str], parent: dict[str, str], stamp: str) -> dict[str, Any]:
+    """The entry in ``managedFields`` of an address that the server made itself."""
+    return {
+        "manager": "kube-apiserver",
+        "operation": "Update",
+        "apiVersion": "networking.k8s.io/v1",
+        "time": stamp,
+        "fieldsType": "FieldsV1",
+        "fieldsV1": {
+            "f:metadata": {"f:labels": {".": {}, **{f"f:{label}": {} for label in labels}}},
+            "f:spec": {"f:parentRef": {".": {}, **{f"f:{name}": {} for name in parent}}},
+        },
+    }
+
+
+def _asked_for(number: int, ports: Sequence[Tree]) -> int:
+    """The node port that any of the ports of that number asks for."""
+    return next((p["nodePort"] for p in ports if p.get("port") == number and p.get("nodePort")), 0)
+
+
+def _port_fault(bitmap: PortBitmap, port: int) -> str:
+    if port not in bitmap.ports:
+        return f"provided port is not in the valid range. The range of valid ports is {bitmap.ports}"
+    return "provided port is already allocated" if port in bitmap else ""
+
+
+def _bitmap_ops(bitmap: PortBitmap, current: KeyValue | None) -> list[Op]:
+    if not bitmap.changed:
+        return []
+    return [Put(NODE_PORTS_KEY, bitmap.encode(), expected=current.mod_revision if current else 0)]
+
+
+def _not_allocated(obj: Tree, text: str, why: str) -> Exception:
+    path = field.Path("spec", "clusterIPs")
+    return _invalid(obj, field.invalid(path, cluster_ips(obj["spec"]), f"failed to allocate IP {text}: {why}"))
+
+
+def _invalid(obj: Tree, error: field.FieldError) -> Exception:
+    return invalid("Service", obj["metadata"].get("name", ""), [error])

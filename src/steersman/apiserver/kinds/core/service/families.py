@@ -1,0 +1,260 @@
+"""IP families and cluster IPs of a Service: what is filled in, and what does not fit together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.apimachinery import field
+from steersman.apimachinery.addresses import check_ip, check_ip_loosely, parse_ip
+from steersman.apiserver.kinds.core.service.fields import (
+    EXTERNAL_NAME,
+    HEADLESS,
+    PREFER_DUAL_STACK,
+    REQUIRE_DUAL_STACK,
+    SINGLE_STACK,
+    cluster_ips,
+    is_headless,
+)
+from steersman.apiserver.kinds.shared.allocation import IPV4, IPV6, family_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from steersman.apimachinery.field import FieldError
+    from steersman.apiserver.generic.strategy import Tree
+
+_SPEC: Final = field.Path("spec")
+_CLUSTER_IPS: Final = _SPEC.child("clusterIPs")
+_FAMILIES: Final = _SPEC.child("ipFamilies")
+_POLICY: Final = _SPEC.child("ipFamilyPolicy")
+_OTHER: Final = {IPV4: IPV6, IPV6: IPV4}
+
+
+def fill_in_families(spec: Tree, old: Tree | None, families: Sequence[str]) -> Sequence[FieldError]:
+    """Set ``ipFamilyPolicy`` and ``ipFamilies`` from what the client said and what the cluster has.
+
+    ``families`` are the cluster's, the first its default. Returns what makes it impossible.
+    """
+    if spec.get("type") == EXTERNAL_NAME or (old is not None and _stays_as_preferred(spec, old)):
+        return ()
+    if not spec.get("ipFamilyPolicy"):
+        spec["ipFamilyPolicy"] = _inferred_policy(spec, old)
+    errors = list(validate_cluster_ips(spec, old))
+    if errors:
+        return errors
+    if old is not None:
+        errors += _reductions(spec, old)
+    errors += _too_many_for_one_stack(spec)
+    errors += _infer_from_addresses(spec, families)
+    if errors:
+        return errors
+    if is_headless(spec) and not spec.get("selector"):
+        _fill_in_headless(spec, families)
+        return ()
+    errors += _not_configured(spec, families)
+    if not errors:
+        _complete(spec, families)
+    return errors
+
+
+def _stays_as_preferred(spec: Tree, old: Tree) -> bool:
+    """A service that prefers two families does not change with the cluster, only when it is changed itself."""
+    return (
+        spec.get("ipFamilyPolicy") == PREFER_DUAL_STACK
+        and cluster_ips(spec) == cluster_ips(old)
+        and list(spec.get("ipFamilies") or ()) == list(old.get("ipFamilies") or ())
+    )
+
+
+def _inferred_policy(spec: Tree, old: Tree | None) -> str:
+    if old is not None and old.get("ipFamilyPolicy"):
+        return str(old["ipFamilyPolicy"])
+    return REQUIRE_DUAL_STACK if is_headless(spec) and not spec.get("selector") else SINGLE_STACK
+
+
+def _reductions(spec: Tree, old: Tree) -> list[FieldError]:
+    """Taking something away needs the policy ``SingleStack``, which then takes away the rest."""
+    errors: list[FieldError] = []
+    for name, what in (("clusterIPs", "cluster IP"), ("ipFamilies", "IP family")):
+        before, after = list(old.get(name) or ()), list(spec.get(name) or ())
+        if spec["ipFamilyPolicy"] == SINGLE_STACK:
+            if before == after and len(after) > 1:
+                spec[name] = after[:1]
+        elif after and len(after) < len(before) and after == before[: len(after)]:
+            detail = f"must be 'SingleStack' to release the secondary {what}"
+            errors.append(field.invalid(_POLICY, spec["ipFamilyPolicy"], detail))
+    return errors
+
+
+def _too_many_for_one_stack(spec: Tree) -> list[FieldError]:
+    if spec["ipFamilyPolicy"] != SINGLE_STACK:
+        return []
+    return [
+        field.invalid(
+            _POLICY, SINGLE_STACK, f"must be 'RequireDualStack' or 'PreferDualStack' when multiple {what} are specified"
+        )
+        for name, what in (("clusterIPs", "cluster IPs"), ("ipFamilies", "IP families"))
+        if len(spec.get(name) or ()) == 2
+    ]
+
+
+def _infer_from_addresses(spec: Tree, families: Sequence[str]) -> list[FieldError]:
+    errors: list[FieldError] = []
+    ips = cluster_ips(spec)
+    if ips[:1] == [HEADLESS]:
+        return errors
+    inferred = list(spec.get("ipFamilies") or ())
+    for position, text in enumerate(ips[len(inferred) :], start=len(inferred)):
+        ip = parse_ip(text)
+        if ip is None:
+            continue
+        family = family_of(ip)
+        if family in families:
+            inferred.append(family)
+        else:
+            errors.append(
+                field.invalid(_CLUSTER_IPS.index(position), ips, f"{family} is not configured on this cluster")
+            )
+    if inferred:
+        spec["ipFamilies"] = inferred
+    return errors
+
+
+def _fill_in_headless(spec: Tree, families: Sequence[str]) -> None:
+    """Without a selector the addresses are somebody else's: any family goes, whatever the cluster has."""
+    chosen = list(spec.get("ipFamilies") or families[:1])
+    if len(chosen) < 2 and spec["ipFamilyPolicy"] != SINGLE_STACK:
+        chosen.append(_OTHER[chosen[0]])
+    spec["ipFamilies"] = chosen
+
+
+def _not_configured(spec: Tree, families: Sequence[str]) -> list[FieldError]:
+    errors: list[FieldError] = []
+    if spec["ipFamilyPolicy"] == REQUIRE_DUAL_STACK and len(families) < 2:
+        errors.append(
+            field.invalid(_POLICY, REQUIRE_DUAL_STACK, "this cluster is not configured for dual-stack services")
+        )
+    errors += [
+        field.invalid(_FAMILIES.index(position), family, "not configured on this cluster")
+        for position, family in enumerate(spec.get("ipFamilies") or ())
+        if family not in families
+    ]
+    return errors
+
+
+def _complete(spec: Tree, families: Sequence[str]) -> None:
+    chosen = list(spec.get("ipFamilies") or families[:1])
+    if spec["ipFamilyPolicy"] != SINGLE_STACK and len(chosen) == 1 and len(families) == 2:
+        chosen.append(_OTHER[chosen[0]])
+    spec["ipFamilies"] = chosen
+
+
+# -- validation -------------------------------------------------------------------------------------------------------
+
+
+def validate_cluster_ips(spec: Tree, old: Tree | None) -> list[FieldError]:
+    """Whether cluster IPs, families and policy fit together. Nothing to say of ExternalName services."""
+    if spec.get("type") == EXTERNAL_NAME:
+        return []
+    errors = _singular_and_plural(spec)
+    errors += _family_values(spec)
+    ips = cluster_ips(spec)
+    wrong = _wrong_addresses(ips, set(cluster_ips(old)) if old is not None else set())
+    errors += wrong
+    if len(ips) > 2:
+        errors.append(field.invalid(_CLUSTER_IPS, ips, "may only hold up to 2 values"))
+    if wrong:
+        return errors
+    if len(ips) > 1 and len({family_of(ip) for text in ips if (ip := parse_ip(text)) is not None}) < 2:
+        errors.append(field.invalid(_CLUSTER_IPS, ips, "may specify no more than one IP for each IP family"))
+    if not is_headless(spec):
+        errors += _families_of_addresses(ips, spec.get("ipFamilies") or ())
+    return errors
+
+
+def _singular_and_plural(spec: Tree) -> list[FieldError]:
+    single, ips = spec.get("clusterIP"), cluster_ips(spec)
+    if not single:
+        if ips:
+            return [field.invalid(_CLUSTER_IPS, ips, "must be empty when `clusterIP` is not specified")]
+    elif not ips:
+        return [field.required(_CLUSTER_IPS)]
+    elif ips[0] != single:
+        return [field.invalid(_CLUSTER_IPS, ips, "first value must match `clusterIP`")]
+    return []
+
+
+def _family_values(spec: Tree) -> list[FieldError]:
+    errors: list[FieldError] = []
+    seen: set[str] = set()
+    for position, family in enumerate(spec.get("ipFamilies") or ()):
+        if family not in _OTHER:
+            errors.append(field.not_supported(_FAMILIES.index(position), family, (IPV4, IPV6)))
+        if family in seen:
+            errors.append(field.duplicate(_FAMILIES.index(position), family))
+        seen.add(family)
+    policy: Any = spec.get("ipFamilyPolicy")
+    known = (PREFER_DUAL_STACK, REQUIRE_DUAL_STACK, SINGLE_STACK)
+    if policy is not None and policy not in known:
+        errors.append(field.not_supported(_POLICY, policy, known))
+    return errors
+
+
+def _wrong_addresses(ips: list[str], before: set[str]) -> list[FieldError]:
+    """Addresses that are none; those that an object already had are judged by the looser rules of their time."""
+    errors: list[FieldError] = []
+    for position, text in enumerate(ips):
+        if position == 0 and text == HEADLESS:
+            if len(ips) > 1:
+                errors.append(field.invalid(_CLUSTER_IPS, ips, "'None' must be the first and only value"))
+            continue
+        faults = check_ip_loosely(text) if text in before else check_ip(text)
+        errors += [field.invalid(_CLUSTER_IPS.index(position), text, fault) for fault in faults]
+    return errors
+
+
+def _families_of_addresses(ips: list[str], families: Sequence[str]) -> list[FieldError]:
+    errors: list[FieldError] = []
+    for position, (text, family) in enumerate(zip(ips, families, strict=False)):
+        ip = parse_ip(text)
+        if ip is not None and family in _OTHER and family_of(ip) != family:
+            detail = f"expected an {family} value as indicated by `ipFamilies[{position}]`"
+            errors.append(field.invalid(_CLUSTER_IPS.index(position), text, detail))
+    return errors
+
+
+def validate_cluster_ips_update(spec: Tree, old: Tree) -> list[FieldError]:
+    """The first address and family stay for good; the second may come and, with ``SingleStack``, go."""
+    if EXTERNAL_NAME in (spec.get("type"), old.get("type")):
+        return []
+    ips, before = cluster_ips(spec), cluster_ips(old)
+    errors: list[FieldError] = []
+    if not (is_headless(spec) and is_headless(old)):
+        errors += _changes(_CLUSTER_IPS, ips, before, spec, what="clusterIP", shown=ips, is_unset=not ips)
+    if is_headless(spec) or is_headless(old):
+        return errors
+    families, families_before = list(spec.get("ipFamilies") or ()), list(old.get("ipFamilies") or ())
+    # as upstream, which shows the addresses where the number of families changed
+    shown = families if len(families) == len(families_before) else ips
+    return errors + _changes(_FAMILIES, families, families_before, spec, what="ipFamily", shown=shown, is_unset=not ips)
+
+
+def _changes(
+    path: field.Path, after: list[str], before: list[str], spec: Tree, *, what: str, shown: list[str], is_unset: bool
+) -> list[FieldError]:
+    first = path.index(0)
+    if len(after) == len(before):
+        return [
+            field.invalid(first if what == "ipFamily" else path.index(position), shown, "may not change once set")
+            for position, value in enumerate(before)
+            if value != after[position]
+        ]
+    errors: list[FieldError] = []
+    if len(after) < len(before) and is_unset:
+        errors.append(field.invalid(first, after, f"primary {what} can not be unset"))
+    if before and after and after[0] != before[0]:
+        errors.append(field.invalid(first, shown, "may not change once set"))
+    if len(after) == 1 < len(before) and spec.get("ipFamilyPolicy") != SINGLE_STACK:
+        detail = f"must be set to 'SingleStack' when releasing the secondary {what}"
+        errors.append(field.invalid(_POLICY, spec.get("ipFamilyPolicy"), detail))
+    return errors

@@ -1,0 +1,1 @@
+"""Rules that several kinds of the group ``flowcontrol`` share."""

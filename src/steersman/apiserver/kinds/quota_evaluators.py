@@ -1,0 +1,28 @@
+"""Which evaluator counts which kind."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+from steersman.apiserver.kinds.core.persistentvolumeclaim.quota import DeviceClaimEvaluator, VolumeClaimEvaluator
+from steersman.apiserver.kinds.core.pod.quota import PodEvaluator
+from steersman.apiserver.kinds.core.service.quota import ServiceEvaluator
+from steersman.apiserver.kinds.shared.quota.evaluator import Evaluator
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+_SPECIAL: Final[Mapping[str, Callable[[], Evaluator]]] = {
+    "pods": PodEvaluator,
+    "services": ServiceEvaluator,
+    "persistentvolumeclaims": VolumeClaimEvaluator,
+    "resourceclaims.resource.k8s.io": DeviceClaimEvaluator,
+}
+
+
+@cache
+def evaluator_for(group_resource: str) -> Evaluator:
+    """The evaluator of a resource, for example ``pods`` or ``deployments.apps``."""
+    special = _SPECIAL.get(group_resource)
+    return Evaluator(group_resource) if special is None else special()

@@ -1,0 +1,31 @@
+"""ClusterRoles."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from steersman.apiserver.kinds.rbac.shared.granting import GrantingStrategy
+from steersman.apiserver.kinds.rbac.shared.guarding import check_role
+from steersman.apiserver.kinds.rbac.shared.rules import validate_aggregation, validate_rules
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from steersman.apimachinery.field import FieldError
+    from steersman.apiserver.generic.strategy import Tree
+    from steersman.apiserver.request import RequestContext
+
+
+class ClusterRoleStrategy(GrantingStrategy):
+    """What may be done everywhere, or (through a RoleBinding) within a namespace."""
+
+    group_resource = "clusterroles.rbac.authorization.k8s.io"
+    check_grant = staticmethod(check_role)
+
+    def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
+        rules = validate_rules(obj.get("rules"), namespaced=False)
+        return [*rules, *validate_aggregation(obj.get("aggregationRule"))]
+
+    def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
+        rules = validate_rules(obj.get("rules"), namespaced=False)
+        return [*rules, *validate_aggregation(obj.get("aggregationRule"), old.get("aggregationRule"))]

@@ -1,0 +1,42 @@
+"""What the four kinds of RBAC have in common: names that are path segments, and writes that may not grant too much."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from steersman.apimachinery import names
+from steersman.apiserver.generic.strategy import Strategy
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from steersman.apiserver.authz.escalation import EscalationGuard
+    from steersman.apiserver.generic.strategy import Tree
+    from steersman.apiserver.request import RequestContext
+
+    Check = staticmethod[[EscalationGuard, RequestContext, Tree, Tree | None], None]
+
+
+class GrantingStrategy(Strategy):
+    """Roles and bindings. ``check_grant`` is one of the checks of ``guarding``."""
+
+    allow_create_on_update = True
+    metadata_checks_on_update = (1, 1)
+    judges_writers = True
+    runs_in_workers = False
+    check_grant: ClassVar[Check]
+
+    def __init__(self, guard: EscalationGuard | None = None) -> None:
+        """``guard`` looks at what a write would grant."""
+        self._guard = guard
+
+    def prepare_for_create(self, ctx: RequestContext, obj: Tree) -> None:
+        if self._guard is not None:
+            self.check_grant(self._guard, ctx, obj, None)
+
+    def prepare_for_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
+        if self._guard is not None:
+            self.check_grant(self._guard, ctx, obj, old)
+
+    def name_errors(self, name: str, *, prefix: bool = False) -> Sequence[str]:
+        return names.name_is_path_segment(name, prefix=prefix)

@@ -1,0 +1,56 @@
+"""What is refused of Roles and ClusterRoles: rules that would allow nothing, or nothing that can be told."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from steersman.apimachinery import field
+from steersman.apimachinery.selectors import SelectorError, from_label_selector
+from steersman.apiserver.kinds.shared.validation import validate_label_selector
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from steersman.apimachinery.field import FieldError
+    from steersman.apiserver.generic.strategy import Tree
+
+_RULES: Final = field.Path("rules")
+_SELECTORS: Final = field.Path("aggregationRule", "clusterRoleSelectors")
+
+
+def validate_rules(rules: Sequence[Tree] | None, *, namespaced: bool) -> Iterator[FieldError]:
+    """Each rule is about resources or about URLs; URLs lie in no namespace."""
+    for position, rule in enumerate(rules or ()):
+        here = _RULES.index(position)
+        if not rule.get("verbs"):
+            yield field.required(here.child("verbs"), "verbs must contain at least one value")
+        urls, where = rule.get("nonResourceURLs"), here.child("nonResourceURLs")
+        if urls:
+            if namespaced:
+                yield field.invalid(where, urls, "namespaced rules cannot apply to non-resource URLs")
+            if rule.get("apiGroups") or rule.get("resources") or rule.get("resourceNames"):
+                yield field.invalid(where, urls, "rules cannot apply to both regular resources and non-resource URLs")
+            continue
+        if not rule.get("apiGroups"):
+            yield field.required(here.child("apiGroups"), "resource rules must supply at least one api group")
+        if not rule.get("resources"):
+            yield field.required(here.child("resources"), "resource rules must supply at least one resource")
+
+
+def validate_aggregation(rule: Tree | None, old: Tree | None = None) -> Iterator[FieldError]:
+    """The selectors that a ClusterRole is put together by."""
+    if rule is None:
+        return
+    selectors = rule.get("clusterRoleSelectors") or ()
+    if not selectors:
+        detail = "at least one clusterRoleSelector required if aggregationRule is non-nil"
+        yield field.required(_SELECTORS, detail)
+    known = (old or {}).get("clusterRoleSelectors") or ()
+    lax = any(next(validate_label_selector(selector, _SELECTORS), None) is not None for selector in known)
+    for position, selector in enumerate(selectors):
+        here = _SELECTORS.index(position)
+        yield from validate_label_selector(selector, here, allow_invalid_values=lax)
+        try:
+            from_label_selector(selector)
+        except SelectorError:
+            yield field.invalid(here, None, "invalid label selector.")

@@ -1,0 +1,148 @@
+"""What is refused of the status of a ResourceClaim: allocations, reservations, and what drivers report of devices."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.apimachinery import field
+from steersman.apimachinery.addresses import parse_ip
+from steersman.apimachinery.trees import tree_key
+from steersman.apiserver.kinds.resource.shared.claim_validation import RequestNames
+from steersman.apiserver.kinds.resource.shared.device_rules import (
+    check_binding_conditions,
+    check_driver,
+    check_label_name,
+    check_list,
+    check_opaque,
+    check_pool,
+    check_raw,
+    check_set,
+)
+from steersman.apiserver.kinds.shared.conditions import validate_conditions
+from steersman.apiserver.kinds.shared.podspec.validate_placement import validate_node_selector
+from steersman.apiserver.kinds.shared.validation import FIELD_IS_IMMUTABLE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from steersman.apimachinery.field import FieldError, Path
+    from steersman.apiserver.generic.strategy import Tree
+
+_STATUS: Final = field.Path("status")
+_LIST_MAX: Final = 32
+_RESERVED_MAX: Final = 256
+_CONDITIONS_MAX: Final = 8
+_IPS_MAX: Final = 16
+_INTERFACE_MAX_BYTES: Final = 256
+_HARDWARE_ADDRESS_MAX_BYTES: Final = 128
+_UUID: Final = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+def validate_claim_status(obj: Tree, old: Tree) -> Iterator[FieldError]:
+    """Everything that is wrong with a change of the status."""
+    status, before = obj.get("status") or {}, old.get("status") or {}
+    request_names = RequestNames(obj.get("spec") or {})
+    allocation, path = status.get("allocation"), _STATUS.child("reservedFor")
+    reserved = status.get("reservedFor") or []
+    yield from check_set(
+        reserved, path, _validate_consumer, key=lambda consumer: consumer.get("uid") or "", max_items=_RESERVED_MAX
+    )
+    yield from _validate_devices(status, _STATUS.child("devices"))
+    if reserved and allocation is None:
+        yield field.forbidden(path, "may not be specified when `allocated` is not set")
+    known = set(map(tree_key, before.get("reservedFor") or ()))
+    added = any(tree_key(consumer) not in known for consumer in reserved)
+    if added and allocation is not None and obj["metadata"].get("deletionTimestamp"):
+        detail = "new entries may not be added while `deallocationRequested` or `deletionTimestamp` are set"
+        yield field.forbidden(path, detail)
+    path = _STATUS.child("allocation")
+    if allocation is not None and before.get("allocation") is not None:
+        if allocation != before["allocation"]:
+            yield field.invalid(path, allocation, FIELD_IS_IMMUTABLE)
+    elif allocation is not None:
+        yield from _validate_allocation(allocation, path, request_names)
+
+
+def _validate_consumer(consumer: Tree, path: Path) -> Iterator[FieldError]:
+    for name in ("resource", "name", "uid"):
+        if not consumer.get(name):
+            yield field.required(path.child(name))
+
+
+def _validate_allocation(allocation: Tree, path: Path, request_names: RequestNames) -> Iterator[FieldError]:
+    def check_result(result: Tree, here: Path) -> Iterator[FieldError]:
+        yield from request_names.check(result.get("request") or "", here.child("request"))
+        yield from _check_identity(result, here)
+        yield from check_binding_conditions(result, here)
+
+    def check_config(config: Tree, here: Path) -> Iterator[FieldError]:
+        source = config.get("source") or ""
+        if not source:
+            yield field.required(here.child("source"))
+        elif source not in ("FromClaim", "FromClass"):
+            yield field.not_supported(here.child("source"), source, ("FromClaim", "FromClass"))
+        where = here.child("requests")
+        yield from check_set(config.get("requests"), where, request_names.check, key=str, max_items=_LIST_MAX)
+        yield from check_opaque(config, here)
+
+    devices, where = allocation.get("devices") or {}, path.child("devices")
+    yield from check_list(devices.get("results"), where.child("results"), check_result, max_items=_LIST_MAX)
+    yield from check_list(devices.get("config"), where.child("config"), check_config, max_items=2 * _LIST_MAX)
+    if allocation.get("nodeSelector") is not None:
+        yield from validate_node_selector(allocation["nodeSelector"], path.child("nodeSelector"))
+
+
+def _check_identity(device: Tree, path: Path) -> Iterator[FieldError]:
+    yield from check_driver(device.get("driver"), path.child("driver"))
+    yield from check_pool(device.get("pool"), path.child("pool"))
+    yield from check_label_name(device.get("device"), path.child("device"))
+    share = device.get("shareID")
+    if share is not None and not _UUID.fullmatch(share):
+        detail = (
+            "uid must be in RFC 4122 normalized form, `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx` with lowercase hexadecimal"
+            " characters"
+        )
+        yield field.invalid(path.child("shareID"), share, detail)
+
+
+def _identity(device: Tree) -> Any:
+    return "/".join(device[name] for name in ("driver", "pool", "device", "shareID") if device.get(name))
+
+
+def _validate_devices(status: Tree, path: Path) -> Iterator[FieldError]:
+    results = ((status.get("allocation") or {}).get("devices") or {}).get("results") or ()
+    allocated = {_identity(result) for result in results}
+
+    def check_device(device: Tree, here: Path) -> Iterator[FieldError]:
+        yield from _check_identity(device, here)
+        if _identity(device) not in allocated:
+            yield field.invalid(here, _identity(device), "must be an allocated device in the claim")
+        conditions, where = device.get("conditions") or (), here.child("conditions")
+        if len(conditions) > _CONDITIONS_MAX:
+            yield field.too_many(where, len(conditions), max_items=_CONDITIONS_MAX)
+        yield from validate_conditions(conditions, where)
+        if device.get("data") is not None:
+            yield from check_raw(device["data"], here.child("data"))
+        yield from _validate_network(device.get("networkData") or {}, here.child("networkData"))
+
+    yield from check_set(status.get("devices"), path, check_device, key=_identity, max_items=-1)
+
+
+def _validate_network(data: Tree, path: Path) -> Iterator[FieldError]:
+    limits = (("interfaceName", _INTERFACE_MAX_BYTES), ("hardwareAddress", _HARDWARE_ADDRESS_MAX_BYTES))
+    for name, most in limits:
+        if len((data.get(name) or "").encode()) > most:
+            yield field.too_long(path.child(name), max_bytes=most)
+    yield from check_set(data.get("ips"), path.child("ips"), _check_interface_address, key=str, max_items=_IPS_MAX)
+
+
+def _check_interface_address(text: str, path: Path) -> Iterator[FieldError]:
+    """An address with the length of its network, ``192.0.2.5/24``, in canonical form."""
+    address, slash, length = text.partition("/")
+    ip = parse_ip(address)
+    if ip is None or not slash or not length.isdecimal() or int(length) > ip.max_prefixlen:
+        detail = "must be a valid address in CIDR form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)"
+        yield field.invalid(path, text, detail)
+    elif f"{ip}/{int(length)}" != text:
+        yield field.invalid(path, text, f'must be in canonical form ("{ip}/{int(length)}")')

@@ -1,0 +1,61 @@
+"""Who may ask for devices that others use: whoever may make claims in a namespace with a label (KEP-5018)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.apimachinery.field import ErrorType, FieldError, Path
+from steersman.apiserver.workers import on_loop
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from steersman.apiserver.generic.strategy import Tree
+
+    #: The labels of a namespace; None when there is no such namespace.
+    NamespaceLabels = Callable[[str], dict[str, str] | None]
+
+LABEL: Final = "resource.kubernetes.io/admin-access"
+#: Templates of claims name their requests like this, too.
+_REQUESTS: Final = Path("spec").child("devices", "requests")
+_RESULTS: Final = Path("status").child("allocation", "devices", "results")
+
+
+def no_namespaces(_: str) -> dict[str, str] | None:
+    """For strategies that nobody told of namespaces: admin access is nowhere allowed then."""
+    return None
+
+
+def check_requests(spec: Tree, namespace: str, labels_of: NamespaceLabels) -> Iterator[FieldError]:
+    """What is wrong with a new claim's wish for admin access."""
+    requests = (spec.get("devices") or {}).get("requests") or ()
+    if where := _first_admin((request.get("exactly") or {} for request in requests), _REQUESTS):
+        yield from _check_namespace(where, namespace, labels_of)
+
+
+def check_allocation(obj: Tree, old: Tree, labels_of: NamespaceLabels) -> Iterator[FieldError]:
+    """What is wrong with admin access that a status grants; what was granted may stay."""
+    if _first_admin(_results(old), _RESULTS) is None and (where := _first_admin(_results(obj), _RESULTS)):
+        yield from _check_namespace(where, obj["metadata"].get("namespace", ""), labels_of)
+
+
+def _check_namespace(where: Path, namespace: str, labels_of: NamespaceLabels) -> Iterator[FieldError]:
+    labels = on_loop(labels_of, namespace)
+    if labels is None:
+        detail = f'could not retrieve namespace to verify admin access: namespaces "{namespace}" not found'
+        yield FieldError(ErrorType.INTERNAL, where, detail=detail)
+    elif labels.get(LABEL) != "true":
+        detail = f"admin access to devices requires the `{LABEL}: true` label on the containing namespace"
+        yield FieldError(ErrorType.FORBIDDEN, where, detail=detail)
+
+
+def _results(claim: Tree) -> Any:
+    allocation = (claim.get("status") or {}).get("allocation") or {}
+    return (allocation.get("devices") or {}).get("results") or ()
+
+
+def _first_admin(holders: Iterable[Tree], path: Path) -> Path | None:
+    """Where admin access is asked for first, in the list at ``path``."""
+    found = (number for number, holder in enumerate(holders) if holder.get("adminAccess"))
+    first = next(found, None)
+    return None if first is None else path.index(first).child("adminAccess")

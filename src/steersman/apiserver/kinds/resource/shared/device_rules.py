@@ -1,0 +1,180 @@
+"""Rules that the kinds of ``resource.k8s.io`` share: names, lists with bounds, taints, conditions for binding."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.apimachinery import field, names
+from steersman.apimachinery.gotext import to_json
+from steersman.apiserver.kinds.shared.podspec.validate_sources import check_csi_driver_name
+from steersman.apiserver.kinds.shared.validation import (
+    check_all,
+    repeat_positions,
+    validate_dns_label,
+    validate_qualified_name,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from steersman.apimachinery.field import FieldError, Path
+    from steersman.apiserver.generic.strategy import Tree
+
+    Check = Callable[[Any, Path], Iterator[FieldError]]
+
+EFFECTS: Final = ("NoExecute", "NoSchedule", "None")
+
+_POOL_NAME_MAX_BYTES: Final = 253
+_ID_MAX_BYTES: Final = 32
+_BINDING_CONDITIONS_MAX: Final = 4
+_OPAQUE_MAX_BYTES: Final = 10 * 1024
+_KEY_SHOWN_MAX: Final = 63 + 1 + _ID_MAX_BYTES
+
+
+def check_list(items: Sequence[Any] | None, path: Path, check: Check, *, max_items: int) -> Iterator[FieldError]:
+    """Each item; a list beyond its bound is not looked into."""
+    given = items or ()
+    if 0 <= max_items < len(given):
+        yield field.too_many(path, len(given), max_items=max_items)
+        return
+    for position, item in enumerate(given):
+        yield from check(item, path.index(position))
+
+
+def check_set(
+    items: Sequence[Any] | None, path: Path, check: Check, *, key: Callable[[Any], Any], max_items: int
+) -> Iterator[FieldError]:
+    """As ``check_list``, and no two items with the same key."""
+    yield from check_list(items, path, check, max_items=max_items)
+    if 0 <= max_items < len(items or ()):
+        return
+    keys = [key(item) for item in items or ()]
+    for position in sorted(repeat_positions(keys)):
+        yield field.duplicate(path.index(position), keys[position])
+
+
+def check_map(
+    items: Tree | None, path: Path, check_key: Check, check: Check, *, max_items: int
+) -> Iterator[FieldError]:
+    """Each key and value of a map, which are told by the key."""
+    given = items or {}
+    if 0 <= max_items < len(given):
+        yield field.too_many(path, len(given), max_items=max_items)
+        return
+    for key, value in given.items():
+        here = path.key(_shortened(key))
+        yield from check_key(key, here)
+        yield from check(value, here)
+
+
+def _shortened(key: str) -> str:
+    if len(key) <= _KEY_SHOWN_MAX:
+        return key
+    rest = _KEY_SHOWN_MAX - 3
+    return f"{key[: (rest + 1) // 2]}...{key[len(key) - rest // 2 :]}"
+
+
+def check_driver(name: str | None, path: Path) -> Iterator[FieldError]:
+    """Names of drivers are those that CSI drivers may have."""
+    yield from check_csi_driver_name(name or "", path)
+
+
+def check_label_name(name: str | None, path: Path) -> Iterator[FieldError]:
+    """Names of requests, devices and counters."""
+    yield from validate_dns_label(name or "", path)
+
+
+def check_pool(name: str | None, path: Path) -> Iterator[FieldError]:
+    """DNS names with slashes between them."""
+    if not name:
+        yield field.required(path)
+        return
+    if len(name.encode()) > _POOL_NAME_MAX_BYTES:
+        yield field.too_long(path, max_bytes=_POOL_NAME_MAX_BYTES)
+    for part in name.split("/"):
+        yield from check_all(path, part, names.check_dns1123_subdomain(part))
+
+
+def check_qualified(name: str, path: Path) -> Iterator[FieldError]:
+    """An identifier, perhaps in a domain: names of attributes and capacities."""
+    domain, slash, identifier = name.partition("/")
+    if not slash:
+        yield from _check_identifier(name, path)
+    elif "/" not in identifier:
+        if domain:
+            yield from check_driver(domain, path)
+        else:
+            yield field.invalid(path, "", "the domain must not be empty")
+        if identifier:
+            yield from _check_identifier(identifier, path)
+        else:
+            yield field.invalid(path, "", "the name must not be empty")
+
+
+def check_fully_qualified(name: str, path: Path) -> Iterator[FieldError]:
+    """An identifier in a domain."""
+    yield from check_qualified(name, path)
+    if "/" not in name:
+        yield field.invalid(path, name, "a fully qualified name must be a domain and a name separated by a slash")
+
+
+def _check_identifier(name: str, path: Path) -> Iterator[FieldError]:
+    if len(name.encode()) > _ID_MAX_BYTES:
+        yield field.too_long(path, max_bytes=_ID_MAX_BYTES)
+    yield from check_all(path, name, names.check_c_identifier(name))
+
+
+def check_opaque(config: Tree, path: Path, *, stored: bool = False) -> Iterator[FieldError]:
+    """What a driver is told, in its own words."""
+    opaque, where = config.get("opaque"), path.child("opaque")
+    if opaque is None:
+        yield field.required(where)
+        return
+    yield from check_driver(opaque.get("driver"), where.child("driver"))
+    yield from check_raw(opaque.get("parameters"), where.child("parameters"), stored=stored)
+
+
+def check_raw(value: Any, path: Path, *, stored: bool = False) -> Iterator[FieldError]:
+    """An object of any kind, not too large; old ones may be."""
+    if value is None:
+        yield field.required(path)
+    elif not stored and len(to_json(value).encode()) > _OPAQUE_MAX_BYTES:
+        yield field.too_long(path, max_bytes=_OPAQUE_MAX_BYTES)
+    elif not isinstance(value, dict):
+        yield field.invalid(path, "<value omitted>", "must be a valid JSON object")
+
+
+def check_taint(taint: Tree, path: Path) -> Iterator[FieldError]:
+    """What keeps claims off a device."""
+    yield from validate_qualified_name(taint.get("key") or "", path.child("key"))
+    value, effect = taint.get("value") or "", taint.get("effect") or ""
+    if value:
+        yield from check_all(path.child("value"), value, names.check_label_value(value))
+    if not effect:
+        yield field.required(path.child("effect"))
+    elif effect not in EFFECTS:
+        yield field.not_supported(path.child("effect"), effect, EFFECTS)
+
+
+def check_binding_conditions(device: Tree, path: Path) -> Iterator[FieldError]:
+    """What a pod waits for before it is bound, and what makes it give up."""
+    awaited, failures = device.get("bindingConditions") or [], device.get("bindingFailureConditions") or []
+    lists = ((awaited, path.child("bindingConditions")), (failures, path.child("bindingFailureConditions")))
+    for conditions, where in lists:
+        yield from check_list(conditions, where, validate_qualified_name, max_items=_BINDING_CONDITIONS_MAX)
+    for conditions, where in lists:
+        repeats = repeat_positions(conditions)
+        for position, condition in enumerate(conditions):
+            if position in repeats:
+                yield field.duplicate(where.index(position), condition)
+    awaited_set = set(awaited)
+    for position, condition in enumerate(failures):
+        if condition in awaited_set:
+            detail = "bindingFailureConditions must not overlap with bindingConditions"
+            yield field.invalid(lists[1][1].index(position), condition, detail)
+    if failures and not awaited:
+        detail = "bindingConditions are required to use bindingFailureConditions"
+        yield field.invalid(lists[0][1], None, detail)
+    if awaited and not failures:
+        detail = "bindingFailureConditions are required to use bindingConditions"
+        yield field.invalid(lists[1][1], None, detail)

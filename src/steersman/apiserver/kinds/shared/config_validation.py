@@ -1,0 +1,129 @@
+"""What is refused of ConfigMaps and Secrets: keys, sizes, content by type, changes of what is immutable."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode
+from typing import TYPE_CHECKING, Final
+
+from steersman.apimachinery import field, names
+from steersman.apiserver.kinds.shared.validation import check_all, check_unchanged
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from steersman.apimachinery.field import FieldError
+    from steersman.apiserver.generic.strategy import Tree
+
+SIZE_MAX_BYTES: Final = 1 << 20
+#: Upstream names the object itself by a path of one empty step, which shows as ``[]``.
+_WHOLE: Final = field.Path("")
+_DATA: Final = field.Path("data")
+_BINARY: Final = field.Path("binaryData")
+_FROZEN: Final = "field is immutable when `immutable` is set"
+_ACCOUNT_ANNOTATION: Final = "kubernetes.io/service-account.name"
+#: Types of secrets that must hold JSON under a key.
+_JSON_KEYS: Final = {
+    "kubernetes.io/dockercfg": ".dockercfg",
+    "kubernetes.io/dockerconfigjson": ".dockerconfigjson",
+}
+
+
+def validate_config_map(obj: Tree) -> list[FieldError]:
+    """Everything that is wrong with a ConfigMap."""
+    data, binary = obj.get("data") or {}, obj.get("binaryData") or {}
+    errors: list[FieldError] = []
+    size = 0
+    for key, value in data.items():
+        if faults := names.check_config_map_key(key):
+            errors += check_all(_DATA.key(key), key, faults)
+        if key in binary:
+            errors.append(field.invalid(_DATA.key(key), key, "duplicate of key present in binaryData"))
+        size += len(value) if value.isascii() else len(value.encode("utf-8", "surrogatepass"))
+    for key, value in binary.items():
+        if faults := names.check_config_map_key(key):
+            errors += check_all(_BINARY.key(key), key, faults)
+        size += decoded_size(value)
+    if size > SIZE_MAX_BYTES:
+        errors.append(field.too_long(_WHOLE, max_bytes=SIZE_MAX_BYTES))
+    return errors
+
+
+def decoded_size(text: str) -> int:
+    """How many bytes a text in base64 stands for."""
+    return len(text) * 3 // 4 - (text.endswith("=") + text.endswith("=="))
+
+
+def validate_frozen(obj: Tree, old: Tree, *keys: str) -> Iterator[FieldError]:
+    """What is immutable stays so, and its data stay as they are."""
+    if not old.get("immutable"):
+        return
+    if not obj.get("immutable"):
+        yield field.forbidden("immutable", _FROZEN)
+    for key in keys:
+        if (obj.get(key) or {}) != (old.get(key) or {}):
+            yield field.forbidden(key, _FROZEN)
+
+
+def validate_secret(obj: Tree) -> list[FieldError]:
+    """Everything that is wrong with a Secret."""
+    data = obj.get("data") or {}
+    errors: list[FieldError] = []
+    for key in data:
+        errors += check_all(_DATA.key(key), key, names.check_config_map_key(key))
+    if sum(map(decoded_size, data.values())) > SIZE_MAX_BYTES:
+        errors.append(field.too_long(_DATA, max_bytes=SIZE_MAX_BYTES))
+    errors += _validate_by_type(obj, data)
+    return errors
+
+
+def _validate_by_type(obj: Tree, data: Tree) -> Iterator[FieldError]:
+    kind = obj.get("type") or ""
+    if kind in _JSON_KEYS:
+        yield from _validate_json(data, _JSON_KEYS[kind])
+    match kind:
+        case "kubernetes.io/service-account-token":
+            if not (obj["metadata"].get("annotations") or {}).get(_ACCOUNT_ANNOTATION):
+                yield field.required(field.Path("metadata", "annotations").key(_ACCOUNT_ANNOTATION))
+        case "kubernetes.io/basic-auth":
+            if "username" not in data and "password" not in data:
+                yield field.required(_DATA.key("username"))
+                yield field.required(_DATA.key("password"))
+        case "kubernetes.io/ssh-auth":
+            if not data.get("ssh-privatekey"):
+                yield field.required(_DATA.key("ssh-privatekey"))
+        case "kubernetes.io/tls":
+            for key in ("tls.crt", "tls.key"):
+                if key not in data:
+                    yield field.required(_DATA.key(key))
+
+
+def _validate_json(data: Tree, key: str) -> Iterator[FieldError]:
+    if key not in data:
+        yield field.required(_DATA.key(key))
+        return
+    try:
+        content = json.loads(b64decode(data[key]))
+    except ValueError as error:
+        yield field.invalid(_DATA.key(key), "<secret contents redacted>", _json_fault(data[key], error))
+        return
+    if not isinstance(content, dict) and content is not None:
+        kinds = {str: "string", list: "array", bool: "bool", int: "number", float: "number"}
+        fault = f"json: cannot unmarshal {kinds[type(content)]} into Go value of type map[string]interface {{}}"
+        yield field.invalid(_DATA.key(key), "<secret contents redacted>", fault)
+
+
+def _json_fault(text: str, error: ValueError) -> str:
+    """The fault in the words that clients know, as far as they can be told apart."""
+    content = b64decode(text).decode("utf-8", "replace")
+    position = error.pos if isinstance(error, json.JSONDecodeError) else len(content)
+    if not content[position:].strip():
+        return "unexpected end of JSON input"
+    return f"invalid character '{content[position]}' looking for beginning of value"
+
+
+def validate_secret_update(obj: Tree, old: Tree) -> list[FieldError]:
+    """Everything that is wrong with a change of a Secret."""
+    errors = list(check_unchanged(obj.get("type"), old.get("type"), field.Path("type")))
+    errors += validate_frozen(obj, old, "data")
+    return errors + validate_secret(obj)

@@ -1,0 +1,121 @@
+"""Values as Go shows them in messages: all fields of the type, in its order, by their Go names, also those not set.
+
+Some messages show a whole value, and clients see of it what ``json.Marshal`` makes of upstream's internal types, which
+have no names of their own for JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from difflib import unified_diff
+from functools import cache
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from steersman.apiserver.kinds.shared.go_types import TYPES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from steersman.apiserver.generic.strategy import Tree
+
+_TYPE: Final = re.compile(r"^(\w+):(.*(?:\n  .*)*)", re.MULTILINE)
+_FIELD: Final = re.compile(r"(\w+)(?:=(\w+))?(?::(\w+))?([#!?~]?)")
+_ZEROS: Final[Mapping[str, Any]] = {"": "", "#": 0, "!": False, "?": None, "~": None}
+#: What Go keeps in the security context of a pod and the API beside it.
+_HOST_FIELDS: Final = ("hostNetwork", "hostPID", "hostIPC", "shareProcessNamespace", "hostUsers")
+_METADATA: Final = ("name", "generateName", "namespace", "labels", "annotations", "ownerReferences", "finalizers")
+_HEADER_LINES: Final = 2
+_COMPARED_LINES_MAX: Final = 1000
+
+
+class _Field(msgspec.Struct, frozen=True):
+    name: str
+    key: str
+    #: Name of its type, or of one whose fields stand here; empty: none of the table.
+    type: str
+    kind: str
+
+
+def go_form(type_name: str, tree: Any) -> Any:
+    """The tree of a value of the type, or of a list of such values, as Go shows it."""
+    if isinstance(tree, list):
+        return [go_form(type_name, item) for item in tree]
+    shown: Tree = {}
+    for field in _fields(type_name):
+        if field.type == "ObjectMeta":
+            metadata = tree.get("metadata") or {}
+            shown |= {key: _sorted(metadata[key]) for key in _METADATA if metadata.get(key)}
+            continue
+        value = tree.get(field.key)
+        if field.key == "securityContext" and type_name == "PodSpec" and value is not None:
+            value = {**value, **{key: tree[key] for key in _HOST_FIELDS if key in tree}}
+        if not field.type:
+            shown[field.name] = _ZEROS[field.kind] if value is None else _sorted(value)
+        elif value is None and field.kind:
+            shown[field.name] = None
+        else:
+            shown[field.name] = go_form(field.type, {} if value is None else value)
+    return shown
+
+
+def go_diff(type_name: str, old: Any, new: Any) -> str:
+    """Return a unified diff without header of two values, one field a line.
+
+    Comparing lines is quadratic. Of longer values the lines between the equal ones at both ends are shown as replaced.
+    """
+    before, after = _lines(go_form(type_name, old)), _lines(go_form(type_name, new))
+    if max(len(before), len(after)) <= _COMPARED_LINES_MAX:
+        return "".join(list(unified_diff(before, after))[_HEADER_LINES:])
+    head = _equal_count(before, after)
+    tail = _equal_count(reversed(before[head:]), reversed(after[head:]))
+    removed, added = before[head : len(before) - tail], after[head : len(after) - tail]
+    return "".join([*(f"-{line}" for line in removed), *(f"+{line}" for line in added)])
+
+
+def _equal_count(left: Iterable[str], right: Iterable[str]) -> int:
+    """Return how many lines at the beginning are equal."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(left, right, strict=False)))
+
+
+def _lines(value: Any) -> list[str]:
+    text = json.dumps(value, indent=1, ensure_ascii=False)
+    return [f"{line}\n" for line in text.split("\n")]
+
+
+def _sorted(value: Any) -> Any:
+    """Maps by their keys, as Go writes them."""
+    return dict(sorted(value.items())) if isinstance(value, dict) else value
+
+
+@cache
+def _fields(type_name: str) -> tuple[_Field, ...]:
+    return tuple(field for token in _table()[type_name].split() for field in _read(token))
+
+
+@cache
+def _table() -> dict[str, str]:
+    return {match[1]: match[2] for match in _TYPE.finditer(TYPES)}
+
+
+def _read(token: str) -> tuple[_Field, ...]:
+    if token.startswith("..."):
+        name = token.removeprefix("...")
+        return (_Field("", "", name, ""),) if name == "ObjectMeta" else _fields(name)
+    match = _FIELD.fullmatch(token)
+    if match is None:
+        raise ValueError(f"not a field: {token}")
+    name, key, type_, kind = match.groups()
+    return (_Field(name, key or _key(name), type_ or "", kind),)
+
+
+def _key(name: str) -> str:
+    """The name in the API: ``DNSPolicy`` is ``dnsPolicy``, ``TTY`` is ``tty``."""
+    capitals = len(name) - len(name.lstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ"))
+    if capitals == len(name):
+        return name.lower()
+    end = max(1, capitals - 1)
+    return name[:end].lower() + name[end:]

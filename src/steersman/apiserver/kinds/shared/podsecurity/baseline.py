@@ -1,0 +1,239 @@
+"""The checks of the level *baseline*: what gives a pod power over its node."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from steersman.apimachinery.gotext import quote
+from steersman.apiserver.kinds.shared.podsecurity.violations import (
+    Violation,
+    containers,
+    context_of,
+    named,
+    names_where,
+    plural,
+    quoted,
+    setters,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from steersman.apiserver.generic.strategy import Tree
+
+_APP_ARMOR: Final = "container.apparmor.security.beta.kubernetes.io/"
+_SECCOMP_POD: Final = "seccomp.security.alpha.kubernetes.io/pod"
+_SECCOMP_CONTAINER: Final = "container.seccomp.security.alpha.kubernetes.io/"
+_LOCAL: Final = "localhost/"
+_CAPABILITIES: Final = frozenset(
+    {
+        "AUDIT_WRITE",
+        "CHOWN",
+        "DAC_OVERRIDE",
+        "FOWNER",
+        "FSETID",
+        "KILL",
+        "MKNOD",
+        "NET_BIND_SERVICE",
+        "SETFCAP",
+        "SETGID",
+        "SETPCAP",
+        "SETUID",
+        "SYS_CHROOT",
+    }
+)
+_SELINUX_TYPES: Final = ("", "container_t", "container_init_t", "container_kvm_t")
+#: Settings that are safe, and the version that found them so.
+_SYSCTLS: Final = {
+    "kernel.shm_rmid_forced": 0,
+    "net.ipv4.ip_local_port_range": 0,
+    "net.ipv4.ip_unprivileged_port_start": 0,
+    "net.ipv4.tcp_syncookies": 0,
+    "net.ipv4.ping_group_range": 0,
+    "net.ipv4.ip_local_reserved_ports": 27,
+    "net.ipv4.tcp_keepalive_time": 29,
+    "net.ipv4.tcp_fin_timeout": 29,
+    "net.ipv4.tcp_keepalive_intvl": 29,
+    "net.ipv4.tcp_keepalive_probes": 29,
+    "net.ipv4.tcp_rmem": 32,
+    "net.ipv4.tcp_wmem": 32,
+}
+PROFILES: Final = ("RuntimeDefault", "Localhost")
+
+
+def app_armor(annotations: dict[str, str], spec: Tree, _: int) -> Violation | None:
+    """Only profiles of the runtime or of the node."""
+
+    def is_bad(context: Tree) -> bool:
+        return (context.get("appArmorProfile") or {}).get("type") not in (None, *PROFILES)
+
+    who = setters(spec, is_bad)
+    holders = [context_of(spec), *map(context_of, containers(spec))]
+    values = sorted({context["appArmorProfile"]["type"] for context in holders if is_bad(context)})
+    bad = [
+        f"{name}={quote(text)}"
+        for name, text in sorted(annotations.items())
+        if name.startswith(_APP_ARMOR) and text not in ("", "runtime/default") and not text.startswith(_LOCAL)
+    ]
+    values += bad
+    if not values:
+        return None
+    who = " and ".join(filter(None, (who, plural("annotation", "annotations", len(bad)) if bad else "")))
+    reason = plural("forbidden AppArmor profile", "forbidden AppArmor profiles", len(values))
+    return Violation(reason, f"{who} must not set AppArmor profile type to {quoted(values)}")
+
+
+def capabilities(_: dict[str, str], spec: Tree, __: int) -> Violation | None:
+    """Only what runtimes give by default."""
+    added = {container.get("name", ""): _added(container) - _CAPABILITIES for container in containers(spec)}
+    bad = [name for name, extra in added.items() if extra]
+    if not bad:
+        return None
+    listed = quoted(sorted(set().union(*added.values())))
+    detail = f"{named(bad)} must not include {listed} in securityContext.capabilities.add"
+    return Violation("non-default capabilities", detail)
+
+
+def _added(container: Tree) -> set[str]:
+    return set((context_of(container).get("capabilities") or {}).get("add") or ())
+
+
+def host_namespaces(_: dict[str, str], spec: Tree, __: int) -> Violation | None:
+    """No namespace of the node."""
+    used = [f"{name}=true" for name in ("hostNetwork", "hostPID", "hostIPC") if spec.get(name)]
+    return Violation("host namespaces", ", ".join(used)) if used else None
+
+
+def host_path_volumes(_: dict[str, str], spec: Tree, __: int) -> Violation | None:
+    """No directory of the node."""
+    bad = [volume.get("name", "") for volume in spec.get("volumes") or () if volume.get("hostPath") is not None]
+    if not bad:
+        return None
+    return Violation("hostPath volumes", f"{plural('volume', 'volumes', len(bad))} {quoted(bad)}")
+
+
+def host_ports(_: dict[str, str], spec: Tree, __: int) -> Violation | None:
+    """No port of the node."""
+    bad = names_where(spec, _host_ports)
+    if not bad:
+        return None
+    ports = sorted({str(port) for container in containers(spec) for port in _host_ports(container)})
+    use, word = plural("uses", "use", len(bad)), plural("hostPort", "hostPorts", len(ports))
+    return Violation("hostPort", f"{named(bad)} {use} {word} {', '.join(ports)}")
+
+
+def _host_ports(container: Tree) -> list[int]:
+    return [port["hostPort"] for port in container.get("ports") or () if port.get("hostPort")]
+
+
+def probe_hosts(_: dict[str, str], spec: Tree, version: int) -> Violation | None:
+    """Probes and handlers make the kubelet call nobody but the pod."""
+    if version < 34:
+        return None
+    bad = sorted(set(names_where(spec, lambda container: list(_called(container)))))
+    if not bad:
+        return None
+    hosts = sorted({host for container in containers(spec) for host in _called(container)})
+    use, word = plural("uses", "use", len(bad)), plural("host", "hosts", len(hosts))
+    return Violation("probe or lifecycle host", f"{named(bad)} {use} probe or lifecycle {word} {quoted(hosts)}")
+
+
+def _called(container: Tree) -> Iterator[str]:
+    lifecycle = container.get("lifecycle") or {}
+    handlers = [container.get(name) for name in ("livenessProbe", "readinessProbe", "startupProbe")]
+    handlers += [lifecycle.get("postStart"), lifecycle.get("preStop")]
+    for handler in handlers:
+        for kind in ("httpGet", "tcpSocket"):
+            host = ((handler or {}).get(kind) or {}).get("host")
+            if host:
+                yield host
+
+
+def privileged(_: dict[str, str], spec: Tree, __: int) -> Violation | None:
+    """No container that is as good as the node's root."""
+    bad = names_where(spec, lambda container: context_of(container).get("privileged"))
+    return Violation("privileged", f"{named(bad)} must not set securityContext.privileged=true") if bad else None
+
+
+def proc_mount(_: dict[str, str], spec: Tree, __: int) -> Violation | None:
+    """No unmasked ``/proc``."""
+
+    def mount(container: Tree) -> str:
+        kind = context_of(container).get("procMount") or "Default"
+        return "" if kind == "Default" else str(kind)
+
+    bad = names_where(spec, mount)
+    if not bad:
+        return None
+    kinds = quoted(sorted({mount(container) for container in containers(spec)} - {""}))
+    return Violation("procMount", f"{named(bad)} must not set securityContext.procMount to {kinds}")
+
+
+def selinux(_: dict[str, str], spec: Tree, version: int) -> Violation | None:
+    """Only types for containers, and no other user or role."""
+    types = (*_SELINUX_TYPES, "container_engine_t") if version >= 31 else _SELINUX_TYPES
+
+    def options(context: Tree) -> Tree:
+        return context.get("seLinuxOptions") or {}
+
+    def is_bad(context: Tree) -> bool:
+        given = options(context)
+        return (given.get("type") or "") not in types or bool(given.get("user") or given.get("role"))
+
+    who = setters(spec, is_bad)
+    if not who:
+        return None
+    holders = [options(context_of(spec)), *(options(context_of(container)) for container in containers(spec))]
+    wrong = sorted({given.get("type") or "" for given in holders} - set(types))
+    said = [f"{plural('type', 'types', len(wrong))} {quoted(wrong)}"] if wrong else []
+    said += [f"{name} may not be set" for name in ("user", "role") if any(given.get(name) for given in holders)]
+    return Violation("seLinuxOptions", f"{who} set forbidden securityContext.seLinuxOptions: {'; '.join(said)}")
+
+
+def seccomp(annotations: dict[str, str], spec: Tree, version: int) -> Violation | None:
+    """Not without any profile, if that is said."""
+    if version < 19:
+        return _seccomp_annotations(annotations, spec)
+    return bad_seccomp(spec)
+
+
+def bad_seccomp(spec: Tree) -> Violation | None:
+    """Where a profile is given, it is one."""
+
+    def is_bad(context: Tree) -> bool:
+        return (context.get("seccompProfile") or {}).get("type", PROFILES[0]) not in PROFILES
+
+    who = setters(spec, is_bad)
+    if not who:
+        return None
+    holders = [context_of(spec), *map(context_of, containers(spec))]
+    values = quoted(sorted({context["seccompProfile"]["type"] for context in holders if is_bad(context)}))
+    return Violation("seccompProfile", f"{who} must not set securityContext.seccompProfile.type to {values}")
+
+
+def _seccomp_annotations(annotations: dict[str, str], spec: Tree) -> Violation | None:
+    names = [_SECCOMP_POD, *(_SECCOMP_CONTAINER + container.get("name", "") for container in containers(spec))]
+    allowed = ("runtime/default", "docker/default", "")
+    bad = sorted(
+        f"{name}={quote(annotations[name])}"
+        for name in names
+        if name in annotations and annotations[name] not in allowed and not annotations[name].startswith(_LOCAL)
+    )
+    if not bad:
+        return None
+    return Violation("seccompProfile", f"forbidden {plural('annotation', 'annotations', len(bad))} {', '.join(bad)}")
+
+
+def sysctls(_: dict[str, str], spec: Tree, version: int) -> Violation | None:
+    """Only settings that do not reach beyond the pod."""
+    given = [sysctl.get("name", "") for sysctl in context_of(spec).get("sysctls") or ()]
+    bad = [name for name in given if _SYSCTLS.get(name, version + 1) > version]
+    return Violation("forbidden sysctls", ", ".join(bad)) if bad else None
+
+
+def windows_host_process(_: dict[str, str], spec: Tree, __: int) -> Violation | None:
+    """No processes of a Windows node."""
+    who = setters(spec, lambda context: (context.get("windowsOptions") or {}).get("hostProcess"))
+    if not who:
+        return None
+    return Violation("hostProcess", f"{who} must not set securityContext.windowsOptions.hostProcess=true")

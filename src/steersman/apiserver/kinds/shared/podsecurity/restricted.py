@@ -1,0 +1,126 @@
+"""The checks of the level *restricted*: what hardens a pod. Where one has the name of a baseline check it takes its place."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.apiserver.kinds.shared.podsecurity.baseline import bad_seccomp
+from steersman.apiserver.kinds.shared.podsecurity.violations import (
+    Violation,
+    containers,
+    context_of,
+    named,
+    names_where,
+    plural,
+    quoted,
+    setters,
+)
+
+if TYPE_CHECKING:
+    from steersman.apiserver.generic.strategy import Tree
+
+_VOLUMES: Final = frozenset(
+    {
+        "configMap",
+        "csi",
+        "downwardAPI",
+        "emptyDir",
+        "ephemeral",
+        "image",
+        "persistentVolumeClaim",
+        "projected",
+        "secret",
+    }
+)
+
+
+def _is_exempt(spec: Tree, version: int) -> bool:
+    """Some rules mean nothing on Windows, since a version that looked at that."""
+    return version >= 25 and (spec.get("os") or {}).get("name") == "windows"
+
+
+def privilege_escalation(_: dict[str, str], spec: Tree, version: int) -> Violation | None:
+    """Every container says that it will not become more than it is."""
+    if version < 8 or _is_exempt(spec, version):
+        return None
+    bad = names_where(spec, lambda container: context_of(container).get("allowPrivilegeEscalation") is not False)
+    if not bad:
+        return None
+    detail = f"{named(bad)} must set securityContext.allowPrivilegeEscalation=false"
+    return Violation("allowPrivilegeEscalation != false", detail)
+
+
+def capabilities(_: dict[str, str], spec: Tree, version: int) -> Violation | None:
+    """Every container drops all, and adds nothing but low ports."""
+    if version < 22 or _is_exempt(spec, version):
+        return None
+
+    def given(container: Tree, kind: str) -> set[str]:
+        return set((context_of(container).get("capabilities") or {}).get(kind) or ())
+
+    def added(container: Tree) -> set[str]:
+        return given(container, "add") - {"NET_BIND_SERVICE"}
+
+    keeping = names_where(spec, lambda container: "ALL" not in given(container, "drop"))
+    adding = names_where(spec, added)
+    said = [f'{named(keeping)} must set securityContext.capabilities.drop=["ALL"]'] if keeping else []
+    if adding:
+        listed = quoted(sorted(set().union(*map(added, containers(spec)))))
+        said.append(f"{named(adding)} must not include {listed} in securityContext.capabilities.add")
+    return Violation("unrestricted capabilities", "; ".join(said)) if said else None
+
+
+def volumes(_: dict[str, str], spec: Tree, __: int) -> Violation | None:
+    """Only volumes that bring nothing of the node or the network."""
+    bad: dict[str, str] = {}
+    for volume in spec.get("volumes") or ():
+        kinds = [name for name, source in volume.items() if name != "name" and source is not None]
+        if not _VOLUMES.intersection(kinds):
+            bad[volume.get("name", "")] = kinds[0] if kinds else "unknown"
+    if not bad:
+        return None
+    types = sorted(set(bad.values()))
+    word, use = plural("volume", "volumes", len(bad)), plural("uses", "use", len(bad))
+    kind = plural("type", "types", len(types))
+    detail = f"{word} {quoted(bad)} {use} restricted volume {kind} {quoted(types)}"
+    return Violation("restricted volume types", detail)
+
+
+def run_as_non_root(_: dict[str, str], spec: Tree, __: int) -> Violation | None:
+    """Pod or every container says that it is not root."""
+    reason = "runAsNonRoot != true"
+    who = setters(spec, lambda context: context.get("runAsNonRoot") is False)
+    if who:
+        return Violation(reason, f"{who} must not set securityContext.runAsNonRoot=false")
+    return _lacking(spec, "runAsNonRoot", reason, "runAsNonRoot=true")
+
+
+def run_as_user(_: dict[str, str], spec: Tree, version: int) -> Violation | None:
+    """Nobody is root by number."""
+    if version < 23:
+        return None
+    who = setters(spec, lambda context: context.get("runAsUser") == 0)
+    return Violation("runAsUser=0", f"{who} must not set runAsUser=0") if who else None
+
+
+def seccomp(_: dict[str, str], spec: Tree, version: int) -> Violation | None:
+    """Pod or every container has a profile."""
+    if version < 19 or _is_exempt(spec, version):
+        return None
+    wrong = bad_seccomp(spec)
+    if wrong is not None:
+        return wrong
+    needed = 'seccompProfile.type to "RuntimeDefault" or "Localhost"'
+    return _lacking(spec, "seccompProfile", "seccompProfile", needed)
+
+
+def _lacking(spec: Tree, name: str, reason: str, needed: str) -> Violation | None:
+    """A field that neither the pod nor all its containers have."""
+
+    def has(holder: Tree) -> Any:
+        return context_of(holder).get(name) is not None
+
+    if has(spec):
+        return None
+    bad = names_where(spec, lambda container: not has(container))
+    return Violation(reason, f"pod or {named(bad)} must set securityContext.{needed}") if bad else None

@@ -1,0 +1,129 @@
+"""Files of a volume that lie in each other's way: the same path twice, or one path inside another."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter
+from typing import TYPE_CHECKING, TypeAlias
+
+from steersman.apimachinery.gotext import quote
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from steersman.apiserver.generic.strategy import Tree
+
+#: Path of a file, and the name of its source where a volume has several.
+File: TypeAlias = tuple[str, str]
+
+
+def path_warnings(volumes: Sequence[Tree]) -> Iterator[str]:
+    """Warnings about the volumes of a pod."""
+    for volume in volumes:
+        name = quote(volume.get("name", ""))
+        for kind, title, reference in (("configMap", "ConfigMap", "name"), ("secret", "Secret", "secretName")):
+            source = volume.get(kind)
+            if source is not None and source.get("items") is not None:
+                files = [(item.get("path", ""), "") for item in source["items"]]
+                yield from _overlaps(files, f"volume {name} ({title} {quote(source.get(reference, ''))})")
+        source = volume.get("downwardAPI")
+        if source is not None and source.get("items") is not None:
+            files = [(item.get("path", ""), "") for item in source["items"]]
+            yield from _overlaps(files, f"volume {name} (DownwardAPI)")
+        projected = volume.get("projected")
+        if projected is not None:
+            yield from _projected(projected.get("sources") or (), f"volume {name} (Projected)")
+
+
+def _projected(sources: Sequence[Tree], where: str) -> Iterator[str]:
+    """The sources of a projected volume share one directory."""
+    files = [[(path.rstrip("/"), source) for path, source in _files(each)] for each in sources]
+    overlaps = _overlap_texts([file for group in files for file in group], where)
+    for source, group in zip(sources, files, strict=True):
+        if not any(value is not None for value in source.values()):
+            yield f"{where} has no sources provided"
+        for _ in group:
+            yield from next(overlaps)
+
+
+def _files(source: Tree) -> Iterable[File]:
+    """The files of one source of a projected volume as far as they are known, and what it is called."""
+    for kind, title in (("configMap", "ConfigMap"), ("secret", "Secret")):
+        part = source.get(kind)
+        if part is not None and part.get("items") is not None:
+            return [(item.get("path", ""), f"{title} {quote(part.get('name', ''))}") for item in part["items"]]
+    part = source.get("downwardAPI")
+    if part is not None and part.get("items") is not None:
+        return [(item.get("path", ""), "DownwardAPI") for item in part["items"]]
+    part = source.get("serviceAccountToken")
+    if part is not None:
+        return [(part.get("path", ""), "ServiceAccountToken")]
+    return ()
+
+
+def _overlaps(files: Iterable[File], where: str) -> Iterator[str]:
+    """Warn of files that are, contain or lie below an earlier one."""
+    for texts in _overlap_texts([(path.rstrip("/"), source) for path, source in files], where):
+        yield from texts
+
+
+def _overlap_texts(files: Sequence[File], where: str) -> Iterator[Iterator[str]]:
+    """Yield for each file the warnings about it and earlier files, in their order.
+
+    A file that is there more than twice is compared twice: a third comparison finds the same pairs.
+    """
+    count: Counter[File] = Counter()
+    paths = []
+    for file in files:
+        count[file] += 1
+        paths.append(file[0] if count[file] <= 2 else "")
+    for file, others in zip(files, earlier_overlaps(paths), strict=True):
+        yield (f"{where}: overlapping paths: {_shown(file)} with {_shown(files[other])}" for other in others)
+
+
+def earlier_overlaps(paths: Sequence[str]) -> Iterator[list[int]]:
+    """Yield for each path the positions of earlier ones that are equal, contain it or lie below it. Empty paths have none.
+
+    In sorted order what lies below a path follows it immediately, and a stack holds the paths that contain the current one.
+    So the cost is that of sorting, plus the number of overlaps.
+    """
+    order = sorted((position for position, path in enumerate(paths) if path), key=lambda each: f"{paths[each]}/")
+    stack: list[_PathGroup] = []
+    group_of: dict[int, _PathGroup] = {}
+    for rank, position in enumerate(order):
+        text = f"{paths[position]}/"
+        while stack and not text.startswith(stack[-1].text):
+            stack.pop().end = rank
+        if not stack or stack[-1].text != text:
+            stack.append(_PathGroup(text, stack[-1] if stack else None, rank))
+        stack[-1].positions.append(position)
+        group_of[position] = stack[-1]
+    for group in stack:
+        group.end = len(order)
+    for position in range(len(paths)):
+        own = group_of.get(position)
+        yield [] if own is None else sorted(_earlier(own, position, order))
+
+
+class _PathGroup:
+    """Equal paths, and where in sorted order those begin and end that are equal to them or lie below them."""
+
+    def __init__(self, text: str, parent: _PathGroup | None, begin: int) -> None:
+        self.text = text
+        self.parent = parent
+        self.begin = begin
+        self.end = begin
+        self.positions: list[int] = []
+
+
+def _earlier(group: _PathGroup, position: int, order: Sequence[int]) -> Iterator[int]:
+    yield from (each for each in order[group.begin : group.end] if each < position)
+    containing = group.parent
+    while containing is not None:
+        yield from containing.positions[: bisect_left(containing.positions, position)]
+        containing = containing.parent
+
+
+def _shown(file: File) -> str:
+    path, source = file
+    return f"{quote(path)} ({source})" if source else quote(path)

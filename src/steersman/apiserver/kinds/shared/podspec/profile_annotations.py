@@ -1,0 +1,130 @@
+"""Annotations by which pods chose AppArmor and seccomp profiles before there were fields for that."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from steersman.apimachinery import field
+from steersman.apiserver.kinds.shared.podspec.validate_security import check_app_armor
+from steersman.apiserver.kinds.shared.podspec.validate_sources import check_descending_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from steersman.apimachinery.field import FieldError, Path
+    from steersman.apiserver.generic.strategy import Tree
+
+APP_ARMOR: Final = "container.apparmor.security.beta.kubernetes.io/"
+SECCOMP_POD: Final = "seccomp.security.alpha.kubernetes.io/pod"
+SECCOMP_CONTAINER: Final = "container.seccomp.security.alpha.kubernetes.io/"
+_PREFIXES: Final = (APP_ARMOR, SECCOMP_POD, SECCOMP_CONTAINER)
+_LOCAL: Final = "localhost/"
+#: Types of profiles and what they are in annotations.
+_TEXTS: Final = {"RuntimeDefault": ("runtime/default",), "Unconfined": ("unconfined",)}
+_SECCOMP_TEXTS: Final = {**_TEXTS, "RuntimeDefault": ("runtime/default", "docker/default")}
+_KINDS: Final = ("initContainers", "containers", "ephemeralContainers")
+
+
+def has_profiles(annotations: Mapping[str, str]) -> bool:
+    """Whether any of the annotations chooses a profile."""
+    return any(name.startswith(_PREFIXES) for name in annotations)
+
+
+def take_over_app_armor(pod: Tree) -> Iterator[str]:
+    """Fill in the fields that old clients mean by annotations. Gives warnings."""
+    annotations = pod["metadata"].get("annotations") or {}
+    spec = pod["spec"]
+    if not has_profiles(annotations) or (spec.get("os") or {}).get("name") == "windows":
+        return
+    pod_wide = (spec.get("securityContext") or {}).get("appArmorProfile")
+    for kind in _KINDS:
+        for container in spec.get(kind) or ():
+            name = APP_ARMOR + container.get("name", "")
+            context = container.get("securityContext") or {}
+            if name not in annotations or context.get("appArmorProfile") is not None:
+                continue
+            profile = profile_of(annotations[name])
+            if profile is not None and profile == pod_wide:
+                continue
+            if profile is not None:
+                container["securityContext"] = {**context, "appArmorProfile": profile}
+            yield app_armor_warning(f"metadata.annotations[{name}]")
+
+
+def app_armor_warning(where: str) -> str:
+    """That an annotation has a field now."""
+    return f'{where}: deprecated since v1.30; use the "appArmorProfile" field instead'
+
+
+def profile_of(text: str) -> Tree | None:
+    """The field for an annotation; None when it has no sense."""
+    if text.startswith(_LOCAL):
+        profile = {"type": "Localhost", "localhostProfile": text.removeprefix(_LOCAL)}
+        return None if any(check_app_armor(profile, field.Path("x"))) else profile
+    return next(({"type": kind} for kind, texts in _TEXTS.items() if text in texts), None)
+
+
+# -- validation -------------------------------------------------------------------------------------------------------
+
+
+def validate_profile_annotations(annotations: Mapping[str, str], spec: Tree, path: Path) -> Iterator[FieldError]:
+    """Each names a container that is there and a profile of a known form."""
+    if not has_profiles(annotations):
+        return
+    if SECCOMP_POD in annotations:
+        yield from _check_seccomp(annotations[SECCOMP_POD], path.child(SECCOMP_POD))
+    for name in sorted(annotations):
+        if name.startswith(SECCOMP_CONTAINER):
+            yield from _check_seccomp(annotations[name], path.child(name))
+    known = {container.get("name") for kind in _KINDS for container in spec.get(kind) or ()}
+    for name in sorted(annotations):
+        if name.startswith(APP_ARMOR):
+            container, text = name.removeprefix(APP_ARMOR), annotations[name]
+            if container not in known:
+                yield field.invalid(path.key(name), container, "container not found")
+            if text and not text.startswith(_LOCAL) and profile_of(text) is None:
+                yield field.invalid(path.key(name), text, f'invalid AppArmor profile name: "{text}"')
+
+
+def _check_seccomp(text: str, path: Path) -> Iterator[FieldError]:
+    if text.startswith(_LOCAL):
+        yield from check_descending_path(text.removeprefix(_LOCAL), path)
+    elif not any(text in texts for texts in _SECCOMP_TEXTS.values()):
+        yield field.invalid(path, text, "must be a valid seccomp profile")
+
+
+def validate_profiles_match(annotations: Mapping[str, str], spec: Tree, path: Path) -> Iterator[FieldError]:
+    """Where a profile is chosen by a field and by an annotation, both say the same."""
+    if not has_profiles(annotations):
+        return
+    context = spec.get("securityContext") or {}
+    if (profile := context.get("seccompProfile")) is not None and SECCOMP_POD in annotations:
+        where = path.child("securityContext", "seccompProfile")
+        yield from _check_match(annotations[SECCOMP_POD], profile, where, "seccomp")
+    places = [(kind, i, container) for kind in _KINDS for i, container in enumerate(spec.get(kind) or ())]
+    for kind, position, container in places:
+        profile = (container.get("securityContext") or {}).get("seccompProfile")
+        name = SECCOMP_CONTAINER + container.get("name", "")
+        if profile is not None and name in annotations:
+            where = path.child(kind).index(position).child("securityContext", "seccompProfile")
+            yield from _check_match(annotations[name], profile, where, "seccomp")
+    if (spec.get("os") or {}).get("name") == "windows":
+        return
+    for kind, position, container in places:
+        profile = (container.get("securityContext") or {}).get("appArmorProfile") or context.get("appArmorProfile")
+        name = APP_ARMOR + container.get("name", "")
+        if profile is not None and name in annotations:
+            where = path.child(kind).index(position).child("securityContext", "appArmorProfile")
+            yield from _check_match(annotations[name], profile, where, "apparmor")
+
+
+def _check_match(text: str, profile: Tree, path: Path, what: str) -> Iterator[FieldError]:
+    kind = profile.get("type")
+    if kind == "Localhost":
+        if not text.startswith(_LOCAL):
+            yield field.forbidden(path.child("type"), f"{what} type in annotation and field must match")
+        elif text.removeprefix(_LOCAL) != profile.get("localhostProfile"):
+            where = path.child("localhostProfile")
+            yield field.forbidden(where, f"{what} profile in annotation and field must match")
+    elif kind in _TEXTS and text not in (_SECCOMP_TEXTS if what == "seccomp" else _TEXTS)[kind]:
+        yield field.forbidden(path.child("type"), f"{what} type in annotation and field must match")

@@ -1,0 +1,273 @@
+"""What is refused of pod specs and pod templates: the list of all concerns, each in a module of its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from steersman.apimachinery import field, names
+from steersman.apimachinery.addresses import check_ip
+from steersman.apimachinery.metadata_validation import validate_annotations, validate_labels
+from steersman.apiserver.kinds.shared.go_form import go_form
+from steersman.apiserver.kinds.shared.podspec.known import known_of, unless_known_faultless
+from steersman.apiserver.kinds.shared.podspec.profile_annotations import (
+    validate_profile_annotations,
+    validate_profiles_match,
+)
+from steersman.apiserver.kinds.shared.podspec.rules import TEMPLATE_RULES, PodRules
+from steersman.apiserver.kinds.shared.podspec.validate_containers import (
+    ContainerContext,
+    validate_containers,
+    validate_ephemeral_containers,
+    validate_init_containers,
+)
+from steersman.apiserver.kinds.shared.podspec.validate_placement import (
+    validate_affinity,
+    validate_gates,
+    validate_spread,
+    validate_tolerations,
+)
+from steersman.apiserver.kinds.shared.podspec.validate_resources import validate_pod_resources, validate_requirements
+from steersman.apiserver.kinds.shared.podspec.validate_security import validate_host_process, validate_pod_security
+from steersman.apiserver.kinds.shared.podspec.validate_systems import validate_operating_system
+from steersman.apiserver.kinds.shared.podspec.validate_volumes import validate_volumes
+from steersman.apiserver.kinds.shared.validation import (
+    check_all,
+    check_supported,
+    validate_dns_label,
+    validate_dns_subdomain,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from steersman.apimachinery.field import FieldError, Path
+    from steersman.apiserver.generic.strategy import Tree
+
+_DNS_POLICIES: Final = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
+_RESTART_POLICIES: Final = ("Always", "OnFailure", "Never")
+_PREEMPTION_POLICIES: Final = ("PreemptLowerPriority", "Never")
+_NAME_SERVERS_MAX: Final = 3
+_SEARCH_PATHS_MAX: Final = 32
+_SEARCH_LENGTH_MAX: Final = 2048
+_HOSTNAME_LENGTH_MAX: Final = 64
+_INT32_MAX: Final = (1 << 31) - 1
+
+
+def validate_pod_template(template: Tree, path: Path, rules: PodRules = TEMPLATE_RULES) -> Iterator[FieldError]:
+    """A PodTemplateSpec: labels, annotations and the spec. Ephemeral containers cannot be in it."""
+    yield from validate_template_metadata(template, path)
+    spec = template.get("spec") or {}
+    yield from validate_pod_spec(spec, path.child("spec"), rules)
+    annotations = (template.get("metadata") or {}).get("annotations") or {}
+    yield from validate_profiles_match(annotations, spec, path.child("spec"))
+    if spec.get("ephemeralContainers"):
+        yield field.forbidden(
+            path.child("spec", "ephemeralContainers"), "ephemeral containers not allowed in pod template"
+        )
+
+
+def validate_template_metadata(template: Tree, path: Path) -> Iterator[FieldError]:
+    """Labels and annotations that pods of a template get."""
+    metadata = template.get("metadata") or {}
+    annotations = metadata.get("annotations") or {}
+    yield from validate_labels(metadata.get("labels") or {}, path.child("labels"))
+    yield from validate_annotations(annotations, path.child("annotations"))
+    yield from validate_pod_annotations(annotations, template.get("spec") or {}, path.child("annotations"))
+
+
+def validate_pod_annotations(annotations: dict[str, str], spec: Tree, path: Path) -> Iterator[FieldError]:
+    """Annotations that mean something."""
+    if not annotations:
+        return
+    yield from validate_profile_annotations(annotations, spec, path)
+    mirror = "kubernetes.io/config.mirror"
+    if mirror in annotations and not spec.get("nodeName"):
+        yield field.invalid(
+            path.key(mirror), annotations[mirror], "must set spec.nodeName if mirror pod annotation is set"
+        )
+    cost_name = "controller.kubernetes.io/pod-deletion-cost"
+    cost = annotations.get(cost_name)
+    if cost is not None and not _is_cost(cost):
+        yield field.invalid(path.key(cost_name), cost, "must be a 32bit integer")
+
+
+def _is_cost(text: str) -> bool:
+    digits = text.removeprefix("-")
+    if not (digits.isascii() and digits.isdigit()) or (len(digits) > 1 and digits[0] == "0"):
+        return False
+    return -_INT32_MAX - 1 <= int(text) <= _INT32_MAX
+
+
+def validate_pod_spec(spec: Tree, path: Path, rules: PodRules = TEMPLATE_RULES) -> Iterator[FieldError]:
+    """Everything that is wrong with a pod spec, in upstream's order."""
+    return unless_known_faultless(known_of(spec), rules, _errors(spec, path, rules))
+
+
+def _errors(spec: Tree, path: Path, rules: PodRules) -> Iterator[FieldError]:
+    if spec.get("terminationGracePeriodSeconds") is None:
+        yield field.required(path.child("terminationGracePeriodSeconds"))
+    errors, volumes = validate_volumes(spec, path.child("volumes"), rules)
+    yield from errors
+    yield from _validate_claims(spec, path.child("resourceClaims"))
+    context = ContainerContext(spec, volumes, rules)
+    yield from validate_containers(spec.get("containers") or (), path.child("containers"), context)
+    if spec.get("initContainers"):
+        yield from validate_init_containers(spec, path.child("initContainers"), context)
+    if spec.get("ephemeralContainers"):
+        yield from validate_ephemeral_containers(spec, path.child("ephemeralContainers"), context)
+    yield from validate_pod_resources(spec, path.child("resources"), context.claims, rules)
+    yield from _validate_host_network(spec, path, rules)
+    yield from check_supported(spec.get("restartPolicy"), _RESTART_POLICIES, path.child("restartPolicy"))
+    yield from check_supported(spec.get("dnsPolicy"), _DNS_POLICIES, path.child("dnsPolicy"))
+    yield from validate_labels(spec.get("nodeSelector") or {}, path.child("nodeSelector"))
+    yield from validate_pod_security(spec, path.child("securityContext"))
+    yield from validate_affinity(spec.get("affinity"), path.child("affinity"), rules)
+    yield from _validate_dns(spec, path.child("dnsConfig"))
+    yield from validate_gates(spec, path)
+    yield from validate_spread(spec.get("topologySpreadConstraints"), path.child("topologySpreadConstraints"), rules)
+    yield from validate_host_process(spec, path)
+    yield from _validate_host_users(spec, path)
+    yield from _validate_names(spec, path)
+    yield from validate_tolerations(spec.get("tolerations"), path.child("tolerations"))
+    yield from _validate_rest(spec, path, rules)
+
+
+def validate_only_for_pods(spec: Tree, path: Path) -> Iterator[FieldError]:
+    """What is refused of Pods, and let pass in templates for the sake of old ones."""
+    if not spec.get("serviceAccountName"):
+        for position, volume in enumerate(spec.get("volumes") or ()):
+            for number, part in enumerate((volume.get("projected") or {}).get("sources") or ()):
+                if part.get("serviceAccountToken") is not None:
+                    where = path.child("volumes").index(position).child("projected", "sources").index(number)
+                    detail = "must not be specified when serviceAccountName is not set"
+                    yield field.forbidden(where.child("serviceAccountToken"), detail)
+    for kind in ("containers", "initContainers"):
+        for position, container in enumerate(spec.get(kind) or ()):
+            image = container.get("image") or ""
+            if image != image.strip():
+                where = path.child(kind).index(position).child("image")
+                yield field.invalid(where, image, "must not have leading or trailing whitespace")
+
+
+def _validate_claims(spec: Tree, path: Path) -> Iterator[FieldError]:
+    """Resource claims (DRA) that the pod's containers may use."""
+    seen: set[str] = set()
+    for position, claim in enumerate(spec.get("resourceClaims") or ()):
+        here = path.index(position)
+        name = claim.get("name") or ""
+        if not name:
+            yield field.required(here.child("name"))
+        elif name in seen:
+            yield field.duplicate(here.child("name"), name)
+        else:
+            yield from validate_dns_label(name, here.child("name"))
+            seen.add(name)
+        existing, template = claim.get("resourceClaimName"), claim.get("resourceClaimTemplateName")
+        if existing is not None and template is not None:
+            detail = "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"
+            yield field.invalid(here, go_form("PodResourceClaim", claim), detail)
+        if existing is None and template is None:
+            detail = "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"
+            yield field.invalid(here, go_form("PodResourceClaim", claim), detail)
+        for key in ("resourceClaimName", "resourceClaimTemplateName"):
+            if (value := claim.get(key)) is not None:
+                yield from validate_dns_subdomain(value, here.child(key))
+
+
+def _validate_host_network(spec: Tree, path: Path, rules: PodRules) -> Iterator[FieldError]:
+    if not spec.get("hostNetwork"):
+        return
+    for position, container in enumerate(spec.get("containers") or ()):
+        for number, port in enumerate(container.get("ports") or ()):
+            host_port = port.get("hostPort", 0)
+            if (rules.is_pod or host_port) and host_port != port.get("containerPort", 0):
+                where = path.child("containers").index(position).child("ports").index(number).child("hostPort")
+                yield field.invalid(where, host_port, "must match `containerPort` when `hostNetwork` is true")
+
+
+def _validate_dns(spec: Tree, path: Path) -> Iterator[FieldError]:
+    config = spec.get("dnsConfig")
+    servers = (config or {}).get("nameservers") or []
+    if spec.get("dnsPolicy") == "None":
+        if config is None:
+            yield field.required(path, "must provide `dnsConfig` when `dnsPolicy` is None")
+            return
+        if not servers:
+            detail = "must provide at least one DNS nameserver when `dnsPolicy` is None"
+            yield field.required(path.child("nameservers"), detail)
+            return
+    if config is None:
+        return
+    if len(servers) > _NAME_SERVERS_MAX:
+        detail = f"must not have more than {_NAME_SERVERS_MAX} nameservers"
+        yield field.invalid(path.child("nameservers"), servers, detail)
+    for position, server in enumerate(servers):
+        yield from check_all(path.child("nameservers").index(position), server, check_ip(server))
+    searches = config.get("searches") or []
+    where = path.child("searches")
+    if len(searches) > _SEARCH_PATHS_MAX:
+        yield field.invalid(where, searches, f"must not have more than {_SEARCH_PATHS_MAX} search paths")
+    if len(" ".join(searches)) > _SEARCH_LENGTH_MAX:
+        detail = f"must not have more than {_SEARCH_LENGTH_MAX} characters (including spaces) in the search list"
+        yield field.invalid(where, searches, detail)
+    for position, search in enumerate(searches):
+        if search != ".":
+            domain = search.removesuffix(".")
+            faults = names.check_dns1123_subdomain_with_underscore(domain)
+            yield from check_all(where.index(position), domain, faults)
+    for position, option in enumerate(config.get("options") or ()):
+        if not option.get("name"):
+            yield field.required(path.child("options").index(position), "must not be empty")
+
+
+def _validate_host_users(spec: Tree, path: Path) -> Iterator[FieldError]:
+    """A user namespace of its own goes with no other namespace of the host."""
+    if spec.get("hostUsers") is not False:
+        return
+    for name, shown in (("hostNetwork", "hostNetwork"), ("hostPID", "HostPID"), ("hostIPC", "HostIPC")):
+        if spec.get(name):
+            yield field.forbidden(path.child(shown), "when `hostUsers` is false")
+
+
+def _validate_names(spec: Tree, path: Path) -> Iterator[FieldError]:
+    for name in ("serviceAccountName", "nodeName"):
+        if value := spec.get(name):
+            yield from validate_dns_subdomain(value, path.child(name))
+    deadline = spec.get("activeDeadlineSeconds")
+    if deadline is not None:
+        faults = names.check_in_range(deadline, 1, _INT32_MAX)
+        yield from check_all(path.child("activeDeadlineSeconds"), deadline, faults)
+    for name in ("hostname", "subdomain"):
+        if value := spec.get(name):
+            yield from validate_dns_label(value, path.child(name))
+    yield from _validate_hostname_override(spec, path.child("hostnameOverride"))
+
+
+def _validate_hostname_override(spec: Tree, path: Path) -> Iterator[FieldError]:
+    override = spec.get("hostnameOverride")
+    if override is None:
+        return
+    if spec.get("hostNetwork"):
+        yield field.forbidden(path, "may not be specified when hostNetwork is true")
+    if spec.get("setHostnameAsFQDN"):
+        yield field.forbidden(path, "may not be specified when setHostnameAsFQDN is true")
+    if len(override) > _HOSTNAME_LENGTH_MAX:
+        yield field.too_long(path, max_bytes=_HOSTNAME_LENGTH_MAX)
+    yield from validate_dns_subdomain(override, path)
+
+
+def _validate_rest(spec: Tree, path: Path, rules: PodRules) -> Iterator[FieldError]:
+    for position, alias in enumerate(spec.get("hostAliases") or ()):
+        here = path.child("hostAliases").index(position)
+        ip = alias.get("ip") or ""
+        yield from check_all(here.child("ip"), ip, check_ip(ip))
+        for number, hostname in enumerate(alias.get("hostnames") or ()):
+            yield from validate_dns_subdomain(hostname, here.child("hostnames").index(number))
+    for name in ("priorityClassName", "runtimeClassName"):
+        value = spec.get(name)
+        if value or (value is not None and name == "runtimeClassName"):
+            yield from validate_dns_subdomain(value, path.child(name))
+    if (policy := spec.get("preemptionPolicy")) is not None:
+        yield from check_supported(policy, _PREEMPTION_POLICIES, path.child("preemptionPolicy"))
+    yield from validate_requirements({"limits": spec.get("overhead")}, path.child("overhead"), frozenset(), rules)
+    yield from validate_operating_system(spec, path)

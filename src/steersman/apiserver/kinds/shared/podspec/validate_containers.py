@@ -1,0 +1,247 @@
+"""What is refused of containers, init containers and ephemeral containers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from steersman.apimachinery import field, names
+from steersman.apiserver.kinds.shared.podspec.resources import is_sidecar
+from steersman.apiserver.kinds.shared.podspec.validate_env import validate_env, validate_env_from
+from steersman.apiserver.kinds.shared.podspec.validate_mounts import validate_devices, validate_mounts
+from steersman.apiserver.kinds.shared.podspec.validate_probes import validate_lifecycle, validate_probes
+from steersman.apiserver.kinds.shared.podspec.validate_resources import validate_requirements
+from steersman.apiserver.kinds.shared.podspec.validate_security import validate_container_security
+from steersman.apiserver.kinds.shared.podspec.validate_sources import check_pull_policy
+from steersman.apiserver.kinds.shared.validation import PROTOCOLS, check_all, check_supported, validate_dns_label
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from steersman.apimachinery.field import FieldError, Path
+    from steersman.apiserver.generic.strategy import Tree
+    from steersman.apiserver.kinds.shared.podspec.rules import PodRules
+
+_RESTARTS_NO_INIT: Final = "must not be set to 'RestartContainer' for non-sidecar initContainers"
+_ONLY_SIDECARS: Final = "may not be set for init containers without restartPolicy=Always"
+_NOT_EPHEMERAL: Final = "cannot be set for an Ephemeral Container"
+_RESTART_RULES_MAX: Final = 20
+_EXIT_CODES_MAX: Final = 255
+#: All that an ephemeral container may have; what else containers have is for those that serve.
+_EPHEMERAL_FIELDS: Final = frozenset(
+    (
+        "name",
+        "image",
+        "command",
+        "args",
+        "workingDir",
+        "envFrom",
+        "env",
+        "volumeMounts",
+        "volumeDevices",
+        "terminationMessagePath",
+        "terminationMessagePolicy",
+        "imagePullPolicy",
+        "securityContext",
+        "stdin",
+        "stdinOnce",
+        "tty",
+        "targetContainerName",
+    )
+)
+
+
+class ContainerContext:
+    """What the rules for one pod's containers share."""
+
+    __slots__ = ("claims", "grace_seconds", "host_users", "restart_policy", "rules", "volumes")
+
+    def __init__(self, spec: Tree, volumes: dict[str, Tree], rules: PodRules) -> None:
+        self.volumes: Final = volumes
+        self.rules: Final = rules
+        self.claims: Final = frozenset(c["name"] for c in spec.get("resourceClaims") or () if c.get("name"))
+        self.grace_seconds: Final[int | None] = spec.get("terminationGracePeriodSeconds")
+        self.restart_policy: Final[str] = spec.get("restartPolicy") or ""
+        #: The pod has no user namespace of its own.
+        self.host_users: Final = spec.get("hostUsers") is not False
+
+
+def validate_containers(containers: Sequence[Tree], path: Path, context: ContainerContext) -> Iterator[FieldError]:
+    """The containers proper, of which there is at least one."""
+    if not containers:
+        yield field.required(path)
+        return
+    seen: set[str] = set()
+    for position, container in enumerate(containers):
+        here = path.index(position)
+        yield from _validate_common(container, here, context)
+        yield from _check_name(container, here, seen)
+        if (lifecycle := container.get("lifecycle")) is not None:
+            yield from validate_lifecycle(lifecycle, here.child("lifecycle"), context.grace_seconds)
+        yield from validate_probes(container, here, context.grace_seconds)
+        yield from _validate_restart(container, here)
+    yield from _check_host_ports(containers, path)
+
+
+def validate_init_containers(spec: Tree, path: Path, context: ContainerContext) -> Iterator[FieldError]:
+    """Init containers run one by one; those that go on (sidecars) may do what containers may."""
+    seen = {container.get("name") or "" for container in spec.get("containers") or ()}
+    for position, container in enumerate(spec.get("initContainers") or ()):
+        here = path.index(position)
+        yield from _validate_common(container, here, context)
+        yield from _validate_restart(container, here)
+        yield from _check_name(container, here, seen, counts_empty=False)
+        yield from _check_host_ports([container], path)
+        if is_sidecar(container):
+            if (lifecycle := container.get("lifecycle")) is not None:
+                yield from validate_lifecycle(lifecycle, here.child("lifecycle"), context.grace_seconds)
+            yield from validate_probes(container, here, context.grace_seconds)
+            continue
+        for name in ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe"):
+            if container.get(name) is not None:
+                yield field.forbidden(here.child(name), _ONLY_SIDECARS)
+        for number, policy in enumerate(container.get("resizePolicy") or ()):
+            if policy.get("restartPolicy") == "RestartContainer":
+                where = here.child("resizePolicy").index(number).child("restartPolicy")
+                yield field.invalid(where, "RestartContainer", _RESTARTS_NO_INIT)
+
+
+def validate_ephemeral_containers(spec: Tree, path: Path, context: ContainerContext) -> Iterator[FieldError]:
+    """Containers for a look inside: no ports, probes, resources; names of their own."""
+    others = {
+        container.get("name") or "" for kind in ("containers", "initContainers") for container in spec.get(kind) or ()
+    }
+    seen = set(others)
+    for position, container in enumerate(spec.get("ephemeralContainers") or ()):
+        here = path.index(position)
+        yield from _validate_common(container, here, context)
+        yield from check_image_padding(container, here)
+        yield from _check_name(container, here, seen)
+        target = container.get("targetContainerName")
+        if target and target not in others:
+            yield field.not_found(here.child("targetContainerName"), target)
+        for name, value in container.items():
+            if name not in _EPHEMERAL_FIELDS and value not in (None, {}, []):
+                yield field.forbidden(here.child(name), _NOT_EPHEMERAL)
+        for number, mount in enumerate(container.get("volumeMounts") or ()):
+            for name in ("subPath", "subPathExpr"):
+                if mount.get(name):
+                    yield field.forbidden(here.child("volumeMounts").index(number).child(name), _NOT_EPHEMERAL)
+
+
+def check_image_padding(container: Tree, path: Path) -> Iterator[FieldError]:
+    """Of Pods only: old templates have images with spaces around them."""
+    image = container.get("image") or ""
+    if image != image.strip():
+        yield field.invalid(path.child("image"), image, "must not have leading or trailing whitespace")
+
+
+def _check_name(container: Tree, path: Path, seen: set[str], *, counts_empty: bool = True) -> Iterator[FieldError]:
+    name = container.get("name") or ""
+    if name in seen:
+        yield field.duplicate(path.child("name"), name)
+    if name or counts_empty:
+        seen.add(name)
+
+
+def _validate_common(container: Tree, path: Path, context: ContainerContext) -> Iterator[FieldError]:
+    name = container.get("name")
+    if not name:
+        yield field.required(path.child("name"))
+    else:
+        yield from validate_dns_label(name, path.child("name"))
+    if not container.get("image"):
+        yield field.required(path.child("image"))
+    yield from check_supported(
+        container.get("terminationMessagePolicy"),
+        ("File", "FallbackToLogsOnError"),
+        path.child("terminationMessagePolicy"),
+    )
+    if ports := container.get("ports"):
+        yield from _validate_ports(ports, path.child("ports"))
+    if variables := container.get("env"):
+        yield from validate_env(variables, path.child("env"), context.volumes)
+    if sources := container.get("envFrom"):
+        yield from validate_env_from(sources, path.child("envFrom"))
+    if container.get("volumeMounts"):
+        yield from validate_mounts(container, path.child("volumeMounts"), context.volumes)
+    if container.get("volumeDevices"):
+        yield from validate_devices(container, path.child("volumeDevices"), context.volumes)
+    yield from check_pull_policy(container.get("imagePullPolicy"), path.child("imagePullPolicy"))
+    yield from validate_requirements(container.get("resources"), path.child("resources"), context.claims, context.rules)
+    if policies := container.get("resizePolicy"):
+        yield from _validate_resize_policy(policies, path.child("resizePolicy"), context.restart_policy)
+    yield from validate_container_security(
+        container.get("securityContext"),
+        path.child("securityContext"),
+        host_users=context.host_users,
+        rules=context.rules,
+    )
+
+
+def _validate_ports(ports: Sequence[Tree], path: Path) -> Iterator[FieldError]:
+    seen: set[str] = set()
+    for position, port in enumerate(ports):
+        here = path.index(position)
+        name, number, host_port = port.get("name"), port.get("containerPort"), port.get("hostPort")
+        if name:
+            faults = names.check_port_name(name)
+            yield from check_all(here.child("name"), name, faults)
+            if not faults and name in seen:
+                yield field.duplicate(here.child("name"), name)
+            elif not faults:
+                seen.add(name)
+        if not number:
+            yield field.required(here.child("containerPort"))
+        else:
+            yield from check_all(here.child("containerPort"), number, names.check_port_number(number))
+        if host_port:
+            yield from check_all(here.child("hostPort"), host_port, names.check_port_number(host_port))
+        yield from check_supported(port.get("protocol"), PROTOCOLS, here.child("protocol"))
+
+
+def _check_host_ports(containers: Sequence[Tree], path: Path) -> Iterator[FieldError]:
+    """No port of the node is asked for twice (by one address and protocol)."""
+    seen: set[str] = set()
+    for position, container in enumerate(containers):
+        for number, port in enumerate(container.get("ports") or ()):
+            host_port = port.get("hostPort")
+            if not host_port:
+                continue
+            key = f"{port.get('protocol', '')}/{port.get('hostIP', '')}/{host_port}"
+            if key in seen:
+                yield field.duplicate(path.index(position).child("ports").index(number).child("hostPort"), key)
+            seen.add(key)
+
+
+def _validate_resize_policy(policies: Sequence[Tree], path: Path, restart_policy: str) -> Iterator[FieldError]:
+    seen: set[str] = set()
+    for position, policy in enumerate(policies):
+        name, restart = policy.get("resourceName") or "", policy.get("restartPolicy") or ""
+        if name in seen:
+            yield field.duplicate(path.index(position), name)
+        seen.add(name)
+        yield from check_supported(name, ("cpu", "memory"), path)
+        yield from check_supported(restart, ("NotRequired", "RestartContainer"), path)
+        if restart_policy == "Never" and restart != "NotRequired":
+            yield field.invalid(path, restart, "must be 'NotRequired' when `restartPolicy` is 'Never'")
+
+
+def _validate_restart(container: Tree, path: Path) -> Iterator[FieldError]:
+    """A restart policy of the container's own, and rules that look at how it ended."""
+    policy, rules = container.get("restartPolicy"), container.get("restartPolicyRules") or ()
+    if policy is not None:
+        yield from check_supported(policy, ("Always", "Never", "OnFailure"), path.child("restartPolicy"))
+    elif rules:
+        yield field.required(path.child("restartPolicy"), "must specify restartPolicy when restart rules are used")
+    if len(rules) > _RESTART_RULES_MAX:
+        yield field.too_many(path.child("restartPolicyRules"), len(rules), max_items=_RESTART_RULES_MAX)
+    for position, rule in enumerate(rules):
+        here = path.child("restartPolicyRules").index(position)
+        yield from check_supported(rule.get("action"), ("Restart", "RestartAllContainers"), here.child("action"))
+        codes = rule.get("exitCodes")
+        if codes is None:
+            yield field.required(here.child("exitCodes"), "must be specified")
+            continue
+        yield from check_supported(codes.get("operator"), ("In", "NotIn"), here.child("exitCodes", "operator"))
+        if len(codes.get("values") or ()) > _EXIT_CODES_MAX:
+            yield field.too_many(here.child("exitCodes", "values"), len(codes["values"]), max_items=_EXIT_CODES_MAX)

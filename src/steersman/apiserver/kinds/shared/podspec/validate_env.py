@@ -1,0 +1,211 @@
+"""What is refused of environment variables, and of references to fields and resources."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.apimachinery import field, names
+from steersman.apiserver.kinds.shared.podspec.validate_sources import check_file_path
+from steersman.apiserver.kinds.shared.validation import (
+    check_all,
+    validate_dns_label,
+    validate_dns_subdomain,
+    validate_qualified_name,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from steersman.apimachinery.field import FieldError, Path
+    from steersman.apiserver.generic.strategy import Tree
+
+VOLUME_FIELDS: Final = (
+    "metadata.annotations",
+    "metadata.labels",
+    "metadata.name",
+    "metadata.namespace",
+    "metadata.uid",
+)
+ENV_FIELDS: Final = (
+    "metadata.name",
+    "metadata.namespace",
+    "metadata.uid",
+    "spec.nodeName",
+    "spec.serviceAccountName",
+    "status.hostIP",
+    "status.hostIPs",
+    "status.podIP",
+    "status.podIPs",
+)
+#: Fields that a reference may name at all; which of them depends on where it stands.
+_KNOWN_FIELDS: Final = {*VOLUME_FIELDS, *ENV_FIELDS, "spec.restartPolicy", "spec.schedulerName", "status.phase"}
+#: Older names that are still read.
+_OLD_FIELDS: Final = {"spec.host": "spec.nodeName"}
+_RESOURCES: Final = (
+    "limits.cpu",
+    "limits.ephemeral-storage",
+    "limits.memory",
+    "requests.cpu",
+    "requests.ephemeral-storage",
+    "requests.memory",
+)
+_HUGE_PAGES: Final = ("limits.hugepages-", "requests.hugepages-")
+_CPU_DIVISORS: Final = ("1m", "1")
+_BYTE_DIVISORS: Final = ("1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei")
+_SUBSCRIPTED: Final = re.compile(r"(?P<path>.+?)\['(?P<key>.*)'\]", re.DOTALL)
+_SOURCES: Final = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef")
+
+
+def validate_env(variables: Sequence[Tree] | None, path: Path, volumes: dict[str, Tree]) -> Iterator[FieldError]:
+    """The variables of a container. ``volumes`` are the pod's, which files may be read from."""
+    for position, variable in enumerate(variables or ()):
+        here = path.index(position)
+        name = variable.get("name") or ""
+        if not name:
+            yield field.required(here.child("name"))
+        else:
+            yield from check_all(here.child("name"), name, names.check_relaxed_env_var_name(name))
+        source = variable.get("valueFrom")
+        if source is not None:
+            yield from _validate_source(variable, source, here.child("valueFrom"), volumes)
+
+
+def _validate_source(variable: Tree, source: Tree, path: Path, volumes: dict[str, Tree]) -> Iterator[FieldError]:
+    if (ref := source.get("fieldRef")) is not None:
+        yield from check_object_field(ref, ENV_FIELDS, path.child("fieldRef"))
+    if (ref := source.get("resourceFieldRef")) is not None:
+        yield from check_resource_field(ref, path.child("resourceFieldRef"), needs_container=False)
+    for name in ("configMapKeyRef", "secretKeyRef"):
+        if (ref := source.get(name)) is not None:
+            yield from _validate_key(ref, path.child(name))
+    if (ref := source.get("fileKeyRef")) is not None:
+        yield from _validate_file_key(ref, path.child("fileKeyRef"), volumes)
+    count = sum(source.get(name) is not None for name in _SOURCES)
+    if not count:
+        detail = (
+            "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`"
+        )
+        yield field.invalid(path, "", detail)
+    elif variable.get("value"):
+        yield field.invalid(path, "", "may not be specified when `value` is not empty")
+    elif count > 1:
+        yield field.invalid(path, "", "may not have more than one field specified at a time")
+
+
+def _validate_key(ref: Tree, path: Path) -> Iterator[FieldError]:
+    name, key = ref.get("name") or "", ref.get("key") or ""
+    yield from validate_dns_subdomain(name, path.child("name"))
+    if not key:
+        yield field.required(path.child("key"))
+    else:
+        yield from check_all(path.child("key"), key, names.check_config_map_key(key))
+
+
+def _validate_file_key(ref: Tree, path: Path, volumes: dict[str, Tree]) -> Iterator[FieldError]:
+    key, volume, file = ref.get("key") or "", ref.get("volumeName") or "", ref.get("path") or ""
+    if not key:
+        yield field.required(path.child("key"))
+    else:
+        yield from check_all(path.child("key"), key, names.check_relaxed_env_var_name(key))
+    if not volume:
+        yield field.required(path.child("volumeName"))
+    else:
+        yield from validate_dns_label(volume, path.child("volumeName"))
+        if volume not in volumes:
+            yield field.not_found(path.child("volumeName"), volume)
+        elif volumes[volume].get("emptyDir") is None:
+            yield field.invalid(path.child("volumeName"), volume, "volume must be of type emptyDir")
+    if not file:
+        yield field.required(path.child("path"))
+    else:
+        yield from check_file_path(file, path.child("path"))
+
+
+def validate_env_from(sources: Sequence[Tree] | None, path: Path) -> Iterator[FieldError]:
+    """The whole config maps and secrets that a container takes its variables from."""
+    for position, source in enumerate(sources or ()):
+        here = path.index(position)
+        prefix = source.get("prefix")
+        if prefix:
+            yield from check_all(here.child("prefix"), prefix, names.check_relaxed_env_var_name(prefix))
+        given = [name for name in ("configMapRef", "secretRef") if source.get(name) is not None]
+        for name in given:
+            referred = source[name].get("name")
+            if not referred:
+                yield field.required(here.child(name, "name"))
+            else:
+                faults = names.name_is_dns_subdomain(referred, prefix=True)
+                yield from check_all(here.child(name, "name"), referred, faults)
+        if not given:
+            yield field.invalid(path, "", "must specify one of: `configMapRef` or `secretRef`")
+        elif len(given) > 1:
+            yield field.invalid(path, "", "may not have more than one field specified at a time")
+
+
+# -- references -------------------------------------------------------------------------------------------------------
+
+
+def check_object_field(ref: Tree, allowed: Sequence[str], path: Path) -> Iterator[FieldError]:
+    """A reference to a field of the pod itself; one entry of its labels or annotations goes by ``['key']``."""
+    version, name = ref.get("apiVersion"), ref.get("fieldPath")
+    if not version:
+        yield field.required(path.child("apiVersion"))
+        return
+    if not name:
+        yield field.required(path.child("fieldPath"))
+        return
+    if fault := _unknown_field(version, name):
+        yield field.invalid(path.child("fieldPath"), name, f"error converting fieldPath: {fault}")
+        return
+    match = _SUBSCRIPTED.fullmatch(name)
+    if match is None:
+        name = _OLD_FIELDS.get(name, name)
+        if name not in allowed:
+            yield field.not_supported(path.child("fieldPath"), name, sorted(allowed))
+    elif match["path"] == "metadata.annotations":
+        yield from validate_qualified_name(match["key"].lower(), path)
+    elif match["path"] == "metadata.labels":
+        yield from validate_qualified_name(match["key"], path)
+    else:
+        yield field.invalid(path, match["path"], "does not support subscript")
+
+
+def _unknown_field(version: str, name: str) -> str:
+    if version != "v1":
+        return f"unsupported pod version: {version}"
+    match = _SUBSCRIPTED.fullmatch(name)
+    if match is not None:
+        known = match["path"] in ("metadata.annotations", "metadata.labels")
+        return "" if known else f"field label does not support subscript: {name}"
+    return "" if name in _KNOWN_FIELDS or name in _OLD_FIELDS else f"field label not supported: {name}"
+
+
+def check_resource_field(ref: Tree, path: Path, *, needs_container: bool) -> Iterator[FieldError]:
+    """A reference to a request or limit of a container."""
+    resource = ref.get("resource") or ""
+    if needs_container and not ref.get("containerName"):
+        yield field.required(path.child("containerName"))
+    elif not resource:
+        yield field.required(path.child("resource"))
+    elif resource not in _RESOURCES and not resource.startswith(_HUGE_PAGES):
+        yield field.not_supported(path.child("resource"), resource, _RESOURCES)
+    yield from _check_divisor(resource, ref.get("divisor"), path.child("divisor"))
+
+
+def _check_divisor(resource: str, divisor: Any, path: Path) -> Iterator[FieldError]:
+    if divisor in (None, "0"):
+        return
+    if resource.endswith(".cpu"):
+        if divisor not in _CPU_DIVISORS:
+            yield field.invalid(path, resource, "only divisor's values 1m and 1 are supported with the cpu resource")
+        return
+    if resource.startswith(_HUGE_PAGES):
+        kind = "hugepages"
+    elif resource in _RESOURCES:
+        kind = "memory" if resource.endswith(".memory") else "local ephemeral storage"
+    else:
+        return
+    if divisor not in _BYTE_DIVISORS:
+        listed = ", ".join(_BYTE_DIVISORS)
+        yield field.invalid(path, resource, f"only divisor's values {listed} are supported with the {kind} resource")

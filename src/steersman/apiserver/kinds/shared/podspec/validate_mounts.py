@@ -1,0 +1,107 @@
+"""What is refused of the mounts and block devices of a container."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from steersman.apimachinery import field
+from steersman.apiserver.kinds.shared.podspec.validate_sources import check_descending_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from steersman.apimachinery.field import FieldError, Path
+    from steersman.apiserver.generic.strategy import Tree
+
+_PROPAGATIONS: Final = ("Bidirectional", "HostToContainer", "None")
+_RECURSIVE: Final = ("Disabled", "Enabled", "IfPossible")
+
+
+def validate_mounts(container: Tree, path: Path, volumes: dict[str, Tree]) -> Iterator[FieldError]:
+    """Each volume is there, each place is used once, and block devices are no directories."""
+    devices = {device.get("name"): device.get("devicePath") for device in container.get("volumeDevices") or ()}
+    places: set[str] = set()
+    for position, mount in enumerate(container.get("volumeMounts") or ()):
+        here = path.index(position)
+        name, place = mount.get("name") or "", mount.get("mountPath") or ""
+        if not name:
+            yield field.required(here.child("name"))
+        if name not in volumes:
+            yield field.not_found(here.child("name"), name)
+        if not place:
+            yield field.required(here.child("mountPath"))
+        if place in places:
+            yield field.invalid(here.child("mountPath"), place, "must be unique")
+        places.add(place)
+        if name in devices:
+            yield field.invalid(here.child("name"), name, "must not already exist in volumeDevices")
+        if place in devices.values():
+            yield field.invalid(here.child("mountPath"), place, "must not already exist as a path in volumeDevices")
+        yield from _validate_sub_paths(mount, here, path)
+        yield from _validate_propagation(mount, container, path)
+
+
+def _validate_sub_paths(mount: Tree, here: Path, path: Path) -> Iterator[FieldError]:
+    sub_path, expression = mount.get("subPath"), mount.get("subPathExpr")
+    if sub_path:
+        yield from check_descending_path(sub_path, path.child("subPath"))
+    if expression:
+        if sub_path:
+            detail = "subPathExpr and subPath are mutually exclusive"
+            yield field.invalid(here.child("subPathExpr"), expression, detail)
+        yield from check_descending_path(expression, path.child("subPathExpr"))
+
+
+def _validate_propagation(mount: Tree, container: Tree, path: Path) -> Iterator[FieldError]:
+    propagation = mount.get("mountPropagation")
+    if propagation is not None:
+        where = path.child("mountPropagation")
+        if propagation not in _PROPAGATIONS:
+            yield field.not_supported(where, propagation, _PROPAGATIONS)
+        privileged = (container.get("securityContext") or {}).get("privileged")
+        if propagation == "Bidirectional" and not privileged:
+            detail = "Bidirectional mount propagation is available only to privileged containers"
+            yield field.forbidden(where, detail)
+    recursive = mount.get("recursiveReadOnly")
+    where = path.child("recursiveReadOnly")
+    if recursive in ("Enabled", "IfPossible"):
+        if not mount.get("readOnly"):
+            yield field.forbidden(where, "may only be specified when readOnly is true")
+        if propagation not in (None, "None"):
+            yield field.forbidden(where, "may only be specified when mountPropagation is None or not specified")
+    elif recursive not in (None, "Disabled"):
+        yield field.not_supported(where, recursive, _RECURSIVE)
+
+
+def validate_devices(container: Tree, path: Path, volumes: dict[str, Tree]) -> Iterator[FieldError]:
+    """Block devices come from claims, each at a place of its own."""
+    mounts = {mount.get("name"): mount.get("mountPath") for mount in container.get("volumeMounts") or ()}
+    names: set[str] = set()
+    places: set[str] = set()
+    for position, device in enumerate(container.get("volumeDevices") or ()):
+        here = path.index(position)
+        name, place = device.get("name") or "", device.get("devicePath") or ""
+        volume = volumes.get(name)
+        if not name:
+            yield field.required(here.child("name"))
+        if name in names:
+            yield field.invalid(here.child("name"), name, "must be unique")
+        if volume is None:
+            yield field.not_found(here.child("name"), name)
+        elif volume.get("persistentVolumeClaim") is None and volume.get("ephemeral") is None:
+            detail = "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode"
+            yield field.invalid(here.child("name"), name, detail)
+        if not place:
+            yield field.required(here.child("devicePath"))
+        if place in places:
+            yield field.invalid(here.child("devicePath"), place, "must be unique")
+        if ".." in place.split("/"):
+            yield field.invalid(here.child("devicePath"), place, "can not contain backsteps ('..')")
+        else:
+            places.add(place)
+        if name in mounts:
+            yield field.invalid(here.child("name"), name, "must not already exist in volumeMounts")
+        if place in mounts.values():
+            yield field.invalid(here.child("devicePath"), place, "must not already exist as a path in volumeMounts")
+        if name:
+            names.add(name)

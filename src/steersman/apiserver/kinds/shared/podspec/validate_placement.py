@@ -1,0 +1,244 @@
+"""What is refused of that which decides where a pod runs: affinity, tolerations, spreading, gates."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from steersman.apimachinery import field, names
+from steersman.apiserver.kinds.shared.validation import (
+    check_all,
+    validate_label_selector,
+    validate_qualified_name,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from steersman.apimachinery.field import FieldError, Path
+    from steersman.apiserver.generic.strategy import Tree
+    from steersman.apiserver.kinds.shared.podspec.rules import PodRules
+
+_REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
+_PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
+TAINT_EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+#: The last two are in the API, but their feature is off.
+_ALL_OPERATORS: Final = ("Equal", "Exists", "Lt", "Gt")
+_WEIGHT_WRONG: Final = "must be in the range 1-100"
+_NOT_AN_OPERATOR: Final = "not a valid selector operator"
+_NOT_POSITIVE: Final = "must be greater than zero"
+
+
+def validate_affinity(affinity: Tree | None, path: Path, rules: PodRules) -> Iterator[FieldError]:
+    """Where a pod wants to be, by nodes and by other pods."""
+    if not affinity:
+        return
+    nodes = affinity.get("nodeAffinity") or {}
+    here = path.child("nodeAffinity")
+    if (required := nodes.get(_REQUIRED)) is not None:
+        yield from validate_node_selector(
+            required, here.child(_REQUIRED), allow_invalid_values=rules.allow_invalid_node_affinity_values
+        )
+    for position, term in enumerate(nodes.get(_PREFERRED) or ()):
+        where = here.child(_PREFERRED).index(position)
+        yield from _check_weight(term, where)
+        yield from _validate_node_term(
+            term.get("preference") or {}, where.child("preference"), allow_invalid_values=True
+        )
+    for kind in ("podAffinity", "podAntiAffinity"):
+        terms = affinity.get(kind) or {}
+        here = path.child(kind)
+        for position, term in enumerate(terms.get(_REQUIRED) or ()):
+            yield from _validate_pod_term(term, here.child(_REQUIRED).index(position), rules)
+        for position, weighted in enumerate(terms.get(_PREFERRED) or ()):
+            where = here.child(_PREFERRED).index(position)
+            yield from _check_weight(weighted, where)
+            yield from _validate_pod_term(weighted.get("podAffinityTerm") or {}, where.child("podAffinityTerm"), rules)
+
+
+def _check_weight(term: Tree, path: Path) -> Iterator[FieldError]:
+    weight = term.get("weight", 0)
+    if not 0 < weight <= 100:
+        yield field.invalid(path.child("weight"), weight, _WEIGHT_WRONG)
+
+
+def validate_node_selector(selector: Tree, path: Path, *, allow_invalid_values: bool = False) -> Iterator[FieldError]:
+    """A ``NodeSelector``: terms of which one must hold."""
+    terms = selector.get("nodeSelectorTerms")
+    here = path.child("nodeSelectorTerms")
+    if not terms:
+        yield field.required(here, "must have at least one node selector term")
+    for position, term in enumerate(terms or ()):
+        yield from _validate_node_term(term, here.index(position), allow_invalid_values=allow_invalid_values)
+
+
+def _validate_node_term(term: Tree, path: Path, *, allow_invalid_values: bool) -> Iterator[FieldError]:
+    for position, requirement in enumerate(term.get("matchExpressions") or ()):
+        yield from _validate_node_requirement(
+            requirement, path.child("matchExpressions").index(position), allow_invalid_values=allow_invalid_values
+        )
+    for position, requirement in enumerate(term.get("matchFields") or ()):
+        yield from _validate_node_field(requirement, path.child("matchFields").index(position))
+
+
+def _validate_node_requirement(requirement: Tree, path: Path, *, allow_invalid_values: bool) -> Iterator[FieldError]:
+    operator, values = requirement.get("operator") or "", requirement.get("values") or ()
+    where = path.child("values")
+    if operator in ("In", "NotIn"):
+        if not values:
+            yield field.required(where, "must be specified when `operator` is 'In' or 'NotIn'")
+    elif operator in ("Exists", "DoesNotExist"):
+        if values:
+            yield field.forbidden(where, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'")
+    elif operator in ("Gt", "Lt"):
+        if len(values) != 1:
+            yield field.required(where, "must be specified single value when `operator` is 'Lt' or 'Gt'")
+    else:
+        yield field.invalid(path.child("operator"), operator, _NOT_AN_OPERATOR)
+    yield from validate_qualified_name(requirement.get("key") or "", path.child("key"))
+    if not allow_invalid_values:
+        for position, value in enumerate(values):
+            yield from check_all(where.index(position), value, names.check_label_value(value))
+
+
+def _validate_node_field(requirement: Tree, path: Path) -> Iterator[FieldError]:
+    operator, values = requirement.get("operator") or "", requirement.get("values") or ()
+    if operator not in ("In", "NotIn"):
+        yield field.invalid(path.child("operator"), operator, _NOT_AN_OPERATOR)
+    elif len(values) != 1:
+        detail = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"
+        yield field.required(path.child("values"), detail)
+    key = requirement.get("key") or ""
+    if key != "metadata.name":
+        yield field.invalid(path.child("key"), key, "not a valid field selector key")
+        return
+    for position, value in enumerate(values):
+        yield from check_all(path.child("values").index(position), value, names.check_dns1123_subdomain(value))
+
+
+def _validate_pod_term(term: Tree, path: Path, rules: PodRules) -> Iterator[FieldError]:
+    for name in ("labelSelector", "namespaceSelector"):
+        yield from validate_label_selector(
+            term.get(name), path.child(name), allow_invalid_values=rules.allow_invalid_selector_values
+        )
+    for namespace in term.get("namespaces") or ():
+        yield from check_all(path.child("namespace"), namespace, names.check_dns1123_label(namespace))
+    yield from _validate_label_keys(term, path)
+    key = term.get("topologyKey") or ""
+    if not key:
+        yield field.required(path.child("topologyKey"), "can not be empty")
+    yield from validate_qualified_name(key, path.child("topologyKey"))
+
+
+def _validate_label_keys(term: Tree, path: Path) -> Iterator[FieldError]:
+    """Keys whose values come from the pod: they need a selector, which must not speak of them itself.
+
+    The selector of a Pod holds what they mean already, so that only a second mention is one too many; in templates one
+    mention of the client's own passes.
+    """
+    selector = term.get("labelSelector")
+    same, other = term.get("matchLabelKeys") or (), term.get("mismatchLabelKeys") or ()
+    for name, keys in (("matchLabelKeys", same), ("mismatchLabelKeys", other)):
+        if keys and selector is None:
+            yield field.forbidden(path.child(name), "must not be specified when labelSelector is not set")
+        elif keys:
+            for position, key in enumerate(keys):
+                yield from validate_qualified_name(key, path.child(name).index(position))
+    if selector is not None:
+        seen = set(selector.get("matchLabels") or ())
+        places = {key: position for position, key in enumerate(same)}
+        for requirement in selector.get("matchExpressions") or ():
+            key = requirement.get("key") or ""
+            if key in places and key in seen:
+                detail = "exists in both matchLabelKeys and labelSelector"
+                yield field.invalid(path.index(places[key]), key, detail)
+            seen.add(key)
+    mismatched = set(other)
+    for position, key in enumerate(same):
+        if key in mismatched:
+            detail = "exists in both matchLabelKeys and mismatchLabelKeys"
+            yield field.invalid(path.child("matchLabelKeys").index(position), key, detail)
+
+
+# -- tolerations ------------------------------------------------------------------------------------------------------
+
+
+def validate_tolerations(tolerations: Sequence[Tree] | None, path: Path) -> Iterator[FieldError]:
+    """The taints that a pod puts up with."""
+    for position, toleration in enumerate(tolerations or ()):
+        here = path.index(position)
+        key, operator = toleration.get("key") or "", toleration.get("operator") or ""
+        value, effect = toleration.get("value") or "", toleration.get("effect") or ""
+        if key:
+            yield from validate_qualified_name(key, here.child("key"))
+        elif operator != "Exists":
+            detail = 'operator must be Exists when `key` is empty, which means "match all values and all keys"'
+            yield field.invalid(here.child("operator"), operator, detail)
+        if toleration.get("tolerationSeconds") is not None and effect != "NoExecute":
+            detail = "effect must be 'NoExecute' when `tolerationSeconds` is set"
+            yield field.invalid(here.child("effect"), effect, detail)
+        if operator in ("", "Equal"):
+            faults = names.check_label_value(value)
+            if faults:
+                yield field.invalid(here.child("operator"), value, ";".join(faults))
+        elif operator == "Exists":
+            if value:
+                yield field.invalid(here.child("operator"), value, "value must be empty when `operator` is 'Exists'")
+        else:
+            known = _ALL_OPERATORS if operator in _ALL_OPERATORS else _ALL_OPERATORS[:2]
+            yield field.not_supported(here.child("operator"), operator, known)
+        if effect and effect not in TAINT_EFFECTS:
+            yield field.not_supported(here.child("effect"), effect, TAINT_EFFECTS)
+
+
+# -- spreading and gates ----------------------------------------------------------------------------------------------
+
+
+def validate_spread(constraints: Sequence[Tree] | None, path: Path, rules: PodRules) -> Iterator[FieldError]:
+    """How evenly the pods of a workload lie over the parts of a cluster."""
+    pairs = [(each.get("topologyKey") or "", each.get("whenUnsatisfiable") or "") for each in constraints or ()]
+    last_position = {pair: position for position, pair in enumerate(pairs)}
+    for position, constraint in enumerate(constraints or ()):
+        here = path.index(position)
+        skew, key = constraint.get("maxSkew", 0), constraint.get("topologyKey") or ""
+        action = constraint.get("whenUnsatisfiable") or ""
+        if skew <= 0:
+            yield field.invalid(here.child("maxSkew"), skew, _NOT_POSITIVE)
+        if not key:
+            yield field.required(here.child("topologyKey"), "can not be empty")
+        if action not in ("DoNotSchedule", "ScheduleAnyway"):
+            yield field.not_supported(here.child("whenUnsatisfiable"), action, ("DoNotSchedule", "ScheduleAnyway"))
+        if last_position[key, action] > position:
+            yield field.duplicate(here.child("{topologyKey, whenUnsatisfiable}"), f"{{{key}, {action}}}")
+        yield from _check_min_domains(constraint.get("minDomains"), action, here.child("minDomains"))
+        for name in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
+            policy = constraint.get(name)
+            if policy is not None and policy not in ("Honor", "Ignore"):
+                yield field.not_supported(here.child(name), policy, ("Honor", "Ignore"))
+        yield from _validate_label_keys(constraint, here)
+        if not rules.allow_invalid_spread_selectors:
+            yield from validate_label_selector(constraint.get("labelSelector"), here.child("labelSelector"))
+
+
+def _check_min_domains(count: int | None, action: str, path: Path) -> Iterator[FieldError]:
+    if count is None:
+        return
+    if count <= 0:
+        yield field.invalid(path, count, _NOT_POSITIVE)
+    if action != "DoNotSchedule":
+        detail = f"can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}"
+        yield field.invalid(path, count, detail)
+
+
+def validate_gates(spec: Tree, path: Path) -> Iterator[FieldError]:
+    """Conditions that must be met before a pod counts as ready, and gates that keep it from being scheduled."""
+    for position, gate in enumerate(spec.get("readinessGates") or ()):
+        where = path.child("readinessGates").index(position).child("conditionType")
+        yield from validate_qualified_name(gate.get("conditionType") or "", where)
+    seen: set[str] = set()
+    for position, gate in enumerate(spec.get("schedulingGates") or ()):
+        where = path.child("schedulingGates").index(position)
+        name = gate.get("name") or ""
+        yield from validate_qualified_name(name, where)
+        if name in seen:
+            yield field.duplicate(where, name)
+        seen.add(name)

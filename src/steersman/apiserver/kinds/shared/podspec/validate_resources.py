@@ -1,0 +1,161 @@
+"""What is refused of requests and limits: of containers, of pods as a whole."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+from steersman.apimachinery import field, names
+from steersman.apimachinery.quantity import Quantity, parse
+from steersman.apiserver.kinds.shared.podspec import resource_names
+from steersman.apiserver.kinds.shared.podspec.resources import QOS_RESOURCES, container_totals, is_pod_level_resource
+from steersman.apiserver.kinds.shared.validation import IS_NEGATIVE, check_all, validate_dns_label
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from steersman.apimachinery.field import FieldError, Path
+    from steersman.apiserver.generic.strategy import Tree
+    from steersman.apiserver.kinds.shared.podspec.rules import PodRules
+
+    NameCheck = Callable[[str, Path], list[FieldError]]
+
+_NOTHING: Final = Quantity(0)
+_NOT_INTEGER: Final = "must be an integer"
+_POD_LEVEL: Final = ("cpu", "hugepages-", "memory")
+
+
+def check_amount(name: str, amount: str, path: Path) -> Iterator[FieldError]:
+    """An amount of a resource: not negative, and whole where the resource is."""
+    quantity = parse(amount)
+    if quantity < _NOTHING:
+        yield field.invalid(path, amount, IS_NEGATIVE)
+    if resource_names.is_integer(name) and quantity.milli % 1000:
+        yield field.invalid(path, amount, _NOT_INTEGER)
+
+
+def check_resource_name(name: str, path: Path) -> list[FieldError]:
+    """The name of a resource: a known one, or one with a domain."""
+    errors = list(check_all(path, name, names.check_qualified_name(name)))
+    if not errors and "/" not in name and not resource_names.is_standard(name):
+        errors.append(field.invalid(path, name, "must be a standard resource type or fully qualified"))
+    return errors
+
+
+def check_container_resource_name(name: str, path: Path) -> list[FieldError]:
+    """The name of a resource that a container asks for."""
+    errors = check_resource_name(name, path)
+    if "/" not in name:
+        if not resource_names.is_standard_of_container(name):
+            errors.append(field.invalid(path, name, "must be a standard resource for containers"))
+    elif not resource_names.is_native(name) and not resource_names.is_extended(name):
+        errors.append(field.invalid(path, name, "doesn't follow extended resource name standard"))
+    return errors
+
+
+def _check_pod_resource_name(name: str, path: Path) -> list[FieldError]:
+    errors = check_resource_name(name, path)
+    if not errors and not is_pod_level_resource(name):
+        errors.append(field.not_supported(path, name, _POD_LEVEL))
+    return errors
+
+
+def validate_requirements(
+    resources: Tree | None,
+    path: Path,
+    claims: frozenset[str],
+    rules: PodRules,
+    *,
+    check_name: NameCheck = check_container_resource_name,
+) -> Iterator[FieldError]:
+    """The ``resources`` of a container. ``claims`` are the names of the pod's resource claims."""
+    if not resources:
+        return
+    limits, requests = resources.get("limits") or {}, resources.get("requests") or {}
+    for kind, amounts in (("limits", limits), ("requests", requests)):
+        for name in sorted(amounts):
+            here = path.child(kind).key(name)
+            yield from check_name(name, here)
+            yield from check_amount(name, amounts[name], here)
+            if kind == "requests":
+                yield from _check_request(name, amounts[name], limits.get(name), path)
+            if resource_names.is_huge_pages(name) and not rules.allow_partial_huge_pages:
+                quantity = parse(amounts[name])
+                if not resource_names.is_whole_pages(name, quantity):
+                    detail = f"{quantity} is not positive integer multiple of {name}"
+                    yield field.invalid(here, amounts[name], detail)
+    every = {*limits, *requests}
+    if not every.intersection(QOS_RESOURCES) and any(map(resource_names.is_huge_pages, every)):
+        yield field.forbidden(path, "HugePages require cpu or memory")
+    yield from _check_claims(resources.get("claims") or (), path.child("claims"), claims)
+
+
+def _check_request(name: str, request: str, limit: str | None, path: Path) -> Iterator[FieldError]:
+    if limit is None:
+        if not resource_names.may_overcommit(name):
+            yield field.required(path.child("limits"), "Limit must be set for non overcommitable resources")
+        return
+    wanted, most = parse(request), parse(limit)
+    if wanted != most and not resource_names.may_overcommit(name):
+        yield field.invalid(path.child("requests"), request, f"must be equal to {name} limit of {limit}")
+    elif wanted > most:
+        yield field.invalid(path.child("requests"), request, f"must be less than or equal to {name} limit of {limit}")
+
+
+def _check_claims(used: Sequence[Tree], path: Path, claims: frozenset[str]) -> Iterator[FieldError]:
+    seen: set[str] = set()
+    with_request: set[str] = set()
+    for position, claim in enumerate(used):
+        here = path.index(position)
+        name, request = claim.get("name") or "", claim.get("request") or ""
+        if not name:
+            yield field.required(here)
+            continue
+        key = f"{name}/{request}" if request else name
+        if name in seen:
+            yield field.duplicate(here, name)
+        else:
+            if request:
+                yield from validate_dns_label(request, here.child("request"))
+            if key in seen:
+                yield field.duplicate(here, key)
+            elif not request and name in with_request:
+                yield field.duplicate(here, name)
+            seen.add(key)
+            if request:
+                with_request.add(name)
+        if name not in claims:
+            yield field.not_found(here, name, _unknown_claim_detail(claims))
+
+
+@lru_cache(maxsize=8)
+def _unknown_claim_detail(claims: frozenset[str]) -> str:
+    """Return the detail of errors about unknown claims: one text, as many errors may share a long list of names."""
+    listed = f": {', '.join(sorted(claims))}" if claims else " which is empty"
+    return f"must be one of the names in pod.spec.resourceClaims{listed}"
+
+
+def validate_pod_resources(spec: Tree, path: Path, claims: frozenset[str], rules: PodRules) -> Iterator[FieldError]:
+    """The ``resources`` of the pod as a whole, and whether its containers' fit into them."""
+    resources = spec.get("resources")
+    if resources is None:
+        return
+    if (spec.get("os") or {}).get("name") == "windows":
+        yield field.forbidden(path, "may not be set for a windows pod")
+        return
+    if resources.get("claims") is not None:
+        yield field.forbidden(path.child("claims"), "claims cannot be set for Resources at pod-level")
+    yield from validate_requirements(resources, path, claims, rules, check_name=_check_pod_resource_name)
+    limits = resources.get("limits") or {}
+    for kind in ("requests", "limits"):
+        own = resources.get(kind) or {}
+        for name, total in sorted(container_totals(spec, kind).items()):
+            counts = kind == "requests" or resource_names.is_huge_pages(name)  # other limits may be overcommitted
+            if counts and name in own and total > parse(own[name]):
+                detail = f"must be greater than or equal to aggregate container {kind} of {total}"
+                yield field.invalid(path.child(kind).key(name), own[name], detail)
+    for position, container in enumerate(spec.get("containers") or ()):
+        for name, limit in sorted(((container.get("resources") or {}).get("limits") or {}).items()):
+            if name in limits and parse(limit) > parse(limits[name]):
+                here = path.child("containers").index(position).key(name).child("limits")
+                yield field.invalid(here, limit, f"must be less than or equal to pod limits of {limits[name]}")

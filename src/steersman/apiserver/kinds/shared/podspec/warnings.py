@@ -1,0 +1,340 @@
+"""What clients are told about pods and pod templates that are accepted: what is old, doubled or without effect."""
+
+from __future__ import annotations
+
+import heapq
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.apimachinery import names
+from steersman.apimachinery.field import Path
+from steersman.apimachinery.gotext import quote
+from steersman.apimachinery.quantity import parse
+from steersman.apiserver.kinds.shared.address_warnings import ip_warnings
+from steersman.apiserver.kinds.shared.old_labels import key_warning, label_warning
+from steersman.apiserver.kinds.shared.podspec.known import known_of
+from steersman.apiserver.kinds.shared.podspec.path_warnings import path_warnings
+from steersman.apiserver.kinds.shared.podspec.profile_annotations import (
+    APP_ARMOR,
+    SECCOMP_CONTAINER,
+    SECCOMP_POD,
+    app_armor_warning,
+    profile_of,
+)
+from steersman.apiserver.kinds.shared.podspec.resources import is_sidecar
+from steersman.apiserver.request import bounded_warnings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from steersman.apiserver.generic.strategy import Tree
+    from steersman.apiserver.kinds.shared.podspec.known import Known
+
+_OLD_ANNOTATIONS: Final = {
+    "scheduler.alpha.kubernetes.io/critical-pod": 'non-functional in v1.16+; use the "priorityClassName" field instead',
+    "security.alpha.kubernetes.io/sysctls": 'non-functional in v1.11+; use the "sysctls" field instead',
+    "security.alpha.kubernetes.io/unsafe-sysctls": 'non-functional in v1.11+; use the "sysctls" field instead',
+}
+#: Kinds of volumes that nothing mounts any more.
+OLD_VOLUMES: Final = {
+    "photonPersistentDisk": "deprecated in v1.11, non-functional in v1.16+",
+    "gitRepo": "deprecated in v1.11, and disabled by default in v1.33+",
+    "scaleIO": "deprecated in v1.16, non-functional in v1.22+",
+    "flocker": "deprecated in v1.22, non-functional in v1.25+",
+    "storageos": "deprecated in v1.22, non-functional in v1.25+",
+    "quobyte": "deprecated in v1.22, non-functional in v1.25+",
+    "glusterfs": "deprecated in v1.25, non-functional in v1.26+",
+    "cephfs": "deprecated in v1.28, non-functional in v1.31+",
+    "rbd": "deprecated in v1.28, non-functional in v1.31+",
+}
+_OLD_SECCOMP: Final = 'non-functional in v1.27+; use the "seccompProfile" field instead'
+_NULL_SELECTOR: Final = "a null labelSelector results in matching no pod"
+_REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
+_PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
+_KINDS: Final = ("initContainers", "containers", "ephemeralContainers")
+_SPEC: Final = Path("spec")
+_ANNOTATIONS: Final = Path("metadata", "annotations")
+_IN_WHOLE_BYTES: Final = ("memory", "ephemeral-storage")
+
+
+def pod_warnings(pod: Tree, known: Known | None = None) -> list[str]:
+    """Of a new pod. ``known``: what is known of its spec, where that has been looked up."""
+    said: list[str] = []
+    name = pod["metadata"].get("name") or ""
+    if not names.is_dns1123_label(name):
+        faults = " ".join(names.check_dns1123_label(name))
+        said.append(
+            "metadata.name: this is used in the Pod's hostname, which can result in surprising behavior; "
+            f"a DNS label is recommended: [{faults}]"
+        )
+    said += _warnings(pod, _SPEC, _ANNOTATIONS, where="spec", known=known)
+    return said
+
+
+def template_warnings(template: Tree, path: Path) -> Iterable[str]:
+    """Of a template that is new or has changed."""
+    spec = path.child("spec")
+    return _warnings(template, spec, path.child("metadata", "annotations"), where=str(spec), is_template=True)
+
+
+def _warnings(
+    pod: Tree, path: Path, annotations: Path, *, where: str, is_template: bool = False, known: Known | None = None
+) -> Iterable[str]:
+    """``where`` is ``path`` as text."""
+    spec = pod.get("spec") or {}
+    given = (pod.get("metadata") or {}).get("annotations") or {}
+    if given:
+        return bounded_warnings(_all_warnings(spec, given, path, annotations, is_template=is_template))
+    known = known or known_of(spec)
+    said = known.said.get(where)
+    if said is None:
+        texts = _all_warnings(spec, given, path, annotations, is_template=is_template)
+        said = known.say(where, bounded_warnings(texts))
+    return said
+
+
+def _all_warnings(spec: Tree, given: Tree, path: Path, annotations: Path, *, is_template: bool) -> Iterator[str]:
+    yield from _placement(spec, path)
+    for name, text in _OLD_ANNOTATIONS.items():
+        if name in given:
+            yield f"{annotations.key(name)}: {text}"
+    yield from _volumes(spec.get("volumes") or (), path.child("volumes"))
+    yield from _repeated_names(spec, path)
+    for name in _IN_WHOLE_BYTES:
+        yield from fraction_warnings(spec.get("overhead") or {}, name, path.child("overhead"))
+    if SECCOMP_POD in given and (spec.get("securityContext") or {}).get("seccompProfile") is None:
+        yield f"{annotations.key(SECCOMP_POD)}: {_OLD_SECCOMP}"
+    for container, where in _containers(spec, path):
+        if given:
+            yield from _profiles(container, spec, given, annotations, is_template=is_template)
+        yield from _container(container, where)
+    yield from _ports(spec, path)
+    yield from _port_names(spec, path)
+    if (spec.get("terminationGracePeriodSeconds") or 0) < 0:
+        where = path.child("terminationGracePeriodSeconds")
+        yield f"{where}: must be >= 0; negative values are invalid and will be treated as 1"
+    yield from _selectors(spec.get("affinity") or {}, path.child("affinity"))
+    yield from _old_addresses(spec, path)
+
+
+def _containers(spec: Tree, path: Path) -> Iterator[tuple[Tree, Path]]:
+    """All containers in the order that they start in, with the paths that they stand at."""
+    for kind in _KINDS:
+        for position, container in enumerate(spec.get(kind) or ()):
+            yield container, path.child(kind).index(position)
+
+
+# -- placement --------------------------------------------------------------------------------------------------------
+
+
+def _placement(spec: Tree, path: Path) -> Iterator[str]:
+    for label in sorted(spec.get("nodeSelector") or ()):
+        yield from label_warning(label, path.child("nodeSelector").key(label))
+    nodes = (spec.get("affinity") or {}).get("nodeAffinity") or {}
+    if nodes:
+        here = path.child("affinity", "nodeAffinity")
+        terms = (nodes.get(_REQUIRED) or {}).get("nodeSelectorTerms") or ()
+        for position, term in enumerate(terms):
+            yield from node_term_warnings(term, here.child(_REQUIRED, "nodeSelectorTerms").index(position))
+        for position, weighted in enumerate(nodes.get(_PREFERRED) or ()):
+            where = here.child(_PREFERRED).index(position).child("preference")
+            yield from node_term_warnings(weighted.get("preference") or {}, where, check_values=True)
+    for position, constraint in enumerate(spec.get("topologySpreadConstraints") or ()):
+        here = path.child("topologySpreadConstraints").index(position)
+        yield from key_warning(constraint.get("topologyKey") or "", here.child("topologyKey"))
+        if constraint.get("labelSelector") is None:
+            yield f"{here.child('labelSelector')}: {_NULL_SELECTOR}"
+
+
+def node_term_warnings(term: Tree, path: Path, *, check_values: bool = False) -> Iterator[str]:
+    """Old labels in a ``NodeSelectorTerm``, and values that no label has."""
+    for position, requirement in enumerate(term.get("matchExpressions") or ()):
+        here = path.child("matchExpressions").index(position)
+        yield from key_warning(requirement.get("key") or "", here.child("key"))
+        for number, value in enumerate(requirement.get("values") or () if check_values else ()):
+            for fault in names.check_label_value(value):
+                yield f"{here.child('values').index(number)}: {value} is invalid, {fault}"
+
+
+def _selectors(affinity: Tree, path: Path) -> Iterator[str]:
+    """Affinities to pods that nothing matches."""
+    for kind in ("podAffinity", "podAntiAffinity"):
+        terms = affinity.get(kind) or {}
+        for position, term in enumerate(terms.get(_REQUIRED) or ()):
+            if term.get("labelSelector") is None:
+                yield f"{path.child(kind, _REQUIRED).index(position).child('labelSelector')}: {_NULL_SELECTOR}"
+        for position, weighted in enumerate(terms.get(_PREFERRED) or ()):
+            if (weighted.get("podAffinityTerm") or {}).get("labelSelector") is None:
+                where = path.child(kind, _PREFERRED).index(position).child("podAffinityTerm", "labelSelector")
+                yield f"{where}: {_NULL_SELECTOR}"
+
+
+# -- volumes, names and addresses -------------------------------------------------------------------------------------
+
+
+def _volumes(volumes: Sequence[Tree], path: Path) -> Iterator[str]:
+    for position, volume in enumerate(volumes):
+        for kind, text in OLD_VOLUMES.items():
+            if volume.get(kind) is not None:
+                shown = "storageOS" if kind == "storageos" else kind
+                yield f"{path.index(position).child(shown)}: {text}"
+        claim = ((volume.get("ephemeral") or {}).get("volumeClaimTemplate") or {}).get("spec")
+        if claim:
+            where = path.index(position).child("ephemeral", "volumeClaimTemplate", "spec")
+            yield from claim_spec_warnings(claim, where)
+    yield from path_warnings(volumes)
+
+
+def claim_spec_warnings(spec: Tree, path: Path) -> Iterator[str]:
+    """Of the spec of a PersistentVolumeClaim."""
+    for kind in ("requests", "limits"):
+        amounts = (spec.get("resources") or {}).get(kind) or {}
+        yield from fraction_warnings(amounts, "storage", path.child("resources", kind))
+
+
+def fraction_warnings(amounts: Mapping[str, str], name: str, path: Path) -> Iterator[str]:
+    """Bytes do not come in parts."""
+    amount = amounts.get(name)
+    if amount is not None and parse(amount).milli % 1000:
+        yield f'{path.key(name)}: fractional byte value "{amount}" is invalid, must be an integer'
+
+
+def _repeated_names(spec: Tree, path: Path) -> Iterator[str]:
+    seen: set[str] = set()
+    for position, alias in enumerate(spec.get("hostAliases") or ()):
+        ip = alias.get("ip") or ""
+        if ip in seen:
+            yield f"{path.child('hostAliases').index(position).child('ip')}: duplicate ip {quote(ip)}"
+        seen.add(ip)
+    seen = set()
+    secrets = spec.get("imagePullSecrets") or ()
+    for position, secret in enumerate(secrets):
+        name = secret.get("name") or ""
+        if name in seen:
+            yield f"{path.child('imagePullSecrets').index(position).child('name')}: duplicate name {quote(name)}"
+        seen.add(name)
+    for position, secret in enumerate(secrets):
+        if not secret.get("name"):
+            yield f'{path.child("imagePullSecrets").index(position).child("name")}: invalid empty name ""'
+
+
+def _old_addresses(spec: Tree, path: Path) -> Iterator[str]:
+    """Addresses in forms that few can read."""
+    servers = (spec.get("dnsConfig") or {}).get("nameservers") or ()
+    for position, server in enumerate(servers):
+        yield from ip_warnings(str(path.child("dnsConfig", "nameservers").index(position)), server)
+    for position, alias in enumerate(spec.get("hostAliases") or ()):
+        yield from ip_warnings(str(path.child("hostAliases").index(position).child("ip")), alias.get("ip") or "")
+
+
+# -- containers -------------------------------------------------------------------------------------------------------
+
+
+def _profiles(container: Tree, spec: Tree, given: Tree, path: Path, *, is_template: bool) -> Iterator[str]:
+    """Annotations that choose a container's profiles where no field does; what of AppArmor a Pod says is taken over."""
+    own, pods = container.get("securityContext") or {}, spec.get("securityContext") or {}
+    name = SECCOMP_CONTAINER + container.get("name", "")
+    if name in given and own.get("seccompProfile") is None:
+        yield f"{path.key(name)}: {_OLD_SECCOMP}"
+    name = APP_ARMOR + container.get("name", "")
+    if is_template and name in given and own.get("appArmorProfile") is None:
+        profile = pods.get("appArmorProfile")
+        if profile is None or profile != profile_of(given[name]):
+            yield app_armor_warning(str(path.key(name)))
+
+
+def _container(container: Tree, path: Path) -> Iterator[str]:
+    resources = container.get("resources")
+    if resources:
+        for name in _IN_WHOLE_BYTES:
+            for kind in ("limits", "requests"):
+                yield from fraction_warnings(resources.get(kind) or {}, name, path.child("resources", kind))
+    variables = container.get("env") or ()
+    if len(variables) < 2:
+        return
+    seen: set[str] = set()
+    for position, variable in enumerate(variables):
+        name, value = variable.get("name", ""), variable.get("value", "")
+        reference = f"$({name})"
+        hides = variable.get("valueFrom") is not None or value == reference or reference not in value
+        if name in seen and hides:
+            where = path.child("env").index(position)
+            yield f"{where}: hides previous definition of {quote(name)}, which may be dropped when using apply"
+        seen.add(name)
+
+
+def _ports(spec: Tree, path: Path) -> Iterator[str]:
+    """Warn of ports that overlap with a port of an earlier container or of the same one."""
+    earlier: dict[tuple[Any, Any], _PortGroup] = {}
+    for container, where in _containers(spec, path):
+        for position, port in enumerate(container.get("ports") or ()):
+            here = str(where.child("ports").index(position))
+            host_ip, host_port = port.get("hostIP", ""), port.get("hostPort", 0)
+            if host_ip and not host_port:
+                yield f"{here}: hostIP set without hostPort: {_go_port(port)}"
+            group = earlier.setdefault((port.get("containerPort", 0), port.get("protocol", "")), _PortGroup())
+            for how, other_path in group.overlaps(host_ip, host_port):
+                yield f"{here}: {how} port definition with {other_path}"
+            group.add(host_ip, host_port, here)
+
+
+class _PortGroup:
+    """Ports with one number and protocol, by what makes another port overlap with them."""
+
+    def __init__(self) -> None:
+        #: Host IP, host port and path of each, in order.
+        self._ports: list[tuple[str, int, str]] = []
+        #: Positions by host port and whether there is a host IP, and by both.
+        self._by_host_port: dict[tuple[int, bool], list[int]] = {}
+        self._by_both: dict[tuple[str, int], list[int]] = {}
+
+    def add(self, host_ip: str, host_port: int, path: str) -> None:
+        """Remember a port."""
+        position = len(self._ports)
+        self._ports.append((host_ip, host_port, path))
+        self._by_host_port.setdefault((host_port, bool(host_ip)), []).append(position)
+        self._by_both.setdefault((host_ip, host_port), []).append(position)
+
+    def overlaps(self, host_ip: str, host_port: int) -> Iterator[tuple[str, str]]:
+        """Yield how a port overlaps with earlier ones, and their paths, in their order."""
+        if not host_port:
+            candidates: Iterable[int] = range(len(self._ports))
+        else:
+            without_host_port = [self._by_host_port.get((0, has_ip), []) for has_ip in (False, True)]
+            ambiguous = self._by_host_port.get((host_port, not host_ip), [])
+            candidates = heapq.merge(*without_host_port, ambiguous, self._by_both.get((host_ip, host_port), []))
+        for position in candidates:
+            other_ip, other_port, path = self._ports[position]
+            if (host_ip, host_port) == (other_ip, other_port):
+                yield "duplicate", path
+            elif not host_port or not other_port:
+                yield "overlapping", path
+            else:
+                yield "dangerously ambiguous", path
+
+
+def _go_port(port: Tree) -> str:
+    """A port as Go prints a struct."""
+    return (
+        f"{{Name:{port.get('name', '')} HostPort:{port.get('hostPort', 0)} ContainerPort:{port.get('containerPort', 0)}"
+        f" Protocol:{port.get('protocol', '')} HostIP:{port.get('hostIP', '')}}}"
+    )
+
+
+def _port_names(spec: Tree, path: Path) -> Iterator[str]:
+    """Names of ports of containers that run beside each other."""
+    known: dict[str, str] = {}
+    for kind in _KINDS:
+        for number, container in enumerate(spec.get(kind) or ()):
+            if kind == _KINDS[0] and not is_sidecar(container):
+                continue
+            for position, port in enumerate(container.get("ports") or ()):
+                name = port.get("name")
+                if not name:
+                    continue
+                here = str(path.child(kind).index(number).child("ports").index(position))
+                other = known.setdefault(name, here)
+                if other != here:
+                    yield (
+                        f"{here}: duplicate port name {quote(name)} with {other}, services and probes that select ports"
+                        f" by name will use {other}"
+                    )

@@ -1,0 +1,95 @@
+"""How workloads find their pods: the rules of a selector and of the template that must fit it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from steersman.apimachinery import field
+from steersman.apimachinery.selectors import LabelSelector, SelectorError, from_label_selector
+from steersman.apiserver.kinds.shared.podspec.rules import TEMPLATE_RULES, PodRules
+from steersman.apiserver.kinds.shared.podspec.validate import validate_pod_template
+from steersman.apiserver.kinds.shared.validation import check_unchanged, validate_label_selector
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from steersman.apimachinery.field import FieldError, Path
+    from steersman.apiserver.generic.strategy import Tree
+
+NO_MATCH: Final = "`selector` does not match template `labels`"
+
+
+def parse_selector(tree: Tree | None) -> LabelSelector | None:
+    """What a selector means (an absent one: nothing); ``None`` for one that means nothing sensible."""
+    try:
+        return from_label_selector(tree)
+    except SelectorError:
+        return None
+
+
+def shown(selector: Tree | None) -> Tree | None:
+    """A selector as messages show it: labels in order."""
+    if not selector or not selector.get("matchLabels"):
+        return selector
+    return {**selector, "matchLabels": dict(sorted(selector["matchLabels"].items()))}
+
+
+def is_empty(selector: Tree) -> bool:
+    """Whether a selector would take every pod there is."""
+    return not selector.get("matchLabels") and not selector.get("matchExpressions")
+
+
+def template_labels(template: Tree) -> dict[str, str]:
+    """The labels that pods of the template get."""
+    labels: dict[str, str] = (template.get("metadata") or {}).get("labels") or {}
+    return labels
+
+
+def check_selector(spec: Tree, path: Path, *, empty_detail: str) -> Iterator[FieldError]:
+    """A selector that is there, well formed, and selects something."""
+    selector = spec.get("selector")
+    if selector is None:
+        yield field.required(path.child("selector"))
+        return
+    yield from validate_label_selector(selector, path.child("selector"))
+    if is_empty(selector):
+        yield field.invalid(path.child("selector"), selector, empty_detail)
+
+
+def check_labels_match(template: Tree, selector: LabelSelector, path: Path) -> Iterator[FieldError]:
+    """Pods of the template must be the selector's."""
+    labels = template_labels(template)
+    if not selector.matches(labels):
+        yield field.invalid(path.child("metadata", "labels"), dict(sorted(labels.items())) or None, NO_MATCH)
+
+
+def check_selector_unchanged(obj: Tree, old: Tree) -> Iterator[FieldError]:
+    """Pods must not change hands by an edit."""
+    yield from check_unchanged(
+        shown(obj["spec"].get("selector")), shown(old["spec"].get("selector")), field.Path("spec", "selector")
+    )
+
+
+def check_always_restarts(template: Tree, path: Path, *, kind: str) -> Iterator[FieldError]:
+    """Pods of a workload that runs for ever do neither stop by themselves nor by a deadline."""
+    spec = template.get("spec") or {}
+    policy = spec.get("restartPolicy") or ""
+    if policy != "Always":
+        yield field.not_supported(path.child("spec", "restartPolicy"), policy, ("Always",))
+    if spec.get("activeDeadlineSeconds") is not None:
+        detail = f"activeDeadlineSeconds in {kind} is not Supported"
+        yield field.forbidden(path.child("spec", "activeDeadlineSeconds"), detail)
+
+
+def validate_replicated_template(spec: Tree, path: Path, rules: PodRules = TEMPLATE_RULES) -> Iterator[FieldError]:
+    """The template of a Deployment or ReplicaSet, and its selector's fit. ``path`` is the spec's."""
+    selector = parse_selector(spec.get("selector"))
+    if selector is None:
+        yield field.invalid(path.child("selector"), shown(spec.get("selector")), "invalid label selector")
+        return
+    template = spec.get("template") or {}
+    where = path.child("template")
+    if not selector.is_empty:
+        yield from check_labels_match(template, selector, where)
+    yield from validate_pod_template(template, where, rules)
+    yield from check_always_restarts(template, where, kind="ReplicaSet")

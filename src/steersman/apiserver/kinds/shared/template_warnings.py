@@ -1,0 +1,37 @@
+"""What clients are told about workloads that are accepted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from steersman.apimachinery import names
+from steersman.apiserver.kinds.shared.podspec.warnings import template_warnings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from steersman.apimachinery.field import Path
+    from steersman.apiserver.generic.strategy import Tree
+
+
+def name_warnings(obj: Tree) -> Iterator[str]:
+    """Names of pods are made from the workload's, and hostnames from those of the pods."""
+    faults = names.check_dns1123_label(obj["metadata"].get("name") or "")
+    if faults:
+        yield (
+            "metadata.name: this is used in Pod names and hostnames, which can result in surprising behavior; "
+            f"a DNS label is recommended: [{' '.join(faults)}]"
+        )
+
+
+def workload_warnings(obj: Tree, old: Tree | None, path: Path, *, with_name: bool = True) -> Iterator[str]:
+    """Of the name and the pod template at ``path``; of the template also when a change counts for the generation."""
+    if old is None:
+        if with_name:
+            yield from name_warnings(obj)
+    elif obj["metadata"].get("generation") == old["metadata"].get("generation"):
+        return
+    template: Tree = obj
+    for step in str(path).split("."):
+        template = template.get(step) or {}
+    yield from template_warnings(template, path)

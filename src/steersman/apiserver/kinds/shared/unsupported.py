@@ -1,0 +1,43 @@
+"""Warnings about configuration that is stored and validated but has no effect in this server yet.
+
+Each function returns the texts of Warning headers for one object; they go away with the feature that makes the object
+effective. ``docs/compatibility.md`` lists the same limits.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from steersman.apimachinery.gotext import quote
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from steersman.apiserver.generic.strategy import Tree
+
+
+def admission_webhook_warnings(configuration: Tree) -> Sequence[str]:
+    """Warn about a webhook configuration with a webhook that upstream would call (one with rules)."""
+    if not any(webhook.get("rules") for webhook in configuration.get("webhooks") or ()):
+        return ()
+    effect = "requests are served as if these webhooks did not exist, whatever their failurePolicy"
+    return (f"webhooks: this server does not call admission webhooks yet: {effect}",)
+
+
+def conversion_webhook_warnings(definition: Tree) -> Sequence[str]:
+    """Warn about a CustomResourceDefinition whose objects a webhook should convert."""
+    conversion = (definition.get("spec") or {}).get("conversion") or {}
+    if conversion.get("strategy") != "Webhook":
+        return ()
+    effect = 'objects are converted as with strategy "None"'
+    return (f"spec.conversion.strategy: this server does not call conversion webhooks yet: {effect}",)
+
+
+def aggregation_warnings(api_service: Tree) -> Sequence[str]:
+    """Warn about an APIService whose group version another server should answer."""
+    spec = api_service.get("spec") or {}
+    if spec.get("service") is None:
+        return ()
+    group_version = quote(f"{spec.get('group') or ''}/{spec.get('version') or ''}")
+    effect = f"requests for {group_version} are not forwarded to the service"
+    return (f"spec.service: this server does not proxy to aggregated API servers yet: {effect}",)

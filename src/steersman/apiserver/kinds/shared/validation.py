@@ -1,0 +1,118 @@
+"""Rules that many kinds share, as functions that find faults: a value and its path in, field errors out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.apimachinery import field, names
+from steersman.apimachinery.metadata_validation import validate_labels
+from steersman.apimachinery.trees import tree_key
+from steersman.apiserver.kinds.shared.go_form import go_form
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from steersman.apimachinery.field import FieldError, Path
+    from steersman.apiserver.generic.strategy import Tree
+
+PROTOCOLS: Final = ("SCTP", "TCP", "UDP")
+IS_NEGATIVE: Final = "must be greater than or equal to 0"
+FIELD_IS_IMMUTABLE: Final = "field is immutable"
+
+
+def check_all(path: Path, value: Any, faults: Iterable[str]) -> Iterator[FieldError]:
+    """One ``Invalid`` for each fault of a value."""
+    for fault in faults:
+        yield field.invalid(path, value, fault)
+
+
+def check_supported(value: Any, supported: Sequence[str], path: Path) -> Iterator[FieldError]:
+    """A value that must be given, and be one of those listed (in the order that the message lists them)."""
+    if not value:
+        yield field.required(path)
+    elif value not in supported:
+        yield field.not_supported(path, value, supported)
+
+
+def repeat_positions(items: Iterable[Any]) -> frozenset[int]:
+    """Return the positions of items that equal an earlier one. Items are JSON values of any type."""
+    seen: set[Any] = set()
+    repeats: list[int] = []
+    for position, item in enumerate(items):
+        key = item if item.__class__ is str else tree_key(item)
+        if key in seen:
+            repeats.append(position)
+        seen.add(key)
+    return frozenset(repeats)
+
+
+def check_not_negative(value: int | None, path: Path) -> Iterator[FieldError]:
+    """A number, if given, must be 0 or more."""
+    if value is not None and value < 0:
+        yield field.invalid(path, value, IS_NEGATIVE)
+
+
+def check_unchanged(
+    new: Any, old: Any, path: Path, *, detail: str = FIELD_IS_IMMUTABLE, go_type: str = ""
+) -> Iterator[FieldError]:
+    """A value must be as it was. Absent and empty are the same. ``go_type``: the message shows it as ``go_form`` does."""
+    if (new or None) != (old or None) and not (new in (0, False) and old in (0, False)):
+        yield field.invalid(path, go_form(go_type, new) if go_type and new is not None else new, detail)
+
+
+def validate_dns_label(value: str, path: Path) -> Iterator[FieldError]:
+    """A name that goes into DNS as one part."""
+    yield from check_all(path, value, names.check_dns1123_label(value))
+
+
+def validate_dns_subdomain(value: str, path: Path) -> Iterator[FieldError]:
+    """A name that goes into DNS."""
+    yield from check_all(path, value, names.check_dns1123_subdomain(value))
+
+
+def validate_qualified_name(value: str, path: Path) -> Iterator[FieldError]:
+    """A name with or without a domain, ``example.com/name``."""
+    yield from check_all(path, value, names.check_qualified_name(value))
+
+
+def validate_port_number_or_name(value: int | str, path: Path) -> Iterator[FieldError]:
+    """A port by number, or by the name that a container gives it."""
+    if isinstance(value, str):
+        yield from check_all(path, value, names.check_port_name(value))
+    else:
+        yield from check_all(path, value, names.check_port_number(value))
+
+
+def validate_label_selector(
+    selector: Tree | None, path: Path, *, allow_invalid_values: bool = False
+) -> Iterator[FieldError]:
+    """A ``LabelSelector``. Old objects may hold values that no label can have."""
+    if selector is None:
+        return
+    yield from validate_labels(selector.get("matchLabels") or {}, path.child("matchLabels"))
+    for position, requirement in enumerate(selector.get("matchExpressions") or ()):
+        yield from validate_label_requirement(
+            requirement, path.child("matchExpressions").index(position), allow_invalid_values=allow_invalid_values
+        )
+
+
+def validate_label_requirement(
+    requirement: Tree, path: Path, *, allow_invalid_values: bool = False
+) -> Iterator[FieldError]:
+    """One expression of a ``LabelSelector``."""
+    operator, values = requirement.get("operator"), requirement.get("values") or ()
+    if operator in ("In", "NotIn"):
+        if not values:
+            yield field.required(path.child("values"), "must be specified when `operator` is 'In' or 'NotIn'")
+    elif operator in ("Exists", "DoesNotExist"):
+        if values:
+            yield field.forbidden(
+                path.child("values"), "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+            )
+    else:
+        yield field.invalid(path.child("operator"), operator or "", "not a valid selector operator")
+    key = requirement.get("key") or ""
+    yield from check_all(path.child("key"), key, names.check_qualified_name(key))
+    if not allow_invalid_values:
+        for position, value in enumerate(values):
+            yield from check_all(path.child("values").index(position), value, names.check_label_value(value))

@@ -1,0 +1,87 @@
+"""CSIDrivers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.apiserver.generic import columns
+from steersman.apiserver.generic.strategy import Column, Strategy, Tree
+from steersman.apiserver.kinds.storage.csidriver.validation import validate_csi_driver, validate_csi_driver_update
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from steersman.apimachinery.field import FieldError
+    from steersman.apiserver.request import RequestContext
+
+
+_TOKENS_IN_ATTRIBUTES: Final = (
+    "spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent possible logging "
+    "of tokens in volume attributes"
+)
+
+
+class CSIDriverStrategy(Strategy):
+    """Has no generation until its spec is first changed."""
+
+    group_resource = "csidrivers.storage.k8s.io"
+    allow_unconditional_update = False
+    returns_deleted_object = True
+    columns = (
+        columns.NAME_COLUMN,
+        Column("AttachRequired", type="boolean", field="storage.v1.CSIDriverSpec.attachRequired"),
+        Column("PodInfoOnMount", type="boolean", field="storage.v1.CSIDriverSpec.podInfoOnMount"),
+        Column("StorageCapacity", type="boolean", field="storage.v1.CSIDriverSpec.storageCapacity"),
+        Column("TokenRequests", field="storage.v1.CSIDriverSpec.tokenRequests"),
+        Column("RequiresRepublish", type="boolean", field="storage.v1.CSIDriverSpec.requiresRepublish"),
+        Column("Modes", field="storage.v1.CSIDriverSpec.volumeLifecycleModes"),
+        columns.AGE_COLUMN,
+    )
+
+    def default(self, obj: Tree, version: str) -> None:
+        spec = obj.setdefault("spec", {})
+        if spec.get("attachRequired") is None:
+            spec["attachRequired"] = True
+        for flag in ("podInfoOnMount", "storageCapacity", "requiresRepublish", "seLinuxMount"):
+            if spec.get(flag) is None:
+                spec[flag] = False
+        if spec.get("fsGroupPolicy") is None:
+            spec["fsGroupPolicy"] = "ReadWriteOnceWithFSType"
+        if not spec.get("volumeLifecycleModes"):
+            spec["volumeLifecycleModes"] = ["Persistent"]
+
+    def prepare_for_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> None:
+        super().prepare_for_update(ctx, obj, old)
+        generation = old["metadata"].get("generation", 0) + (obj.get("spec") != old.get("spec"))
+        if generation:
+            obj["metadata"]["generation"] = generation
+
+    def validate(self, ctx: RequestContext, obj: Tree) -> Sequence[FieldError]:
+        return list(validate_csi_driver(obj))
+
+    def validate_update(self, ctx: RequestContext, obj: Tree, old: Tree) -> Sequence[FieldError]:
+        return list(validate_csi_driver_update(obj, old))
+
+    def warnings(self, ctx: RequestContext, obj: Tree, old: Tree | None) -> Sequence[str]:
+        """Tokens in volume attributes may get logged; told when the audiences are new."""
+        spec = obj.get("spec") or {}
+        requests = spec.get("tokenRequests")
+        known = ((old or {}).get("spec") or {}).get("tokenRequests")
+        if requests and requests != known and spec.get("serviceAccountTokenInSecrets") is None:
+            return (_TOKENS_IN_ATTRIBUTES,)
+        return ()
+
+    def cells(self, obj: Tree, now: datetime) -> list[Any]:
+        spec = obj.get("spec") or {}
+        audiences = [request.get("audience", "") for request in spec.get("tokenRequests") or ()]
+        return [
+            columns.name_of(obj),
+            spec.get("attachRequired") is not False,
+            spec.get("podInfoOnMount") is True,
+            spec.get("storageCapacity") is True,
+            ",".join(audiences) or columns.UNSET,
+            spec.get("requiresRepublish") is True,
+            ",".join(spec.get("volumeLifecycleModes") or ()) or columns.NONE,
+            columns.age(obj, now),
+        ]

@@ -1,0 +1,76 @@
+"""What is refused of CSIDrivers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from steersman.apimachinery import field
+from steersman.apiserver.kinds.shared.validation import check_unchanged
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from steersman.apimachinery.field import FieldError
+    from steersman.apiserver.generic.strategy import Tree
+
+_SPEC: Final = field.Path("spec")
+_GROUP_POLICIES: Final = ("File", "None", "ReadWriteOnceWithFSType")
+_LIFECYCLE_MODES: Final = ("Persistent", "Ephemeral")
+_TOKEN_SECONDS_MIN: Final = 600
+_TOKEN_SECONDS_MAX: Final = 1 << 32
+_UPDATE_PERIOD_MIN_SECONDS: Final = 10
+#: Flags that defaults have filled in, with the names that upstream's messages give them.
+_FLAGS: Final = {
+    "attachRequired": "attachedRequired",
+    "podInfoOnMount": "podInfoOnMount",
+    "storageCapacity": "storageCapacity",
+}
+
+
+def validate_csi_driver(obj: Tree) -> Iterator[FieldError]:
+    """Everything that is wrong with a new driver."""
+    yield from _validate_spec(obj.get("spec") or {})
+
+
+def validate_csi_driver_update(obj: Tree, old: Tree) -> Iterator[FieldError]:
+    """Everything that is wrong with a change: how volumes are attached, and for how long they live, stays."""
+    spec, before = obj.get("spec") or {}, old.get("spec") or {}
+    yield from _validate_spec(spec)
+    for name, shown in (("attachRequired", "attachedRequired"), ("volumeLifecycleModes", "volumeLifecycleModes")):
+        yield from check_unchanged(spec.get(name), before.get(name), _SPEC.child(shown))
+
+
+def _validate_spec(spec: Tree) -> Iterator[FieldError]:
+    for name, shown in _FLAGS.items():
+        if spec.get(name) is None:
+            yield field.required(_SPEC.child(shown))
+    policy, where = spec.get("fsGroupPolicy"), _SPEC.child("fsGroupPolicy")
+    if policy is not None and policy not in _GROUP_POLICIES:
+        yield field.not_supported(where, policy, _GROUP_POLICIES)
+    yield from _validate_tokens(spec.get("tokenRequests") or ())
+    for mode in spec.get("volumeLifecycleModes") or ():
+        if mode not in _LIFECYCLE_MODES:
+            yield field.not_supported(_SPEC.child("volumeLifecycleModes"), mode, _LIFECYCLE_MODES)
+    if spec.get("seLinuxMount") is None:
+        yield field.required(_SPEC.child("seLinuxMount"))
+    period = spec.get("nodeAllocatableUpdatePeriodSeconds")
+    if period is not None and period < _UPDATE_PERIOD_MIN_SECONDS:
+        detail = f"must be greater than or equal to {_UPDATE_PERIOD_MIN_SECONDS} seconds"
+        yield field.invalid(_SPEC.child("nodeAllocatableUpdatePeriodSeconds"), period, detail)
+
+
+def _validate_tokens(requests: Sequence[Tree]) -> Iterator[FieldError]:
+    seen: set[str] = set()
+    for position, request in enumerate(requests):
+        here, audience = _SPEC.child("tokenRequests").index(position), request.get("audience") or ""
+        if audience in seen:
+            yield field.duplicate(here.child("audience"), audience)
+            continue
+        seen.add(audience)
+        seconds, where = request.get("expirationSeconds"), here.child("expirationSeconds")
+        if seconds is None:
+            continue
+        if seconds < _TOKEN_SECONDS_MIN:
+            yield field.invalid(where, seconds, "may not specify a duration less than 10 minutes")
+        if seconds > _TOKEN_SECONDS_MAX:
+            yield field.invalid(where, seconds, "may not specify a duration larger than 2^32 seconds")

@@ -1,0 +1,76 @@
+"""What is refused of CSINodes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from steersman.apimachinery import field, names
+from steersman.apiserver.kinds.shared.go_form import go_form
+from steersman.apiserver.kinds.shared.podspec.validate_sources import check_csi_driver_name
+from steersman.apiserver.kinds.shared.validation import (
+    FIELD_IS_IMMUTABLE,
+    check_all,
+    check_not_negative,
+    repeat_positions,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from steersman.apimachinery.field import FieldError, Path
+    from steersman.apiserver.generic.strategy import Tree
+
+_DRIVERS: Final = field.Path("spec", "drivers")
+_NODE_ID_MAX: Final = 192
+
+
+def validate_csi_node(obj: Tree) -> Iterator[FieldError]:
+    """Everything that is wrong with a CSINode."""
+    seen: set[str] = set()
+    for position, driver in enumerate(_drivers(obj)):
+        here, name = _DRIVERS.index(position), driver.get("name") or ""
+        yield from check_csi_driver_name(name, here.child("name"))
+        yield from _validate_driver(driver, here)
+        if name in seen:
+            yield field.duplicate(here.child("name"), name)
+        seen.add(name)
+        yield from _validate_topology(driver.get("topologyKeys") or (), here)
+
+
+def validate_csi_node_update(obj: Tree, old: Tree) -> Iterator[FieldError]:
+    """Everything that is wrong with a change: of a driver that stays, only its capacity changes."""
+    yield from validate_csi_node(obj)
+    yield from validate_csi_node(obj)  # upstream looks twice, and says so
+    before = {driver.get("name"): driver for driver in _drivers(old)}
+    for driver in _drivers(obj):
+        known = before.get(driver.get("name"))
+        if known is not None and _fixed(driver) != _fixed(known):
+            yield field.invalid(_DRIVERS, go_form("CSINodeDriver", {**driver, "allocatable": None}), FIELD_IS_IMMUTABLE)
+
+
+def _drivers(obj: Tree) -> list[Tree]:
+    return list((obj.get("spec") or {}).get("drivers") or ())
+
+
+def _fixed(driver: Tree) -> Tree:
+    return {name: value for name, value in driver.items() if name != "allocatable" and value}
+
+
+def _validate_driver(driver: Tree, path: Path) -> Iterator[FieldError]:
+    node_id = driver.get("nodeID") or ""
+    if not node_id:
+        yield field.required(path.child("nodeID"))
+    elif len(node_id.encode()) > _NODE_ID_MAX:
+        yield field.invalid(path.child("nodeID"), node_id, f"must be {_NODE_ID_MAX} characters or less")
+    yield from check_not_negative((driver.get("allocatable") or {}).get("count"), path.child("allocatable", "count"))
+
+
+def _validate_topology(keys: Sequence[str], path: Path) -> Iterator[FieldError]:
+    """Upstream speaks of the driver, not of its keys."""
+    repeats = repeat_positions(keys)
+    for position, key in enumerate(keys):
+        if not key:
+            yield field.required(path)
+        if position in repeats:
+            yield field.duplicate(path, key)
+        yield from check_all(path, key, names.check_qualified_name(key))

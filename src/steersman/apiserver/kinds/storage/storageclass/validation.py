@@ -1,0 +1,79 @@
+"""What is refused of StorageClasses, and what is only warned about."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from steersman.apimachinery import field
+from steersman.apimachinery.field import Path
+from steersman.apiserver.kinds.shared.old_labels import label_warning
+from steersman.apiserver.kinds.shared.validation import check_unchanged, repeat_positions, validate_qualified_name
+from steersman.apiserver.kinds.storage.shared.classes import check_parameters, check_provisioner
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from steersman.apimachinery.field import FieldError
+    from steersman.apiserver.generic.strategy import Tree
+
+_RECLAIM_POLICIES: Final = ("Delete", "Retain")
+_BINDING_MODES: Final = ("Immediate", "WaitForFirstConsumer")
+_TOPOLOGIES: Final = Path("allowedTopologies")
+_FIXED: Final = ("parameters", "provisioner", "reclaimPolicy", "volumeBindingMode")
+
+
+def validate_storage_class(obj: Tree) -> Iterator[FieldError]:
+    """Everything that is wrong with a class."""
+    yield from check_provisioner(obj.get("provisioner") or "", Path("provisioner"))
+    yield from check_parameters(obj.get("parameters"), Path("parameters"), may_be_empty=True)
+    policy, mode = obj.get("reclaimPolicy"), obj.get("volumeBindingMode")
+    if policy and policy not in _RECLAIM_POLICIES:
+        yield field.not_supported("reclaimPolicy", policy, _RECLAIM_POLICIES)
+    if mode is None:
+        yield field.required("volumeBindingMode")
+    elif mode not in _BINDING_MODES:
+        yield field.not_supported("volumeBindingMode", mode, _BINDING_MODES)
+    yield from _validate_topologies(obj.get("allowedTopologies") or ())
+
+
+def validate_storage_class_update(obj: Tree, old: Tree) -> Iterator[FieldError]:
+    """Everything that is wrong with a change: existing volumes were made by what stays."""
+    yield from validate_storage_class(obj)
+    for name in _FIXED:
+        yield from check_unchanged(obj.get(name), old.get(name), Path(name))
+
+
+def storage_class_warnings(obj: Tree) -> Iterator[str]:
+    """Labels of topologies that have newer names."""
+    for position, term in enumerate(obj.get("allowedTopologies") or ()):
+        for number, expression in enumerate(term.get("matchLabelExpressions") or ()):
+            path = _TOPOLOGIES.index(position).child("matchLabelExpressions").index(number).child("key")
+            yield from label_warning(expression.get("key") or "", str(path))
+
+
+def _validate_topologies(terms: Sequence[Tree]) -> Iterator[FieldError]:
+    seen: set[frozenset[tuple[str, frozenset[str]]]] = {frozenset()}  # an empty term is refused as a duplicate
+    for position, term in enumerate(terms):
+        here = _TOPOLOGIES.index(position).child("matchLabelExpressions")
+        meaning: dict[str, frozenset[str]] = {}
+        for number, expression in enumerate(term.get("matchLabelExpressions") or ()):
+            key = expression.get("key") or ""
+            yield from _validate_expression(expression, here.index(number))
+            if key in meaning:
+                yield field.duplicate(here.index(number).child("key"), key)
+            meaning[key] = frozenset(expression.get("values") or ())
+        requirements = frozenset(meaning.items())
+        if requirements in seen:
+            yield field.duplicate(here, "")
+        seen.add(requirements)
+
+
+def _validate_expression(expression: Tree, path: Path) -> Iterator[FieldError]:
+    values, where = expression.get("values") or (), path.child("values")
+    if not values:
+        yield field.required(where)
+    repeats = repeat_positions(values)
+    for position, value in enumerate(values):
+        if position in repeats:
+            yield field.duplicate(where.index(position), value)
+    yield from validate_qualified_name(expression.get("key") or "", path.child("key"))

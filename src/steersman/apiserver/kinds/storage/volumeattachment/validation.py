@@ -1,0 +1,84 @@
+"""What is refused of VolumeAttachments."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from steersman.apimachinery import field, names
+from steersman.apiserver.kinds.shared.go_form import go_form
+from steersman.apiserver.kinds.shared.podspec.validate_sources import check_csi_driver_name
+from steersman.apiserver.kinds.shared.validation import FIELD_IS_IMMUTABLE, check_all
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from steersman.apimachinery.field import FieldError, Path
+    from steersman.apiserver.generic.strategy import Tree
+
+_SPEC: Final = field.Path("spec")
+_STATUS: Final = field.Path("status")
+_ONE_SOURCE: Final = "must specify exactly one of inlineVolumeSpec and persistentVolumeName"
+_METADATA_MAX_BYTES: Final = 256 * 1024
+_MESSAGE_MAX_BYTES: Final = 1024
+_INT32_MAX: Final = (1 << 31) - 1
+
+
+def validate_attachment(obj: Tree) -> Iterator[FieldError]:
+    """Everything that is wrong with a new attachment."""
+    spec = obj.get("spec") or {}
+    yield from check_csi_driver_name(spec.get("attacher") or "", _SPEC.child("attacher"))
+    yield from _validate_source(spec.get("source") or {}, _SPEC.child("source"))
+    node = spec.get("nodeName") or ""
+    yield from check_all(_SPEC.child("nodeName"), node, names.check_dns1123_subdomain(node))
+
+
+def validate_attachment_update(obj: Tree, old: Tree) -> Iterator[FieldError]:
+    """What to attach where never changes."""
+    if obj.get("spec") != old.get("spec"):
+        yield field.invalid(_SPEC, go_form("VolumeAttachmentSpec", obj.get("spec") or {}), FIELD_IS_IMMUTABLE)
+
+
+def validate_attachment_status(obj: Tree) -> Iterator[FieldError]:
+    """What the attacher says, within bounds."""
+    status = obj.get("status") or {}
+    metadata = status.get("attachmentMetadata") or {}
+    if sum(len(key.encode()) + len(value.encode()) for key, value in metadata.items()) > _METADATA_MAX_BYTES:
+        yield field.too_long(_STATUS.child("attachmentMetadata"), max_bytes=_METADATA_MAX_BYTES)
+    for name in ("attachError", "detachError"):
+        error, path = status.get(name) or {}, _STATUS.child(name)
+        if len((error.get("message") or "").encode()) > _MESSAGE_MAX_BYTES:
+            # 1.36 tells another bound than it applies
+            yield field.too_long(path.child("message"), max_bytes=_METADATA_MAX_BYTES)
+        code = error.get("errorCode")
+        if code is not None:
+            yield from check_all(path.child("errorCode"), code, names.check_in_range(code, 0, _INT32_MAX))
+
+
+def _validate_source(source: Tree, path: Path) -> Iterator[FieldError]:
+    name, inline = source.get("persistentVolumeName"), source.get("inlineVolumeSpec")
+    if name is None and inline is None:
+        yield field.required(path, _ONE_SOURCE)
+    elif name is not None and inline is not None:
+        yield field.forbidden(path, _ONE_SOURCE)
+    elif inline is not None:
+        yield from _validate_inline(inline, path.child("inlineVolumeSpec"))
+    elif not name:
+        yield field.required(path.child("persistentVolumeName"), "must specify non empty persistentVolumeName")
+    else:
+        yield from check_all(path.child("persistentVolumeName"), name, names.check_dns1123_subdomain(name))
+
+
+def _validate_inline(volume: Tree, path: Path) -> Iterator[FieldError]:
+    """A volume without an object of its own: a driver's, bound to nobody."""
+    for name in ("claimRef", "capacity"):
+        if volume.get(name):
+            yield field.forbidden(path.child(name), "may not be specified in the context of inline volumes")
+    csi = volume.get("csi")
+    if csi is None:
+        yield field.required(path.child("csi"), "has to be specified in the context of inline volumes")
+    if not volume.get("accessModes"):
+        yield field.required(path.child("accessModes"))
+    if csi is not None:
+        yield from check_csi_driver_name(csi.get("driver") or "", path.child("csi", "driver"))
+        if not csi.get("volumeHandle"):
+            yield field.required(path.child("csi", "volumeHandle"))

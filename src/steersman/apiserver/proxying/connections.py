@@ -1,0 +1,251 @@
+"""The server's way to kubelets, pods and services: one HTTP/1.1 request over a connection of its own.
+
+What is asked for on behalf of a client is passed on as it comes, in pieces; a connection that was upgraded is handed over.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+from typing import TYPE_CHECKING, Final
+
+import httptools
+import msgspec
+
+from steersman.asynckit.timeouts import wait_for
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterable
+
+    from steersman.apiserver.proxying.kubelet import Location
+    from steersman.asynckit.clock import Clock
+
+    Headers = list[tuple[bytes, bytes]]
+
+#: As upstream's dialer.
+_DIAL_SECONDS: Final = 30.0
+_PIECE_BYTES: Final = 64 * 1024
+#: Of what a proxy says about why it made no connection.
+_REASON_BYTES_MAX: Final = 1024
+#: Bytes that wait for a slow reader; the sender waits when there are more.
+_BUFFER_BYTES: Final = 256 * 1024
+#: A head that is longer is no head.
+_HEAD_BYTES_MAX: Final = 1 << 20
+#: These concern one connection, not what is sent over it (RFC 9110, 7.6.1).
+HOP_BY_HOP: Final = frozenset(
+    (b"connection", b"keep-alive", b"proxy-authenticate", b"proxy-authorization", b"te", b"trailer",
+     b"transfer-encoding", b"upgrade", b"proxy-connection")
+)  # fmt: skip
+
+
+class DialError(Exception):
+    """Nobody could be reached, or what came back was no HTTP; the text says why."""
+
+
+class Outgoing(msgspec.Struct, frozen=True, kw_only=True):
+    """What is sent."""
+
+    method: str
+    #: Path and query.
+    target: str
+    headers: Headers = []
+    body: bytes = b""
+
+    def head(self, authority: str) -> bytes:
+        """Its bytes up to the body."""
+        lines = [f"{self.method} {self.target} HTTP/1.1".encode(), b"host: " + authority.encode()]
+        lines += [name + b": " + value for name, value in self.headers]
+        if self.body or self.method in ("POST", "PUT", "PATCH"):
+            lines.append(b"content-length: %d" % len(self.body))
+        return b"\r\n".join(lines) + b"\r\n\r\n"
+
+
+class Answer:
+    """An answer whose head has come. Somebody must read ``pieces`` to the end, hand the connection on, or ``close``."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, *, has_body: bool) -> None:
+        self.reader: Final = reader
+        self.writer: Final = writer
+        self.code = 0
+        self.headers: Headers = []
+        #: What followed the head of an upgraded connection already.
+        self.rest = b""
+        self._has_body = has_body
+        self._parser = httptools.HttpResponseParser(self)
+        self._pieces: list[bytes] = []
+        self._head_is_whole = self._is_whole = False
+
+    # What the parser calls
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """One header."""
+        self.headers.append((name.lower(), value))
+
+    def on_headers_complete(self) -> None:
+        """The head's end; that of a 1xx answer which is no upgrade is not the one that is waited for."""
+        self.code = self._parser.get_status_code()
+        if self.code != 101 and self.code < 200:
+            self.headers.clear()
+            return
+        self._head_is_whole = True
+        self._is_whole = not self._has_body
+
+    def on_body(self, body: bytes) -> None:
+        """A piece."""
+        self._pieces.append(body)
+
+    def on_message_complete(self) -> None:
+        """The end."""
+        self._is_whole = self._head_is_whole
+
+    # What the server calls
+
+    async def read_head(self) -> None:
+        """Raises ``DialError``."""
+        size = 0
+        while not self._head_is_whole:
+            data = await self.reader.read(_PIECE_BYTES)
+            size += len(data)
+            if not data or size > _HEAD_BYTES_MAX:
+                raise DialError("EOF" if not data else "the head of the answer is too long")
+            self._feed(data)
+
+    def _feed(self, data: bytes) -> None:
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade as upgrade:
+            self.rest = data[upgrade.args[0] :]
+        except httptools.HttpParserError as error:
+            if self._is_whole:  # whatever comes after the end is nobody's
+                return
+            raise DialError(f"malformed HTTP response: {error}") from error
+
+    async def pieces(self) -> AsyncIterator[bytes]:
+        """The body as it comes. Raises ``DialError`` when it breaks off."""
+        try:
+            while True:
+                for piece in self._pieces:
+                    yield piece
+                self._pieces.clear()
+                if self._is_whole:
+                    return
+                data = await self.reader.read(_PIECE_BYTES)
+                if not data:
+                    if self._has_length():
+                        raise DialError("unexpected EOF")
+                    return
+                self._feed(data)
+        finally:
+            self.close()
+
+    def _has_length(self) -> bool:
+        return any(name in (b"content-length", b"transfer-encoding") for name, _ in self.headers)
+
+    async def text(self, size_max: int) -> bytes:
+        """The body, up to so much of it."""
+        found = b""
+        async for piece in self.pieces():
+            found += piece
+            if len(found) >= size_max:
+                break
+        self.close()
+        return found[:size_max]
+
+    def close(self) -> None:
+        """Be done with the connection, whose last bytes nobody waits for. Idempotent.
+
+        An orderly end of TLS would wait for the other side's part of it.
+        """
+        self.writer.transport.abort()
+
+
+class Connections:
+    """Opens connections. Kubelets are asked with a client certificate, once there is one."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        #: With the server's certificate as a client of kubelets; None: this server has no way to nodes, pods and services.
+        self.kubelet_tls: ssl.SSLContext | None = None
+        self._insecure: ssl.SSLContext | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is a way to anybody."""
+        return self.kubelet_tls is not None
+
+    async def ask(self, location: Location, sent: Outgoing, *, as_kubelets_client: bool) -> Answer:
+        """Send, and wait for the head of the answer. Raises ``DialError``."""
+        port = int(location.port) if location.port.isdigit() else {"https": 443}.get(location.scheme, 80)
+        tls = None
+        if location.scheme == "https":
+            tls = self.kubelet_tls if as_kubelets_client else self._without_identity()
+        target = msgspec.structs.replace(location, port=str(port)).authority
+        try:
+            dialing = (
+                asyncio.open_connection(location.host, port, ssl=tls, limit=_BUFFER_BYTES)
+                if location.way is None
+                else self._dial_through(location.way, target, tls)
+            )
+            reader, writer = await wait_for(dialing, _DIAL_SECONDS, clock=self._clock)
+        except TimeoutError:
+            raise DialError(f"dial tcp {target}: i/o timeout") from None
+        except socket.gaierror:
+            raise DialError(f"dial tcp: lookup {location.host}: no such host") from None
+        except OSError as error:
+            raise DialError(f"dial tcp {target}: {_reason(error)}") from error
+        answer = Answer(reader, writer, has_body=sent.method != "HEAD")
+        try:
+            writer.write(sent.head(location.authority) + sent.body)
+            await writer.drain()
+            await answer.read_head()
+        except OSError as error:
+            answer.close()
+            raise DialError(_reason(error)) from error
+        except BaseException:
+            answer.close()
+            raise
+        return answer
+
+    async def _dial_through(
+        self, way: Location, target: str, tls: ssl.SSLContext | None
+    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """A connection that a proxy makes (RFC 9110, 9.3.6). Raises ``DialError``, ``OSError``."""
+        answer = await self.ask(way, Outgoing(method="CONNECT", target=target), as_kubelets_client=way.is_kubelet)
+        if answer.code != 200:
+            why = (await answer.text(_REASON_BYTES_MAX)).decode(errors="replace")
+            raise DialError(f"dial tcp {target}: {why}")
+        if tls is not None:
+            try:
+                await answer.writer.start_tls(tls)
+            except BaseException:
+                answer.close()
+                raise
+        return answer.reader, answer.writer
+
+    def _without_identity(self) -> ssl.SSLContext:
+        if self._insecure is None:
+            self._insecure = client_tls()
+        return self._insecure
+
+
+def client_tls() -> ssl.SSLContext:
+    """TLS to servers whose certificates nobody we know has signed: pods, and kubelets that sign their own (upstream's default)."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+def end_to_end(headers: Iterable[tuple[bytes, bytes]]) -> Headers:
+    """Without those of one connection, and those that its ``Connection`` names."""
+    listed = list(headers)
+    named = {word.strip().lower() for name, value in listed if name == b"connection" for word in value.split(b",")}
+    return [(name, value) for name, value in listed if name not in HOP_BY_HOP and name not in named]
+
+
+def _reason(error: OSError) -> str:
+    if isinstance(error, ssl.SSLError):
+        return f"tls: {error.reason or error}"
+    text = (error.strerror or str(error)).lower()
+    return f"connect: {text}" if isinstance(error, ConnectionError) else text

@@ -1,0 +1,136 @@
+"""Requests that are answered by somebody else: passed on to a kubelet, a pod or a service, and the answer passed back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from steersman.apimachinery.errors import (
+    bad_request,
+    generic_server_response,
+    internal_error,
+    plain_error,
+    service_unavailable,
+)
+from steersman.apimachinery.gotext import quote
+from steersman.apiserver.http import Response, Tunnel
+from steersman.apiserver.proxying.connections import DialError, Outgoing, end_to_end
+from steersman.apiserver.proxying.kubelet import no_answer, no_proxy, no_stream
+
+if TYPE_CHECKING:
+    from steersman.apimachinery.errors import StatusError
+    from steersman.apiserver.http import Request
+    from steersman.apiserver.proxying.connections import Answer, Connections
+    from steersman.apiserver.proxying.kubelet import Location
+
+#: Of an error's text, as upstream's response checker.
+_ERROR_BYTES_MAX: Final = 50_000
+#: What a client proves itself with is for this server alone.
+_CREDENTIALS: Final = frozenset((b"authorization", b"cookie"))
+_TOKEN_PROTOCOL: Final = b"base64url.bearer.authorization.k8s.io."
+_BODILESS: Final = (204, 304)
+
+
+async def read_from_kubelet(
+    connections: Connections, location: Location, *, group_resource: str, name: str
+) -> Response:
+    """A stream of plain text. Raises 500, and what the kubelet refuses with as upstream's checker has it."""
+    if not connections.is_open:
+        raise no_answer(location)
+    try:
+        answer = await connections.ask(location, Outgoing(method="GET", target=location.path), as_kubelets_client=True)
+    except DialError as error:
+        raise plain_error(f"Get {quote(location.url)}: {error}") from error
+    if not 200 <= answer.code <= 206:
+        text = (await answer.text(_ERROR_BYTES_MAX)).decode(errors="replace")
+        raise _refused(answer.code, text, group_resource, name)
+    return Response(answer.code, content_type=b"text/plain", stream=answer.pieces())
+
+
+def _refused(code: int, text: str, group_resource: str, name: str) -> StatusError:
+    if code == 500:
+        return internal_error(text)
+    if code == 400:
+        return bad_request(text)
+    return generic_server_response(code, group_resource=group_resource, name=name, server_message=text)
+
+
+async def upgrade_at_kubelet(connections: Connections, location: Location, request: Request) -> Response:
+    """Bytes both ways, once the kubelet agrees to what the client wants to speak; its refusal otherwise. Raises 400, 500."""
+    if not wants_upgrade(request) or not connections.is_open:
+        raise no_stream(location, request)
+    return await _upgrade(connections, location, request, as_kubelets_client=True)
+
+
+def wants_upgrade(request: Request) -> bool:
+    """Whether the client asks to go on in another protocol."""
+    words = ",".join(request.header_all(b"connection")).lower().split(",")
+    return "upgrade" in {word.strip() for word in words} and bool(request.header(b"upgrade"))
+
+
+async def _upgrade(
+    connections: Connections, location: Location, request: Request, *, as_kubelets_client: bool
+) -> Response:
+    if "steersman.upgrade" not in request.scope.get("extensions", {}):
+        raise plain_error("unable to upgrade: the connection cannot be taken over")
+    headers = [*_forwarded(request), (b"connection", b"Upgrade"), (b"upgrade", request.header(b"upgrade").encode())]
+    sent = Outgoing(method=request.method, target=location.path, headers=headers, body=await request.body())
+    try:
+        answer = await connections.ask(location, sent, as_kubelets_client=as_kubelets_client)
+    except DialError as error:
+        raise plain_error(f"error dialing backend: {error}") from error
+    if answer.code != 101:
+        return _passed_back(answer)
+    made = Response(101, content_type=b"", headers=answer.headers)
+    made.tunnel = Tunnel(answer.reader, answer.writer, answer.rest)
+    return made
+
+
+async def proxy(
+    connections: Connections, location: Location, request: Request, *, as_kubelets_client: bool
+) -> Response:
+    """Any request, and its answer as it is. Raises 500 for an upgrade and 503 otherwise when nobody answers."""
+    if not connections.is_open:
+        raise no_proxy(location)
+    if wants_upgrade(request):
+        return await _upgrade(connections, location, request, as_kubelets_client=as_kubelets_client)
+    headers = [*_forwarded(request), *_origin(request)]
+    sent = Outgoing(method=request.method, target=location.path, headers=headers, body=await request.body())
+    try:
+        answer = await connections.ask(location, sent, as_kubelets_client=as_kubelets_client)
+    except DialError as error:
+        raise service_unavailable(f"error trying to reach service: {error}") from error
+    return _passed_back(answer)
+
+
+def _passed_back(answer: Answer) -> Response:
+    headers = end_to_end(answer.headers)
+    if answer.code in _BODILESS:
+        answer.close()
+        return Response(answer.code, content_type=b"", headers=headers)
+    return Response(answer.code, content_type=b"", headers=headers, stream=answer.pieces())
+
+
+def _forwarded(request: Request) -> list[tuple[bytes, bytes]]:
+    """The client's headers without what is this server's alone."""
+    left_out = (*_CREDENTIALS, b"host", b"content-length")
+    found = [(name, value) for name, value in end_to_end(request.headers) if name not in left_out]
+    client = request.scope.get("client")
+    if client:
+        known = [value for name, value in found if name == b"x-forwarded-for"]
+        found = [(name, value) for name, value in found if name != b"x-forwarded-for"]
+        found.append((b"x-forwarded-for", b", ".join([*known, client[0].encode()])))
+    return [(name, _without_token(value) if name == b"sec-websocket-protocol" else value) for name, value in found]
+
+
+def _without_token(protocols: bytes) -> bytes:
+    words = (word.strip() for word in protocols.split(b","))
+    return b", ".join(word for word in words if not word.startswith(_TOKEN_PROTOCOL))
+
+
+def _origin(request: Request) -> list[tuple[bytes, bytes]]:
+    """What the one who is asked may want to know of where it is seen."""
+    return [
+        (b"x-forwarded-uri", request.scope.get("raw_path") or request.path.encode()),
+        (b"x-forwarded-host", request.header(b"host").encode()),
+        (b"x-forwarded-proto", request.scope.get("scheme", "https").encode()),
+    ]

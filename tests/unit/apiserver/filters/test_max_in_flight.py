@@ -1,0 +1,89 @@
+"""How much runs at once."""
+
+import asyncio
+
+import pytest
+
+from steersman.apimachinery.errors import StatusError
+from steersman.apiserver.filters.max_in_flight import InFlight, fairness
+from steersman.apiserver.filters.request_info import parse
+from steersman.apiserver.http import Request, Response
+from steersman.apiserver.request import UserInfo
+
+PODS = "/api/v1/namespaces/a/pods"
+
+
+def request(method: str = "GET", path: str = PODS, *groups: str) -> Request:
+    made = Request({"method": method, "path": path, "query_string": b"", "headers": []}, receive=None)
+    made.info = parse(method, path)
+    made.user = UserInfo("alice", groups)
+    return made
+
+
+class Slow:
+    """A handler that answers when told."""
+
+    def __init__(self) -> None:
+        self.go = asyncio.Event()
+
+    async def __call__(self, request: Request) -> Response:
+        await self.go.wait()
+        return Response(200)
+
+
+@pytest.fixture
+def in_flight() -> InFlight:
+    return InFlight()
+
+
+async def test_reads_and_writes_have_limits_of_their_own(in_flight):
+    slow = Slow()
+    handler = fairness(in_flight, reading_max=1, mutating_max=1)(slow)
+    running = [asyncio.create_task(handler(request())), asyncio.create_task(handler(request("POST")))]
+    await asyncio.sleep(0)  # noqa: TID251
+    assert (in_flight.reading, in_flight.mutating) == (1, 1)
+    for method in ("GET", "POST"):
+        with pytest.raises(StatusError) as error:
+            await handler(request(method))
+        assert (error.value.code, error.value.headers["Retry-After"]) == (429, "1")
+    slow.go.set()
+    await asyncio.gather(*running)
+    assert (in_flight.reading, in_flight.mutating) == (0, 0)
+    assert (await handler(request())).code == 200
+
+
+@pytest.mark.parametrize(
+    ("method", "path"), [("GET", "/api/v1/watch/pods"), ("GET", f"{PODS}/b/log"), ("POST", f"{PODS}/b/exec")]
+)
+async def test_what_stays_open_is_not_counted(in_flight, method, path):
+    slow = Slow()
+    handler = fairness(in_flight, reading_max=1, mutating_max=1)(slow)
+    task = asyncio.create_task(handler(request(method, path)))
+    await asyncio.sleep(0)  # noqa: TID251
+    assert (in_flight.reading, in_flight.mutating) == (0, 0)
+    slow.go.set()
+    await task
+
+
+async def test_masters_always_get_through(in_flight):
+    in_flight.reading = 5
+    slow = Slow()
+    slow.go.set()
+    handler = fairness(in_flight, reading_max=1, mutating_max=1)(slow)
+    assert (await handler(request("GET", PODS, "system:masters"))).code == 200
+
+
+async def test_no_limit_is_zero(in_flight):
+    in_flight.mutating = 1000
+    slow = Slow()
+    slow.go.set()
+    assert (await fairness(in_flight, reading_max=0, mutating_max=0)(slow)(request("POST"))).code == 200
+
+
+async def test_a_place_is_given_back_by_what_fails(in_flight):
+    async def fails(request: Request) -> Response:
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        await fairness(in_flight, reading_max=1, mutating_max=1)(fails)(request())
+    assert in_flight.reading == 0

@@ -1,0 +1,78 @@
+"""Audit ids, and what is counted."""
+
+import contextlib
+
+from steersman.apimachinery.errors import StatusError, bad_request
+from steersman.apiserver.filters.max_in_flight import InFlight
+from steersman.apiserver.filters.request_counts import AuditIds, audit
+from steersman.apiserver.filters.request_info import parse
+from steersman.apiserver.filters.request_metrics import RequestMetrics
+from steersman.apiserver.http import Request, Response
+
+
+def request(method: str, path: str, query: bytes = b"") -> Request:
+    made = Request({"method": method, "path": path, "query_string": query, "headers": []}, receive=None)
+    made.info = parse(method, path)
+    return made
+
+
+def test_ids_look_like_uuids_and_never_repeat():
+    ids = AuditIds(lambda count: b"\xff" * count)
+    made = [ids.next() for _ in range(1000)]
+    assert made[0] == b"ffffffff-ffff-4fff-bfff-000000000001"
+    assert len(set(made)) == 1000
+
+
+async def samples(metrics: RequestMetrics, name: str) -> dict[str, float]:
+    family = next(family for family in await metrics.collect() if family.name == name)
+    return {
+        suffix + ",".join(value for key, value in labels if value and key != "component"): number
+        for suffix, labels, number in family.samples
+    }
+
+
+async def test_answers_refusals_and_faults_are_counted_by_code():
+    metrics = RequestMetrics(InFlight())
+    outcomes = [Response(201), bad_request("no"), RuntimeError(), Response(201)]
+
+    async def handler(request: Request) -> Response:
+        outcome = outcomes.pop(0)
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    counted = audit(metrics, monotonic=iter(range(100)).__next__)(handler)
+    for _ in range(4):
+        with contextlib.suppress(StatusError, RuntimeError):
+            await counted(request("POST", "/apis/apps/v1/namespaces/a/deployments", b"dryRun=All"))
+    assert await samples(metrics, "apiserver_request_total") == {
+        "201,All,apps,deployments,resource,POST,v1": 2,
+        "400,All,apps,deployments,resource,POST,v1": 1,
+        "500,All,apps,deployments,resource,POST,v1": 1,
+    }
+    durations = await samples(metrics, "apiserver_request_duration_seconds")
+    assert durations["_bucketAll,apps,deployments,resource,POST,v1,1.0"] == 4
+    assert durations["_bucketAll,apps,deployments,resource,POST,v1,0.8"] == 0
+    assert durations["_countAll,apps,deployments,resource,POST,v1"] == 4
+
+
+async def test_a_watch_is_counted_as_open_until_its_stream_ends():
+    metrics = RequestMetrics(InFlight())
+
+    async def stream():
+        yield b"a"
+
+    async def handler(request: Request) -> Response:
+        return Response(200, stream=stream())
+
+    response = await audit(metrics)(handler)(request("GET", "/api/v1/watch/pods"))
+    assert await samples(metrics, "apiserver_longrunning_requests") == {"pods,cluster,WATCH,v1": 1}
+    response.on_end()
+    assert await samples(metrics, "apiserver_longrunning_requests") == {}
+
+
+async def test_clients_cannot_make_label_sets_without_end():
+    metrics = RequestMetrics(InFlight())
+    for number in range(5000):
+        metrics.count(metrics.series(parse("GET", f"/api/v1/made{number}"), ""), 404, 0.0)
+    assert len(await samples(metrics, "apiserver_request_total")) == 4097

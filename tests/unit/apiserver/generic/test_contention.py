@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from steersman.apiserver.generic.contention import Turns
+
+
+async def test_writers_of_one_key_come_one_after_the_other_in_order():
+    turns, log = Turns(), []
+
+    async def write(number: int) -> None:
+        async with turns.turn("k"):
+            log.append(number)
+            await asyncio.sleep(0)  # noqa: TID251
+            log.append(number)
+
+    await asyncio.gather(*(write(number) for number in range(3)))
+    assert log == [0, 0, 1, 1, 2, 2]
+
+
+async def test_writers_of_other_keys_do_not_wait():
+    turns = Turns()
+    async with turns.turn("a"), asyncio.timeout(1), turns.turn("b"):
+        assert len(turns) == 2
+
+
+async def test_nothing_is_kept_of_those_who_left():
+    turns = Turns()
+
+    async def fail() -> None:
+        async with turns.turn("k"):
+            await asyncio.sleep(0)  # noqa: TID251
+            raise ValueError
+
+    waiting = [asyncio.ensure_future(fail()) for _ in range(3)]
+    await asyncio.sleep(0)  # noqa: TID251
+    waiting[1].cancel()
+    await asyncio.gather(*waiting, return_exceptions=True)
+    assert len(turns) == 0
+    with pytest.raises(ValueError):
+        await waiting[0]
+    assert waiting[1].cancelled()

@@ -1,0 +1,164 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.unit.apiserver.writing import CONFIG_MAPS, USER, Server
+
+from steersman.apimachinery.errors import StatusError, conflict, not_found
+from steersman.apiserver.generic.deletion import (
+    AT_ONCE,
+    Step,
+    delete,
+    delete_each,
+    finalizers_after,
+    is_graceful,
+    plan_deletion,
+)
+from steersman.apiserver.generic.entry import Entry
+from steersman.apiserver.generic.options import DeleteOptions
+from steersman.apiserver.generic.strategy import Strategy
+from steersman.apiserver.request import RequestContext
+from steersman.asynckit.clock import FakeClock
+from steersman.storage.store import Delete
+
+NOW = FakeClock().now()
+PLAIN = Strategy()
+
+
+class _Orphaning(Strategy):
+    default_propagation = "orphan"
+
+
+class _Unsupported(Strategy):
+    default_propagation = "none"
+
+
+class _Graceful(Strategy):
+    def grace_period_seconds(self, ctx: Any, obj: Any, requested_seconds: int | None) -> int:
+        return 30 if requested_seconds is None else requested_seconds
+
+
+def _plan(strategy: Strategy = PLAIN, *, options: DeleteOptions | None = None, **metadata: Any) -> Any:
+    obj = {"metadata": {"name": "a", "uid": "u", **metadata}}
+    ctx = RequestContext(USER, NOW)
+    return plan_deletion(strategy, ctx, obj, options or DeleteOptions(), is_graceful=is_graceful(strategy))
+
+
+def test_what_nothing_holds_is_removed_at_once():
+    assert _plan().step is Step.REMOVE
+
+
+def test_finalizers_hold_an_object_whose_generation_grows_once():
+    plan = _plan(finalizers=["example.com/f"], generation=3)
+    assert plan.step is Step.MARK
+    assert plan.marked["metadata"]["generation"] == 4
+    again = _plan(**plan.marked["metadata"])
+    assert again.marked == plan.marked
+
+
+def test_a_marked_object_that_nothing_holds_any_more_is_removed():
+    stamp = "2026-01-01T00:00:00Z"
+    assert _plan(deletionTimestamp=stamp, deletionGracePeriodSeconds=0).step is Step.REMOVE
+
+
+@pytest.mark.parametrize(
+    ("strategy", "finalizers", "options", "expected"),
+    [
+        (PLAIN, [], {}, []),
+        (_Orphaning(), [], {}, ["orphan"]),
+        (_Orphaning(), [], {"propagation_policy": "Background"}, []),
+        (_Orphaning(), ["foregroundDeletion"], {}, ["foregroundDeletion"]),
+        (PLAIN, ["orphan"], {}, ["orphan"]),
+        (PLAIN, ["orphan", "a/b"], {"propagation_policy": "Foreground"}, ["a/b", "foregroundDeletion"]),
+        (PLAIN, ["foregroundDeletion"], {"orphan_dependents": True}, ["orphan"]),
+        (PLAIN, ["foregroundDeletion"], {"orphan_dependents": False}, []),
+        (_Unsupported(), ["a/b"], {"propagation_policy": "Orphan"}, ["a/b"]),
+    ],
+)
+def test_the_policy_decides_over_the_finalizers_and_these_over_the_kind(strategy, finalizers, options, expected):
+    assert finalizers_after(strategy, finalizers, DeleteOptions(**options)) == expected
+
+
+def test_a_policy_finalizer_that_goes_is_stored_before_the_object_goes():
+    plan = _plan(finalizers=["orphan"], options=DeleteOptions(propagation_policy="Background"))
+    assert plan.step is Step.MARK_AND_REMOVE
+    assert "finalizers" not in plan.marked["metadata"]
+
+
+@given(first=st.integers(0, 100), second=st.none() | st.integers(-5, 100))
+def test_grace_is_only_ever_shortened(first, second):
+    marked = _plan(_Graceful(), options=DeleteOptions(grace_period_seconds=first)).marked["metadata"]
+    plan = _plan(_Graceful(), options=DeleteOptions(grace_period_seconds=second), **marked)
+    left = (plan.marked or {"metadata": marked})["metadata"]["deletionGracePeriodSeconds"]
+    assert left <= first
+
+
+def test_no_grace_marks_and_removes():
+    plan = _plan(_Graceful(), options=DeleteOptions(grace_period_seconds=0), generation=1)
+    assert plan.step is Step.MARK_AND_REMOVE
+    assert plan.marked["metadata"]["generation"] == 2
+
+
+def test_planning_changes_nothing():
+    metadata = {"finalizers": ["orphan", "a/b"], "generation": 1}
+    _plan(_Graceful(), options=DeleteOptions(propagation_policy="Foreground"), **metadata)
+    assert metadata == {"finalizers": ["orphan", "a/b"], "generation": 1}
+
+
+async def test_who_loses_a_race_plans_anew():
+    async with Server() as server:
+        await server.make()
+        objects = server.registry.stored("configmaps").objects
+        first = True
+
+        async def validate(old: Any) -> None:
+            nonlocal first
+            was_first, first = first, False
+            await server.merge(f"{CONFIG_MAPS}/a", {"metadata": {"finalizers": ["example.com/f"]} if was_first else {}})
+
+        deleted = await delete(objects, server.context(), "a", DeleteOptions(), validate)
+        assert not deleted.is_gone
+        assert deleted.entry.tree()["metadata"]["finalizers"] == ["example.com/f"]
+
+
+async def test_what_another_removed_meanwhile_is_404():
+    async with Server() as server:
+        await server.make()
+        objects = server.registry.stored("configmaps").objects
+
+        async def validate(old: Any) -> None:
+            await server.store.txn([Delete("/registry/configmaps/default/a")])
+
+        with pytest.raises(StatusError) as caught:
+            await delete(objects, server.context(), "a", DeleteOptions(), validate)
+        assert caught.value.code == 404
+
+
+ENTRIES = [Entry(f"/registry/configmaps/default/{number:03d}", b"", 1) for number in range(2 * AT_ONCE)]
+
+
+async def test_of_many_what_is_gone_already_is_no_failure():
+    tried = []
+
+    async def delete_one(entry: Entry) -> None:
+        tried.append(entry)
+        raise not_found("configmaps", entry.name)
+
+    await delete_each(ENTRIES, delete_one)
+    assert tried == ENTRIES
+
+
+async def test_of_many_a_failure_is_raised_when_what_was_under_way_has_ended():
+    tried = []
+
+    async def delete_one(entry: Entry) -> None:
+        tried.append(entry)
+        if entry is ENTRIES[0]:
+            raise conflict("configmaps", entry.name)
+
+    with pytest.raises(StatusError):
+        await delete_each(ENTRIES, delete_one)
+    assert tried == ENTRIES[:AT_ONCE]

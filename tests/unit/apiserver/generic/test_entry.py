@@ -1,0 +1,100 @@
+"""Entries: stored values become bytes that answer requests."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from steersman.apiserver.generic.entry import Layout, UnreadableValueError
+
+LAYOUT = Layout("Pod", "v1")
+POD = {"metadata": {"name": "a", "labels": {"app": "x"}}, "spec": {"nodeName": "n"}}
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=10,
+)
+trees = st.fixed_dictionaries(
+    {"metadata": st.dictionaries(st.sampled_from(["name", "uid", "annotations", "x"]), json_values, max_size=4)},
+    optional={"spec": json_values, "status": json_values, "data": json_values},
+)
+
+
+def test_the_version_is_spliced_in_first():
+    entry = LAYOUT.entry("/registry/pods/ns/a", LAYOUT.encode(POD), 17)
+    assert entry.raw.startswith(b'{"metadata":{"resourceVersion":"17","name":"a"')
+    assert entry.revision == 17
+    assert entry.name == "a"
+
+
+def test_stored_values_begin_with_kind_and_hold_no_version():
+    value = LAYOUT.encode({**POD, "metadata": {"resourceVersion": "3", "name": "a"}})
+    assert value == b'{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a"},"spec":{"nodeName":"n"}}'
+
+
+@given(tree=trees, revision=st.integers(1, 10**12))
+def test_every_tree_comes_back_with_kind_and_version(tree, revision):
+    entry = LAYOUT.entry("k", LAYOUT.encode(tree), revision)
+    metadata = {**tree["metadata"], "resourceVersion": str(revision)}
+    assert LAYOUT.tree(entry) == {"kind": "Pod", "apiVersion": "v1", **tree, "metadata": metadata}
+    assert json.loads(LAYOUT.head + entry.raw[1:]) == LAYOUT.tree(entry)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        b'{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a"}}',
+        b'{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a"}}\n',
+        b'{"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "a"}}',
+        b'{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a","resourceVersion":"1"}}',
+        b'{"metadata":{"name":"a"}}',
+    ],
+)
+def test_values_of_other_writers_are_put_in_order(value):
+    entry = LAYOUT.entry("k", value, 5)
+    assert entry.raw == b'{"metadata":{"resourceVersion":"5","name":"a"}}'
+
+
+def test_a_version_elsewhere_in_the_object_stays():
+    event = {"metadata": {"name": "e"}, "involvedObject": {"resourceVersion": "3"}}
+    entry = LAYOUT.entry("k", LAYOUT.encode(event), 5)
+    assert entry.tree()["involvedObject"] == {"resourceVersion": "3"}
+    assert entry.tree()["metadata"]["resourceVersion"] == "5"
+
+
+@pytest.mark.parametrize("value", [b"", b"k8s\x00\n\x05", b"[]", b"null", b'{"metadata":1}', b'{"spec":{}}', b"{"])
+def test_what_is_no_object_is_told(value):
+    with pytest.raises(UnreadableValueError):
+        LAYOUT.entry("k", value, 1)
+
+
+def test_a_deleted_object_gets_the_version_of_the_deletion():
+    entry = LAYOUT.entry("k", LAYOUT.encode(POD), 9)
+    assert entry.at(100).tree()["metadata"]["resourceVersion"] == "100"
+    assert entry.at(100).tree()["spec"] == entry.tree()["spec"]
+    assert entry.at(100).revision == 100
+
+
+def test_equal_labels_are_one_dict():
+    one = LAYOUT.entry("k", LAYOUT.encode(POD), 1)
+    two = LAYOUT.entry("l", LAYOUT.encode(POD), 2)
+    assert one.labels == {"app": "x"}
+    assert one.labels is two.labels
+
+
+@pytest.mark.parametrize("metadata", [{}, {"labels": None}, {"labels": {}}])
+def test_objects_without_labels_have_none(metadata):
+    assert LAYOUT.entry("k", LAYOUT.encode({"metadata": metadata}), 1).labels == {}
+
+
+def test_fields_are_worked_out_once():
+    calls = []
+    entry = LAYOUT.entry("k", LAYOUT.encode(POD), 1)
+    labels = {"spec.nodeName": lambda tree: calls.append(1) or tree["spec"]["nodeName"]}
+    assert entry.fields(labels) == ("n",)
+    assert entry.fields(labels) == ("n",)
+    assert calls == [1]

@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+import random
+import uuid
+
+from steersman.apiserver.generic.identity import NAME_ATTEMPTS_MAX, Identities
+
+
+def test_uids_are_random_uuids():
+    identities = Identities(random.Random(1))
+    drawn = [identities.uid() for _ in range(100)]
+    assert len(set(drawn)) == 100
+    assert all(uuid.UUID(uid).version == 4 and uuid.UUID(uid).variant == uuid.RFC_4122 for uid in drawn)
+    assert all(str(uuid.UUID(uid)) == uid for uid in drawn)
+
+
+def test_the_same_dice_give_the_same_objects():
+    assert Identities(random.Random(1)).uid() == Identities(random.Random(1)).uid()
+
+
+def test_a_name_is_drawn_again_while_it_is_taken():
+    asked: list[str] = []
+
+    def taken(name: str) -> bool:
+        asked.append(name)
+        return len(asked) < 3
+
+    assert Identities(random.Random(1)).name("a-", taken=taken) == asked[2]
+    assert all(name.startswith("a-") and len(name) == 7 for name in asked)
+
+
+def test_after_all_attempts_a_taken_name_is_left_to_the_store_to_refuse():
+    asked: list[str] = []
+    last = Identities(random.Random(1)).name("a-", taken=lambda name: not asked.append(name))
+    assert len(asked) == NAME_ATTEMPTS_MAX - 1
+    assert last not in asked

@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+from steersman.apiserver.generic.options import DeleteOptions, WriteOptions
+
+
+def test_webhooks_see_what_was_said_and_nothing_else():
+    assert WriteOptions().tree("CreateOptions") == {"kind": "CreateOptions", "apiVersion": "meta.k8s.io/v1"}
+    said = WriteOptions(dry_run=True, field_manager="m", field_validation="Strict")
+    assert said.tree("UpdateOptions") == {
+        "kind": "UpdateOptions",
+        "apiVersion": "meta.k8s.io/v1",
+        "dryRun": ["All"],
+        "fieldManager": "m",
+        "fieldValidation": "Strict",
+    }
+
+
+def test_of_deletes_too():
+    assert DeleteOptions().tree() == {"kind": "DeleteOptions", "apiVersion": "meta.k8s.io/v1"}
+    said = DeleteOptions(
+        dry_run=True,
+        grace_period_seconds=0,
+        propagation_policy="Orphan",
+        precondition_uid="u",
+        precondition_resource_version="7",
+    )
+    assert said.tree() == {
+        "kind": "DeleteOptions",
+        "apiVersion": "meta.k8s.io/v1",
+        "gracePeriodSeconds": 0,
+        "preconditions": {"uid": "u", "resourceVersion": "7"},
+        "propagationPolicy": "Orphan",
+        "dryRun": ["All"],
+    }
+    assert DeleteOptions(orphan_dependents=False).tree()["orphanDependents"] is False
+
+
+def test_propagation_may_be_said_in_two_ways():
+    assert not DeleteOptions().says_propagation
+    assert DeleteOptions(propagation_policy="Background").says_propagation
+    assert DeleteOptions(orphan_dependents=False).says_propagation
+
+
+def test_strictness():
+    assert WriteOptions(field_validation="Strict").strict
+    assert WriteOptions(field_validation="Ignore").lenient
+    default = WriteOptions()
+    assert not default.strict
+    assert not default.lenient

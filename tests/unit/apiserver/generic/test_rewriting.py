@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import pytest
+from tests.unit.apiserver.writing import Server
+
+from steersman.apimachinery.errors import StatusError, bad_request
+from steersman.apiserver.generic.rewriting import rewrite
+
+KEY = "/registry/configmaps/default/a"
+
+
+def put(value: str):
+    def change(tree):
+        tree["data"] = {"k": value}
+
+    return change
+
+
+async def test_what_is_rewritten_is_stored_as_it_is():
+    async with Server() as server:
+        made = await server.make(data={"k": "1"})
+        objects = server.registry.stored("configmaps").objects
+        entry = await rewrite(objects, server.context(), "a", put("2"))
+        assert entry.tree()["metadata"] == {**made["metadata"], "resourceVersion": str(entry.revision)}
+        assert objects.cache.get(KEY).tree()["data"] == {"k": "2"}
+
+
+async def test_a_dry_run_stores_nothing():
+    async with Server() as server:
+        await server.make(data={"k": "1"})
+        objects = server.registry.stored("configmaps").objects
+        entry = await rewrite(objects, server.context(dry_run=True), "a", put("2"))
+        assert entry.tree()["data"] == {"k": "2"}
+        assert objects.cache.get(KEY).tree()["data"] == {"k": "1"}
+
+
+async def test_a_lost_race_is_run_again_on_what_the_other_left():
+    async with Server() as server:
+        await server.make(data={"k": ""})
+        objects = server.registry.stored("configmaps").objects
+        calls = []
+
+        def change(tree):
+            calls.append(tree["data"]["k"])
+            tree["data"]["k"] += "x"
+
+        await objects.cache.ready()
+        stale = objects.cache.get(KEY)
+        await rewrite(objects, server.context(), "a", change)
+
+        async def current(_key):
+            return stale
+
+        objects_with_old_view = type("Old", (), {"__getattr__": lambda _, name: getattr(objects, name)})()
+        objects_with_old_view.current = current
+        await rewrite(objects_with_old_view, server.context(), "a", change)
+        assert calls == ["", "", "x"]
+        assert objects.cache.get(KEY).tree()["data"] == {"k": "xx"}
+
+
+async def test_nothing_there_is_404():
+    async with Server() as server:
+        objects = server.registry.stored("configmaps").objects
+        with pytest.raises(StatusError) as refused:
+            await rewrite(objects, server.context(), "none", put("2"))
+        assert refused.value.code == 404
+
+
+async def test_a_cache_that_lags_behind_refuses_nothing():
+    async with Server(remote=True) as server:
+        objects = server.registry.stored("configmaps").objects
+        await server.make(data={"k": "1"})
+
+        async def nothing(_key):
+            return None
+
+        objects_with_old_view = type("Old", (), {"__getattr__": lambda _, name: getattr(objects, name)})()
+        objects_with_old_view.current = nothing
+        entry = await rewrite(objects_with_old_view, server.context(), "a", put("2"))
+        assert entry.tree()["data"] == {"k": "2"}
+
+
+async def test_what_the_change_refuses_is_refused():
+    async with Server() as server:
+        await server.make(data={"k": "1"})
+        objects = server.registry.stored("configmaps").objects
+
+        def change(_tree):
+            raise bad_request("no")
+
+        with pytest.raises(StatusError, match="no"):
+            await rewrite(objects, server.context(), "a", change)

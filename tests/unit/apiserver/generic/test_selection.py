@@ -1,0 +1,78 @@
+"""Selections: what is asked of keys, labels and fields."""
+
+from __future__ import annotations
+
+import pytest
+from tests.unit.apiserver.reading import PODS, PodStrategy, World
+
+from steersman.apimachinery.selectors import parse_field_selector, parse_label_selector
+from steersman.apiserver.generic.selection import Selection, select
+
+
+async def pods() -> World:
+    world = World(PODS)
+    await world.put("a", "ns", labels={"app": "x"}, spec={"nodeName": "n"})
+    await world.put("b", "ns", labels={"app": "y"}, spec={})
+    await world.put("a", "ns2", labels={"app": "x"}, spec={})
+    await world.cache.ready()
+    return world
+
+
+def ask(world: World, namespace: str = "", *, labels: str = "", fields: str = "") -> Selection:
+    return select(
+        world.cache,
+        namespace,
+        labels=parse_label_selector(labels),
+        fields=parse_field_selector(fields),
+        field_values=PodStrategy.field_labels,
+    )
+
+
+@pytest.mark.parametrize(
+    ("labels", "fields", "expected"),
+    [
+        ("", "", ["ns/a", "ns/b", "ns2/a"]),
+        ("app=x", "", ["ns/a", "ns2/a"]),
+        ("app=x", "spec.nodeName=n", ["ns/a"]),
+        ("", "spec.nodeName!=n", ["ns/b", "ns2/a"]),
+        ("", "metadata.name=a", ["ns/a", "ns2/a"]),
+        ("", "metadata.name!=a", ["ns/b"]),
+        ("", "metadata.namespace=ns2", ["ns2/a"]),
+        ("", "metadata.namespace!=ns2,metadata.name=a", ["ns/a"]),
+    ],
+)
+async def test_all_conditions_must_hold(labels, fields, expected):
+    world = await pods()
+    selection = ask(world, labels=labels, fields=fields)
+    found = selection.of(world.cache.snapshot(selection.scope))
+    assert [entry.key.removeprefix(world.prefix) for entry in found] == expected
+    assert all(selection.matches(entry) for entry in found)
+
+
+async def test_a_selected_namespace_narrows_the_keys_looked_at_but_not_the_base_of_pages():
+    world = await pods()
+    selection = ask(world, fields="metadata.namespace=ns2")
+    assert selection.scope == f"{world.prefix}ns2/"
+    assert selection.base == world.prefix
+
+
+async def test_a_name_in_a_namespace_is_one_key():
+    world = await pods()
+    selection = ask(world, "ns", fields="metadata.name=a")
+    assert selection.is_single
+    assert selection.scope == f"{world.prefix}ns/a"
+    assert selection.covers(f"{world.prefix}ns/a")
+    assert not selection.covers(f"{world.prefix}ns/ab")
+
+
+async def test_equal_questions_are_told_as_equal():
+    world = await pods()
+    assert ask(world, labels="a=b,c").identity == ask(world, labels=" c , a = b ").identity
+    assert ask(world, labels="a=b").identity != ask(world, labels="a=c").identity
+    assert ask(world, "ns").identity != ask(world, "ns2").identity
+
+
+async def test_without_selectors_all_are_taken():
+    world = await pods()
+    assert ask(world, "ns").takes_all
+    assert not ask(world, labels="a").takes_all

@@ -1,0 +1,285 @@
+"""The cache: always what the store holds, now and before, and every watcher sees every change once."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.unit.apiserver.reading import World
+
+from steersman.apimachinery.errors import StatusError
+from steersman.apiserver.generic.change_ring import ChangeRing
+from steersman.storage.store import Compacted, Delete, Put, Unavailable
+
+NAMESPACES = ("ns", "ns2")
+NAMES = ("a", "b", "c")
+APPS = ("x", "y", "")
+SELECTORS = ("", "app=x", "app!=x", "app", "app in (x,y)")
+
+writes = st.tuples(st.sampled_from(NAMESPACES), st.sampled_from(NAMES), st.sampled_from((*APPS, None)))
+watchers = st.tuples(st.sampled_from(("", *NAMESPACES)), st.sampled_from(SELECTORS), st.integers(0, 40), st.booleans())
+
+State = dict[tuple[str, str], str]
+
+
+def matches(selector: str, app: str) -> bool:
+    """Objects without a value have no label at all."""
+    has = app != ""
+    return {
+        "": True,
+        "app=x": app == "x",
+        "app!=x": app != "x",
+        "app": has,
+        "app in (x,y)": app in ("x", "y"),
+    }[selector]
+
+
+def shown(state: State, namespace: str, selector: str) -> State:
+    return {key: app for key, app in state.items() if namespace in ("", key[0]) and matches(selector, app)}
+
+
+def state_of(items: list[dict[str, Any]]) -> State:
+    return {
+        (item["metadata"]["namespace"], item["metadata"]["name"]): item["metadata"].get("labels", {}).get("app", "")
+        for item in items
+    }
+
+
+async def play(world: World, steps: list[tuple[str, str, str | None]], model: list[State]) -> None:
+    """Write, and keep what the model says of every revision."""
+    for namespace, name, app in steps:
+        state = dict(model[-1])
+        if app is None and (namespace, name) in state:
+            del state[namespace, name]
+            await world.delete(name, namespace)
+        elif app is not None:
+            state[namespace, name] = app
+            await world.put(name, namespace, labels={"app": app} if app else None)
+        else:
+            continue
+        model.append(state)
+
+
+def follow(state: State, events: list[dict[str, Any]]) -> State:
+    """What a client makes of events; each must fit what it has."""
+    state = dict(state)
+    for event in events:
+        ((key, app),) = state_of([event["object"]]).items()
+        assert (key in state) is (event["type"] != "ADDED")
+        if event["type"] == "DELETED":
+            assert state.pop(key) == app
+        else:
+            state[key] = app
+    return state
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    before=st.lists(writes, max_size=20), after=st.lists(writes, max_size=20), watching=st.lists(watchers, max_size=4)
+)
+async def test_every_watcher_ends_with_what_the_model_says(before, after, watching):
+    world = World()
+    await world.cache.ready()
+    model: list[State] = [{}]
+    await play(world, before, model)
+    seen = []
+    for namespace, selector, start, from_state in watching:
+        revision = min(start, len(model) - 1)
+        query = {"labelSelector": selector} if selector else {}
+        if not from_state and revision:
+            query["resourceVersion"] = str(revision)
+        watch = await world.watch(namespace, **query)
+        known = shown(model[revision], namespace, selector) if "resourceVersion" in query else {}
+        seen.append((watch, known, namespace, selector))
+    await play(world, after, model)
+    for watch, known, namespace, selector in seen:
+        events = await watch.seen()
+        assert follow(known, events) == shown(model[-1], namespace, selector)
+        await watch.close()
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    steps=st.lists(writes, max_size=30),
+    revision=st.integers(1, 30),
+    limit=st.integers(1, 4),
+    ring=st.sampled_from([2, 10, 1000]),
+    namespace=st.sampled_from(("", *NAMESPACES)),
+    selector=st.sampled_from(SELECTORS),
+)
+async def test_pages_at_an_old_revision_are_the_past_of_the_model(steps, revision, limit, ring, namespace, selector):
+    world = World(ring=ChangeRing(0, changes_max=ring))
+    await world.cache.ready()
+    model: list[State] = [{}]
+    await play(world, [*steps, ("ns", "z", "x")], model)
+    revision = min(revision, len(model) - 1)
+    query = {"labelSelector": selector, "limit": str(limit)}
+    page = await world.items(namespace, resourceVersion=str(revision), resourceVersionMatch="Exact", **query)
+    items = page["items"]
+    while "continue" in page["metadata"]:
+        assert page["metadata"]["resourceVersion"] == str(revision)
+        if not selector:
+            assert page["metadata"]["remainingItemCount"] == len(shown(model[revision], namespace, "")) - len(items)
+        page = await world.items(namespace, **query, **{"continue": page["metadata"]["continue"]})
+        items += page["items"]
+    assert state_of(items) == shown(model[revision], namespace, selector)
+    assert [(i["metadata"]["namespace"], i["metadata"]["name"]) for i in items] == sorted(state_of(items))
+
+
+async def test_an_answered_write_is_there():
+    world = World()
+    await world.cache.ready()
+    await world.put("a")
+    assert world.cache.get(f"{world.prefix}ns/a") is not None
+    await world.delete("a")
+    assert world.cache.get(f"{world.prefix}ns/a") is None
+
+
+async def test_a_snapshot_does_not_change():
+    world = World()
+    await world.cache.ready()
+    await world.put("a")
+    snapshot = world.cache.snapshot()
+    await world.put("b")
+    await world.delete("a")
+    assert [entry.name for entry in snapshot] == ["a"]
+
+
+async def test_many_objects_are_read_in_pages():
+    world = World()
+    for number in range(1201):
+        await world.put(f"c{number:04}")
+    await world.cache.ready()
+    assert len(world.cache) == 1201
+
+
+async def test_list_and_get_of_corrupt_objects_fail_with_their_keys(caplog):
+    world = World()
+    await world.put("a")
+    await world.put("other", "elsewhere")
+    await world.store.txn([Put(f"{world.prefix}ns/bad", b"k8s\0")])
+    with pytest.raises(StatusError, match="failed to read one or more configmaps from the storage") as failed:
+        await world.names()
+    assert (failed.value.code, failed.value.reason) == (500, "StorageReadError")
+    assert [cause["field"] for cause in failed.value.status["details"]["causes"]] == [f"{world.prefix}ns/bad"]
+    with pytest.raises(
+        StatusError, match=f"StorageError: corrupt object, Code: 7, Key: {world.prefix}ns/bad"
+    ) as failed:
+        await world.get("bad")
+    assert (failed.value.code, failed.value.reason) == (500, "InternalError")
+    assert (await world.get("a")).code == 200
+    assert await world.names("elsewhere") == ["other"]
+    assert f"the stored data of {world.prefix}ns/bad cannot be read" in caplog.text
+    assert world.cache.decode_errors == 1
+
+
+async def test_watchers_read_anew_after_a_corrupt_object_is_deleted():
+    world = World()
+    await world.put("a")
+    revision = await world.store.txn([Put(f"{world.prefix}ns/bad", b"k8s\0")])
+    await world.cache.ready()
+    watch = await world.watch(resourceVersion=str(revision))
+    await watch.seen()
+    assert world.cache.corrupt_revision(f"{world.prefix}ns/bad") == revision
+    await world.delete("bad")
+    await watch.seen()
+    assert watch.over
+    assert await world.names() == ["a"]
+    again = await world.watch(resourceVersion=str(revision))
+    assert [event["object"]["code"] for event in await again.seen()] == [410]
+    await watch.close()
+    await again.close()
+
+
+async def test_corrupt_object_that_is_overwritten_is_served_again():
+    world = World()
+    await world.store.txn([Put(f"{world.prefix}ns/a", b"nonsense")])
+    await world.cache.ready()
+    await world.put("a")
+    assert await world.names() == ["a"]
+
+
+async def test_all_writes_of_a_transaction_show_at_once():
+    world = World()
+    await world.cache.ready()
+    watch = await world.watch()
+    value = world.layout.encode({"metadata": {"name": "x", "namespace": "ns"}})
+    await world.store.txn([Put(f"{world.prefix}ns/{name}", value) for name in ("a", "b")])
+    assert [version for _, _, version in await watch.told()] == ["1", "2"]
+    await world.store.txn([Delete(f"{world.prefix}ns/a")])
+    assert len(await watch.told()) == 1
+    await watch.close()
+
+
+async def test_a_lost_watch_ends_the_watches_and_reads_everything_anew():
+    world = World()
+    await world.put("a")
+    watch = await world.watch()
+    await watch.seen()
+    world.cache._subscription.lose(Compacted(1, 2))
+    await watch.seen()
+    assert watch.over
+    await world.put("b")
+    assert await world.names() == ["a", "b"]
+    again = await world.watch()
+    assert [name for _, name, _ in await again.told()] == ["a", "b"]
+    await again.close()
+
+
+async def test_versions_from_before_a_refill_are_too_old():
+    world = World()
+    await world.cache.ready()
+    await world.put("a")
+    await world.put("b")
+    world.cache._subscription.lose(Compacted(1, 2))
+    await world.clock.advance(1)
+    watch = await world.watch(resourceVersion="1")
+    (event,) = await watch.seen()
+    assert event["object"]["code"] == 410
+
+
+async def test_a_store_that_does_not_answer_sends_readers_away_until_it_does(monkeypatch):
+    world = World()
+    await world.put("a")
+
+    class Broken:
+        async def range(self, *_: object, **__: object) -> None:
+            raise Unavailable("no answer")
+
+    monkeypatch.setattr(world.cache, "_store", Broken())
+    reading = asyncio.get_running_loop().create_task(world.names())
+    await world.clock.advance(11)
+    with pytest.raises(StatusError) as refused:
+        await reading
+    assert refused.value.code == 429
+    assert refused.value.retry_after_seconds == 1
+    monkeypatch.setattr(world.cache, "_store", world.store)
+    await world.clock.advance(2)
+    assert await world.names() == ["a"]
+
+
+async def test_a_remote_store_is_waited_for():
+    world = World(remote=True)
+    await world.cache.ready()
+    apply, held = world.cache._apply, []
+    world.cache._subscription._sink = held.append
+    await world.put("a")
+    reading = asyncio.get_running_loop().create_task(world.names())
+    await world.clock.advance(1)
+    assert not reading.done()
+    apply(held[0])
+    await world.clock.advance(0)
+    assert await reading == ["a"]
+
+
+async def test_only_asked_for_caches_follow_the_store():
+    world = World()
+    await world.put("a")
+    assert not world.cache.is_ready
+    await world.cache.ready()
+    assert world.cache.is_ready
+    assert json.loads(world.cache.snapshot()[0].raw)["metadata"]["name"] == "a"

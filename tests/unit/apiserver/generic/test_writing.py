@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import pytest
+
+from steersman.apimachinery.errors import StatusError
+from steersman.apiserver.generic.strategy import Strategy
+from steersman.apiserver.generic.writing import (
+    CreateRules,
+    UpdateRules,
+    before_create,
+    dedupe_owner_references,
+    fit_name,
+    fit_namespace,
+    resource_version_of,
+    time_text,
+    wipe_system_fields,
+)
+from steersman.apiserver.kinds.core.pod.strategy import PodStrategy
+from steersman.apiserver.request import RequestContext, UserInfo
+from steersman.asynckit.clock import FakeClock
+
+
+def test_times_are_whole_seconds_in_utc():
+    now = FakeClock().now()
+    assert time_text(now) == time_text(now) == "2026-01-01T00:00:00Z"
+    assert time_text(now.replace(year=987, second=9)) == "0987-01-01T00:00:09Z"
+    assert time_text(now) == "2026-01-01T00:00:00Z"
+
+
+def test_only_system_fields_are_wiped():
+    metadata = {"name": "a", "uid": "u", "selfLink": "/x", "labels": {}}
+    wipe_system_fields(metadata)
+    assert metadata == {"name": "a", "labels": {}}
+
+
+@pytest.mark.parametrize(
+    ("said", "namespace", "left"),
+    [(None, "n", "n"), ("", "n", "n"), ("n", "n", "n"), ("other", "", None), (None, "", None)],
+)
+def test_the_paths_namespace_becomes_the_objects(said, namespace, left):
+    metadata = {} if said is None else {"namespace": said}
+    fit_namespace(metadata, namespace)
+    assert metadata.get("namespace") == left
+
+
+def test_another_namespace_or_name_is_400():
+    for fit, metadata in ((fit_namespace, {"namespace": "other"}), (fit_name, {"name": "other"}), (fit_name, {})):
+        with pytest.raises(StatusError) as caught:
+            fit(metadata, "n")
+        assert caught.value.code == 400
+
+
+@pytest.mark.parametrize(("text", "version"), [(None, 0), ("", 0), ("0", 0), ("17", 17)])
+def test_versions_are_numbers(text, version):
+    assert resource_version_of({"resourceVersion": text}) == version
+
+
+def test_owners_that_differ_in_anything_both_stay():
+    first = {"uid": "u", "name": "a"}
+    metadata = {"ownerReferences": [first, {**first, "controller": True}]}
+    warnings: list[str] = []
+    dedupe_owner_references(metadata, warnings.append)
+    assert (len(metadata["ownerReferences"]), warnings) == (2, [])
+
+
+def test_the_warning_after_admission_does_not_ask_for_a_fix():
+    owner = {"uid": "u", "name": "a"}
+    warnings: list[str] = []
+    dedupe_owner_references({"ownerReferences": [owner, owner, owner]}, warnings.append, after_admission=True)
+    assert warnings == [
+        (
+            ".metadata.ownerReferences contains duplicate entries after mutating admission happens; API server dedups owner"
+            " references in 1.20+, and may reject such requests as early as 1.24; duplicate UID(s) observed: u"
+        )
+    ]
+
+
+@pytest.mark.parametrize(("need_domains", "count"), [(True, 1), (False, 0)])
+def test_finalizers_need_a_domain_where_the_kind_asks_for_it(need_domains, count):
+    class Kind(Strategy):
+        finalizers_need_domains = need_domains
+
+    tree = {"metadata": {"name": "a", "namespace": "n", "finalizers": ["hold"]}}
+    ctx = RequestContext(UserInfo("a"), FakeClock().now(), namespace="n")
+    if count:
+        with pytest.raises(StatusError) as caught:
+            before_create(CreateRules(Kind()), ctx, tree, group_kind="Thing", namespaced=True)
+        assert len(caught.value.status["details"]["causes"]) == count
+    else:
+        before_create(CreateRules(Kind()), ctx, tree, group_kind="Thing", namespaced=True)
+
+
+def test_each_way_to_write_has_its_warnings():
+    pods = PodStrategy()
+    warnings = {name: UpdateRules(pods, name).warnings for name in ("", "status", "resize")}
+    assert warnings == {"": pods.warnings, "status": pods.status_warnings, "resize": None}

@@ -1,0 +1,20 @@
+from __future__ import annotations
+
+from tests.unit.apiserver.kinds.samples import CONTEXT, defaulted, named, texts
+
+from steersman.apiserver.kinds.admissionregistration.mutatingadmissionpolicybinding import (
+    MutatingAdmissionPolicyBindingStrategy,
+)
+
+STRATEGY = MutatingAdmissionPolicyBindingStrategy()
+BINDING = defaulted(STRATEGY, named(spec={"policyName": "p"}))
+
+
+def test_a_binding_does_not_say_what_a_failure_does():
+    assert texts(STRATEGY.validate(CONTEXT, BINDING)) == []
+
+
+def test_a_binding_names_its_policy():
+    fault = "spec.policyName: Required value"
+    assert texts(STRATEGY.validate(CONTEXT, named(spec={}))) == [fault]
+    assert texts(STRATEGY.validate_update(CONTEXT, named(spec={}), BINDING)) == [fault]

@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import pytest
+from tests.unit.apiserver.kinds.samples import CONTEXT, NOW, named, texts
+
+from steersman.apiserver.kinds.admissionregistration.validatingadmissionpolicy import (
+    ValidatingAdmissionPolicyStrategy,
+)
+
+STRATEGY = ValidatingAdmissionPolicyStrategy()
+
+
+def test_the_row_counts_validations():
+    assert STRATEGY.columns[1].name == "Validations"
+    assert STRATEGY.cells(named(spec={"validations": [{}, {}, {}]}), NOW)[1] == 3
+
+
+def test_rules_hold_for_every_write():
+    empty = named(spec={})
+    faults = texts(STRATEGY.validate(CONTEXT, empty))
+    assert "spec.validations: Required value: validations or auditAnnotations must contain at least one item" in faults
+    assert texts(STRATEGY.validate_update(CONTEXT, empty, empty)) == faults
+
+
+@pytest.mark.parametrize(("name", "is_fine"), [("a.b", True), ("A", False)])
+def test_names_are_those_of_dns(name, is_fine):
+    assert (not STRATEGY.name_errors(name)) == is_fine
+
+
+def test_a_status_holds_findings_about_fields_and_conditions():
+    status = {
+        "typeChecking": {
+            "expressionWarnings": [{"fieldRef": "spec.validations[0]", "warning": "w"}, {"fieldRef": " "}]
+        },
+        "conditions": [{"type": "a b", "status": "True", "reason": "R", "lastTransitionTime": "2026-01-01T00:00:00Z"}],
+    }
+    faults = STRATEGY.validate_status_update(CONTEXT, named(status=status), named())
+    assert [fault.field for fault in faults] == [
+        "status.typeChecking.expressionWarnings[1].warning",
+        "status.typeChecking.expressionWarnings[1].fieldRef",
+        "status.conditions[0].type",
+    ]
+    assert STRATEGY.validate_status_update(CONTEXT, named(), named()) == []
+
+
+def test_names_of_configurations_from_files_warn():
+    (text,) = STRATEGY.warnings(CONTEXT, {"metadata": {"name": "a.static.k8s.io"}}, None)
+    assert text.startswith('metadata.name: names ending with ".static.k8s.io" will be reserved')
+    assert STRATEGY.warnings(CONTEXT, {"metadata": {"name": "a.k8s.io"}}, None) == ()

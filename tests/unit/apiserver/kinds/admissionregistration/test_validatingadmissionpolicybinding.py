@@ -1,0 +1,21 @@
+from __future__ import annotations
+
+from tests.unit.apiserver.kinds.samples import CONTEXT, defaulted, named, texts
+
+from steersman.apiserver.kinds.admissionregistration.validatingadmissionpolicybinding import (
+    ValidatingAdmissionPolicyBindingStrategy,
+)
+
+STRATEGY = ValidatingAdmissionPolicyBindingStrategy()
+BINDING = defaulted(STRATEGY, named(spec={"policyName": "p"}))
+
+
+def test_a_binding_says_what_a_failure_does():
+    fault = "spec.validationActions: Required value: at least one validation action is required"
+    assert texts(STRATEGY.validate(CONTEXT, BINDING)) == [fault]
+    assert texts(STRATEGY.validate_update(CONTEXT, BINDING, BINDING)) == [fault]
+
+
+def test_a_binding_that_denies_is_valid():
+    denies = defaulted(STRATEGY, named(spec={"policyName": "p", "validationActions": ["Deny", "Audit"]}))
+    assert texts(STRATEGY.validate(CONTEXT, denies)) == []

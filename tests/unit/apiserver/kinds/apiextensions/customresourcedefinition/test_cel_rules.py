@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import pytest
+
+from steersman.apimachinery import field
+from steersman.apimachinery.field import Path
+from steersman.apiserver.kinds.apiextensions.customresourcedefinition.cel_rules import has_rules, validate_rules
+
+HERE = Path("schema")
+TEXT = {"type": "string"}
+
+
+def place(**schema):
+    """A field ``a`` of the root with that schema."""
+    return {"type": "object", "properties": {"a": schema}}
+
+
+def rules(*texts, **more):
+    return [{"rule": text, **more} for text in texts]
+
+
+def told(schema, *faults):
+    return [(e.field, e.body.partition("\n")[0]) for e in validate_rules(schema, HERE, faults)]
+
+
+def test_schemas_without_rules_have_nothing_to_compile():
+    assert not has_rules(place(type="string"))
+    assert told(place(type="string")) == []
+
+
+def test_rules_that_compile_are_fine():
+    schema = place(type="integer", **{"x-kubernetes-validations": rules("self > 0", "self >= oldSelf")})
+    assert told(schema) == []
+
+
+@pytest.mark.parametrize(
+    ("rule", "where", "text"),
+    [
+        ({"rule": "self > 'a'"}, "rule", "compilation failed: ERROR: <input>:1:6: found no matching overload"),
+        ({"rule": "self"}, "rule", "cel expression must evaluate to a bool"),
+        (
+            {"rule": "true", "messageExpression": "1"},
+            "messageExpression",
+            "messageExpression must evaluate to a string",
+        ),
+        ({"rule": "true", "optionalOldSelf": True}, "optionalOldSelf", "may not be set if oldSelf is not used in rule"),
+    ],
+)
+def test_rules_that_are_refused(rule, where, text):
+    found = told(place(type="integer", **{"x-kubernetes-validations": [rule]}))
+    assert [name for name, _ in found] == [f"schema.properties[a].x-kubernetes-validations[0].{where}"]
+    assert text in found[0][1]
+
+
+def test_places_with_other_faults_are_not_compiled():
+    schema = place(type="integer", **{"x-kubernetes-validations": rules("nope")})
+    assert told(schema, field.required(HERE.child("properties").key("a").child("b"))) == []
+
+
+def test_items_that_cannot_be_told_apart_have_no_old_value():
+    item = {"type": "string", "maxLength": 5, "x-kubernetes-validations": rules("self == oldSelf")}
+    found = told(place(type="array", maxItems=5, items=item))
+    assert found == [
+        (
+            "schema.properties[a].items.x-kubernetes-validations[0].rule",
+            (
+                'Invalid value: "self == oldSelf": oldSelf cannot be used on the uncorrelatable portion of the schema '
+                "within schema.properties[a]"
+            ),
+        )
+    ]
+
+
+def test_rules_that_may_cost_too_much_are_refused():
+    rule = "self.all(x, self.all(y, x != y))"
+    found = told(place(type="array", items=TEXT, **{"x-kubernetes-validations": rules(rule)}))
+    assert [body.partition(" (")[0] for _, body in found] == [
+        "Forbidden: estimated rule cost exceeds budget by factor of more than 100x",
+        (
+            "Forbidden: contributed to estimated rule & messageExpression cost total exceeding cost limit for entire "
+            "OpenAPIv3 schema"
+        ),
+        (
+            "Forbidden: x-kubernetes-validations estimated rule & messageExpression cost total for entire OpenAPIv3 "
+            "schema exceeds budget by factor of more than 100x"
+        ),
+    ]
+    bounded = place(
+        type="array", maxItems=10, items={**TEXT, "maxLength": 10}, **{"x-kubernetes-validations": rules(rule)}
+    )
+    assert told(bounded) == []
+
+
+def test_what_expressions_cannot_see_has_no_rules():
+    schema = place(**{"x-kubernetes-preserve-unknown-fields": True, "x-kubernetes-validations": rules("true")})
+    assert told(schema) == [
+        (
+            "schema.properties[a].x-kubernetes-validations",
+            (
+                "Internal error: internal error: failed to construct type information for x-kubernetes-validations rules: "
+                "unable to convert structural schema to CEL declarations"
+            ),
+        )
+    ]

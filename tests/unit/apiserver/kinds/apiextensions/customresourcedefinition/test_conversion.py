@@ -1,0 +1,91 @@
+"""Conversion by webhooks."""
+
+import base64
+
+import pytest
+from tests.unit.apiserver.kinds.samples import texts
+
+from steersman.apimachinery.field import Path
+from steersman.apiserver.kinds.apiextensions.customresourcedefinition.conversion import (
+    validate_ca_bundle,
+    validate_conversion,
+)
+
+CLIENT = {"url": "https://example.com/convert"}
+
+
+def faults(spec: dict) -> list[str]:
+    return texts(validate_conversion(spec, Path("c")))
+
+
+def by_webhook(**webhook: object) -> dict:
+    return {"strategy": "Webhook", "webhook": webhook}
+
+
+def test_conversions_that_are_right():
+    assert faults({}) == []
+    assert faults({"conversion": {"strategy": "None"}}) == []
+    assert faults({"conversion": by_webhook(clientConfig=CLIENT, conversionReviewVersions=["v2", "v1"])}) == []
+
+
+@pytest.mark.parametrize(
+    ("conversion", "wrong"),
+    [
+        ({"strategy": "Magic"}, ['c.strategy: Unsupported value: "Magic": supported values: "None", "Webhook"']),
+        ({"strategy": ""}, ["c.strategy: Required value"]),
+        (
+            by_webhook(),
+            [
+                "c.webhookClientConfig: Required value: required when strategy is set to Webhook",
+                "c.conversionReviewVersions: Required value",
+            ],
+        ),
+        (
+            by_webhook(clientConfig={}, conversionReviewVersions=["v1"]),
+            ["c.webhookClientConfig: Required value: exactly one of url or service is required"],
+        ),
+        (
+            by_webhook(clientConfig=CLIENT, conversionReviewVersions=["v2", "v2"]),
+            [
+                'c.conversionReviewVersions[1]: Invalid value: "v2": duplicate version',
+                'c.conversionReviewVersions: Invalid value: ["v2","v2"]: must include at least one of v1, v1beta1',
+            ],
+        ),
+        (
+            {"strategy": "None", "webhook": {"clientConfig": CLIENT, "conversionReviewVersions": ["v1"]}},
+            [
+                "c.webhookClientConfig: Forbidden: should not be set when strategy is not set to Webhook",
+                "c.conversionReviewVersions: Forbidden: should not be set when strategy is not set to Webhook",
+            ],
+        ),
+    ],
+)
+def test_conversions_that_are_wrong(conversion, wrong):
+    assert faults({"conversion": conversion}) == wrong
+
+
+def test_what_keeps_unknown_fields_is_not_converted():
+    conversion = by_webhook(clientConfig=CLIENT, conversionReviewVersions=["v1"])
+    assert faults({"conversion": conversion, "preserveUnknownFields": True}) == [
+        'c.strategy: Invalid value: "Webhook": must be None if spec.preserveUnknownFields is true'
+    ]
+
+
+def bundle(text: str) -> dict:
+    return by_webhook(clientConfig=CLIENT | {"caBundle": base64.b64encode(text.encode()).decode()})
+
+
+GOOD = bundle("-----BEGIN CERTIFICATE-----\nx\n-----END CERTIFICATE-----\n")
+
+
+def test_a_bundle_may_not_become_unreadable():
+    bad = bundle("x")
+    fault = (
+        'c.webhookClientConfig.caBundle: Invalid value: "eA==": unable to load root certificates: data does not contain '
+        "any valid RSA or ECDSA certificates"
+    )
+    assert texts(validate_ca_bundle(bad, GOOD, Path("c"))) == [fault]
+    assert texts(validate_ca_bundle(bad, None, Path("c"))) == [fault]
+    assert texts(validate_ca_bundle(bad, bad, Path("c"))) == []
+    assert texts(validate_ca_bundle(GOOD, bad, Path("c"))) == []
+    assert texts(validate_ca_bundle(None, GOOD, Path("c"))) == []

@@ -1,0 +1,45 @@
+"""Formats that mean nothing."""
+
+import pytest
+from tests.unit.apiserver.kinds.samples import CONTEXT
+
+from steersman.apiserver.kinds.apiextensions.customresourcedefinition.formats import unrecognized_formats
+from steersman.apiserver.kinds.apiextensions.customresourcedefinition.strategy import CustomResourceDefinitionStrategy
+
+
+def definition(*schemas: dict) -> dict:
+    return {"spec": {"versions": [{"name": "v", "schema": {"openAPIV3Schema": schema}} for schema in schemas]}}
+
+
+def field(**schema: object) -> dict:
+    return {"type": "object", "properties": {"a": schema}}
+
+
+@pytest.mark.parametrize("name", ["date-time", "datetime", "uuid4", "k8s-short-name", "byte"])
+def test_known_formats(name):
+    assert list(unrecognized_formats(definition(field(type="string", format=name)))) == []
+
+
+def test_unknown_formats_are_found_wherever_they_are():
+    odd = {"type": "string", "format": "odd"}
+    schemas = (
+        odd,
+        field(**odd),
+        field(type="array", items=odd),
+        field(type="object", additionalProperties=odd),
+        field(type="string", anyOf=[odd]),
+        {"definitions": {"a": odd}},
+    )
+    assert list(unrecognized_formats(definition(*schemas))) == ["odd"] * len(schemas)
+
+
+def test_only_texts_have_formats():
+    assert list(unrecognized_formats(definition(field(type="integer", format="odd")))) == []
+
+
+def test_a_format_is_told_once_and_only_when_it_is_new():
+    strategy = CustomResourceDefinitionStrategy()
+    old, new = definition(field(type="string", format="odd")), definition(field(type="string", format="strange"))
+    assert strategy.warnings(CONTEXT, old, None) == ['unrecognized format "odd"']
+    assert strategy.warnings(CONTEXT, old, old) == []
+    assert strategy.warnings(CONTEXT, new, old) == ['unrecognized format "strange"']

@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import pytest
+from tests.unit.apiserver.kinds.samples import CONTEXT, NOW, SELECTOR, defaulted, edited, named, pod_template
+
+from steersman.apiserver.kinds.apps.daemonset.strategy import TEMPLATE_GENERATION, DaemonSetStrategy
+
+STRATEGY = DaemonSetStrategy()
+SET = defaulted(STRATEGY, named(spec={"selector": SELECTOR, "template": pod_template()}))
+
+
+def test_what_is_left_out_is_filled_in():
+    spec = SET["spec"]
+    assert spec["updateStrategy"] == {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 1, "maxSurge": 0}}
+    assert spec["revisionHistoryLimit"] == 10
+
+
+def test_pods_that_are_replaced_on_deletion_do_not_roll():
+    spec = defaulted(STRATEGY, named(spec={"updateStrategy": {"type": "OnDelete"}}))["spec"]
+    assert spec["updateStrategy"] == {"type": "OnDelete"}
+
+
+@pytest.mark.parametrize(("given", "kept"), [("0", "1"), ("5", "5"), ("x", "1")])
+def test_a_new_set_counts_templates_from_what_it_brings_or_1(given, kept):
+    new = edited(SET, {"metadata.annotations": {TEMPLATE_GENERATION: given}})
+    STRATEGY.prepare_for_create(CONTEXT, new)
+    assert new["metadata"]["annotations"][TEMPLATE_GENERATION] == kept
+
+
+@pytest.mark.parametrize(
+    ("edits", "counted"), [({}, "3"), ({"spec.minReadySeconds": 5}, "3"), ({"spec.template.metadata.labels": {}}, "4")]
+)
+def test_an_update_counts_changes_of_the_template_only(edits, counted):
+    old = edited(SET, {"metadata.annotations": {TEMPLATE_GENERATION: "3"}})
+    new = edited(SET, edits)
+    STRATEGY.prepare_for_update(CONTEXT, new, old)
+    assert new["metadata"]["annotations"][TEMPLATE_GENERATION] == counted
+
+
+def test_only_a_change_of_the_template_warns():
+    old = edited(
+        SET,
+        {
+            "spec.template.spec.nodeSelector": {"beta.kubernetes.io/os": "linux"},
+            "metadata.generation": 1,
+            "metadata.annotations": {TEMPLATE_GENERATION: "1"},
+        },
+    )
+    changed = edited(old, {"metadata.generation": 2})
+    assert list(STRATEGY.warnings(CONTEXT, changed, old)) == []
+    [warning] = STRATEGY.warnings(CONTEXT, edited(changed, {"metadata.annotations": {TEMPLATE_GENERATION: "2"}}), old)
+    assert warning.startswith("spec.template.spec.nodeSelector[beta.kubernetes.io/os]: ")
+
+
+def test_a_status_write_keeps_the_spec():
+    new = edited(SET, {"spec.minReadySeconds": 5, "status.numberReady": 1})
+    STRATEGY.prepare_for_status_update(CONTEXT, new, SET)
+    assert (new["spec"], new["status"]) == (SET["spec"], {"numberReady": 1})
+
+
+def test_the_row_shows_where_and_how_many():
+    status = {
+        "desiredNumberScheduled": 5,
+        "currentNumberScheduled": 4,
+        "numberReady": 3,
+        "updatedNumberScheduled": 2,
+        "numberAvailable": 1,
+    }
+    shown = edited({**SET, "status": status}, {"spec.template.spec.nodeSelector": {"disk": "ssd"}})
+    assert STRATEGY.cells(shown, NOW) == ["a", 5, 4, 3, 2, 1, "disk=ssd", "60s", "c", "i", "app=a"]

@@ -1,0 +1,92 @@
+"""Events."""
+
+from __future__ import annotations
+
+import pytest
+from tests.unit.apiserver.kinds.objects import NOW, context, told, tree
+
+from steersman.apiserver.kinds.core.event.strategy import EventStrategy
+
+KIND = EventStrategy()
+OBJECT = {"kind": "Pod", "namespace": "n", "name": "p", "fieldPath": "spec"}
+AGO = "2026-01-01T00:00:{}Z".format
+
+
+def row(**parts: object) -> dict[str, object]:
+    cells = KIND.cells(tree(involvedObject=OBJECT, **parts), NOW)
+    return dict(zip((column.name for column in KIND.columns), cells, strict=True))
+
+
+def test_columns():
+    assert [column.name for column in KIND.columns if not column.priority] == [
+        "Last Seen", "Type", "Reason", "Object", "Message",
+    ]  # fmt: skip
+
+
+def test_an_old_event_was_seen_between_two_times():
+    cells = row(firstTimestamp=AGO("00"), lastTimestamp=AGO(30), count=5, type="Normal", reason="R", message=" m\n")
+    assert cells == {
+        "Last Seen": "30s",
+        "Type": "Normal",
+        "Reason": "R",
+        "Object": "pod/p",
+        "Subobject": "spec",
+        "Source": "",
+        "Message": "m",
+        "First Seen": "60s",
+        "Count": 5,
+        "Name": "a",
+    }
+
+
+def test_a_new_event_was_seen_at_its_time():
+    cells = row(eventTime="2026-01-01T00:00:50.000000Z")
+    assert (cells["Last Seen"], cells["First Seen"], cells["Count"]) == ("10s", "10s", 1)
+
+
+def test_a_series_goes_on():
+    series = {"lastObservedTime": "2026-01-01T00:00:55.000000Z", "count": 3}
+    cells = row(eventTime="2026-01-01T00:00:50.000000Z", series=series)
+    assert (cells["Last Seen"], cells["First Seen"], cells["Count"]) == ("5s", "10s", 3)
+
+
+def test_without_times_they_are_unknown():
+    assert (row()["Last Seen"], row()["First Seen"]) == ("<unknown>", "<unknown>")
+
+
+@pytest.mark.parametrize(
+    ("parts", "source"),
+    [
+        ({"source": {"component": "kubelet", "host": "h"}}, "kubelet, h"),
+        ({"source": {"component": "kubelet"}}, "kubelet"),
+        ({"reportingComponent": "c", "reportingInstance": "i"}, "c, i"),
+    ],
+)
+def test_who_saw_it(parts: dict, source: str):
+    assert row(**parts)["Source"] == source
+
+
+def test_events_can_be_selected_by_their_object_and_source():
+    obj = tree(involvedObject=OBJECT, reason="R", reportingComponent="c", type="Warning")
+    labels = {
+        "involvedObject.kind": "Pod",
+        "involvedObject.uid": "",
+        "reason": "R",
+        "source": "c",
+        "reportingComponent": "c",
+        "type": "Warning",
+    }
+    assert {name: KIND.field_labels[name](obj) for name in labels} == labels
+
+
+def test_clients_of_the_new_group_are_held_to_more():
+    obj = tree(involvedObject=OBJECT)
+    assert told(KIND.validate(context(group_resource="events"), obj)) == []
+    assert "eventTime: Required value" in told(KIND.validate(context(group_resource="events.events.k8s.io"), obj))
+
+
+def test_nothing_of_an_event_is_the_servers():
+    obj = tree(status={"s": 1})
+    KIND.prepare_for_create(context(), obj)
+    KIND.prepare_for_update(context(), obj, tree())
+    assert obj == tree(status={"s": 1})

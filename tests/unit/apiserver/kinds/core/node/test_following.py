@@ -1,0 +1,77 @@
+"""The graph of nodes follows what is stored."""
+
+import json
+
+from steersman.apiserver.kinds.core.node.following import _bound, _needs, node_graph
+from steersman.testing import InProcessAPIServer
+
+POD = {
+    "metadata": {"name": "p", "namespace": "ns"},
+    "spec": {
+        "nodeName": "n1",
+        "serviceAccountName": "robot",
+        "imagePullSecrets": [{"name": "pull"}],
+        "containers": [
+            {
+                "name": "c",
+                "env": [{"name": "E", "valueFrom": {"configMapKeyRef": {"name": "env", "key": "k"}}}],
+                "envFrom": [{"configMapRef": {"name": "from"}}, {"secretRef": {"name": "sec"}}],
+            }
+        ],
+        "volumes": [
+            {"name": "a", "configMap": {"name": "vol"}},
+            {"name": "b", "projected": {"sources": [{"configMap": {"name": "proj"}}, {"secret": {"name": "psec"}}]}},
+            {"name": "c", "persistentVolumeClaim": {"claimName": "claim"}},
+            {"name": "d", "ephemeral": {}},
+        ],
+        "resourceClaims": [{"name": "x", "resourceClaimName": "device"}],
+    },
+    "status": {"resourceClaimStatuses": [{"name": "y", "resourceClaimName": "made"}]},
+}
+
+
+def test_a_pod_needs_what_it_mentions():
+    needs = _needs(POD)
+    assert needs.node == "n1"
+    named = {(kind, name) for kind, namespace, name in needs.refs if name and namespace == "ns"}
+    assert named == {
+        ("ServiceAccount", "robot"),
+        *(("Secret", name) for name in ("pull", "sec", "psec")),
+        *(("ConfigMap", name) for name in ("env", "from", "vol", "proj")),
+        ("PersistentVolumeClaim", "claim"),
+        ("PersistentVolumeClaim", "p-d"),
+        ("ResourceClaim", "device"),
+        ("ResourceClaim", "made"),
+    }
+
+
+def test_a_mirror_pod_and_one_without_a_node_need_nothing():
+    mirror = {**POD, "metadata": {"name": "p", "annotations": {"kubernetes.io/config.mirror": "x"}}}
+    assert _needs(mirror).refs == frozenset()
+    assert _needs({"metadata": {"name": "p"}, "spec": {}}) is None
+
+
+def test_a_bound_volume_needs_its_secrets():
+    claim = {"namespace": "ns", "name": "c"}
+    csi = {"nodePublishSecretRef": {"name": "s", "namespace": "vault"}}
+    spec = {"claimRef": claim, "csi": csi, "azureFile": {"secretName": "f"}}
+    assert _bound({"spec": spec}) == (
+        ("PersistentVolumeClaim", "ns", "c"),
+        [("Secret", "vault", "s"), ("Secret", "ns", "f")],
+    )
+    assert _bound({"spec": {"csi": csi}}) == (None, [])
+
+
+async def test_pods_come_and_go_with_what_they_need():
+    async with InProcessAPIServer() as server:
+        registry = server.core.resources.registry
+        graph = node_graph(registry)
+        await registry.stored("pods").cache.ready()
+        account = json.dumps({"metadata": {"name": "default"}}).encode()
+        await server.request("POST", "/api/v1/namespaces/default/serviceaccounts", body=account)
+        spec = {"nodeName": "n1", "containers": [{"name": "c", "image": "i"}]}
+        body = json.dumps({"metadata": {"name": "p"}, "spec": spec}).encode()
+        assert (await server.request("POST", "/api/v1/namespaces/default/pods", body=body)).code == 201
+        assert graph.belongs("n1", "ServiceAccount", "default", "default")
+        await server.request("DELETE", "/api/v1/namespaces/default/pods/p?gracePeriodSeconds=0")
+        assert not graph.belongs("n1", "ServiceAccount", "default", "default")

@@ -1,0 +1,213 @@
+"""Ephemeral containers and resizes."""
+
+from __future__ import annotations
+
+import pytest
+from tests.unit.apiserver.kinds.objects import pod, told
+
+from steersman.apiserver.kinds.core.pod.subresources import (
+    keep_all_but_ephemeral_containers,
+    keep_all_but_resources,
+    validate_ephemeral_containers_update,
+    validate_resize,
+)
+
+MIRROR = {"kubernetes.io/config.mirror": "x"}
+EPHEMERAL = {"name": "e", "image": "i"}
+POLICY = [{"resourceName": "cpu", "restartPolicy": "NotRequired"}]
+
+
+def looked_into(*containers: dict, metadata: dict | None = None) -> dict:
+    return pod(metadata, ephemeralContainers=list(containers))
+
+
+def test_only_ephemeral_containers_are_taken_over():
+    new = pod({"labels": {"x": "new"}}, hostNetwork=True, ephemeralContainers=[EPHEMERAL])
+    old = {**pod({"labels": {"x": "old"}}), "status": {"phase": "Running"}}
+    keep_all_but_ephemeral_containers(new, old)
+    added = new["spec"].pop("ephemeralContainers")
+    assert (new, [container["name"] for container in added]) == (old, ["e"])
+
+
+def test_ephemeral_containers_come():
+    assert told(validate_ephemeral_containers_update(looked_into(EPHEMERAL), pod())) == []
+
+
+def test_and_stay():
+    assert told(validate_ephemeral_containers_update(pod(), looked_into(EPHEMERAL))) == [
+        'spec.ephemeralContainers: Forbidden: existing ephemeral containers "e" may not be removed\n'
+    ]
+
+
+def test_as_they_are():
+    (fault,) = told(
+        validate_ephemeral_containers_update(looked_into({**EPHEMERAL, "tty": True}), looked_into(EPHEMERAL))
+    )
+    assert fault.startswith(
+        'spec.ephemeralContainers: Forbidden: existing ephemeral containers "e" may not be changed\n'
+    )
+
+
+def test_static_pods_are_their_kubelets():
+    old = looked_into(metadata={"annotations": MIRROR})
+    assert [error.body for error in validate_ephemeral_containers_update(old, old)] == [
+        "Forbidden: static pods do not support ephemeral containers"
+    ]
+    assert [error.body for error in validate_resize(old, old)] == ["Forbidden: static pods cannot be resized"]
+
+
+# -- resize -----------------------------------------------------------------------------------------------------------------
+
+
+def sized(requests: dict | None = None, limits: dict | None = None, **spec: object) -> dict:
+    resources = {"requests": requests or {}, "limits": limits or {}}
+    return pod(**{"containers": [{"name": "c", "image": "i", "resources": resources}], **spec})
+
+
+def with_init(*, requests: dict, policy: str = "") -> dict:
+    container = {"name": "x", "image": "i", "resources": {"requests": requests}}
+    if policy:
+        container["resizePolicy"] = [{"resourceName": "cpu", "restartPolicy": policy}]
+    return sized({"cpu": "1"}, initContainers=[container])
+
+
+def test_only_resources_are_taken_over():
+    new, old = sized({"cpu": "2"}, hostNetwork=True), {**sized({"cpu": "1"}), "status": {"phase": "Running"}}
+    keep_all_but_resources(new, old)
+    assert new["spec"]["containers"][0].pop("resources")["requests"] == {"cpu": "2"}
+    del old["spec"]["containers"][0]["resources"]
+    assert new == old
+
+
+@pytest.mark.parametrize(
+    ("new", "old"),
+    [
+        (({"cpu": "2"},), ({"cpu": "1"},)),
+        (({"cpu": "1"}, {"cpu": "2"}), ({"cpu": "1"}, {"cpu": "3"})),
+        (({"memory": "1Gi"},), ({"memory": "2Gi"},)),
+    ],
+)
+def test_cpu_and_memory_change(new: tuple, old: tuple):
+    assert told(validate_resize(sized(*new), sized(*old))) == []
+
+
+@pytest.mark.parametrize(
+    ("new", "old", "fault"),
+    [
+        (
+            sized({"cpu": "1"}, {"cpu": "1"}),
+            sized({"cpu": "1", "memory": "1Gi"}, {"cpu": "1", "memory": "1Gi"}),
+            'spec: Invalid value: "Guaranteed": Pod QOS Class may not change as a result of resizing',
+        ),
+        (
+            sized({"cpu": "1"}),
+            sized({"cpu": "1", "memory": "1Gi"}),
+            "spec.containers[0].resources.requests: Forbidden: resource requests cannot be removed",
+        ),
+        (
+            sized({"cpu": "1", "ephemeral-storage": "2"}),
+            sized({"cpu": "1", "ephemeral-storage": "1"}),
+            "spec: Forbidden: only cpu and memory resources are mutable",
+        ),
+        (
+            sized({"cpu": "1"}, containers=[{"name": "d", "image": "i"}]),
+            sized({"cpu": "1"}, containers=[{"name": "c", "image": "i"}]),
+            "spec.containers[0].name: Forbidden: containers may not be renamed or reordered on resize",
+        ),
+        (
+            sized(containers=[{"name": "c", "image": "i"}, {"name": "d", "image": "i"}]),
+            sized(containers=[{"name": "c", "image": "i"}]),
+            "spec.containers: Forbidden: containers may not be added or removed on resize",
+        ),
+        (
+            with_init(requests={"cpu": "1", "ephemeral-storage": "2"}),
+            with_init(requests={"cpu": "1"}),
+            "spec.initContainers[0]: Forbidden: only cpu and memory resources for init or sidecar containers are mutable",
+        ),
+        (
+            with_init(requests={"cpu": "2"}, policy="RestartContainer"),
+            with_init(requests={"cpu": "1"}, policy="RestartContainer"),
+            (
+                "spec.initContainers[0]: Forbidden: non-sidecar init containers with a resize policy of RestartContainer"
+                " cannot be resized"
+            ),
+        ),
+        (
+            with_init(requests={}),
+            with_init(requests={"cpu": "1"}),
+            "spec.initContainers[0].resources.requests: Forbidden: resource requests cannot be removed",
+        ),
+        (
+            sized(containers=[{"name": "c", "image": "i", "resizePolicy": POLICY}]),
+            sized(containers=[{"name": "c", "image": "i"}]),
+            "spec: Forbidden: only cpu and memory resources are mutable",
+        ),
+        (
+            sized({"cpu": "1", "ephemeral-storage": "1"}),
+            sized(),
+            "spec: Forbidden: only cpu and memory resources are mutable",
+        ),
+        (
+            sized({"cpu": "1"}),
+            sized({"cpu": "1"}, resources={"requests": {"cpu": "2"}}),
+            "spec.resources: Forbidden: pod-level resources cannot be removed",
+        ),
+        (
+            sized(resources={"requests": {"cpu": "2"}}),
+            sized(resources={"requests": {"cpu": "2", "memory": "1Gi"}}),
+            "spec.resources.requests: Forbidden: pod-level resource requests cannot be removed",
+        ),
+        (
+            sized(resources={"requests": {"cpu": "2"}, "limits": {"hugepages-2Mi": "2Mi"}}),
+            sized(resources={"requests": {"cpu": "2"}}),
+            "spec: Forbidden: only cpu and memory resources are mutable at pod-level",
+        ),
+    ],
+    ids=[
+        "class of service",
+        "removal",
+        "other resources",
+        "other names",
+        "other numbers",
+        "other resources of init containers",
+        "init containers that would restart",
+        "removal of init containers",
+        "policies",
+        "other resources where none were",
+        "the pod's own",
+        "some of the pod's own",
+        "other resources of the pod",
+    ],
+)
+def test_what_does_not(new: dict, old: dict, fault: str):
+    assert fault in told(validate_resize(new, old))
+
+
+def test_pods_of_windows_are_not_resized():
+    old = pod(os={"name": "windows"})
+    assert [error.body for error in validate_resize(old, old)] == ["Forbidden: windows pods cannot be resized"]
+
+
+def test_init_containers_are_resized_too():
+    assert told(validate_resize(with_init(requests={"cpu": "2"}), with_init(requests={"cpu": "1"}))) == []
+
+
+def test_the_pod_as_a_whole_is_resized():
+    new, old = sized(resources={"requests": {"cpu": "2"}}), sized(resources={"requests": {"cpu": "1"}})
+    assert told(validate_resize(new, old)) == []
+
+
+@pytest.mark.parametrize(
+    ("state", "resources", "expected"),
+    [
+        ("running", None, ["spec: Forbidden: Pod running on node without support for resize"]),
+        ("running", {}, []),
+        ("waiting", None, []),
+    ],
+)
+def test_kubelets_that_resize_tell_the_resources_of_what_runs(state: str, resources: dict | None, expected: list[str]):
+    status = {"name": "c", "state": {state: {}}}
+    if resources is not None:
+        status["resources"] = resources
+    old = {**sized({"cpu": "1"}), "status": {"containerStatuses": [status]}}
+    assert told(validate_resize(sized({"cpu": "2"}), old)) == expected

@@ -1,0 +1,166 @@
+"""The row of a pod."""
+
+from __future__ import annotations
+
+import pytest
+from tests.unit.apiserver.kinds.objects import NOW, STAMP, tree
+
+from steersman.apiserver.kinds.core.pod.table import POD_COLUMNS, pod_cells, pod_row_conditions
+
+ONE = {"containers": [{"name": "c"}]}
+READY = {"type": "Ready", "status": "True"}
+INITIALIZED = {"type": "Initialized", "status": "True"}
+
+
+def running(**more: object) -> dict:
+    return {"name": "c", "ready": True, "state": {"running": {}}, **more}
+
+
+def waiting(reason: str = "") -> dict:
+    return {"name": "c", "state": {"waiting": {"reason": reason}}}
+
+
+def ended(reason: str = "", code: int = 0, signal: int = 0) -> dict:
+    return {"name": "c", "state": {"terminated": {"reason": reason, "exitCode": code, "signal": signal}}}
+
+
+def row(status: dict | None = None, metadata: dict | None = None, **spec: object) -> dict[str, object]:
+    obj = tree(metadata, spec={**ONE, **spec}, status={"phase": "Running", **(status or {})})
+    return dict(zip((column.name for column in POD_COLUMNS), pod_cells(obj, NOW), strict=True))
+
+
+def status_of(*containers: dict, **more: object) -> object:
+    return row({"containerStatuses": list(containers), **more})["Status"]
+
+
+def test_columns():
+    assert [(column.name, column.priority) for column in POD_COLUMNS] == [
+        ("Name", 0), ("Ready", 0), ("Status", 0), ("Restarts", 0), ("Age", 0),
+        ("IP", 1), ("Node", 1), ("Nominated Node", 1), ("Readiness Gates", 1),
+    ]  # fmt: skip
+
+
+def test_a_new_pod():
+    assert list(row({"phase": "Pending"}).values()) == [
+        "a", "0/1", "Pending", "0", "60s", "<none>", "<none>", "<none>", "<none>",
+    ]  # fmt: skip
+
+
+def test_a_pod_that_runs():
+    status = {"containerStatuses": [running()], "podIPs": [{"ip": "10.0.0.1"}]}
+    cells = row(status, nodeName="n")
+    assert (cells["Ready"], cells["Status"], cells["IP"], cells["Node"]) == ("1/1", "Running", "10.0.0.1", "n")
+
+
+@pytest.mark.parametrize(
+    ("containers", "text"),
+    [
+        ([waiting("CrashLoopBackOff")], "CrashLoopBackOff"),
+        ([waiting()], "Running"),
+        ([ended("Error", 1)], "Error"),
+        ([ended(code=7)], "ExitCode:7"),
+        ([ended(signal=9)], "Signal:9"),
+        ([ended("Error", 1), waiting("ImagePullBackOff")], "Error"),
+    ],
+)
+def test_the_first_container_with_something_to_tell_is_heard(containers: list[dict], text: str):
+    assert status_of(*containers) == text
+
+
+def test_what_still_runs_beats_what_is_completed():
+    assert status_of(ended("Completed"), running(), conditions=[READY]) == "Running"
+    assert status_of(ended("Completed"), running()) == "NotReady"
+    assert status_of(ended("Completed")) == "Completed"
+
+
+def test_the_status_may_give_its_own_reason():
+    assert status_of(reason="Evicted", phase="Failed") == "Evicted"
+
+
+def test_gated_pods_are_told_apart():
+    assert status_of(conditions=[{"type": "PodScheduled", "reason": "SchedulingGated"}]) == "SchedulingGated"
+
+
+@pytest.mark.parametrize(
+    ("metadata", "status", "text"),
+    [
+        ({"deletionTimestamp": STAMP}, {}, "Terminating"),
+        ({"deletionTimestamp": STAMP}, {"reason": "NodeLost"}, "Unknown"),
+        ({"deletionTimestamp": STAMP}, {"phase": "Succeeded"}, "Succeeded"),
+    ],
+)
+def test_pods_that_go_say_so(metadata: dict, status: dict, text: str):
+    assert row(status, metadata)["Status"] == text
+
+
+@pytest.mark.parametrize(
+    ("container", "text"),
+    [
+        (running(restartCount=0), "0"),
+        (running(restartCount=2), "2"),
+        (
+            running(restartCount=2, lastState={"terminated": {"finishedAt": "2026-01-01T00:00:50Z"}}),
+            "2 (10s ago)",
+        ),
+    ],
+)
+def test_restarts_tell_when_the_last_was(container: dict, text: str):
+    assert row({"containerStatuses": [container]})["Restarts"] == text
+
+
+# -- init containers --------------------------------------------------------------------------------------------------------
+
+TWO = [{"name": "x"}, {"name": "y"}]
+SIDECAR = [{"name": "x", "restartPolicy": "Always"}]
+
+
+@pytest.mark.parametrize(
+    ("inits", "text"),
+    [
+        ([waiting("PodInitializing")], "Init:0/2"),
+        ([ended("Completed"), waiting("PodInitializing")], "Init:1/2"),
+        ([ended("Error", 1)], "Init:Error"),
+        ([ended(code=3)], "Init:ExitCode:3"),
+        ([ended(code=1, signal=9)], "Init:Signal:9"),
+        ([waiting("ImagePullBackOff")], "Init:ImagePullBackOff"),
+    ],
+)
+def test_init_containers_come_first(inits: list[dict], text: str):
+    status = {"phase": "Pending", "initContainerStatuses": inits, "containerStatuses": [waiting("PodInitializing")]}
+    assert row(status, initContainers=TWO)["Status"] == text
+
+
+def test_sidecars_count_among_the_ready():
+    status = {
+        "initContainerStatuses": [{"name": "x", "ready": True, "started": True, "restartCount": 3}],
+        "containerStatuses": [running(restartCount=1)],
+        "conditions": [INITIALIZED],
+    }
+    cells = row(status, initContainers=SIDECAR)
+    assert (cells["Ready"], cells["Status"], cells["Restarts"]) == ("2/2", "Running", "4")
+
+
+def test_once_initialized_init_containers_are_not_told():
+    status = {
+        "initContainerStatuses": [ended("Error", 1)],
+        "conditions": [INITIALIZED],
+        "containerStatuses": [running()],
+    }
+    assert row(status, initContainers=TWO)["Ready"] == "1/1"
+
+
+# -- gates and conditions ---------------------------------------------------------------------------------------------------
+
+
+def test_readiness_gates_are_counted():
+    gates = [{"conditionType": "a"}, {"conditionType": "b"}]
+    conditions = [{"type": "a", "status": "True"}, {"type": "b", "status": "False"}]
+    assert row({"conditions": conditions}, readinessGates=gates)["Readiness Gates"] == "1/2"
+
+
+@pytest.mark.parametrize(
+    ("phase", "reasons"), [("Succeeded", ["Succeeded"]), ("Failed", ["Failed"]), ("Running", []), ("", [])]
+)
+def test_rows_of_pods_that_have_run_to_their_end_say_so(phase: str, reasons: list[str]):
+    conditions = pod_row_conditions(tree(status={"phase": phase}))
+    assert [(c["type"], c["status"], c["reason"]) for c in conditions] == [("Completed", "True", r) for r in reasons]

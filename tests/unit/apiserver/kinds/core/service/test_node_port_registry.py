@@ -1,0 +1,33 @@
+"""The allocator's own view of node ports."""
+
+import pytest
+
+from steersman.apiserver.kinds.core.service.node_port_registry import NodePortRegistry
+from steersman.apiserver.kinds.shared.allocation import PortRange
+from steersman.asynckit.clock import FakeClock
+from steersman.storage.memory import MemoryStore
+from steersman.storage.store import Conflict
+
+
+@pytest.fixture
+async def registry():
+    store = MemoryStore(clock=FakeClock())
+    yield NodePortRegistry(store, PortRange(30000, 30009))
+    await store.close()
+
+
+async def test_ports_are_taken_and_released(registry):
+    nothing = await registry.read()
+    assert nothing.ports == frozenset()
+    await registry.change(nothing, take=[30000, 30009], release=[])
+    some = await registry.read()
+    assert some.ports == {30000, 30009}
+    await registry.change(some, take=[30001], release=[30000])
+    assert (await registry.read()).ports == {30001, 30009}
+
+
+async def test_a_change_that_is_based_on_the_past_is_refused(registry):
+    seen = await registry.read()
+    await registry.change(seen, take=[30000], release=[])
+    with pytest.raises(Conflict):
+        await registry.change(seen, take=[30001], release=[])

@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import pytest
+from tests.unit.apiserver.kinds.samples import CONTEXT, NOW, defaulted, edited, named
+
+from steersman.apiserver.kinds.flowcontrol.flowschema.strategy import FlowSchemaStrategy
+
+STRATEGY = FlowSchemaStrategy()
+SCHEMA = defaulted(STRATEGY, named(spec={"priorityLevelConfiguration": {"name": "p"}}))
+
+
+@pytest.mark.parametrize(
+    ("said", "precedence"), [({}, 1000), ({"matchingPrecedence": 0}, 1000), ({"matchingPrecedence": 5}, 5)]
+)
+def test_a_schema_is_matched_after_1000_others_unless_it_says_otherwise(said, precedence):
+    assert defaulted(STRATEGY, named(spec=dict(said)))["spec"] == {"matchingPrecedence": precedence}
+
+
+def test_a_status_write_keeps_spec_and_metadata():
+    new = edited(SCHEMA, {"metadata.labels": {"a": "b"}, "spec.matchingPrecedence": 5, "status.conditions": []})
+    STRATEGY.prepare_for_status_update(CONTEXT, new, SCHEMA)
+    assert new == {**SCHEMA, "status": {"conditions": []}}
+
+
+@pytest.mark.parametrize(
+    ("edits", "cells"),
+    [
+        ({}, ["a", "p", 1000, "<none>", "60s", "?"]),
+        (
+            {
+                "spec.distinguisherMethod": {"type": "ByUser"},
+                "status.conditions": [{"type": "Dangling", "status": "False"}],
+            },
+            ["a", "p", 1000, "ByUser", "60s", "False"],
+        ),
+    ],
+)
+def test_the_row_shows_the_level_and_whether_it_is_there(edits, cells):
+    assert STRATEGY.cells(edited(SCHEMA, edits), NOW) == cells

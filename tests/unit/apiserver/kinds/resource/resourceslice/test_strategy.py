@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import pytest
+from tests.unit.apiserver.kinds.samples import CONTEXT, NOW, named
+
+from steersman.apimachinery.timestamps import format_time
+from steersman.apiserver.kinds.resource.resourceslice.strategy import ResourceSliceStrategy
+
+STRATEGY = ResourceSliceStrategy()
+POOL = {"name": "p"}
+
+
+@pytest.mark.parametrize(
+    ("spec", "cells"),
+    [
+        ({"driver": "d.com", "pool": POOL, "nodeName": "n"}, ["a", "n", "d.com", "p", "60s"]),
+        ({"driver": "d.com", "pool": POOL, "allNodes": True}, ["a", "<unset>", "d.com", "p", "60s"]),
+    ],
+)
+def test_the_row_shows_where_the_devices_are(spec, cells):
+    assert STRATEGY.cells(named(spec=spec), NOW) == cells
+
+
+@pytest.mark.parametrize("label", ["spec.nodeName", "spec.driver"])
+def test_slices_are_selected_by_node_and_driver(label):
+    assert STRATEGY.field_labels[label](named(spec={label.partition(".")[2]: "x"})) == "x"
+    assert STRATEGY.field_labels[label](named(spec={})) == ""
+
+
+def test_slices_are_of_no_namespace():
+    assert STRATEGY.namespace_field_label is False
+
+
+@pytest.mark.parametrize(
+    ("driver", "warnings"),
+    [
+        ("d.com", []),
+        ("D.com", ['spec.driver: driver names should be lowercase; "D.com" contains uppercase characters']),
+    ],
+)
+def test_drivers_in_upper_case_warn(driver, warnings):
+    assert list(STRATEGY.warnings(CONTEXT, named(spec={"driver": driver}), None)) == warnings
+
+
+def tainted(**taint):
+    devices = [{"name": "a", "taints": [{"key": "k", "effect": "NoExecute", **taint}]}]
+    return named(spec={"driver": "d.com", "pool": POOL, "devices": devices})
+
+
+@pytest.mark.parametrize(
+    ("taint", "of_old", "since"),
+    [
+        ({}, None, "now"),
+        ({"timeAdded": "told"}, None, "told"),
+        ({}, {"timeAdded": "before"}, "before"),
+        ({"timeAdded": "told"}, {"timeAdded": "before"}, "told"),
+        ({"value": "v"}, {"timeAdded": "before"}, "now"),
+        ({"effect": "NoSchedule"}, {"timeAdded": "before"}, "now"),
+    ],
+)
+def test_a_taint_says_since_when_it_is_there(taint, of_old, since):
+    """One that stays keeps its time, also where a driver leaves it out of an update."""
+    obj = tainted(**taint)
+    if of_old is None:
+        STRATEGY.prepare_for_create(CONTEXT, obj)
+    else:
+        STRATEGY.prepare_for_update(CONTEXT, obj, tainted(**of_old))
+    now = format_time(CONTEXT.now)
+    assert obj["spec"]["devices"][0]["taints"][0]["timeAdded"] == (now if since == "now" else since)

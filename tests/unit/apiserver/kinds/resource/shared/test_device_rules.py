@@ -1,0 +1,150 @@
+from __future__ import annotations
+
+import pytest
+from tests.unit.apiserver.kinds.samples import texts
+
+from steersman.apimachinery.field import Path, required
+from steersman.apiserver.kinds.resource.shared.device_rules import (
+    check_binding_conditions,
+    check_fully_qualified,
+    check_list,
+    check_map,
+    check_opaque,
+    check_pool,
+    check_qualified,
+    check_raw,
+    check_set,
+    check_taint,
+)
+
+HERE = Path("p")
+
+
+def refuse(_: object, path: Path):
+    yield required(path)
+
+
+def accept(_: object, path: Path):
+    yield from ()
+
+
+def test_each_item_is_looked_at():
+    assert texts(check_list([1, 2], HERE, refuse, max_items=2)) == ["p[0]: Required value", "p[1]: Required value"]
+
+
+def test_a_list_beyond_its_bound_is_not_looked_into():
+    assert texts(check_list([1, 2, 3], HERE, refuse, max_items=2)) == ["p: Too many: 3: must have at most 2 items"]
+
+
+def test_repetitions_are_told_after_the_items():
+    assert texts(check_set(["a", "b", "a"], HERE, accept, key=str, max_items=-1)) == ['p[2]: Duplicate value: "a"']
+
+
+def test_keys_and_values_of_a_map_are_told_by_the_key():
+    assert texts(check_map({"k": 1}, HERE, refuse, refuse, max_items=-1)) == ["p[k]: Required value"] * 2
+
+
+def test_long_keys_are_shown_shortened():
+    [fault] = texts(check_map({"k" * 97: 1}, HERE, refuse, accept, max_items=-1))
+    assert fault == f"p[{'k' * 47}...{'k' * 46}]: Required value"
+
+
+@pytest.mark.parametrize(
+    ("name", "count"), [("numa", 0), ("d.com/numa", 0), ("/numa", 1), ("d.com/", 1), ("a" * 33, 1), ("0numa", 1)]
+)
+def test_attributes_are_identifiers_perhaps_in_a_domain(name, count):
+    assert len(list(check_qualified(name, HERE))) == count
+
+
+@pytest.mark.parametrize(("name", "count"), [("d.com/numa", 0), ("numa", 1)])
+def test_some_must_be_in_a_domain(name, count):
+    assert len(list(check_fully_qualified(name, HERE))) == count
+
+
+@pytest.mark.parametrize(("name", "count"), [("a", 0), ("a/b.c", 0), ("", 1), ("a//b", 1), ("A", 1)])
+def test_pools_are_dns_names_with_slashes_between(name, count):
+    assert len(list(check_pool(name, HERE))) == count
+
+
+@pytest.mark.parametrize(
+    ("value", "faults"),
+    [
+        ({"a": 1}, []),
+        (None, ["p: Required value"]),
+        ([1], ['p: Invalid value: "<value omitted>": must be a valid JSON object']),
+        ({"a": "b" * 10240}, ["p: Too long: may not be more than 10240 bytes"]),
+    ],
+)
+def test_data_are_objects_of_some_size(value, faults):
+    assert texts(check_raw(value, HERE)) == faults
+
+
+def test_data_that_are_stored_may_be_larger():
+    assert texts(check_raw({"a": "b" * 10240}, HERE, stored=True)) == []
+
+
+@pytest.mark.parametrize(
+    ("config", "faults"),
+    [
+        ({}, ["p.opaque: Required value"]),
+        ({"opaque": {"parameters": {}}}, ["p.opaque.driver: Required value"]),
+        ({"opaque": {"driver": "d.com"}}, ["p.opaque.parameters: Required value"]),
+    ],
+)
+def test_configuration_is_for_a_driver(config, faults):
+    assert texts(check_opaque(config, HERE)) == faults
+
+
+@pytest.mark.parametrize(
+    ("taint", "faults"),
+    [
+        ({"key": "a", "effect": "NoExecute"}, []),
+        ({"key": "a"}, ["p.effect: Required value"]),
+        (
+            {"key": "a", "effect": "Never"},
+            ['p.effect: Unsupported value: "Never": supported values: "NoExecute", "NoSchedule", "None"'],
+        ),
+    ],
+)
+def test_taints_have_an_effect(taint, faults):
+    assert texts(check_taint(taint, HERE)) == faults
+
+
+@pytest.mark.parametrize(
+    ("awaited", "failures", "faults"),
+    [
+        ([], [], []),
+        (["a"], ["b"], []),
+        (
+            ["a"],
+            ["a"],
+            [
+                (
+                    'p.bindingFailureConditions[0]: Invalid value: "a": '
+                    "bindingFailureConditions must not overlap with bindingConditions"
+                )
+            ],
+        ),
+        (
+            ["a"],
+            [],
+            [
+                (
+                    "p.bindingFailureConditions: Invalid value: null: "
+                    "bindingFailureConditions are required to use bindingConditions"
+                )
+            ],
+        ),
+        (
+            [],
+            ["b"],
+            [
+                "p.bindingConditions: Invalid value: null: bindingConditions are required to use bindingFailureConditions"
+            ],
+        ),
+        (list("abcde"), ["x"], ["p.bindingConditions: Too many: 5: must have at most 4 items"]),
+    ],
+)
+def test_what_pods_wait_for_comes_with_what_makes_them_give_up(awaited, failures, faults):
+    device = {"bindingConditions": awaited, "bindingFailureConditions": failures}
+    assert texts(check_binding_conditions(device, HERE)) == faults

@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+from tests.unit.apiserver.kinds.samples import CONTEXT, NOW, defaulted, edited, named, texts
+
+from steersman.apiserver.kinds.resource.resourceclaimtemplate import ResourceClaimTemplateStrategy
+
+STRATEGY = ResourceClaimTemplateStrategy()
+REQUESTS = [{"name": "gpu", "exactly": {"deviceClassName": "gpus"}}]
+TEMPLATE = defaulted(STRATEGY, named(spec={"spec": {"devices": {"requests": REQUESTS}}}))
+
+
+def test_claims_are_made_with_their_defaults():
+    [request] = TEMPLATE["spec"]["spec"]["devices"]["requests"]
+    assert request["exactly"] == {"deviceClassName": "gpus", "allocationMode": "ExactCount", "count": 1}
+
+
+def test_what_is_wrong_is_told_of_the_spec_within():
+    bad = edited(TEMPLATE, {"spec.spec.devices.requests.0.exactly.deviceClassName": ""})
+    assert texts(STRATEGY.validate(CONTEXT, bad)) == [
+        "spec.spec.devices.requests[0].exactly.deviceClassName: Required value"
+    ]
+
+
+def test_a_template_never_changes():
+    [fault] = texts(STRATEGY.validate_update(CONTEXT, edited(TEMPLATE, {"spec.metadata": {"labels": {}}}), TEMPLATE))
+    assert fault.endswith(": field is immutable")
+
+
+def test_the_row_shows_its_age():
+    assert STRATEGY.cells(TEMPLATE, NOW) == ["a", "60s"]

@@ -1,0 +1,43 @@
+"""Reading image names."""
+
+from __future__ import annotations
+
+import pytest
+
+from steersman.apiserver.kinds.shared.podspec.images import default_pull_policy, image_tag
+
+SHA = "a" * 64
+
+
+@pytest.mark.parametrize(
+    ("image", "tag"),
+    [
+        ("nginx", "latest"),
+        ("nginx:1.25", "1.25"),
+        ("nginx:latest", "latest"),
+        ("library/nginx", "latest"),
+        ("localhost/nginx", "latest"),
+        ("registry.example.com:5000/a/b", "latest"),
+        ("registry.example.com:5000/a/b:v1", "v1"),
+        ("[2001:db8::1]:5000/a:v1", "v1"),
+        (f"nginx@sha256:{SHA}", ""),
+        (f"nginx:latest@sha256:{SHA}", "latest"),
+        (f"nginx:latest@sha256:{SHA[:40]}", ""),
+        (f"nginx@md5:{SHA}", ""),
+        (SHA, ""),
+        ("", ""),
+        ("Nginx", ""),
+        ("nginx:", ""),
+        ("a//b", ""),
+        (" nginx", ""),
+        ("REGISTRY/nginx", "latest"),
+        ("example.com/" + "a" * 250, ""),
+    ],
+)
+def test_the_tag_of_an_image(image: str, tag: str):
+    assert image_tag(image) == tag
+
+
+@pytest.mark.parametrize(("image", "policy"), [("nginx", "Always"), ("nginx:1", "IfNotPresent"), ("", "IfNotPresent")])
+def test_images_that_may_change_are_pulled_always(image: str, policy: str):
+    assert default_pull_policy(image) == policy

@@ -1,0 +1,172 @@
+"""Requests and limits."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from steersman.apimachinery.quantity import parse
+from steersman.apiserver.kinds.shared.podspec.resources import (
+    container_totals,
+    default_pod_level_resources,
+    default_requests_from_limits,
+    is_pod_level_resource,
+    is_sidecar,
+    pod_totals,
+    qos_class,
+    round_resource_list,
+)
+
+
+def asks(cpu: str, **more: str) -> dict:
+    return {"name": "c", "resources": {"requests": {"cpu": cpu}}, **more}
+
+
+def holds(requests: dict | None = None, limits: dict | None = None) -> dict:
+    parts = {"requests": requests, "limits": limits}
+    return {"name": "c", "resources": {name: part for name, part in parts.items() if part is not None}}
+
+
+@pytest.mark.parametrize(
+    ("amount", "rounded"),
+    [
+        ("1", "1"),
+        ("0.5", "500m"),
+        ("1.5", "1500m"),
+        ("1u", "1m"),
+        ("1n", "1m"),
+        ("1100u", "2m"),
+        ("1Gi", "1Gi"),
+        ("1e3", "1e3"),
+    ],
+)
+def test_nothing_is_finer_than_a_thousandth(amount: str, rounded: str):
+    amounts = {"cpu": amount}
+    round_resource_list(amounts)
+    assert amounts == {"cpu": rounded}
+
+
+@given(st.integers(1, 10**12), st.sampled_from(["n", "u", "m", "", "k", "Ki"]))
+def test_rounding_never_takes_anything_away(number: int, suffix: str):
+    amounts = {"cpu": f"{number}{suffix}"}
+    round_resource_list(amounts)
+    assert parse(amounts["cpu"]) >= parse(f"{number}{suffix}")
+
+
+def test_only_missing_requests_come_from_limits():
+    resources = {"limits": {"cpu": "2", "memory": "1Gi"}, "requests": {"cpu": "1"}}
+    default_requests_from_limits(resources)
+    assert resources["requests"] == {"cpu": "1", "memory": "1Gi"}
+
+
+def test_containers_and_sidecars_add_up():
+    spec = {"containers": [asks("1"), asks("2")], "initContainers": [asks("4", restartPolicy="Always")]}
+    assert container_totals(spec, "requests") == {"cpu": parse("7")}
+
+
+@pytest.mark.parametrize(
+    ("inits", "total"),
+    [
+        ([asks("1")], "3"),
+        ([asks("5"), asks("4")], "5"),
+        ([asks("1", restartPolicy="Always"), asks("5")], "6"),
+        ([asks("5"), asks("1", restartPolicy="Always")], "5"),
+        ([asks("1", restartPolicy="Always"), asks("1")], "4"),
+    ],
+)
+def test_an_init_container_runs_beside_the_sidecars_before_it(inits: list[dict], total: str):
+    spec = {"containers": [asks("3")], "initContainers": inits}
+    assert container_totals(spec, "requests") == {"cpu": parse(total)}
+
+
+def test_what_the_pod_says_of_itself_counts_and_overhead_comes_on_top():
+    spec = {
+        "containers": [asks("1")],
+        "resources": {"requests": {"cpu": "2"}},
+        "overhead": {"cpu": "100m", "memory": "1"},
+    }
+    assert pod_totals(spec, "requests") == {"cpu": parse("2100m"), "memory": parse("1")}
+    assert pod_totals(spec, "limits") == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "may"),
+    [("cpu", True), ("memory", True), ("hugepages-2Mi", True), ("example.com/gpu", False), ("pods", False)],
+)
+def test_few_resources_are_a_pods_as_a_whole(name: str, may: bool):
+    assert is_pod_level_resource(name) is may
+
+
+@pytest.mark.parametrize(
+    ("own", "requests"),
+    [
+        ({"limits": {"cpu": "4"}}, {"cpu": "3", "memory": "1Gi"}),
+        ({"limits": {"memory": "4Gi"}}, {"cpu": "3", "memory": "1Gi"}),
+        ({"requests": {"cpu": "5"}, "limits": {"cpu": "6"}}, {"cpu": "5", "memory": "1Gi"}),
+        ({"requests": {"cpu": "5"}}, {"cpu": "5"}),
+    ],
+)
+def test_a_pod_requests_what_its_containers_do(own: dict, requests: dict):
+    spec = {"containers": [asks("1"), asks("2"), holds({"memory": "1Gi"})], "resources": own}
+    default_pod_level_resources(spec)
+    assert spec["resources"]["requests"] == requests
+
+
+def test_a_pod_requests_its_limit_where_its_containers_request_nothing():
+    spec = {"containers": [holds()], "resources": {"limits": {"cpu": "4"}}}
+    default_pod_level_resources(spec)
+    assert spec["resources"] == {"limits": {"cpu": "4"}, "requests": {"cpu": "4"}}
+
+
+def test_a_pod_that_requests_huge_pages_limits_them_itself():
+    pages = {"hugepages-2Mi": "4Mi"}
+    spec = {"containers": [holds(dict(pages), dict(pages))], "resources": {"requests": dict(pages)}}
+    default_pod_level_resources(spec)
+    assert spec["resources"] == {"requests": pages}
+
+
+def test_huge_pages_of_containers_limit_the_pod():
+    pages = {"hugepages-2Mi": "4Mi"}
+    spec = {"containers": [holds(dict(pages), dict(pages))], "resources": {"limits": {"cpu": "1"}}}
+    default_pod_level_resources(spec)
+    assert spec["resources"] == {"limits": {"cpu": "1", **pages}, "requests": {"cpu": "1", **pages}}
+
+
+@pytest.mark.parametrize(
+    ("spec", "quality"),
+    [
+        ({"containers": [holds()]}, "BestEffort"),
+        ({"containers": [holds({"cpu": "0"})]}, "BestEffort"),
+        ({"containers": [holds({"example.com/gpu": "1"}, {"example.com/gpu": "1"})]}, "BestEffort"),
+        ({"containers": [holds({"cpu": "1"})]}, "Burstable"),
+        ({"containers": [holds({"cpu": "1", "memory": "1"}, {"cpu": "1", "memory": "1"})]}, "Guaranteed"),
+        ({"containers": [holds({"cpu": "1000m", "memory": "1"}, {"cpu": "1", "memory": "1"})]}, "Guaranteed"),
+        ({"containers": [holds({"cpu": "1", "memory": "1"}, {"cpu": "2", "memory": "1"})]}, "Burstable"),
+        ({"containers": [holds({"cpu": "1"}, {"cpu": "1"})]}, "Burstable"),
+        ({"containers": [holds({"cpu": "1", "memory": "1"}, {"cpu": "1", "memory": "1"}), holds()]}, "Burstable"),
+        (
+            {
+                "containers": [holds({"cpu": "1", "memory": "1"}, {"cpu": "1", "memory": "1"})],
+                "initContainers": [holds({"cpu": "1"})],
+            },
+            "Burstable",
+        ),
+        (
+            {
+                "containers": [holds()],
+                "resources": {"requests": {"cpu": "1", "memory": "1"}, "limits": {"cpu": "1", "memory": "1"}},
+            },
+            "Guaranteed",
+        ),
+    ],
+)
+def test_the_class_of_service_follows_from_requests_and_limits(spec: dict, quality: str):
+    assert qos_class(spec) == quality
+
+
+@pytest.mark.parametrize(
+    ("policy", "goes_on"), [({}, False), ({"restartPolicy": "Always"}, True), ({"restartPolicy": "Never"}, False)]
+)
+def test_a_sidecar_is_always_restarted(policy: dict, goes_on: bool):
+    assert is_sidecar(policy) is goes_on

@@ -1,0 +1,177 @@
+"""Requests and limits that are refused."""
+
+from __future__ import annotations
+
+import pytest
+from tests.unit.apiserver.kinds.objects import told
+
+from steersman.apimachinery.field import Path
+from steersman.apiserver.kinds.shared.podspec.rules import TEMPLATE_RULES, PodRules
+from steersman.apiserver.kinds.shared.podspec.validate_resources import (
+    check_amount,
+    check_container_resource_name,
+    check_resource_name,
+    validate_pod_resources,
+    validate_requirements,
+)
+
+P = Path("r")
+
+
+def faults(known: tuple[str, ...] = (), rules: PodRules = TEMPLATE_RULES, **resources: object) -> list[str]:
+    return told(validate_requirements(resources, P, known, rules))
+
+
+def test_no_resources_are_no_fault():
+    assert told(validate_requirements(None, P, (), TEMPLATE_RULES)) == []
+
+
+@pytest.mark.parametrize(
+    "resources",
+    [
+        {"limits": {"cpu": "1"}, "requests": {"cpu": "500m", "memory": "1Gi"}},
+        {"limits": {"example.com/gpu": "1"}, "requests": {"example.com/gpu": "1"}},
+        {"limits": {"hugepages-2Mi": "4Mi", "cpu": "1"}, "requests": {"hugepages-2Mi": "4Mi"}},
+    ],
+)
+def test_what_containers_usually_ask_for_is_let_through(resources: dict):
+    assert faults(**resources) == []
+
+
+@pytest.mark.parametrize(
+    ("resources", "fault"),
+    [
+        (
+            {"limits": {"cpu": "1"}, "requests": {"cpu": "2"}},
+            'r.requests: Invalid value: "2": must be less than or equal to cpu limit of 1',
+        ),
+        ({"requests": {"cpu": "-1"}}, 'r.requests[cpu]: Invalid value: "-1": must be greater than or equal to 0'),
+        (
+            {"limits": {"example.com/gpu": "2"}, "requests": {"example.com/gpu": "1"}},
+            'r.requests: Invalid value: "1": must be equal to example.com/gpu limit of 2',
+        ),
+        (
+            {"requests": {"example.com/gpu": "1"}},
+            "r.limits: Required value: Limit must be set for non overcommitable resources",
+        ),
+        (
+            {"limits": {"example.com/gpu": "1500m"}},
+            'r.limits[example.com/gpu]: Invalid value: "1500m": must be an integer',
+        ),
+        ({"limits": {"hugepages-2Mi": "2Mi"}}, "r: Forbidden: HugePages require cpu or memory"),
+        (
+            {"limits": {"hugepages-2Mi": "3Mi", "cpu": "1"}},
+            'r.limits[hugepages-2Mi]: Invalid value: "3Mi": 3Mi is not positive integer multiple of hugepages-2Mi',
+        ),
+        (
+            {"limits": {"pods": "1"}},
+            'r.limits[pods]: Invalid value: "pods": must be a standard resource for containers',
+        ),
+    ],
+)
+def test_one_thing_wrong_is_told_once(resources: dict, fault: str):
+    assert faults(**resources) == [fault]
+
+
+def test_old_pods_may_hold_parts_of_pages():
+    rules = PodRules(allow_partial_huge_pages=True)
+    assert faults(rules=rules, limits={"hugepages-2Mi": "3Mi", "cpu": "1"}) == []
+
+
+@pytest.mark.parametrize(
+    ("used", "fault"),
+    [
+        ([{"name": "x"}, {"name": "x"}], 'r.claims[1]: Duplicate value: "x"'),
+        ([{"name": "x", "request": "a"}, {"name": "x", "request": "a"}], 'r.claims[1]: Duplicate value: "x/a"'),
+        ([{"name": "x", "request": "a"}, {"name": "x"}], 'r.claims[1]: Duplicate value: "x"'),
+        ([{}], "r.claims[0]: Required value"),
+        ([{"name": "y"}], 'r.claims[0]: Not found: "y": must be one of the names in pod.spec.resourceClaims: x, z'),
+    ],
+)
+def test_claims_are_the_pods_and_used_once(used: list[dict], fault: str):
+    assert faults(("z", "x"), claims=used) == [fault]
+
+
+def test_a_pod_without_claims_has_none_to_use():
+    assert faults(claims=[{"name": "y"}]) == [
+        'r.claims[0]: Not found: "y": must be one of the names in pod.spec.resourceClaims which is empty'
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "count"), [("cpu", 0), ("storage", 0), ("example.com/x", 0), ("gpu", 1), ("a/b/c", 1)]
+)
+def test_names_are_known_or_have_a_domain(name: str, count: int):
+    assert len(check_resource_name(name, P)) == count
+
+
+def test_names_of_other_domains_are_those_of_extended_resources():
+    assert told(check_container_resource_name("requests.example.com/x", P)) == [
+        'r: Invalid value: "requests.example.com/x": doesn\'t follow extended resource name standard'
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "amount", "count"), [("cpu", "1m", 0), ("pods", "1m", 1), ("pods", "-1", 1), ("pods", "-1m", 2)]
+)
+def test_amounts_are_not_negative_and_whole_where_the_resource_is(name: str, amount: str, count: int):
+    assert len(told(check_amount(name, amount, P))) == count
+
+
+# -- the pod as a whole -----------------------------------------------------------------------------------------------
+
+
+def asks(**resources: object) -> dict:
+    return {"name": "c", "resources": resources}
+
+
+@pytest.mark.parametrize(
+    ("own", "container", "fault"),
+    [
+        (
+            {"requests": {"cpu": "1"}},
+            asks(requests={"cpu": "2"}),
+            'r.requests[cpu]: Invalid value: "1": must be greater than or equal to aggregate container requests of 2',
+        ),
+        (
+            {"limits": {"cpu": "1"}},
+            asks(limits={"cpu": "2"}),
+            'r.containers[0][cpu].limits: Invalid value: "2": must be less than or equal to pod limits of 1',
+        ),
+        (
+            {"limits": {"ephemeral-storage": "1"}},
+            asks(),
+            (
+                'r.limits[ephemeral-storage]: Unsupported value: "ephemeral-storage": '
+                'supported values: "cpu", "hugepages-", "memory"'
+            ),
+        ),
+        (
+            {"limits": {"cpu": "1", "hugepages-2Mi": "2Mi"}},
+            asks(limits={"hugepages-2Mi": "4Mi"}),
+            (
+                'r.limits[hugepages-2Mi]: Invalid value: "2Mi": '
+                "must be greater than or equal to aggregate container limits of 4Mi"
+            ),
+        ),
+        ({"claims": []}, asks(), "r.claims: Forbidden: claims cannot be set for Resources at pod-level"),
+    ],
+)
+def test_containers_fit_into_their_pod(own: dict, container: dict, fault: str):
+    spec = {"containers": [container], "resources": own}
+    assert told(validate_pod_resources(spec, P, (), TEMPLATE_RULES))[:1] == [fault]
+
+
+def test_what_the_pod_says_nothing_of_is_its_containers():
+    spec = {
+        "containers": [asks(requests={"memory": "1Gi", "example.com/x": "1"})],
+        "resources": {"requests": {"cpu": "1"}},
+    }
+    assert told(validate_pod_resources(spec, P, (), TEMPLATE_RULES)) == []
+
+
+def test_pods_of_windows_have_no_resources_as_a_whole():
+    spec = {"containers": [], "resources": {"requests": {"cpu": "-1"}}, "os": {"name": "windows"}}
+    assert told(validate_pod_resources(spec, P, (), TEMPLATE_RULES)) == [
+        "r: Forbidden: may not be set for a windows pod"
+    ]

@@ -1,0 +1,152 @@
+"""Volumes of pods."""
+
+from __future__ import annotations
+
+import pytest
+from tests.unit.apiserver.kinds.objects import told
+
+from steersman.apimachinery.field import Path
+from steersman.apiserver.kinds.shared.podspec.rules import TEMPLATE_RULES, PodRules
+from steersman.apiserver.kinds.shared.podspec.validate_volumes import validate_claim_template, validate_volumes
+
+P = Path("v")
+CLAIM = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+FIELD = {"apiVersion": "v1", "fieldPath": "metadata.name"}
+
+
+def faults(*volumes: dict, rules: PodRules = TEMPLATE_RULES) -> list[str]:
+    return told(validate_volumes({"volumes": list(volumes)}, P, rules)[0])
+
+
+def of_source(rules: PodRules = TEMPLATE_RULES, **source: object) -> list[str]:
+    return faults({"name": "v", **source}, rules=rules)
+
+
+def projected(*sources: dict) -> list[str]:
+    return of_source(projected={"sources": list(sources)})
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        {"emptyDir": {}},
+        {"emptyDir": {"sizeLimit": "1Gi"}},
+        {"configMap": {"name": "m"}},
+        {"downwardAPI": {"items": [{"path": "p", "fieldRef": FIELD}]}},
+        {"ephemeral": {"volumeClaimTemplate": {"spec": CLAIM}}},
+        {"image": {"reference": "a", "pullPolicy": "Always"}},
+        {"projected": {"sources": [{"serviceAccountToken": {"path": "t", "expirationSeconds": 600}}]}},
+    ],
+)
+def test_usual_volumes_are_let_through(source: dict):
+    assert of_source(**source) == []
+
+
+def test_only_volumes_that_are_right_can_be_mounted():
+    good, bad = {"name": "good", "emptyDir": {}}, {"name": "bad"}
+    assert validate_volumes({"volumes": [good, bad]}, P, TEMPLATE_RULES)[1] == {"good": good}
+
+
+def test_names_are_given_and_used_once():
+    empty = {"emptyDir": {}}
+    assert faults(empty, {"name": "a", **empty}, {"name": "a", **empty}) == [
+        "v[0].name: Required value",
+        'v[2].name: Duplicate value: "a"',
+    ]
+
+
+@pytest.mark.parametrize(
+    ("source", "fault"),
+    [
+        ({}, "v[0]: Required value: must specify a volume type"),
+        (
+            {"emptyDir": {}, "hostPath": {"path": "/"}},
+            "v[0].hostPath: Forbidden: may not specify more than 1 volume type",
+        ),
+        (
+            {"emptyDir": {"sizeLimit": "-1"}},
+            "v[0].emptyDir.sizeLimit: Forbidden: SizeLimit field must be a valid resource quantity",
+        ),
+        ({"gcePersistentDisk": {}}, "v[0].persistentDisk.pdName: Required value"),
+        (
+            {"downwardAPI": {"items": [{"path": "p"}]}},
+            "v[0].downwardAPI: Required value: one of fieldRef and resourceFieldRef is required",
+        ),
+        ({"ephemeral": {}}, "v[0].ephemeral.volumeClaimTemplate: Required value"),
+        (
+            {"image": {"reference": "a", "pullPolicy": "X"}},
+            'v[0].image.pullPolicy: Unsupported value: "X": supported values: "Always", "IfNotPresent", "Never"',
+        ),
+    ],
+)
+def test_one_thing_wrong_is_told_once(source: dict, fault: str):
+    assert of_source(**source) == [fault]
+
+
+def test_images_are_named_in_pods_and_may_be_left_out_of_templates():
+    assert of_source(image={"pullPolicy": "Always"}) == []
+    assert of_source(PodRules(is_pod=True), image={"pullPolicy": "Always"}) == ["v[0].image.reference: Required value"]
+
+
+# -- projections ------------------------------------------------------------------------------------------------------
+
+
+def test_no_two_sources_write_the_same_file():
+    item = {"key": "k", "path": "p"}
+    assert projected({"secret": {"name": "s", "items": [item]}}, {"configMap": {"name": "m", "items": [item]}}) == [
+        'v[0].projected: Invalid value: "m": conflicting duplicate paths'
+    ]
+
+
+@pytest.mark.parametrize(
+    ("source", "fault"),
+    [
+        ({"secret": {}}, "v[0].projected.sources[0].secret.name: Required value"),
+        (
+            {"serviceAccountToken": {"path": "t", "expirationSeconds": 599}},
+            (
+                "v[0].projected.sources[0].serviceAccountToken.expirationSeconds: Invalid value: 599: "
+                "may not specify a duration less than 10 minutes"
+            ),
+        ),
+        (
+            {"serviceAccountToken": {"path": "t", "expirationSeconds": (1 << 32) + 1}},
+            (
+                "v[0].projected.sources[0].serviceAccountToken.expirationSeconds: Invalid value: 4294967297: "
+                "may not specify a duration larger than 2^32 seconds"
+            ),
+        ),
+        ({"serviceAccountToken": {"expirationSeconds": 600}}, "v[0].projected.path: Required value"),
+        (
+            {"secret": {"name": "s"}, "configMap": {"name": "m"}},
+            "v[0].projected.sources[0]: Forbidden: may not specify more than 1 volume type per source",
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_part_is_told(source: dict, fault: str):
+    assert projected(source) == [fault]
+
+
+# -- claims -----------------------------------------------------------------------------------------------------------
+
+
+def test_of_a_claim_to_be_made_only_labels_and_annotations_are_said():
+    template = {"metadata": {"labels": {"a": "b"}, "annotations": {"c": "d"}, "name": "x"}, "spec": CLAIM}
+    assert told(validate_claim_template(template, P)) == ["v.metadata.name: Forbidden: cannot be set"]
+
+
+def test_a_pod_does_not_use_twice_what_is_made_for_it():
+    made = {"name": "e", "ephemeral": {"volumeClaimTemplate": {"spec": CLAIM}}}
+    used = {"name": "u", "persistentVolumeClaim": {"claimName": "p-e"}}
+    assert faults(made, used, rules=PodRules(pod_name="p")) == [
+        (
+            'v[1].persistentVolumeClaim.claimName: Invalid value: "p-e": '
+            "must not reference a PVC that gets created for an ephemeral volume"
+        )
+    ]
+
+
+def test_the_name_of_a_claim_to_be_made_is_short_enough():
+    made = {"name": "e", "ephemeral": {"volumeClaimTemplate": {"spec": CLAIM}}}
+    (fault,) = faults(made, rules=PodRules(pod_name="p" * 253))
+    assert fault.endswith(": must be no more than 253 characters")

@@ -1,0 +1,213 @@
+"""What is told of pods that are accepted."""
+
+from __future__ import annotations
+
+import pytest
+from tests.unit.apiserver.kinds.objects import pod, template
+
+from steersman.apimachinery.field import Path
+from steersman.apiserver.kinds.shared.podspec.warnings import (
+    claim_spec_warnings,
+    fraction_warnings,
+    pod_warnings,
+    template_warnings,
+)
+
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+ZONE = "failure-domain.beta.kubernetes.io/zone"
+OLD_ZONE = 'deprecated since v1.17; use "topology.kubernetes.io/zone" instead'
+NULL = "a null labelSelector results in matching no pod"
+
+
+def of_pod(metadata: dict | None = None, **spec: object) -> list[str]:
+    return list(pod_warnings(pod(metadata, **spec)))
+
+
+def ports(*given: dict) -> dict:
+    return {"containers": [{"name": "c", "image": "i", "ports": list(given)}]}
+
+
+def test_of_a_usual_pod_there_is_nothing_to_tell():
+    assert of_pod() == []
+
+
+def test_a_name_that_is_no_label_makes_a_strange_hostname():
+    (warning,) = of_pod({"name": "a.b"})
+    assert warning.startswith(
+        "metadata.name: this is used in the Pod's hostname, which can result in surprising behavior"
+    )
+
+
+@pytest.mark.parametrize(
+    ("spec", "warning"),
+    [
+        ({"nodeSelector": {ZONE: "a"}}, f"spec.nodeSelector[{ZONE}]: {OLD_ZONE}"),
+        (
+            {
+                "affinity": {
+                    "nodeAffinity": {
+                        REQUIRED: {"nodeSelectorTerms": [{"matchExpressions": [{"key": ZONE, "operator": "Exists"}]}]}
+                    }
+                }
+            },
+            f"spec.affinity.nodeAffinity.{REQUIRED}.nodeSelectorTerms[0].matchExpressions[0].key: {ZONE} is {OLD_ZONE}",
+        ),
+        (
+            {"topologySpreadConstraints": [{"topologyKey": ZONE, "labelSelector": {}}]},
+            f"spec.topologySpreadConstraints[0].topologyKey: {ZONE} is {OLD_ZONE}",
+        ),
+        (
+            {"topologySpreadConstraints": [{"topologyKey": "zone"}]},
+            f"spec.topologySpreadConstraints[0].labelSelector: {NULL}",
+        ),
+        (
+            {"affinity": {"podAffinity": {REQUIRED: [{"topologyKey": "t"}]}}},
+            f"spec.affinity.podAffinity.{REQUIRED}[0].labelSelector: {NULL}",
+        ),
+        (
+            {"affinity": {"podAntiAffinity": {PREFERRED: [{"weight": 1, "podAffinityTerm": {"topologyKey": "t"}}]}}},
+            f"spec.affinity.podAntiAffinity.{PREFERRED}[0].podAffinityTerm.labelSelector: {NULL}",
+        ),
+        ({"hostAliases": [{"ip": "1.1.1.1"}] * 2}, 'spec.hostAliases[1].ip: duplicate ip "1.1.1.1"'),
+        ({"imagePullSecrets": [{"name": "a"}] * 2}, 'spec.imagePullSecrets[1].name: duplicate name "a"'),
+        ({"imagePullSecrets": [{"name": ""}]}, 'spec.imagePullSecrets[0].name: invalid empty name ""'),
+        (
+            {"terminationGracePeriodSeconds": -1},
+            "spec.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1",
+        ),
+        (
+            {"overhead": {"memory": "1500m"}},
+            'spec.overhead[memory]: fractional byte value "1500m" is invalid, must be an integer',
+        ),
+        (
+            ports({"containerPort": 80, "hostIP": "1.1.1.1"}),
+            (
+                "spec.containers[0].ports[0]: hostIP set without hostPort: "
+                "{Name: HostPort:0 ContainerPort:80 Protocol:TCP HostIP:1.1.1.1}"
+            ),
+        ),
+        (
+            ports({"containerPort": 80}, {"containerPort": 80}),
+            "spec.containers[0].ports[1]: duplicate port definition with spec.containers[0].ports[0]",
+        ),
+        (
+            ports({"containerPort": 80}, {"containerPort": 80, "hostPort": 8}),
+            "spec.containers[0].ports[1]: overlapping port definition with spec.containers[0].ports[0]",
+        ),
+        (
+            ports({"containerPort": 80, "hostPort": 8}, {"containerPort": 80, "hostPort": 8, "hostIP": "1.1.1.1"}),
+            "spec.containers[0].ports[1]: dangerously ambiguous port definition with spec.containers[0].ports[0]",
+        ),
+        (
+            {
+                "containers": [
+                    {"name": "c", "image": "i", "env": [{"name": "A", "value": "1"}, {"name": "A", "value": "2"}]}
+                ]
+            },
+            'spec.containers[0].env[1]: hides previous definition of "A", which may be dropped when using apply',
+        ),
+        (
+            {"containers": [{"name": "c", "image": "i", "resources": {"requests": {"memory": "100m"}}}]},
+            'spec.containers[0].resources.requests[memory]: fractional byte value "100m" is invalid, must be an integer',
+        ),
+        (
+            {"volumes": [{"name": "v", "gitRepo": {"repository": "r"}}]},
+            "spec.volumes[0].gitRepo: deprecated in v1.11, and disabled by default in v1.33+",
+        ),
+        (
+            {"volumes": [{"name": "v", "storageos": {}}]},
+            "spec.volumes[0].storageOS: deprecated in v1.22, non-functional in v1.25+",
+        ),
+    ],
+)
+def test_what_is_old_doubled_or_without_effect_is_told(spec: dict, warning: str):
+    assert of_pod(**spec) == [warning]
+
+
+@pytest.mark.parametrize("name", ["security.alpha.kubernetes.io/sysctls", "scheduler.alpha.kubernetes.io/critical-pod"])
+def test_annotations_that_mean_nothing_any_more_are_told(name: str):
+    (warning,) = of_pod({"annotations": {name: ""}})
+    assert warning.startswith(f"metadata.annotations[{name}]: non-functional in v1.1")
+
+
+def test_a_variable_that_extends_itself_hides_nothing():
+    variables = [{"name": "PATH", "value": "/a"}, {"name": "PATH", "value": "$(PATH):/b"}]
+    assert of_pod(containers=[{"name": "c", "image": "i", "env": variables}]) == []
+
+
+def test_ports_of_one_name_are_told_where_both_containers_run_at_once():
+    named = {"image": "i", "ports": [{"name": "http", "containerPort": 1}]}
+    other = {"image": "i", "ports": [{"name": "http", "containerPort": 2}]}
+    (warning,) = of_pod(containers=[{"name": "c", **named}, {"name": "d", **other}])
+    assert warning.startswith(
+        'spec.containers[1].ports[0]: duplicate port name "http" with spec.containers[0].ports[0]'
+    )
+    assert of_pod(containers=[{"name": "c", **named}], initContainers=[{"name": "d", **other}]) == []
+
+
+def test_of_templates_it_is_told_under_their_path():
+    obj = {**template(nodeSelector={ZONE: "a"}), "metadata": {"annotations": {}}}
+    assert list(template_warnings(obj, Path("spec", "template"))) == [
+        f"spec.template.spec.nodeSelector[{ZONE}]: {OLD_ZONE}"
+    ]
+
+
+def test_app_armor_annotations_of_templates_are_told():
+    name = "container.apparmor.security.beta.kubernetes.io/c"
+    obj = {**template(), "metadata": {"annotations": {name: "unconfined"}}}
+    assert list(template_warnings(obj, Path("template"))) == [
+        f'template.metadata.annotations[{name}]: deprecated since v1.30; use the "appArmorProfile" field instead'
+    ]
+
+
+@pytest.mark.parametrize(("kind", "count"), [("Unconfined", 0), ("RuntimeDefault", 1)])
+def test_an_annotation_that_says_what_the_template_says_itself_is_fine(kind: str, count: int):
+    name = "container.apparmor.security.beta.kubernetes.io/c"
+    obj = template(securityContext={"appArmorProfile": {"type": kind}})
+    obj["metadata"] = {"annotations": {name: "unconfined"}}
+    assert len(list(template_warnings(obj, Path("template")))) == count
+
+
+def test_addresses_in_old_forms_come_last():
+    *_, last = of_pod(hostAliases=[{"ip": "1.2.3.04"}], terminationGracePeriodSeconds=-1)
+    assert last.startswith("spec.hostAliases[0].ip: ")
+
+
+def test_preferred_nodes_have_labels_that_there_can_be():
+    term = {"matchExpressions": [{"key": "a", "operator": "In", "values": ["b c"]}]}
+    preferred = {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "preference": term}]}
+    (warning,) = of_pod(affinity={"nodeAffinity": preferred})
+    assert ".preference.matchExpressions[0].values[0]: b c is invalid, a valid label must be" in warning
+
+
+def test_what_is_said_of_a_container_stands_together():
+    seccomp, armor = (
+        "container.seccomp.security.alpha.kubernetes.io/",
+        "container.apparmor.security.beta.kubernetes.io/",
+    )
+    annotations = {prefix + name: "" for prefix in (seccomp, armor) for name in "cd"}
+    containers = [{"name": name, "image": "i", "resources": {"limits": {"memory": "1m"}}} for name in "cd"]
+    obj = {**template(containers=containers), "metadata": {"annotations": annotations}}
+    told = [warning.split(": ")[0] for warning in template_warnings(obj, Path("t"))]
+    assert told == [
+        where
+        for position, name in enumerate("cd")
+        for where in (
+            f"t.metadata.annotations[{seccomp}{name}]",
+            f"t.metadata.annotations[{armor}{name}]",
+            f"t.spec.containers[{position}].resources.limits[memory]",
+        )
+    ]
+
+
+def test_claims_are_of_whole_bytes():
+    spec = {"resources": {"requests": {"storage": "1.5"}}}
+    assert list(claim_spec_warnings(spec, Path("spec"))) == [
+        'spec.resources.requests[storage]: fractional byte value "1.5" is invalid, must be an integer'
+    ]
+
+
+@pytest.mark.parametrize("amounts", [{}, {"memory": "1Gi"}, {"memory": "1000m"}, {"cpu": "100m"}])
+def test_whole_bytes_are_fine(amounts: dict):
+    assert list(fraction_warnings(amounts, "memory", Path("x"))) == []

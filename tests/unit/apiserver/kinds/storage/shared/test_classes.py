@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+import pytest
+from tests.unit.apiserver.kinds.samples import texts
+
+from steersman.apimachinery.field import Path
+from steersman.apiserver.kinds.storage.shared.classes import check_parameters, check_provisioner
+
+HERE = Path("p")
+
+
+@pytest.mark.parametrize("name", ["kubernetes.io/no-provisioner", "EBS.csi.aws.com", "local"])
+def test_provisioners_are_named_in_any_case(name):
+    assert texts(check_provisioner(name, HERE)) == []
+
+
+def test_a_provisioner_is_named():
+    assert texts(check_provisioner("", HERE)) == ["p: Required value"]
+
+
+def test_a_provisioners_name_is_qualified():
+    [fault] = texts(check_provisioner("A/b/c", HERE))
+    assert fault.startswith('p: Invalid value: "a/b/c": a valid label key must consist of alphanumeric characters')
+
+
+@pytest.mark.parametrize(
+    ("parameters", "faults"),
+    [
+        ({"a": "b"}, []),
+        ({"": "b"}, ['p: Invalid value: "": field can not be empty.']),
+        ({str(n): "" for n in range(513)}, ["p: Too long: may not be more than 512 bytes"]),
+        ({"a": "b" * 256 * 1024}, ["p: Too long: may not be more than 262144 bytes"]),
+    ],
+)
+def test_parameters_have_bounds(parameters, faults):
+    assert texts(check_parameters(parameters, HERE, may_be_empty=False)) == faults
+
+
+@pytest.mark.parametrize(
+    ("may_be_empty", "faults"), [(True, []), (False, ["p: Required value: must contain at least one key/value pair"])]
+)
+def test_no_parameters_are_refused_where_some_are_needed(may_be_empty, faults):
+    assert texts(check_parameters(None, HERE, may_be_empty=may_be_empty)) == faults

@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+import pytest
+from tests.unit.apiserver.kinds.samples import CONTEXT, NOW, edited, named, texts
+
+from steersman.apiserver.kinds.storage.volumeattributesclass import VolumeAttributesClassStrategy
+
+STRATEGY = VolumeAttributesClassStrategy()
+CLASS = named(driverName="a.com", parameters={"iops": "1"})
+
+
+@pytest.mark.parametrize(
+    ("edits", "faults"),
+    [
+        ({}, []),
+        ({"driverName": ""}, ["driverName: Required value"]),
+        ({"parameters": {}}, ["parameters: Required value: must contain at least one key/value pair"]),
+    ],
+)
+def test_what_is_refused(edits, faults):
+    assert texts(STRATEGY.validate(CONTEXT, edited(CLASS, edits))) == faults
+
+
+@pytest.mark.parametrize(
+    ("edits", "name"), [({"driverName": "b.com"}, "driverName"), ({"parameters": {"iops": "2"}}, "parameters")]
+)
+def test_what_a_class_means_never_changes(edits, name):
+    assert texts(STRATEGY.validate_update(CONTEXT, edited(CLASS, edits), CLASS)) == [
+        f"{name}: Forbidden: updates to {name} are forbidden."
+    ]
+
+
+def test_the_row_shows_the_driver():
+    assert STRATEGY.cells(CLASS, NOW) == ["a", "a.com", "60s"]

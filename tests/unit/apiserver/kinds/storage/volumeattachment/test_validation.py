@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import pytest
+from tests.unit.apiserver.kinds.samples import edited, named, texts
+
+from steersman.apiserver.kinds.storage.volumeattachment.validation import (
+    validate_attachment,
+    validate_attachment_status,
+    validate_attachment_update,
+)
+
+VALID = named(spec={"attacher": "a.com", "nodeName": "n", "source": {"persistentVolumeName": "pv"}})
+INLINE = {"accessModes": ["ReadWriteOnce"], "csi": {"driver": "a.com", "volumeHandle": "h"}}
+SOURCE = "spec.source"
+ONE = "must specify exactly one of inlineVolumeSpec and persistentVolumeName"
+CONTEXT_OF_INLINE = "in the context of inline volumes"
+
+
+@pytest.mark.parametrize("source", [{"persistentVolumeName": "pv"}, {"inlineVolumeSpec": INLINE}])
+def test_what_is_valid(source):
+    assert texts(validate_attachment(edited(VALID, {SOURCE: source}))) == []
+
+
+@pytest.mark.parametrize(
+    ("edits", "fault"),
+    [
+        ({"spec.attacher": ""}, "spec.attacher: Required value"),
+        ({SOURCE: {}}, f"{SOURCE}: Required value: {ONE}"),
+        ({SOURCE: {"persistentVolumeName": "pv", "inlineVolumeSpec": INLINE}}, f"{SOURCE}: Forbidden: {ONE}"),
+        (
+            {SOURCE: {"persistentVolumeName": ""}},
+            f"{SOURCE}.persistentVolumeName: Required value: must specify non empty persistentVolumeName",
+        ),
+        (
+            {SOURCE: {"inlineVolumeSpec": {**INLINE, "capacity": {"storage": "1Gi"}}}},
+            f"{SOURCE}.inlineVolumeSpec.capacity: Forbidden: may not be specified {CONTEXT_OF_INLINE}",
+        ),
+        (
+            {SOURCE: {"inlineVolumeSpec": {"accessModes": ["ReadWriteOnce"]}}},
+            f"{SOURCE}.inlineVolumeSpec.csi: Required value: has to be specified {CONTEXT_OF_INLINE}",
+        ),
+        (
+            {SOURCE: {"inlineVolumeSpec": {"csi": INLINE["csi"]}}},
+            f"{SOURCE}.inlineVolumeSpec.accessModes: Required value",
+        ),
+        (
+            {SOURCE: {"inlineVolumeSpec": {**INLINE, "csi": {"driver": "a.com"}}}},
+            f"{SOURCE}.inlineVolumeSpec.csi.volumeHandle: Required value",
+        ),
+    ],
+)
+def test_what_is_refused(edits, fault):
+    assert texts(validate_attachment(edited(VALID, edits))) == [fault]
+
+
+def test_what_is_attached_where_never_changes():
+    [fault] = texts(validate_attachment_update(edited(VALID, {"spec.nodeName": "m"}), VALID))
+    assert fault.startswith("spec: Invalid value: {")
+    assert fault.endswith(": field is immutable")
+
+
+@pytest.mark.parametrize(
+    ("status", "faults"),
+    [
+        ({"attached": True, "attachError": {"message": "m", "errorCode": 5}}, []),
+        (
+            {"attachError": {"message": "m" * 1025}},
+            ["status.attachError.message: Too long: may not be more than 262144 bytes"],
+        ),
+        (
+            {"detachError": {"errorCode": -1}, "attachError": {"errorCode": 0}},
+            ["status.detachError.errorCode: Invalid value: -1: must be between 0 and 2147483647, inclusive"],
+        ),
+        (
+            {"attachmentMetadata": {"k": "v" * 256 * 1024}},
+            ["status.attachmentMetadata: Too long: may not be more than 262144 bytes"],
+        ),
+    ],
+)
+def test_what_an_attacher_says_has_bounds(status, faults):
+    assert texts(validate_attachment_status({**VALID, "status": status})) == faults

@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from steersman.apimachinery.codec import DecodeError
+from steersman.apiserver.kinds.conversion import conversions_for
+from steersman.schema.resources import Resource, table
+
+
+def _resource(group: str, version: str, name: str) -> Resource:
+    [found] = [r for r in table().resources if (r.group, r.version, r.name) == (group, version, name)]
+    return found
+
+
+def test_most_kinds_are_stored_as_they_are_served():
+    assert conversions_for(_resource("", "v1", "configmaps")) == (None, None)
+    assert conversions_for(_resource("autoscaling", "v2", "horizontalpodautoscalers")) == (None, None)
+
+
+def test_every_kind_of_the_table_can_be_converted():
+    for resource in table().resources:
+        if resource.key_prefix:
+            to_storage, from_storage = conversions_for(resource)
+            assert (
+                (to_storage is None) == (from_storage is None) == (resource.api_version == resource.storage_api_version)
+            )
+
+
+def test_a_kind_without_a_conversion_is_a_mistake():
+    resource = Resource(
+        "example.com", "v2", "widgets", "Widget", "widget", True, (), storage_api_version="example.com/v1"
+    )
+    with pytest.raises(KeyError, match="Widget"):
+        conversions_for(resource)
+
+
+CORE_EVENT: dict[str, Any] = {
+    "kind": "Event",
+    "apiVersion": "v1",
+    "metadata": {"name": "e", "namespace": "n", "creationTimestamp": None},
+    "involvedObject": {"kind": "Pod", "name": "p"},
+    "reason": "Pulled",
+    "message": "it is here",
+    "source": {"component": "kubelet"},
+    "firstTimestamp": "2026-01-01T00:00:00Z",
+    "lastTimestamp": "2026-01-01T00:00:00Z",
+    "count": 3,
+    "type": "Normal",
+    "eventTime": None,
+    "reportingComponent": "kubelet",
+    "reportingInstance": "k1",
+}
+
+
+def test_events_have_other_names_in_their_own_group():
+    to_storage, from_storage = conversions_for(_resource("events.k8s.io", "v1", "events"))
+    own = from_storage({**CORE_EVENT})
+    assert (own["kind"], own["apiVersion"]) == ("Event", "events.k8s.io/v1")
+    assert own["note"] == "it is here"
+    assert own["regarding"] == {"kind": "Pod", "name": "p"}
+    assert (own["deprecatedCount"], own["deprecatedSource"]) == (3, {"component": "kubelet"})
+    assert (own["reportingController"], own["reportingInstance"]) == ("kubelet", "k1")
+    assert {"message", "involvedObject", "count", "source", "reportingComponent"}.isdisjoint(own)
+    assert to_storage({**own}) == CORE_EVENT
+
+
+def test_metadata_goes_along_as_it_is():
+    _, from_storage = conversions_for(_resource("events.k8s.io", "v1", "events"))
+    assert from_storage({**CORE_EVENT})["metadata"] is CORE_EVENT["metadata"]
+
+
+def test_lease_candidates_differ_in_nothing_but_the_version():
+    to_storage, from_storage = conversions_for(_resource("coordination.k8s.io", "v1alpha2", "leasecandidates"))
+    stored = to_storage(
+        {
+            "kind": "LeaseCandidate",
+            "apiVersion": "coordination.k8s.io/v1alpha2",
+            "metadata": {"name": "c"},
+            "spec": {"leaseName": "l", "binaryVersion": "1.36.0", "strategy": "OldestEmulationVersion"},
+        }
+    )
+    assert stored["apiVersion"] == "coordination.k8s.io/v1beta1"
+    assert from_storage(stored)["spec"]["leaseName"] == "l"
+
+
+def test_what_does_not_fit_the_other_version_is_refused():
+    to_storage, _ = conversions_for(_resource("events.k8s.io", "v1", "events"))
+    with pytest.raises(DecodeError):
+        to_storage({"metadata": {}, "regarding": "text"})

@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import pytest
+from tests.unit.apiserver.writing import Server
+
+from steersman.apimachinery.errors import StatusError
+from steersman.apiserver.proxying.kubelet import (
+    DIALS_PODS,
+    Location,
+    no_answer,
+    no_proxy,
+    no_stream,
+    node_location,
+    way_to_pods,
+)
+
+NODES = "/api/v1/nodes"
+UNREACHABLE = "this control plane does not connect to nodes and pods"
+
+
+async def locate(status: dict[str, object]) -> Location:
+    async with Server() as server:
+        await server.make(NODES, status=status)
+        nodes = server.registry.get("", "v1", "nodes")
+        await nodes.cache.wait_fresh()
+        return node_location(nodes, "a", "/x")
+
+
+@pytest.mark.parametrize(
+    ("addresses", "host"),
+    [
+        ([{"type": "InternalIP", "address": "10.1.2.3"}, {"type": "Hostname", "address": "h"}], "h"),
+        ([{"type": "ExternalIP", "address": "1.2.3.4"}, {"type": "InternalIP", "address": "10.1.2.3"}], "10.1.2.3"),
+    ],
+)
+async def test_a_node_is_asked_at_the_address_that_is_preferred(addresses, host):
+    assert await locate({"addresses": addresses}) == Location(host, "10250", "/x", is_kubelet=True)
+
+
+async def test_a_node_may_say_its_port():
+    status = {
+        "addresses": [{"type": "Hostname", "address": "h"}],
+        "daemonEndpoints": {"kubeletEndpoint": {"Port": 1234}},
+    }
+    assert (await locate(status)).port == "1234"
+
+
+@pytest.mark.parametrize(("addresses", "known"), [([], "[]"), ([{"type": "Other", "address": "o"}], "[{Other o}]")])
+async def test_a_node_without_an_address_is_500(addresses, known):
+    with pytest.raises(StatusError) as refused:
+        await locate({"addresses": addresses})
+    assert refused.value.code == 500
+    assert refused.value.message == f"no preferred addresses found; known addresses: {known}"
+
+
+async def test_no_node_is_404():
+    async with Server() as server:
+        nodes = server.registry.get("", "v1", "nodes")
+        await nodes.cache.wait_fresh()
+        with pytest.raises(StatusError, match='nodes "n" not found'):
+            node_location(nodes, "n")
+
+
+@pytest.mark.parametrize(
+    ("value", "way"), [("true", Location("h", "10250", is_kubelet=True)), ("false", None), (None, None)]
+)
+async def test_a_node_may_say_that_its_kubelet_dials_its_pods(value, way):
+    async with Server() as server:
+        metadata = {"name": "a", "annotations": {DIALS_PODS: value}} if value else {"name": "a"}
+        await server.make(NODES, metadata=metadata, status={"addresses": [{"type": "Hostname", "address": "h"}]})
+        nodes = server.registry.get("", "v1", "nodes")
+        await nodes.cache.wait_fresh()
+        assert way_to_pods(nodes, "a") == way
+        assert way_to_pods(nodes, "none") is way_to_pods(nodes, "") is None
+
+
+def test_a_location_reads_as_a_url():
+    assert Location("h", "80", "/x").url == "https://h:80/x"
+    assert Location("fd00::1", "", scheme="http").url == "http://[fd00::1]"
+
+
+def test_refusals_say_what_would_have_been_asked():
+    there = Location("h", "80", "/x")
+    assert (no_answer(there).code, no_answer(there).message) == (500, f'Get "https://h:80/x": {UNREACHABLE}')
+    assert (no_proxy(there).code, no_proxy(there).message) == (
+        503,
+        f"error trying to reach service: h:80: {UNREACHABLE}",
+    )
+
+
+@pytest.mark.parametrize(
+    ("headers", "code", "why"),
+    [
+        ({}, 400, "Upgrade request required"),
+        ({"connection": "keep-alive"}, 400, "Upgrade request required"),
+        ({"connection": "Upgrade", "upgrade": "websocket"}, 500, f"error dialing backend: h:80: {UNREACHABLE}"),
+    ],
+)
+async def test_a_stream_must_be_asked_for(headers, code, why):
+    server = Server()
+    error = no_stream(Location("h", "80"), server.request("POST", "/x", headers=headers))
+    await server.__aexit__()
+    assert (error.code, error.message) == (code, why)
