@@ -16,11 +16,13 @@ from steersman.apiserver.endpoints.subresources import subresources
 from steersman.apiserver.endpoints.unsafe_delete import FEATURE_GATE
 from steersman.apiserver.generic.registry import Registry
 from steersman.apiserver.health.component_probes import Components
+from steersman.apiserver.kinds.catalog import BuiltInKinds
 from steersman.apiserver.proxying.connections import Connections
 from steersman.asynckit.tasks import Supervisor
 from steersman.controlplane.access_endpoints import access_endpoints
 from steersman.controlplane.admission_configuration import read_admission_configuration
 from steersman.controlplane.options import OptionError
+from steersman.schema.resources import table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,10 +61,13 @@ class Resources:
             clock=clock,
             tasks=self._tasks,
             dice=dice,
-            strategies={
-                **_strategies(options, store, dice, labels_of=self._labels_of, authorizer=authorizer),
-                **authorization.strategies(),
-            },
+            resources=table().resources,
+            kinds=BuiltInKinds(
+                {
+                    **_strategies(options, store, dice, labels_of=self._labels_of, authorizer=authorizer),
+                    **authorization.strategies(),
+                }
+            ),
             min_request_timeout_seconds=options.min_request_timeout_seconds,
         )
         self.admission = AdmissionChain(_plugins(options, self.registry, authorizer, dice))

@@ -16,9 +16,11 @@ from steersman.apiserver.endpoints.subresources import subresources
 from steersman.apiserver.filters.request_info import parse, refine
 from steersman.apiserver.generic.registry import Registry
 from steersman.apiserver.http import Request
+from steersman.apiserver.kinds.catalog import BuiltInKinds
 from steersman.apiserver.request import RequestContext, UserInfo
 from steersman.asynckit.clock import FakeClock
 from steersman.asynckit.tasks import Supervisor
+from steersman.schema.resources import table
 from steersman.storage.memory import MemoryStore
 
 if TYPE_CHECKING:
@@ -54,7 +56,7 @@ class AllowAllBut:
 class Server:
     """Registry, admission and router; ``default`` exists."""
 
-    def __init__(self, *plugins: Plugin, strategies: Any = None, forbidden_verb: str = "", **registry: Any) -> None:
+    def __init__(self, *plugins: Plugin, strategies: Any = None, forbidden_verb: str = "", **kinds: Any) -> None:
         self.clock = FakeClock()
         self.store = MemoryStore(clock=self.clock)
         self.tasks = Supervisor("test")
@@ -63,8 +65,8 @@ class Server:
             clock=self.clock,
             tasks=self.tasks,
             dice=random.Random(1),
-            strategies=strategies,
-            **registry,
+            resources=table().resources,
+            kinds=BuiltInKinds(strategies, **kinds),
         )
         lifecycle = NamespaceLifecycle(self.registry.stored("namespaces").cache)
         self.admission = AdmissionChain([lifecycle, *plugins])

@@ -266,20 +266,13 @@ def is_graceful(strategy: Strategy) -> bool:
     return type(strategy).grace_period_seconds is not Strategy.grace_period_seconds
 
 
-#: Kinds whose deletion is a process of its own; upstream checks these before it, in other words.
-_CHECKED_FIRST: Final = {
-    "Namespace": "namespaces",
-    "CustomResourceDefinition.apiextensions.k8s.io": "customresourcedefinitions.apiextensions.k8s.io",
-}
-
-
 def check_preconditions(
     objects: ObjectStore, obj: Tree, name: str, options: DeleteOptions, *, any_version: bool = False
 ) -> None:
     """Raises 409 when the client means another object, or another version of it."""
     metadata = obj["metadata"]
-    if objects.group_kind in _CHECKED_FIRST and not any_version:
-        _check_first(_CHECKED_FIRST[objects.group_kind], metadata, name, options)
+    if objects.strategy.checks_preconditions_itself and not any_version:
+        _check_first(objects.strategy.group_resource, metadata, name, options)
     wanted = options.precondition_uid
     if wanted is not None and wanted != metadata.get("uid"):
         raise _unmet(

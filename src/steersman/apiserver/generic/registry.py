@@ -6,7 +6,7 @@ strategy. Resources may come and go at run time (custom ones).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from steersman.apiserver.generic.entry import Layout
 from steersman.apiserver.generic.identity import Identities
@@ -14,10 +14,7 @@ from steersman.apiserver.generic.lifetimes import Lifetimes
 from steersman.apiserver.generic.served import ServedResource
 from steersman.apiserver.generic.store import ObjectStore
 from steersman.apiserver.generic.watch_cache import WatchCache
-from steersman.apiserver.kinds.conversion import conversions_for
-from steersman.apiserver.kinds.strategies import strategy_class
 from steersman.schema.loader import struct
-from steersman.schema.resources import table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -29,24 +26,24 @@ if TYPE_CHECKING:
     from steersman.schema.resources import Resource
     from steersman.storage.store import Store
 
-#: How long an Event is kept, as ``--event-ttl`` is by default.
-EVENT_TTL_SECONDS: Final = 3600
+    Tree = dict[str, Any]
+    Conversion = Callable[[Tree], Tree]
 
-#: What field labels of a resource that is stored as another are called there.
-_FIELD_LABELS: Final[Mapping[tuple[str, str], Mapping[str, str]]] = {
-    ("events.k8s.io", "events"): {
-        "regarding.kind": "involvedObject.kind",
-        "regarding.namespace": "involvedObject.namespace",
-        "regarding.name": "involvedObject.name",
-        "regarding.uid": "involvedObject.uid",
-        "regarding.apiVersion": "involvedObject.apiVersion",
-        "regarding.resourceVersion": "involvedObject.resourceVersion",
-        "regarding.fieldPath": "involvedObject.fieldPath",
-        "reason": "reason",
-        "reportingController": "reportingComponent",
-        "type": "type",
-    },
-}
+
+class Kinds(Protocol):
+    """Rules of the built-in kinds, which the engine asks for and does not know."""
+
+    def strategy(self, resource: Resource) -> Strategy:
+        """Return a new strategy. Raises ``LookupError`` for a kind without one."""
+
+    def conversions(self, resource: Resource) -> tuple[Conversion | None, Conversion | None]:
+        """Return the conversions to the storage version and back; None twice where the resource is served in it."""
+
+    def field_labels(self, resource: Resource) -> Mapping[str, str] | None:
+        """Return the field labels by their names in the storage version; None where they are the same."""
+
+    def ttl_seconds(self, resource: Resource) -> int | None:
+        """Return the time after which objects expire; None where they do not."""
 
 
 class Kept:
@@ -70,22 +67,20 @@ class Registry:
         clock: Clock,
         tasks: Supervisor,
         dice: Random,
-        resources: Iterable[Resource] | None = None,
-        strategies: Mapping[str, Callable[[], Strategy]] | None = None,
-        event_ttl_seconds: int = EVENT_TTL_SECONDS,
+        resources: Iterable[Resource],
+        kinds: Kinds,
         remote: bool = False,
         min_request_timeout_seconds: float = 1800.0,
     ) -> None:
-        """``strategies``: group resource → how to make its strategy, of kinds that need something to work with."""
+        """``resources``: the built-in ones, with their rules in ``kinds``."""
         self.store: Final = store
         self.clock: Final = clock
         self._tasks: Final = tasks
         self._identities: Final = Identities(dice)
-        self._strategies: Final = dict(strategies or {})
-        self._event_ttl_seconds: Final = event_ttl_seconds
+        self._kinds: Final = kinds
         self._remote: Final = remote
         self._min_request_timeout_seconds: Final = min_request_timeout_seconds
-        built_in = table().resources if resources is None else tuple(resources)
+        built_in = tuple(resources)
         #: What may be asked for; custom resources are not here, they are served as soon as they are known.
         self._built_in: Final = {(r.group, r.version, r.name): r for r in built_in}
         #: Groups of which unknown versions and resources are told by a Status.
@@ -183,9 +178,9 @@ class Registry:
         kept = self._kept.get(resource.key_prefix)
         if kept is None:
             kept = self._kept[resource.key_prefix] = self.keep(
-                resource, self._strategy(resource), lifetimes=self._lifetimes(resource)
+                resource, self._kinds.strategy(resource), lifetimes=self._lifetimes(resource)
             )
-        to_storage, from_storage = conversions_for(resource)
+        to_storage, from_storage = self._kinds.conversions(resource)
         return ServedResource(
             resource,
             storage=kept.objects,
@@ -194,17 +189,12 @@ class Registry:
             struct=struct(resource.definition) if resource.definition else None,
             to_storage=to_storage,
             from_storage=from_storage,
-            field_labels=_FIELD_LABELS.get((resource.group, resource.name)),
+            field_labels=self._kinds.field_labels(resource),
         )
 
-    def _strategy(self, resource: Resource) -> Strategy:
-        make = self._strategies.get(resource.group_resource)
-        return strategy_class(resource)() if make is None else make()
-
     def _lifetimes(self, resource: Resource) -> Lifetimes | None:
-        if resource.kind != "Event":
-            return None
-        return Lifetimes(self.store, self.clock, ttl_seconds=self._event_ttl_seconds)
+        ttl_seconds = self._kinds.ttl_seconds(resource)
+        return None if ttl_seconds is None else Lifetimes(self.store, self.clock, ttl_seconds=ttl_seconds)
 
     def siblings(self, served: ServedResource) -> dict[str, ServedResource]:
         """The resource in all versions that it is served in, by apiVersion."""

@@ -1,4 +1,4 @@
-"""What a kind may differ in. All that is special about a kind is one ``Strategy`` in ``registry/<group>/<kind>.py``.
+"""What a kind may differ in. All that is special about a kind is one ``Strategy`` in ``kinds/<group>/<kind>``.
 
 The generic store calls the methods in upstream's order (``rest.BeforeCreate``/``BeforeUpdate``):
 
@@ -90,6 +90,8 @@ class Strategy:
     delete_warning: ClassVar[str] = ""
     #: A DELETE only calls ``mark_terminating``; the object goes when it ``is_finalized`` (Namespaces).
     deletes_in_phases: ClassVar[bool] = False
+    #: Preconditions of a DELETE are checked by the storage of the kind, in its own words (Namespaces, CustomResourceDefinitions).
+    checks_preconditions_itself: ClassVar[bool] = False
     #: How often upstream's own update validation repeats the rules of metadata, which the caller applies once: those of
     #: a change (``ValidateObjectMetaUpdate``) and those of the object (``ValidateObjectMeta``). Each repetition shows
     #: as one more cause.

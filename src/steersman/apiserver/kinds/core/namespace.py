@@ -30,6 +30,7 @@ class NamespaceStrategy(Strategy):
     """``spec.finalizers`` change through ``/finalize`` only."""
 
     group_resource = "namespaces"
+    checks_preconditions_itself = True
     metadata_checks_on_update = (1, 1)
     deletes_in_phases = True
     reset_fields: ClassVar = {"": (("status",),), "status": (("spec",),), "finalize": (("status",),)}

@@ -23,6 +23,7 @@ class CustomResourceDefinitionStrategy(Strategy):
     """Its status says which names were accepted, and in which versions objects may still be stored."""
 
     group_resource = "customresourcedefinitions.apiextensions.k8s.io"
+    checks_preconditions_itself = True
     has_generation = True
     allow_unconditional_update = False
     is_metered = True
