@@ -56,7 +56,14 @@ class AllowAllBut:
 class Server:
     """Registry, admission and router; ``default`` exists."""
 
-    def __init__(self, *plugins: Plugin, strategies: Any = None, forbidden_verb: str = "", **kinds: Any) -> None:
+    def __init__(
+        self,
+        *plugins: Plugin,
+        strategies: Any = None,
+        forbidden_verb: str = "",
+        event_ttl_seconds: int = 3600,
+        **registry: Any,
+    ) -> None:
         self.clock = FakeClock()
         self.store = MemoryStore(clock=self.clock)
         self.tasks = Supervisor("test")
@@ -66,7 +73,8 @@ class Server:
             tasks=self.tasks,
             dice=random.Random(1),
             resources=table().resources,
-            kinds=BuiltInKinds(strategies, **kinds),
+            kinds=BuiltInKinds(strategies, event_ttl_seconds=event_ttl_seconds),
+            **registry,
         )
         lifecycle = NamespaceLifecycle(self.registry.stored("namespaces").cache)
         self.admission = AdmissionChain([lifecycle, *plugins])

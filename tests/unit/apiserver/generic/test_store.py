@@ -141,7 +141,7 @@ class _Numbered(Strategy):
 async def test_companions_are_written_with_the_object_and_asked_again_when_they_met_anothers():
     async with Server() as server:
         strategy = _Numbered(server.store)
-        server.registry._strategies["configmaps"] = lambda: strategy
+        server.registry._kinds._strategies["configmaps"] = lambda: strategy
         objects = server.registry.stored("configmaps").objects
         strategy.meet = 2
         entry = await objects.create(server.context(), _tree(data={"k": "v"}))
@@ -152,7 +152,7 @@ async def test_companions_are_written_with_the_object_and_asked_again_when_they_
 
 async def test_a_dry_run_shows_what_would_be_allocated_and_takes_nothing():
     async with Server() as server:
-        server.registry._strategies["configmaps"] = lambda: _Numbered(server.store)
+        server.registry._kinds._strategies["configmaps"] = lambda: _Numbered(server.store)
         objects = server.registry.stored("configmaps").objects
         entry = await objects.create(server.context(dry_run=True), _tree())
         assert entry.tree()["data"] == {"number": "0"}
@@ -161,7 +161,7 @@ async def test_a_dry_run_shows_what_would_be_allocated_and_takes_nothing():
 
 async def test_what_was_allocated_is_given_back_with_the_removal():
     async with Server() as server:
-        server.registry._strategies["configmaps"] = lambda: _Numbered(server.store)
+        server.registry._kinds._strategies["configmaps"] = lambda: _Numbered(server.store)
         made = await server.make()
         await server.call("DELETE", "/api/v1/namespaces/default/configmaps/a")
         kv = await server.store.get("/numbers/free")
