@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from steersman.apiserver.discovery.catalog import Catalog
-from steersman.apiserver.generic.registry import _FIELD_LABELS
+from steersman.apiserver.kinds.catalog import BuiltInKinds
 from steersman.apiserver.kinds.strategies import strategy_class
 from steersman.apiserver.openapi.builder import Builder
 from steersman.apiserver.openapi.sources import Sources
@@ -53,7 +53,7 @@ def columns_of(resource: Resource) -> list[str]:
 
 def labels_of(resource: Resource) -> set[str]:
     strategy = strategy_class(resource)
-    own = set(_FIELD_LABELS.get((resource.group, resource.name), strategy.field_labels)) - NOT_RECORDED
+    own = set(BuiltInKinds().field_labels(resource) or strategy.field_labels) - NOT_RECORDED
     return own | {"metadata.name"} | ({"metadata.namespace"} if strategy.namespace_field_label else set())
 
 

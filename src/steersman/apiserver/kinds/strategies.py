@@ -34,6 +34,7 @@ STRATEGY_MODULES: Final[Mapping[str, str]] = {
     "certificates/CertificateSigningRequest": "certificates.certificatesigningrequest.strategy",
     "coordination/Lease": "coordination.lease.strategy",
     "coordination/LeaseCandidate": "coordination.leasecandidate",
+    "core/ComponentStatus": "core.componentstatus",
     "core/ConfigMap": "core.configmap",
     "core/Endpoints": "core.endpoints",
     "core/Event": "core.event.strategy",

@@ -9,11 +9,12 @@ from steersman.schema.resources import Resource, table
 WIDGETS = Resource(
     "example.com", "v1", "widgets", "Widget", "widget", True, (), key_prefix="/registry/example.com/widgets"
 )
-STORED = [resource for resource in table().resources if resource.key_prefix]
+#: ComponentStatuses are served and not stored.
+SERVED = [r for r in table().resources if r.key_prefix or r.kind == "ComponentStatus"]
 
 
-@pytest.mark.parametrize("resource", STORED, ids=lambda resource: f"{resource.group_resource}-{resource.version}")
-def test_strategy_class_of_stored_kind_is_its_own(resource: Resource) -> None:
+@pytest.mark.parametrize("resource", SERVED, ids=lambda resource: f"{resource.group_resource}-{resource.version}")
+def test_strategy_class_of_served_kind_is_its_own(resource: Resource) -> None:
     strategy = strategy_class(resource)
     assert issubclass(strategy, Strategy)
     assert strategy is not Strategy
@@ -21,8 +22,8 @@ def test_strategy_class_of_stored_kind_is_its_own(resource: Resource) -> None:
     assert strategy.__module__.startswith("steersman.apiserver.kinds.")
 
 
-def test_strategy_modules_are_of_stored_kinds_only() -> None:
-    assert {strategy_key(resource) for resource in STORED} == set(STRATEGY_MODULES)
+def test_strategy_modules_are_of_served_kinds_only() -> None:
+    assert {strategy_key(resource) for resource in SERVED} == set(STRATEGY_MODULES)
 
 
 def test_strategy_class_raises_for_kind_without_strategy() -> None:
