@@ -1,6 +1,7 @@
 """Command line parser of all commands: flags as in Go's ``pflag``, errors of two lines, a short and a full help page.
 
 A boolean flag takes its value only after ``=``; every other flag also takes the next word, even if it begins with ``-``.
+Underscores in names of flags are hyphens, as with ``k8s.io/component-base/cli/flag.WordSepNormalizeFunc``.
 """
 
 from __future__ import annotations
@@ -105,7 +106,7 @@ class FlagParser(argparse.ArgumentParser):
         joined: list[str] = []
         rest = iter(range(len(arguments)))
         for index in rest:
-            word = arguments[index]
+            word = _normalized(arguments[index])
             following = arguments[index + 1] if index + 1 < len(arguments) else None
             action = self._option_string_actions.get(word) if word.startswith("--") else None
             if action is not None and action.const is True and action.nargs == "?":
@@ -118,7 +119,7 @@ class FlagParser(argparse.ArgumentParser):
         return joined
 
     def _is_flag(self, word: str) -> bool:
-        return word.startswith("--") and word.partition("=")[0] in self._option_string_actions
+        return word.startswith("--") and _normalized(word).partition("=")[0] in self._option_string_actions
 
     def _unknown(self, words: Sequence[str]) -> str:
         word = next((word for word in words if word.startswith("-")), words[0])
@@ -148,6 +149,23 @@ class FlagParser(argparse.ArgumentParser):
             raise argparse.ArgumentError(None, _invalid(action, str(value), expected))
 
 
+class Accumulate(argparse.Action):
+    """Add the values of a repeated flag to those given before, as ``pflag``'s slices and maps; the default is replaced."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        """Set or extend the tuple or the map."""
+        earlier = getattr(namespace, self.dest, None)
+        if earlier is not None and earlier is not self.default:
+            values = {**earlier, **values} if isinstance(values, dict) else (*earlier, *values)
+        setattr(namespace, self.dest, values)
+
+
 class _Help(argparse.Action):
     """Write a help page and exit; ``const`` is True for the page with all flags."""
 
@@ -162,6 +180,14 @@ class _Help(argparse.Action):
         assert isinstance(parser, FlagParser)
         sys.stdout.write(parser.format_page(shows_all=bool(self.const)))
         sys.exit(0)
+
+
+def _normalized(word: str) -> str:
+    """Return a long flag with hyphens in place of underscores; its value and other words stay as they are."""
+    if not word.startswith("--"):
+        return word
+    name, equals, value = word.partition("=")
+    return name.replace("_", "-") + equals + value
 
 
 def _name(error: argparse.ArgumentError) -> str:

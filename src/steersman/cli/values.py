@@ -5,6 +5,7 @@ A function raises ``ArgumentTypeError`` with what it expects; the parser puts th
 
 from __future__ import annotations
 
+import re
 from argparse import ArgumentTypeError
 from pathlib import Path
 
@@ -49,6 +50,16 @@ def count(text: str) -> int:
     if not text.isascii() or not text.isdigit():
         raise ArgumentTypeError("must be a whole number, 0 or more")
     return int(text)
+
+
+def integer(text: str) -> int:
+    """Return a whole number, which may be negative."""
+    return -count(text[1:]) if text.startswith("-") else count(text)
+
+
+def integers(text: str) -> tuple[int, ...]:
+    """Return a comma-separated list of whole numbers."""
+    return tuple(map(count, names(text)))
 
 
 def positive(text: str) -> int:
@@ -143,6 +154,30 @@ def pairs(text: str) -> dict[str, str]:
     if not all(name and equals for name, equals, _ in split):
         raise ArgumentTypeError("must be of the form name=value")
     return {name.strip(): value.strip() for name, _, value in split}
+
+
+def certificate_pairs(text: str) -> tuple[str, ...]:
+    """Return the one value of ``--tls-sni-cert-key``: ``cert,key`` or ``cert,key:name,name``. It may be repeated."""
+    files, _, _ = text.partition(":")
+    if files.count(",") != 1 or not all(map(str.strip, files.split(","))):
+        raise ArgumentTypeError("expected comma separated certificate and key file paths")
+    return (text,)
+
+
+def module_levels(text: str) -> tuple[tuple[str, int], ...]:
+    """Return the patterns and levels of ``--vmodule``: ``pattern=N,other=N``."""
+    return tuple((name, count(level)) for name, level in pairs(text).items())
+
+
+def emulated_versions(text: str) -> tuple[str, ...]:
+    """Return the versions of ``--emulated-version``: ``kube=1.35`` or ``1.35``."""
+    for part in names(text):
+        component, equals, version = part.rpartition("=")
+        if equals and component != "kube":
+            raise ArgumentTypeError(f"component not registered: {component}")
+        if not re.fullmatch(r"v?[0-9]+\.[0-9]+(\.[0-9]+)?", version):
+            raise ArgumentTypeError(f"illegal version string {quote(version)}")
+    return names(text)
 
 
 def feature_gates(text: str) -> dict[str, bool]:

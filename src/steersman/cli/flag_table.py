@@ -1,0 +1,146 @@
+"""Tables of flags: one row per flag, in the groups of upstream's ``--help``.
+
+A row sets the option of the same name. Rows whose option the command does not have are accepted, so that command lines of
+Kubernetes components can be used, and reported by ``without_effect``. ``refused`` rows end the command: ignoring the flag
+would leave out something that its user relies on, such as encryption or an authorizer.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from steersman.cli import values
+from steersman.cli.flag_parser import Accumulate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from steersman.cli.flag_parser import FlagParser
+
+#: Readers of lists and maps: a flag that is repeated adds to what was given before, as ``pflag``'s slices and maps.
+ACCUMULATED: Final = frozenset(
+    {
+        values.names,
+        values.paths,
+        values.pairs,
+        values.controllers,
+        values.feature_gates,
+        values.runtime_config,
+        values.integers,
+        values.certificate_pairs,
+        values.module_levels,
+        values.emulated_versions,
+    }
+)
+
+
+class Flag(msgspec.Struct, frozen=True):
+    """A flag and the option that its value sets: ``option``, or the one of the same name."""
+
+    name: str
+    type: Callable[[str], Any]
+    help: str
+    option: str = ""
+    #: Shown on help pages for flags without an option; the default of an option is shown anyway.
+    default: str = ""
+    #: Why the flag has no effect, for the log.
+    unused: str = ""
+    #: Why a command line with the flag is rejected.
+    refused: str = ""
+    #: Message of ``pflag``'s ``MarkDeprecated``.
+    deprecated: str = ""
+
+    @property
+    def target(self) -> str:
+        """Name of the option."""
+        return self.option or self.name.replace("-", "_") + ("_seconds" if self.type is values.duration else "")
+
+
+#: Title of a group to its rows.
+FlagTable = dict[str, tuple[Flag, ...]]
+
+
+def add_table(parser: FlagParser, table: Mapping[str, Iterable[Flag]], *options: type[msgspec.Struct]) -> None:
+    """Add the flags to the parser, one argument group for each group. Flags that are not given set nothing."""
+    defaults = defaults_of(options)
+    for title, flags in table.items():
+        group = next((each for each in parser._action_groups if each.title == title), None)
+        group = group or parser.add_argument_group(title)
+        for flag in flags:
+            _add(group, flag, defaults)
+
+
+def defaults_of(options: Sequence[type[msgspec.Struct]]) -> dict[str, Any]:
+    """Return the default of each option."""
+    return {field.name: field.default for each in options for field in msgspec.structs.fields(each)}
+
+
+def _add(group: argparse._ArgumentGroup, flag: Flag, defaults: Mapping[str, Any]) -> None:
+    # A boolean flag may stand alone, as in pflag.
+    more: dict[str, Any] = {"nargs": "?", "const": True} if flag.type is values.boolean else {}
+    if flag.type in ACCUMULATED:
+        more["action"] = Accumulate
+    group.add_argument(
+        f"--{flag.name}",
+        dest=flag.target,
+        type=_refuse(flag) if flag.refused else flag.type,
+        help=argparse.SUPPRESS if flag.deprecated or flag.refused else _help(flag, defaults),
+        default=argparse.SUPPRESS,
+        metavar="BOOL" if flag.type is values.boolean else flag.name.rsplit("-", 1)[-1].upper(),
+        **more,
+    )
+
+
+def _refuse(flag: Flag) -> Callable[[str], Any]:
+    def refuse(text: str) -> Any:
+        if text:  # an empty value is the default of every such flag
+            raise argparse.ArgumentTypeError(flag.refused)
+        return text
+
+    return refuse
+
+
+def _help(flag: Flag, defaults: Mapping[str, Any]) -> str:
+    default = flag.default
+    if flag.target in defaults:
+        default = _default_text(flag, defaults[flag.target])
+    return f"{flag.help} (default {default})" if default else flag.help
+
+
+def _default_text(flag: Flag, default: Any) -> str:
+    if isinstance(default, tuple) and all(isinstance(each, str) for each in default):
+        default = ",".join(default)
+    if not isinstance(default, str | int | float):
+        return ""
+    if flag.type is values.duration:
+        return f"{default:g}s"
+    return str(default).lower() if isinstance(default, bool) else str(default)
+
+
+def given_flags(parsed: argparse.Namespace, table: Mapping[str, Iterable[Flag]]) -> list[Flag]:
+    """Return the rows of the flags that were given, in the order of the table."""
+    return [flag for flags in table.values() for flag in flags if hasattr(parsed, flag.target)]
+
+
+def without_effect(
+    parsed: argparse.Namespace, table: Mapping[str, Iterable[Flag]], *options: type[msgspec.Struct]
+) -> list[str]:
+    """Return one message for each flag that was given and has no effect."""
+    known = defaults_of(options)
+    return [
+        f"flag --{flag.name} has no effect" + (f": {flag.unused}" if flag.unused else "")
+        for flag in given_flags(parsed, table)
+        if flag.unused or flag.target not in known
+    ]
+
+
+def deprecations(parsed: argparse.Namespace, table: Mapping[str, Iterable[Flag]]) -> list[str]:
+    """Return ``pflag``'s message for each deprecated flag that was given."""
+    return [
+        f"Flag --{flag.name} has been deprecated, {flag.deprecated}"
+        for flag in given_flags(parsed, table)
+        if flag.deprecated
+    ]

@@ -1,0 +1,66 @@
+"""Flags of HTTPS serving, authentication and authorization that kube-controller-manager and kube-scheduler share.
+
+Upstream: ``SecureServingOptions``, ``DelegatingAuthenticationOptions`` and ``DelegatingAuthorizationOptions`` of
+``k8s.io/apiserver/pkg/server/options``. A flag has an effect when the options of the command have a field of its name.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from steersman.cli import values
+from steersman.cli.flag_table import Flag, FlagTable
+
+_ONE_REQUEST: Final = "connections are HTTP/1.1"
+
+SERVING_FLAGS: Final[FlagTable] = {
+    "secure serving": (
+        Flag("bind-address", values.ip, "IP address to listen on for --secure-port"),
+        Flag(
+            "cert-dir", str, "Directory of the certificate, if --tls-cert-file and --tls-private-key-file are not given"
+        ),
+        Flag("disable-http2-serving", values.boolean, "Do not serve HTTP/2", unused=_ONE_REQUEST),
+        Flag(
+            "http2-max-streams-per-connection",
+            values.count,
+            "Maximum number of streams of an HTTP/2 connection",
+            unused=_ONE_REQUEST,
+        ),
+        Flag("permit-address-sharing", values.boolean, "Listen with SO_REUSEADDR"),
+        Flag("permit-port-sharing", values.boolean, "Listen with SO_REUSEPORT"),
+        Flag("secure-port", values.port, "Port for HTTPS with authentication and authorization; 0 for none"),
+        Flag("tls-cert-file", str, "File with the x509 certificate for HTTPS, followed by intermediate certificates"),
+        Flag("tls-cipher-suites", values.names, "Cipher suites for TLS 1.2 and older, by their IANA names"),
+        Flag("tls-curve-preferences", values.integers, "Numeric IDs of the curves for the key exchange"),
+        Flag("tls-min-version", str, "Minimum TLS version: VersionTLS10, VersionTLS11, VersionTLS12 or VersionTLS13"),
+        Flag("tls-private-key-file", str, "File with the private key of --tls-cert-file"),
+        Flag(
+            "tls-sni-cert-key",
+            values.certificate_pairs,
+            "Certificate and key for some host names: cert.pem,key.pem or cert.pem,key.pem:name,name; may be repeated",
+        ),
+    ),
+    "authentication": (
+        Flag("authentication-kubeconfig", str, "Kubeconfig of the cluster that reviews tokens"),
+        Flag("authentication-skip-lookup", values.boolean, "Do not read authentication settings from the cluster"),
+        Flag("authentication-token-webhook-cache-ttl", values.duration, "Time for which token reviews are cached"),
+        Flag(
+            "authentication-tolerate-lookup-failure",
+            values.boolean,
+            "Start even if the authentication settings cannot be read from the cluster",
+        ),
+        Flag("client-ca-file", str, "File with the certificate authorities whose client certificates are accepted"),
+        Flag("requestheader-allowed-names", values.names, "Common names that may authenticate by request headers"),
+        Flag("requestheader-client-ca-file", str, "File with the authorities of front proxies"),
+        Flag("requestheader-extra-headers-prefix", values.names, "Prefixes of request headers with extra values"),
+        Flag("requestheader-group-headers", values.names, "Request headers with groups"),
+        Flag("requestheader-uid-headers", values.names, "Request headers with UIDs"),
+        Flag("requestheader-username-headers", values.names, "Request headers with user names"),
+    ),
+    "authorization": (
+        Flag("authorization-always-allow-paths", values.names, "Paths that need no authorization"),
+        Flag("authorization-kubeconfig", str, "Kubeconfig of the cluster that reviews access"),
+        Flag("authorization-webhook-cache-authorized-ttl", values.duration, "Time for which allowed access is cached"),
+        Flag("authorization-webhook-cache-unauthorized-ttl", values.duration, "Time for which denied access is cached"),
+    ),
+}
