@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from steersman.client.leaderelection.rules import Timing
+from steersman.controllers.manager.leader_migration import read_leader_migration
 from steersman.controlplane.option_checks import check_readable
 from steersman.controlplane.options import OptionError
 
@@ -29,6 +30,10 @@ def check_kubeconfig(path: Path | None) -> None:
 def check_leader_election(options: ManagerOptions | SchedulerOptions) -> None:
     """Reject periods that do not fit each other, unless leader election is off."""
     check_kubeconfig(options.kubeconfig)
+    if options.leader_elect_resource_lock != "leases":
+        raise OptionError(
+            f'--leader-elect-resource-lock: "{options.leader_elect_resource_lock}" is not supported, expected leases'
+        )
     if not options.leader_elect:
         return
     try:
@@ -44,11 +49,8 @@ def check_leader_election(options: ManagerOptions | SchedulerOptions) -> None:
 def check_controllers(options: ManagerOptions) -> None:
     """Reject options of controllers that a controller would reject later, or with which it would not work."""
     check_leader_election(options)
-    if options.leader_elect_resource_lock != "leases":
-        raise OptionError(
-            f'--leader-elect-resource-lock: "{options.leader_elect_resource_lock}" is not supported, expected leases'
-        )
     _check_files(options)
+    _check_contents(options)
     for flag, text in (
         ("--cluster-cidr", options.cluster_cidr),
         ("--service-cluster-ip-range", options.service_cluster_ip_range),
@@ -93,10 +95,28 @@ def _check_files(options: ManagerOptions) -> None:
         value = getattr(options, field)
         if field.endswith("_file") and value:
             check_readable(f"--{field.replace('_', '-')}", Path(value))
-        if field.endswith("_cert_file"):
+        if field.startswith("cluster_signing") and field.endswith("_cert_file"):
             key = field.removesuffix("_cert_file") + "_key_file"
             if bool(value) != bool(getattr(options, key)):
                 raise OptionError(f"--{field.replace('_', '-')} and --{key.replace('_', '-')} need each other")
+
+
+def _check_contents(options: ManagerOptions) -> None:
+    """Reject files whose contents a controller would reject later."""
+    for kind in ("hostpath", "nfs"):
+        path = getattr(options, f"pv_recycler_pod_template_filepath_{kind}")
+        if path:
+            from steersman.controllers.persistentvolume.recycling import read_template  # noqa: PLC0415 — few have one
+
+            try:
+                read_template(path)
+            except ValueError as error:
+                raise OptionError(f"--pv-recycler-pod-template-filepath-{kind}: {error}") from error
+    if options.enable_leader_migration:
+        try:
+            read_leader_migration(options.leader_migration_config)
+        except ValueError as error:
+            raise OptionError(f"--leader-migration-config: {error}") from error
 
 
 def _check_cidr(flag: str, text: str) -> None:

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import TYPE_CHECKING, Final
 
+from steersman.cli.base_flags import HANDLED, add_log_flags, add_version_flag
 from steersman.cli.component_checks import check_leader_election, check_nodes
 from steersman.cli.flag_parser import FlagParser
+from steersman.cli.flag_table import add_table, deprecations, without_effect
 from steersman.cli.help_pages import PAGES
 from steersman.cli.option_flags import COMMON_HELP, add_options, add_process_flags, given, run_process
+from steersman.cli.scheduler_flags import SCHEDULER_FLAGS
 from steersman.client import aiohttp_transport
 from steersman.controllers import registry
 from steersman.controllers.manager.options import ManagerOptions
 from steersman.controlplane.child_process import ARGUMENTS_FROM_PARENT, receive_arguments
 from steersman.controlplane.components import run_all, run_nodes, run_scheduler
+from steersman.controlplane.feature_gates import check_feature_gates
 from steersman.controlplane.options import OptionError
 from steersman.nodes.options import NodesOptions
 from steersman.scheduler.configuration.errors import ConfigurationError
@@ -63,6 +68,7 @@ def run(command: str, arguments: Sequence[str]) -> int:
         aiohttp_transport.preload()
     nodes = NodesOptions(**given(NodesOptions, parsed))
     pipe = parsed.parent_pipe
+    warnings: list[str] = []
     try:
         if command != "scheduler":
             check_nodes(nodes)
@@ -70,12 +76,17 @@ def run(command: str, arguments: Sequence[str]) -> int:
             return run_process(run_nodes(nodes, parent_pipe=pipe), parsed)
         scheduler = set_up(**given(SchedulerOptions, parsed))
         check_leader_election(scheduler.options)
+        if command == "scheduler":
+            warnings += check_feature_gates(getattr(parsed, "feature_gates", {}))
+            warnings += without_effect(parsed, SCHEDULER_FLAGS, SchedulerOptions, handled=HANDLED)
     except ConfigurationError as error:
         made.error(f"--config: {error}")
     except OptionError as error:
         made.error(str(error))
     if command == "scheduler":
-        return run_process(run_scheduler(scheduler, parent_pipe=pipe), parsed)
+        for message in deprecations(parsed, SCHEDULER_FLAGS):
+            sys.stderr.write(f"{message}\n")
+        return run_process(run_scheduler(scheduler, parent_pipe=pipe), parsed, warnings=warnings)
     controllers = ManagerOptions(**given(ManagerOptions, parsed))
     work = run_all(
         controllers,
@@ -92,11 +103,18 @@ def run(command: str, arguments: Sequence[str]) -> int:
 def parser(command: str) -> FlagParser:
     """Return the parser, with a flag for each option; of options with the same name in several structs, the last counts."""
     made = FlagParser(command, PAGES[command], conflict_handler="resolve")
-    structs: dict[str, list[type[msgspec.Struct]]] = {"scheduler": [SchedulerOptions], "nodes": [NodesOptions]}
-    for options in structs.get(command, [NodesOptions, SchedulerOptions, ManagerOptions]):
-        add_options(made, options, _TEXTS)
+    if command == "scheduler":
+        add_table(made, SCHEDULER_FLAGS, SchedulerOptions)
+    else:
+        structs: list[type[msgspec.Struct]] = [NodesOptions]
+        if command == "components":
+            structs += [SchedulerOptions, ManagerOptions]
+        for options in structs:
+            add_options(made, options, _TEXTS)
     if command == "components":
         made.add_argument(ARGUMENTS_FROM_PARENT, action="store_true", help=argparse.SUPPRESS)
         made.add_argument("--health-socket", default="", help=argparse.SUPPRESS)
+    add_log_flags(made)
+    add_version_flag(made)
     add_process_flags(made)
     return made

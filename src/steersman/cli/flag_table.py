@@ -16,7 +16,7 @@ from steersman.cli import values
 from steersman.cli.flag_parser import Accumulate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from steersman.cli.flag_parser import FlagParser
 
@@ -126,10 +126,16 @@ def given_flags(parsed: argparse.Namespace, table: Mapping[str, Iterable[Flag]])
 
 
 def without_effect(
-    parsed: argparse.Namespace, table: Mapping[str, Iterable[Flag]], *options: type[msgspec.Struct]
+    parsed: argparse.Namespace,
+    table: Mapping[str, Iterable[Flag]],
+    *options: type[msgspec.Struct],
+    handled: Collection[str] = (),
 ) -> list[str]:
-    """Return one message for each flag that was given and has no effect."""
-    known = defaults_of(options)
+    """Return one message for each flag that was given and has no effect.
+
+    ``handled``: names of values that the command uses, though they are no options.
+    """
+    known = {*defaults_of(options), *handled}
     return [
         f"flag --{flag.name} has no effect" + (f": {flag.unused}" if flag.unused else "")
         for flag in given_flags(parsed, table)

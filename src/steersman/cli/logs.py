@@ -5,6 +5,7 @@ Upstream: k8s.io/klog/v2 (``textlogger``), k8s.io/component-base/logs/json.
 
 from __future__ import annotations
 
+import fnmatch
 import json
 import logging
 import os
@@ -19,7 +20,7 @@ from steersman.apimachinery.gotext import quote
 from steersman.asynckit.structured_logging import V2, V3, fields_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 FORMATS: Final = ("text", "json")
 #: By ``--v``.
@@ -76,13 +77,40 @@ class KlogFormatter(logging.Formatter):
         return line
 
 
-def set_up(verbosity: int, *, style: str = "text") -> None:
-    """Log to stderr from now on; to be called once. ``style`` is one of ``FORMATS``."""
+class ModuleLevels(logging.Filter):
+    """Verbosity of some modules, as of klog's ``--vmodule``: the first pattern that matches the name of the file counts.
+
+    A pattern with a slash matches the path without its ending, any other one the name of the module.
+    """
+
+    def __init__(self, levels: Sequence[tuple[str, int]], *, default: int) -> None:
+        super().__init__()
+        self._levels: Final = [(pattern, level_of(verbosity)) for pattern, verbosity in levels]
+        self._default: Final = level_of(default)
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Report whether the record is to be logged."""
+        path = PurePath(record.pathname).with_suffix("")
+        for pattern, level in self._levels:
+            if fnmatch.fnmatchcase(str(path) if "/" in pattern else path.name, pattern):
+                return record.levelno >= level
+        return record.levelno >= self._default
+
+
+def level_of(verbosity: int) -> int:
+    """Return the level of ``logging`` for ``--v``."""
+    return _LEVELS[min(verbosity, len(_LEVELS) - 1)]
+
+
+def set_up(verbosity: int, *, style: str = "text", modules: Sequence[tuple[str, int]] = ()) -> None:
+    """Log to stderr from now on; to be called once. ``style`` is one of ``FORMATS``, ``modules`` the pairs of ``--vmodule``."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JSONFormatter() if style == "json" else KlogFormatter())
     root = logging.getLogger()
     root.addHandler(handler)
-    root.setLevel(_LEVELS[min(verbosity, len(_LEVELS) - 1)])
+    root.setLevel(min(map(level_of, (verbosity, *(level for _, level in modules)))))
+    if modules:
+        handler.addFilter(ModuleLevels(modules, default=verbosity))
 
 
 def _caller(record: logging.LogRecord) -> str:

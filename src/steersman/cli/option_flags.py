@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import gc
+import logging
 import types
 import typing
 from pathlib import Path
@@ -18,7 +19,9 @@ from steersman.cli.signals import ignore_signals
 from steersman.controlplane.process import die_with_parent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Mapping
+    from collections.abc import Callable, Coroutine, Iterable, Mapping
+
+_log = logging.getLogger(__name__)
 
 #: Allocations between runs of the garbage collector: caches are full of objects that no run would free.
 _CONTAINERS_MAX: Final = 50_000
@@ -82,15 +85,11 @@ def add_options(parser: argparse.ArgumentParser, options: type[msgspec.Struct], 
 
 
 def add_process_flags(parser: argparse.ArgumentParser) -> None:
-    """Add the flags of every long-running command."""
+    """Add the flags of processes that another process may start."""
     process = parser.add_argument_group("process")
     process.add_argument("--die-with-parent", type=values.boolean, nargs="?", const=True, default=False,
                          metavar="BOOL", help="Stop when the parent process ends")  # fmt: skip
     process.add_argument("--parent-pipe", type=values.count, help=argparse.SUPPRESS)
-    process.add_argument("--logging-format", choices=logs.FORMATS, default="text", metavar="FORMAT",
-                         help="Format of the log: text or json (default text)")  # fmt: skip
-    process.add_argument("--v", "-v", type=values.count, default=0, metavar="LEVEL",
-                         help="Number for the log level verbosity, 0 to 4 (default 0)")  # fmt: skip
 
 
 def given(options: type[msgspec.Struct], parsed: argparse.Namespace) -> dict[str, Any]:
@@ -98,9 +97,14 @@ def given(options: type[msgspec.Struct], parsed: argparse.Namespace) -> dict[str
     return {name: value for name, value in vars(parsed).items() if name in options.__struct_fields__}
 
 
-def run_process(work: Coroutine[Any, Any, int], process: argparse.Namespace) -> int:
-    """Run a long-running command until it ends, with its logging and event loop; return the exit code."""
-    logs.set_up(process.v, style=process.logging_format)
+def run_process(work: Coroutine[Any, Any, int], process: argparse.Namespace, *, warnings: Iterable[str] = ()) -> int:
+    """Run a long-running command until it ends, with its logging and event loop; return the exit code.
+
+    ``warnings`` about flags are logged first.
+    """
+    logs.set_up(process.v, style=process.logging_format, modules=process.vmodule)
+    for warning in warnings:
+        _log.warning("%s", warning)
     if process.die_with_parent:
         die_with_parent()
     gc.freeze()

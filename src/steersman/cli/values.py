@@ -156,6 +156,16 @@ def pairs(text: str) -> dict[str, str]:
     return {name.strip(): value.strip() for name, _, value in split}
 
 
+def cloud_provider(text: str) -> str:
+    """Return the value of ``--cloud-provider``. Upstream has no other providers since Kubernetes 1.31."""
+    if text not in ("", "external"):
+        raise ArgumentTypeError(
+            f"cloud provider {quote(text)} was specified, but built-in cloud providers are disabled."
+            " Please set --cloud-provider=external and migrate to an external cloud provider"
+        )
+    return text
+
+
 def certificate_pairs(text: str) -> tuple[str, ...]:
     """Return the one value of ``--tls-sni-cert-key``: ``cert,key`` or ``cert,key:name,name``. It may be repeated."""
     files, _, _ = text.partition(":")

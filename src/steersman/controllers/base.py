@@ -12,10 +12,10 @@ from steersman.client import PatchType
 from steersman.client.errors import ApiError
 from steersman.client.objects import name_of, namespace_of, resource_version_of, uid_of
 from steersman.client.workqueue import ItemExponentialBackoff, LongestOf, OverallBucket
-from steersman.runtime.controller import Controller
+from steersman.runtime.controller import LOW_PRIORITY, Controller
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Coroutine
+    from collections.abc import Awaitable, Callable, Coroutine, Iterable
     from datetime import datetime
 
     from steersman.client.events import EventRecorder
@@ -60,6 +60,17 @@ class Shell(Controller):
     def now(self) -> datetime:
         """The time as ``metav1.Time`` tells it, in whole seconds."""
         return self.clock.now().replace(microsecond=0)
+
+    def resync_every(self, seconds: float, keys: Callable[[], Iterable[str]]) -> None:
+        """Queue the keys now and after every period, behind keys of changes; 0 for never."""
+        if seconds <= 0:
+            return
+
+        async def resync() -> None:
+            for key in keys():
+                self.queue.add(key, priority=LOW_PRIORITY)
+
+        self.every(seconds, resync, name="resync")
 
     def note_created(self, key: str, informer: Informer[Any], created: Any) -> None:
         """As ``own_writes.note``, and ``key`` is looked at once more.

@@ -18,6 +18,21 @@ class ControllerOptions(msgspec.Struct, frozen=True, kw_only=True):
     #: Seconds between the starts of two controllers.
     controller_start_interval_seconds: float = 0.0
 
+    #: Period after which every Namespace that is being deleted is looked at again.
+    namespace_sync_period_seconds: float = 300.0
+    #: Period after which the use of every ResourceQuota is counted again.
+    resource_quota_sync_period_seconds: float = 300.0
+    #: Period after which every PersistentVolume and claim is looked at again.
+    pvclaimbinder_sync_period_seconds: float = 15.0
+    #: Seconds that a recycler pod may run: at least the minimum, and the increment for each GiB of the volume.
+    pv_recycler_minimum_timeout_hostpath: int = 60
+    pv_recycler_timeout_increment_hostpath: int = 30
+    pv_recycler_minimum_timeout_nfs: int = 300
+    pv_recycler_increment_timeout_nfs: int = 30
+    #: Files with a Pod whose first volume is replaced by the one to recycle; empty: a pod with a shell.
+    pv_recycler_pod_template_filepath_hostpath: str = ""
+    pv_recycler_pod_template_filepath_nfs: str = ""
+
     enable_garbage_collector: bool = True
     #: Whether provisioners are asked to make volumes for claims.
     enable_dynamic_provisioning: bool = True
@@ -46,8 +61,6 @@ class ControllerOptions(msgspec.Struct, frozen=True, kw_only=True):
     #: How long a Node may be silent before it counts as unknown, and one that never spoke since it was made.
     node_monitor_grace_period_seconds: float = 50.0
     node_startup_grace_period_seconds: float = 60.0
-    #: Taken as upstream's flag is, and without effect: here Nodes are not polled.
-    node_monitor_period_seconds: float = 5.0
     #: Nodes of a zone that may be tainted in a second for not being ready, and in a large zone of which a part is down.
     node_eviction_rate: float = 0.1
     secondary_node_eviction_rate: float = 0.01
@@ -87,9 +100,6 @@ class ControllerOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     #: Whether a Node that is not ready keeps what it used for as long as it does not say otherwise.
     disable_force_detach_on_timeout: bool = False
-    #: Taken as upstream's flags are, and without effect: here attachments are not polled.
-    attach_detach_reconcile_sync_period_seconds: float = 60.0
-    disable_attach_detach_reconcile_sync: bool = False
 
     # Keys that a controller works on at the same time.
     concurrent_cron_job_syncs: int = 5

@@ -45,6 +45,11 @@ class Registration(NamedTuple):
         return build
 
 
+#: Controllers that a cloud-controller-manager runs; ``--controllers`` and leader migration know their names.
+CLOUD_CONTROLLERS: Final = frozenset(
+    {"service-lb-controller", "node-route-controller", "cloud-node-lifecycle-controller"}
+)
+
 _R = Registration
 
 #: In the order in which they are started: what makes tokens comes first, as upstream does it.
@@ -150,6 +155,9 @@ REGISTRY: Final[tuple[Registration, ...]] = (
        needs=("admissionregistration.k8s.io/v1 validatingadmissionpolicies",)),
     _R("service-cidr-controller", service_account="service-cidrs-controller",
        needs=("networking.k8s.io/v1 servicecidrs",)),
+    _R("service-lb-controller", alias="service", service_account="service-controller"),
+    _R("node-route-controller", alias="route", service_account="route-controller"),
+    _R("cloud-node-lifecycle-controller", alias="cloud-node-lifecycle", service_account="cloud-node-lifecycle-controller"),
     _R("selinux-warning-controller", "selinuxwarning.controller", service_account="selinux-warning-controller",
        needs=("storage.k8s.io/v1 csidrivers",), on_by_default=False),
 )  # fmt: skip

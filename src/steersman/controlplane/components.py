@@ -53,7 +53,9 @@ async def run_scheduler(setup: Setup, *, parent_pipe: int | None = None) -> int:
     options = setup.options
 
     async def make(stack: AsyncExitStack) -> Manager:
-        client = await stack.enter_async_context(_connect(options.kubeconfig, SCHEDULER, limit=_limit(options)))
+        client = await stack.enter_async_context(
+            _connect(options.kubeconfig, SCHEDULER, limit=_limit(options), server=options.master)
+        )
         await wait_for_server(client, seconds=None)
         manager = Manager(
             client,
@@ -168,11 +170,12 @@ def _limit(options: SchedulerOptions) -> tuple[float, int]:
     return options.kube_api_qps, options.kube_api_burst
 
 
-def _connect(kubeconfig: Path | None, who: str, *, limit: tuple[float, int] = (0.0, 1)) -> Client:
-    """``limit``: requests a second (0: any number), and how many may come at once."""
+def _connect(kubeconfig: Path | None, who: str, *, limit: tuple[float, int] = (0.0, 1), server: str = "") -> Client:
+    """``limit``: requests a second (0: any number), and how many may come at once; ``server``: as of ``find_access``."""
     limiter = TokenBucket(*limit, clock=RealClock()) if limit[0] else None
     # The first word is the field manager of all that is written.
-    return connect(kubeconfig, user_agent=f"{who}/{KUBERNETES_VERSION} steersman/{__version__}", limiter=limiter)
+    agent = f"{who}/{KUBERNETES_VERSION} steersman/{__version__}"
+    return connect(kubeconfig, server=server, user_agent=agent, limiter=limiter)
 
 
 def _elector(options: SchedulerOptions, client: Client) -> LeaderElector:

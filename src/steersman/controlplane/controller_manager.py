@@ -130,15 +130,26 @@ async def _run_until_stopped(manager: Manager, stop: asyncio.Task[None], reasons
         await running
     except LeadershipLost:
         raise
-    except Exception:  # noqa: BLE001 — whatever it was: logged, and the process ends with it
+    except Exception as error:
+        if isinstance(error, ExceptionGroup) and (lost := error.subgroup(LeadershipLost)) is not None:
+            raise LeadershipLost(str(leaves(lost)[0])) from error
         _log.exception("a controller failed for good")
         return EXIT_ENDED
     return 0
 
 
+def leaves(group: BaseExceptionGroup[BaseException]) -> list[BaseException]:
+    """Return the errors of a group and of the groups in it."""
+    return [
+        leaf
+        for error in group.exceptions
+        for leaf in (leaves(error) if isinstance(error, BaseExceptionGroup) else [error])
+    ]
+
+
 def make_identities(options: ManagerOptions, *, clock: Clock) -> Identities:
     """As the kubeconfig's user, or each controller as its account. Raises ConfigError."""
-    access = find_access(options.kubeconfig)
+    access = find_access(options.kubeconfig, server=options.master)
     if options.use_service_account_credentials:
         return ServiceAccounts(access, options, clock=clock)
     return OneIdentity(AiohttpTransport(access), options, clock=clock)

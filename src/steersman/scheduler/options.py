@@ -18,6 +18,8 @@ class SchedulerOptions(msgspec.Struct, frozen=True, kw_only=True):
     config: Path | None = None
     #: How to reach the cluster; None: ``$KUBECONFIG``, the pod's service account, ``~/.kube/config``.
     kubeconfig: Path | None = None
+    #: Address of the API server, in place of that of the kubeconfig.
+    master: str = ""
     #: Requests a second, 0 for no limit, and how many may come at once.
     kube_api_qps: float = 0.0
     kube_api_burst: int = 100
@@ -32,6 +34,7 @@ class SchedulerOptions(msgspec.Struct, frozen=True, kw_only=True):
     leader_elect_lease_duration_seconds: float = 15.0
     leader_elect_renew_deadline_seconds: float = 10.0
     leader_elect_retry_period_seconds: float = 2.0
+    leader_elect_resource_lock: str = "leases"
     leader_elect_resource_name: str = "kube-scheduler"
     leader_elect_resource_namespace: str = "kube-system"
     #: True: a process that has lost its lease contends again; False: it ends, as upstream's.

@@ -44,32 +44,64 @@ def test_coordinated_election_is_asked_for_as_upstream_does():
     assert parse(["--feature-gates=CoordinatedLeaderElection=true,NodeSwap=true"])[0].coordinated_leader_election
 
 
-def test_feature_gates_without_effect_are_reported(capsys):
-    parse(["--feature-gates=NodeSwap=true,AllAlpha=true"])
-    assert capsys.readouterr().err.splitlines() == [
-        "steersman: Setting GA feature gate NodeSwap=true. It will be removed in a future release.",
-        "steersman: feature gate AllAlpha=true has no effect: Steersman keeps the default of Kubernetes 1.36",
+def test_feature_gates_without_effect_are_reported():
+    assert parse(["--feature-gates=NodeSwap=true,AllAlpha=true"])[1].warnings == [
+        "Setting GA feature gate NodeSwap=true. It will be removed in a future release.",
+        "feature gate AllAlpha=true has no effect: Steersman keeps the default of Kubernetes 1.36",
     ]
 
 
-def test_flags_without_effect_are_reported(capsys):
-    options, _ = parse(["--secure-port=10257", "--profiling", "--bind-address", "0.0.0.0", "--port=0"])
+def test_unknown_feature_gate_is_refused(capsys):
+    with pytest.raises(SystemExit):
+        parse(["--feature-gates=NoSuchGate=true"])
+    assert "--feature-gates: unrecognized feature gate: NoSuchGate" in capsys.readouterr().err
+
+
+def test_flags_without_effect_are_reported_once_with_the_reason():
+    options, process = parse(["--profiling", "--cluster-name", "a", "--cluster_name=b", "--port=0"])
     assert options == ManagerOptions(port=0)
-    assert capsys.readouterr().err.splitlines() == [
-        f"steersman: {flag} has no effect" for flag in ("--secure-port", "--profiling", "--bind-address")
+    assert process.warnings == [
+        "flag --profiling has no effect: there is no Go runtime to profile",
+        "flag --cluster-name has no effect: there are no cloud controllers; a cloud-controller-manager runs them",
     ]
 
 
-def test_unsupported_flag_of_kube_controller_manager_is_refused(capsys):
+def test_in_tree_cloud_provider_is_refused_as_upstream(capsys):
     with pytest.raises(SystemExit):
         parse(["--cloud-provider=aws"])
-    assert "--cloud-provider" in capsys.readouterr().err
+    assert "built-in cloud providers are disabled" in capsys.readouterr().err
+    assert parse(["--cloud-provider=external"])[1].cloud_provider == "external"
+    assert parse(["--cloud-provider="])[1].cloud_provider == ""
 
 
-def test_every_option_has_a_flag_with_help():
-    text = parser().format_help()
+def test_repeated_controllers_add_up():
+    arguments = ["--controllers", "-ttl,*", "--controllers=bootstrapsigner", "--controllers", "-podgc"]
+    assert parse(arguments)[0].controllers == ("-ttl", "*", "bootstrapsigner", "-podgc")
+
+
+def test_unknown_controller_is_refused_as_upstream(capsys):
+    with pytest.raises(SystemExit):
+        parse(["--controllers=*,-foo"])
+    assert '"foo" is not in the list of known controllers' in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "service-lb-controller", "node-route-controller", "cloud-node-lifecycle-controller",
+        "service", "route", "cloud-node-lifecycle",
+    ],
+)  # fmt: skip
+def test_names_of_cloud_controllers_are_known(name):
+    assert parse([f"--controllers=*,-{name}"])[0].controllers == ("*", f"-{name}")
+
+
+def test_help_names_all_controllers_and_those_off_by_default():
+    text = " ".join(parser().format_help().split())
     assert "--concurrent-deployment-syncs" in text
-    assert "(default 15.0s)" in text
+    assert "(default 15s)" in text
+    assert "All controllers: serviceaccount-token-controller, endpoints-controller," in text
+    assert "Disabled-by-default controllers: bootstrap-signer-controller, token-cleaner-controller," in text
 
 
 def run(*arguments, **more):

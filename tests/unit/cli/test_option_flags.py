@@ -27,7 +27,7 @@ def parse(*arguments: str) -> dict[str, object]:
 
 def test_only_what_is_said_counts() -> None:
     assert parse() == {}
-    assert parse("--v=2", "--die-with-parent") == {}
+    assert parse("--die-with-parent") == {}
 
 
 def test_values_are_read_as_their_fields_are_typed() -> None:

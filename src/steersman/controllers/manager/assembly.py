@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from random import Random
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from prometheus_client import Gauge
 
@@ -18,7 +18,9 @@ from steersman.client.credentials import ConfigError
 from steersman.client.errors import ClientError
 from steersman.client.leaderelection import LeaderElector, LeaseLock, Timing
 from steersman.controllers.context import ControllerContext
-from steersman.controllers.registry import REGISTRY, is_enabled
+from steersman.controllers.manager.leader_migration import Assignment, read_leader_migration
+from steersman.controllers.manager.lock_group import add_lock_group
+from steersman.controllers.registry import CLOUD_CONTROLLERS, REGISTRY, is_enabled
 from steersman.runtime.health import Unhealthy
 from steersman.runtime.manager import Manager, R
 from steersman.runtime.served import ask
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
     from steersman.client import Client
     from steersman.controllers.manager.identities import Identities
+    from steersman.controllers.manager.leader_migration import LeaderMigration
     from steersman.controllers.manager.options import ManagerOptions
     from steersman.controllers.registry import Registration
     from steersman.runtime.controller import Controller
@@ -144,6 +147,9 @@ def selected(options: ManagerOptions, served: Served) -> Iterable[Registration]:
     for entry in REGISTRY:
         if not is_enabled(entry, options.controllers):
             _log.info("controller %s is off", entry.name)
+        elif entry.name in CLOUD_CONTROLLERS:
+            level = logging.WARNING if entry.name in options.controllers else logging.INFO
+            _log.log(level, "controller %s is skipped: a cloud-controller-manager runs it", entry.name)
         elif not entry.module:
             level = logging.WARNING if entry.name in options.controllers else logging.INFO
             _log.log(level, "controller %s is not part of this release", entry.name)
@@ -175,8 +181,28 @@ async def assemble(
         resync_seconds=options.min_resync_period_seconds * (1 + dice.random()) or None,
         shutdown_grace_seconds=options.controller_shutdown_timeout_seconds,
     )
-    add_controllers(manager, options, identities, served)
+    migration = None
+    if options.leader_elect and options.enable_leader_migration:
+        configuration = read_leader_migration(options.leader_migration_config)
+        elector = _elector(options, root, identity=identity, dice=dice, lease=configuration.leader_name)
+        migration = Migration(configuration, add_lock_group(manager, elector))
+    add_controllers(manager, options, identities, served, migration=migration)
     return manager
+
+
+class Migration(NamedTuple):
+    """A leader migration, and what runs the controllers that it assigns to this component."""
+
+    configuration: LeaderMigration
+    group: Group
+
+    def group_of(self, entry: Registration, main: Group) -> Group | None:
+        """Return what runs a controller; None if another component does."""
+        assignment = self.configuration.assignment(entry)
+        if assignment is Assignment.UNOWNED:
+            _log.info("controller %s is skipped: the leader migration assigns it to another component", entry.name)
+            return None
+        return self.group if assignment is Assignment.MIGRATED else main
 
 
 class Group(Protocol):
@@ -187,19 +213,28 @@ class Group(Protocol):
 
 
 def add_controllers(
-    manager: Manager, options: ManagerOptions, identities: Identities, served: Served, *, group: Group | None = None
+    manager: Manager,
+    options: ManagerOptions,
+    identities: Identities,
+    served: Served,
+    *,
+    group: Group | None = None,
+    migration: Migration | None = None,
 ) -> None:
     """Build each controller that is selected, in its own name and with all informers shared.
 
-    ``group`` runs them; None: the manager itself does.
+    ``group`` runs them; None: the manager itself does. Those of a ``migration`` run in its group, or not at all.
     """
-    runs = manager if group is None else group
+    main = manager if group is None else group
     shared, delay_seconds, resources = manager.context, 0.0, resources_of(served)
     running = Gauge(
         "running_managed_controllers", "1 for each controller that runs", ("name", "manager"),
         registry=shared.metrics.registry,
     )  # fmt: skip
     for entry in selected(options, served):
+        runs = main if migration is None else migration.group_of(entry, main)
+        if runs is None:
+            continue
         context = ControllerContext(
             identities.client(entry.service_account),
             name=entry.name,
@@ -219,13 +254,14 @@ def add_controllers(
         manager.healthz.add(entry.name, managed.check)
 
 
-def _elector(options: ManagerOptions, root: Client, *, identity: str, dice: Random) -> LeaderElector:
+def _elector(options: ManagerOptions, root: Client, *, identity: str, dice: Random, lease: str = "") -> LeaderElector:
+    """``lease``: name of the Lease of a leader migration, which is never coordinated; empty for the main lock."""
     if options.leader_elect_resource_lock != "leases":
         raise ValueError(f"--leader-elect-resource-lock: unknown lock type {options.leader_elect_resource_lock!r}")
     lock = LeaseLock(
         root,
         namespace=options.leader_elect_resource_namespace,
-        name=options.leader_elect_resource_name,
+        name=lease or options.leader_elect_resource_name,
         identity=identity,
     )
     timing = Timing(
@@ -233,5 +269,5 @@ def _elector(options: ManagerOptions, root: Client, *, identity: str, dice: Rand
         renew_deadline_seconds=options.leader_elect_renew_deadline_seconds,
         retry_period_seconds=options.leader_elect_retry_period_seconds,
     )
-    more: dict[str, Any] = {"coordinated": options.coordinated_leader_election}
+    more: dict[str, Any] = {"coordinated": options.coordinated_leader_election and not lease}
     return LeaderElector(lock, timing=timing, clock=root.clock, dice=dice, **more)

@@ -12,6 +12,8 @@ class ManagerOptions(ControllerOptions, frozen=True, kw_only=True):
 
     #: How to reach the cluster; None: ``$KUBECONFIG``, the pod's service account, ``~/.kube/config``.
     kubeconfig: Path | None = None
+    #: Address of the API server, in place of that of the kubeconfig.
+    master: str = ""
     #: Whether each controller acts as its own service account in ``kube-system``.
     use_service_account_credentials: bool = False
     #: Requests a second of each client, and how many may come at once; 0: no limit, as servers have their own.
@@ -25,6 +27,10 @@ class ManagerOptions(ControllerOptions, frozen=True, kw_only=True):
     leader_elect_resource_lock: str = "leases"
     leader_elect_resource_name: str = "kube-controller-manager"
     leader_elect_resource_namespace: str = "kube-system"
+    #: Run the controllers that the configuration assigns to this component under the lock of a migration.
+    enable_leader_migration: bool = False
+    #: File with a ``LeaderMigrationConfiguration``; empty: the default one.
+    leader_migration_config: str = ""
     #: True: a process that has lost its lease contends again; False: it ends, as upstream's.
     leader_elect_restart: bool = False
     #: Name of this process in elections; empty: the host's with a random part. One that comes back under its old name

@@ -56,6 +56,10 @@ class Namespaces(Shell):
         )
         self._metadata = shared(context.client, context.informers, clock=context.clock)
         self._metadata.listen(self._heard)
+        self.resync_every(context.options.namespace_sync_period_seconds, self._terminating)
+
+    def _terminating(self) -> list[str]:
+        return [name_of(namespace) for namespace in self._namespaces.lister if is_to_be_emptied(namespace)]
 
     async def run(self) -> None:
         """Work until cancelled."""

@@ -40,7 +40,7 @@ from steersman.controllers.persistentvolume.plan import (
     reclaim,
     waiting_claims,
 )
-from steersman.controllers.persistentvolume.recycling import Recycler
+from steersman.controllers.persistentvolume.recycling import Recycler, RecyclerSettings
 from steersman.runtime.pods import node_of
 
 if TYPE_CHECKING:
@@ -71,7 +71,17 @@ class PersistentVolumeBinder(Shell):
         self._classes = self.informer(StorageClass)
         self._classes.add_callback(self._class_changed)
         self._pods = self.informer(Pod)
-        self._recycler = Recycler(self.client, self._pods, lambda name: self.queue.add(_VOLUME + name))
+        self._recycler = Recycler(
+            self.client,
+            self._pods,
+            lambda name: self.queue.add(_VOLUME + name),
+            settings=RecyclerSettings.of(context.options),
+        )
+        self.resync_every(context.options.pvclaimbinder_sync_period_seconds, self._all_keys)
+
+    def _all_keys(self) -> list[str]:
+        claims = [_CLAIM + key_of(claim) for claim in self._claims.lister]
+        return claims + [_VOLUME + name_of(volume) for volume in self._volumes.lister]
 
     def _claim_changed(self, change: Change[PersistentVolumeClaim]) -> None:
         """A claim that went may have been promised a volume of which it never knew."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import msgspec
+import yaml
 from lightkube.models.core_v1 import (
     Container,
     HostPathVolumeSource,
@@ -16,6 +19,7 @@ from lightkube.models.core_v1 import (
 from lightkube.models.meta_v1 import ObjectMeta
 
 from steersman.apimachinery.errors import is_already_exists, is_not_found
+from steersman.apimachinery.quantity import parse
 from steersman.client.changes import Added
 from steersman.client.errors import ApiError
 from steersman.client.objects import name_of, namespace_of, uid_of
@@ -29,22 +33,88 @@ if TYPE_CHECKING:
     from steersman.client import Client
     from steersman.client.changes import Change
     from steersman.client.informer import Informer
+    from steersman.controllers.options import ControllerOptions
 
 NAMESPACE: Final = "default"
 _PREFIX: Final = "recycler-for-"
 _IMAGE: Final = "registry.k8s.io/debian-base:v2.0.0"
-_DEADLINE_SECONDS: Final = 60
 _SCRUB: Final = 'test -e /scrub && find /scrub -mindepth 1 -delete && test -z "$(ls -A /scrub)" || exit 1'
+_GIB: Final = 1 << 30
+
+
+class SourceSettings(msgspec.Struct, frozen=True):
+    """How volumes of one kind of source are recycled."""
+
+    #: Seconds that the pod may run: at least the minimum, and the increment for each GiB.
+    minimum_seconds: int
+    increment_seconds: int
+    #: Pod whose first volume is replaced by the source; None: the default pod.
+    template: Pod | None = None
+
+    def deadline_seconds(self, volume: PersistentVolume) -> int:
+        """Return how long the pod may run (upstream: ``CalculateTimeoutForVolume``)."""
+        capacity = (volume.spec.capacity if volume.spec else None) or {}
+        size_gib = int(parse(str(capacity.get("storage", "0")))) // _GIB
+        return max(self.minimum_seconds, size_gib * self.increment_seconds)
+
+
+class RecyclerSettings(msgspec.Struct, frozen=True):
+    """Settings by kind of source."""
+
+    host_path: SourceSettings = SourceSettings(60, 30)
+    nfs: SourceSettings = SourceSettings(300, 30)
+
+    @classmethod
+    def of(cls, options: ControllerOptions) -> RecyclerSettings:
+        """Return the settings of the ``pv_recycler`` options. Raises ``ValueError`` for a template that cannot be used."""
+        return cls(
+            SourceSettings(
+                options.pv_recycler_minimum_timeout_hostpath,
+                options.pv_recycler_timeout_increment_hostpath,
+                read_template(options.pv_recycler_pod_template_filepath_hostpath),
+            ),
+            SourceSettings(
+                options.pv_recycler_minimum_timeout_nfs,
+                options.pv_recycler_increment_timeout_nfs,
+                read_template(options.pv_recycler_pod_template_filepath_nfs),
+            ),
+        )
+
+
+_DEFAULT_SETTINGS: Final = RecyclerSettings()
+
+
+def read_template(path: str) -> Pod | None:
+    """Return the pod of a file in YAML or JSON; None without a path. Raises ``ValueError``.
+
+    Upstream: ``ValidateRecyclerPodTemplate``, which asks for a volume to replace.
+    """
+    if not path:
+        return None
+    try:
+        tree = yaml.safe_load(Path(path).read_text())
+    except (OSError, yaml.YAMLError) as error:
+        raise ValueError(f"recycler pod template {path}: {error}") from error
+    try:
+        pod = msgspec.convert(tree, Pod)
+    except msgspec.ValidationError as error:
+        raise ValueError(f"recycler pod template {path}: {error}") from error
+    if pod.spec is None or not pod.spec.volumes:
+        raise ValueError(f"recycler pod template {path}: does not contain any volume(s)")
+    return pod
 
 
 class Recycler:
     """One pod for each volume that is recycled; what it has come to is read from its phase."""
 
-    def __init__(self, client: Client, pods: Informer[Pod], wake: Callable[[str], None]) -> None:
-        """``wake`` is told the name of a volume whose pod changed."""
+    def __init__(
+        self, client: Client, pods: Informer[Pod], wake: Callable[[str], None], *, settings: RecyclerSettings
+    ) -> None:
+        """``wake`` is called with the name of a volume whose pod changed."""
         self._client = client
         self._pods = pods
         self._wake = wake
+        self._settings = settings
         pods.add_callback(self._changed)
 
     def _changed(self, change: Change[Pod]) -> None:
@@ -69,7 +139,7 @@ class Recycler:
 
     async def _start(self, volume: PersistentVolume) -> None:
         try:
-            await self._client.create(recycler_pod(volume))
+            await self._client.create(recycler_pod(volume, self._settings))
         except ApiError as error:
             if not is_already_exists(error):
                 raise
@@ -82,14 +152,26 @@ class Recycler:
                 raise
 
 
-def recycler_pod(volume: PersistentVolume) -> Pod:
-    """Mounts the volume's directory and empties it."""
+def recycler_pod(volume: PersistentVolume, settings: RecyclerSettings = _DEFAULT_SETTINGS) -> Pod:
+    """Return the pod that mounts the volume's directory and empties it."""
     assert volume.spec is not None
-    source = Volume(name="vol")
-    if volume.spec.hostPath is not None:
-        source.hostPath = HostPathVolumeSource(path=volume.spec.hostPath.path)
-    elif volume.spec.nfs is not None:
-        source.nfs = NFSVolumeSource(path=volume.spec.nfs.path, server=volume.spec.nfs.server)
+    if volume.spec.nfs is not None:
+        chosen = settings.nfs
+        source = Volume(name="vol", nfs=NFSVolumeSource(path=volume.spec.nfs.path, server=volume.spec.nfs.server))
+    else:
+        chosen = settings.host_path
+        path = volume.spec.hostPath.path if volume.spec.hostPath else ""
+        source = Volume(name="vol", hostPath=HostPathVolumeSource(path=path))
+    pod = _with_source(chosen.template or _default_pod(), source)
+    assert pod.spec is not None
+    metadata = msgspec.structs.replace(
+        pod.metadata or ObjectMeta(), name=_PREFIX + name_of(volume), namespace=NAMESPACE, generateName=None
+    )
+    spec = msgspec.structs.replace(pod.spec, activeDeadlineSeconds=chosen.deadline_seconds(volume))
+    return msgspec.structs.replace(pod, metadata=metadata, spec=spec)
+
+
+def _default_pod() -> Pod:
     container = Container(
         name="recycler",
         image=_IMAGE,
@@ -97,7 +179,12 @@ def recycler_pod(volume: PersistentVolume) -> Pod:
         args=["-c", _SCRUB],
         volumeMounts=[VolumeMount(name="vol", mountPath="/scrub")],
     )
-    spec = PodSpec(
-        activeDeadlineSeconds=_DEADLINE_SECONDS, restartPolicy="Never", volumes=[source], containers=[container]
-    )
-    return Pod(metadata=ObjectMeta(name=_PREFIX + name_of(volume), namespace=NAMESPACE), spec=spec)
+    return Pod(spec=PodSpec(restartPolicy="Never", volumes=[Volume(name="vol")], containers=[container]))
+
+
+def _with_source(template: Pod, source: Volume) -> Pod:
+    """Return the pod with the source in place of its first volume, under the name of that."""
+    assert template.spec is not None
+    first, *others = template.spec.volumes or [source]
+    volumes = [msgspec.structs.replace(source, name=first.name), *others]
+    return msgspec.structs.replace(template, spec=msgspec.structs.replace(template.spec, volumes=volumes))

@@ -64,6 +64,8 @@ class ResourceQuotas(Shell):
         self._metadata = shared(context.client, context.informers, clock=context.clock)
         self._metadata.listen(self._metadata_changed)
         self._metadata.listen_synced(self._count_anew)
+        period_seconds = context.options.resource_quota_sync_period_seconds
+        self.resync_every(period_seconds, lambda: [key_of(quota) for quota in self._quotas.lister])
 
     async def run(self) -> None:
         """Work until cancelled."""

@@ -1,0 +1,155 @@
+"""Flags that all Kubernetes components have: logs, metrics, debugging, feature gates, leader election, ``--version``.
+
+Upstream: ``k8s.io/component-base`` (``logs``, ``metrics``, ``compatibility``, ``config/options``, ``version/verflag``).
+"""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import sys
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.cli import logs, values
+from steersman.cli.flag_table import Flag
+from steersman.version import KUBERNETES_VERSION, __version__
+
+if TYPE_CHECKING:
+    from steersman.cli.flag_parser import FlagParser
+
+_NO_PPROF: Final = "there is no Go runtime to profile"
+_ALL_METRICS: Final = "all metrics are served with all labels"
+
+DEBUGGING_FLAGS: Final = (
+    Flag("contention-profiling", values.boolean, "Profile lock contention", unused=_NO_PPROF),
+    Flag("profiling", values.boolean, "Serve /debug/pprof", unused=_NO_PPROF),
+)
+FEATURE_FLAGS: Final = (
+    Flag(
+        "emulated-version",
+        values.emulated_versions,
+        "Kubernetes version whose APIs and feature gates are emulated, such as kube=1.36",
+    ),
+    Flag("feature-gates", values.feature_gates, "name=true|false pairs for feature gates of Kubernetes 1.36"),
+    Flag(
+        "min-compatibility-version",
+        values.emulated_versions,
+        "Oldest version of other components that must be supported, such as kube=1.35",
+        unused="it has no effect on a Kubernetes 1.36 without emulation either",
+    ),
+)
+METRICS_FLAGS: Final = (
+    Flag("allow-metric-labels", values.pairs, "metric,label=values of labels to keep", unused=_ALL_METRICS),
+    Flag("allow-metric-labels-manifest", str, "File with the values of --allow-metric-labels", unused=_ALL_METRICS),
+    Flag("disabled-metrics", values.names, "Metrics that are not served", unused=_ALL_METRICS),
+    Flag(
+        "show-hidden-metrics-for-version",
+        str,
+        "Version whose deprecated metrics are served",
+        unused="no metric is hidden",
+    ),
+)
+LOGS_FLAGS: Final = (
+    Flag(
+        "log-flush-frequency",
+        values.duration,
+        "Maximum time between flushes of the log",
+        unused="every line is written at once",
+    ),
+    Flag(
+        "log-text-info-buffer-size",
+        str,
+        "Size of the buffer of info messages, with --log-text-split-stream",
+        unused="every line is written at once",
+    ),
+    Flag(
+        "log-text-split-stream",
+        values.boolean,
+        "Write errors to stderr and info messages to stdout",
+        unused="all lines go to stderr; the flag is alpha in Kubernetes",
+    ),
+)
+LEADER_ELECTION_FLAGS: Final = (
+    Flag("leader-elect", values.boolean, "Run leader election, so that one of several processes is active"),
+    Flag(
+        "leader-elect-lease-duration",
+        values.duration,
+        "Time after which other candidates may take an unrenewed lease",
+    ),
+    Flag(
+        "leader-elect-renew-deadline",
+        values.duration,
+        "Time in which the leader must renew its lease before it stops leading",
+    ),
+    Flag("leader-elect-resource-lock", str, "Type of the lock object: leases"),
+    Flag("leader-elect-resource-name", str, "Name of the Lease"),
+    Flag("leader-elect-resource-namespace", str, "Namespace of the Lease"),
+    Flag("leader-elect-retry-period", values.duration, "Time between attempts to acquire or renew the lease"),
+)
+#: Flags of this project, beside those of Kubernetes components.
+OWN_FLAGS: Final = (
+    Flag(
+        "leader-elect-restart", values.boolean, "Contend again after the lease is lost, in place of exiting with code 1"
+    ),
+    Flag("address", values.ip, "IP address for /healthz and /metrics, in plain HTTP"),
+    Flag("port", values.port, "Port for /healthz and /metrics, in plain HTTP; 0 for none"),
+)
+#: Values that are no options: they are checked, and what they change has an option of its own.
+HANDLED: Final = frozenset({"feature_gates"})
+
+
+def add_log_flags(parser: FlagParser, title: str = "logs") -> None:
+    """Add the flags that ``logs.set_up`` takes."""
+    group = next((each for each in parser._action_groups if each.title == title), None)
+    group = group or parser.add_argument_group(title)
+    group.add_argument("--logging-format", choices=logs.FORMATS, default="text", metavar="FORMAT",
+                       help="Format of the log: text or json (default text)")  # fmt: skip
+    group.add_argument("--v", "-v", type=values.count, default=0, metavar="LEVEL",
+                       help="Number for the log level verbosity, 0 to 4 (default 0)")  # fmt: skip
+    group.add_argument("--vmodule", type=values.module_levels, default=(), metavar="PATTERNS",
+                       help="Verbosity of some modules: pattern=N,other=N")  # fmt: skip
+
+
+def add_version_flag(parser: FlagParser, title: str = "global") -> None:
+    """Add ``--version``."""
+    group = next((each for each in parser._action_groups if each.title == title), None)
+    group = group or parser.add_argument_group(title)
+    group.add_argument("--version", action=_Version, nargs="?", const="true", default=argparse.SUPPRESS,
+                       metavar="VERSION", help="Print the version and exit; --version=raw for all details")  # fmt: skip
+
+
+def version_text(*, is_raw: bool) -> str:
+    """Return the line of ``--version``, or of ``--version=raw`` with the fields of Go's ``version.Info``."""
+    if not is_raw:
+        return f"Kubernetes {KUBERNETES_VERSION} (steersman {__version__})"
+    major, minor, *_ = KUBERNETES_VERSION.removeprefix("v").split(".")
+    fields = {
+        "Major": major,
+        "Minor": minor,
+        "GitVersion": KUBERNETES_VERSION,
+        "Compiler": platform.python_implementation(),
+        "Platform": f"{sys.platform}/{platform.machine()}",
+        "SteersmanVersion": __version__,
+    }
+    return "version.Info{" + ", ".join(f'{name}:"{value}"' for name, value in fields.items()) + "}"
+
+
+class _Version(argparse.Action):
+    """Write the version and exit; ``--version=false`` does nothing."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        """Exit, or do nothing."""
+        if values not in ("true", "raw"):
+            if values == "false":
+                return
+            raise argparse.ArgumentError(
+                None, f'invalid argument "{values}" for "--version" flag: must be true, false or raw'
+            )
+        sys.stdout.write(version_text(is_raw=values == "raw") + "\n")
+        sys.exit(0)
