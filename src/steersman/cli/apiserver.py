@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import logging
 import time
 from typing import TYPE_CHECKING, Final
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from steersman.controlplane.child_process import ChildProcess
     from steersman.controlplane.up import ControlPlane
 
+_log = logging.getLogger(__name__)
+
 #: New containers until the collector looks for cycles among them; requests hardly make any.
 _GARBAGE_MAX: Final = 10_000
 
@@ -43,7 +46,9 @@ def run(
         components = component_options(parsed) if command == "up" else None
     except OptionError as error:
         parser(command).error(str(error))
-    logs.set_up(parsed.v, style=parsed.logging_format)
+    logs.set_up(parsed.v, style=parsed.logging_format, modules=parsed.vmodule)
+    for warning in parsed.warnings:
+        _log.warning("%s", warning)
     if parsed.die_with_parent:
         die_with_parent()
 

@@ -11,7 +11,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from steersman.cli import logs, values
-from steersman.cli.flag_table import Flag
+from steersman.cli.flag_table import Flag, group_of
 from steersman.version import KUBERNETES_VERSION, __version__
 
 if TYPE_CHECKING:
@@ -100,8 +100,7 @@ HANDLED: Final = frozenset({"feature_gates"})
 
 def add_log_flags(parser: FlagParser, title: str = "logs") -> None:
     """Add the flags that ``logs.set_up`` takes."""
-    group = next((each for each in parser._action_groups if each.title == title), None)
-    group = group or parser.add_argument_group(title)
+    group = group_of(parser, title)
     group.add_argument("--logging-format", choices=logs.FORMATS, default="text", metavar="FORMAT",
                        help="Format of the log: text or json (default text)")  # fmt: skip
     group.add_argument("--v", "-v", type=values.count, default=0, metavar="LEVEL",
@@ -112,8 +111,7 @@ def add_log_flags(parser: FlagParser, title: str = "logs") -> None:
 
 def add_version_flag(parser: FlagParser, title: str = "global") -> None:
     """Add ``--version``."""
-    group = next((each for each in parser._action_groups if each.title == title), None)
-    group = group or parser.add_argument_group(title)
+    group = group_of(parser, title)
     group.add_argument("--version", action=_Version, nargs="?", const="true", default=argparse.SUPPRESS,
                        metavar="VERSION", help="Print the version and exit; --version=raw for all details")  # fmt: skip
 

@@ -46,7 +46,7 @@ class Flag(msgspec.Struct, frozen=True):
     option: str = ""
     #: Shown on help pages for flags without an option; the default of an option is shown anyway.
     default: str = ""
-    #: Why the flag has no effect, for the log.
+    #: For a flag without option: why it has no effect, for the log.
     unused: str = ""
     #: Why a command line with the flag is rejected.
     refused: str = ""
@@ -67,10 +67,15 @@ def add_table(parser: FlagParser, table: Mapping[str, Iterable[Flag]], *options:
     """Add the flags to the parser, one argument group for each group. Flags that are not given set nothing."""
     defaults = defaults_of(options)
     for title, flags in table.items():
-        group = next((each for each in parser._action_groups if each.title == title), None)
-        group = group or parser.add_argument_group(title)
+        group = group_of(parser, title)
         for flag in flags:
             _add(group, flag, defaults)
+
+
+def group_of(parser: FlagParser, title: str) -> argparse._ArgumentGroup:
+    """Return the argument group of that title; a new one if there is none."""
+    found = next((group for group in parser._action_groups if group.title == title), None)
+    return found or parser.add_argument_group(title)
 
 
 def defaults_of(options: Sequence[type[msgspec.Struct]]) -> dict[str, Any]:
@@ -139,7 +144,7 @@ def without_effect(
     return [
         f"flag --{flag.name} has no effect" + (f": {flag.unused}" if flag.unused else "")
         for flag in given_flags(parsed, table)
-        if flag.unused or flag.target not in known
+        if flag.target not in known
     ]
 
 

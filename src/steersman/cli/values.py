@@ -166,6 +166,14 @@ def cloud_provider(text: str) -> str:
     return text
 
 
+def tls_version(text: str) -> str:
+    """Return the value of ``--tls-min-version``."""
+    versions = ("VersionTLS10", "VersionTLS11", "VersionTLS12", "VersionTLS13")
+    if text not in ("", *versions):
+        raise ArgumentTypeError(f"unknown tls version {quote(text)}")
+    return text
+
+
 def certificate_pairs(text: str) -> tuple[str, ...]:
     """Return the one value of ``--tls-sni-cert-key``: ``cert,key`` or ``cert,key:name,name``. It may be repeated."""
     files, _, _ = text.partition(":")

@@ -6,6 +6,7 @@ import asyncio
 import errno
 import logging
 import shutil
+import ssl
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -124,7 +125,7 @@ class APIServer:
         try:
             self.pki = pki = ensure_pki(directory / "pki", self._names(), now=self._clock.now())
             tls = tls_context(self._tls_files(pki))
-            load_cert_chain(kubelets, pki.kubelet_client.certificate, pki.kubelet_client.key)
+            self._identify_to_kubelets(kubelets, pki)
         except (PKIError, TLSFileError) as error:
             raise OptionError(str(error)) from error
         except ValueError as error:  # files that ``check_options`` has not read
@@ -145,6 +146,19 @@ class APIServer:
             self._tasks.start("memory trimmer", trimmer.run())
         await core.start()
 
+    def _identify_to_kubelets(self, context: ssl.SSLContext, pki: PKI) -> None:
+        """Load the client certificate for kubelets, and the authorities that verify theirs. Raises ``TLSFileError``."""
+        options = self.options
+        load_cert_chain(
+            context,
+            options.kubelet_client_certificate or pki.kubelet_client.certificate,
+            options.kubelet_client_key or pki.kubelet_client.key,
+        )
+        if options.kubelet_certificate_authority is not None:
+            context.load_verify_locations(options.kubelet_certificate_authority)
+            context.verify_mode = ssl.CERT_REQUIRED
+            context.check_hostname = True
+
     def _settle(self, loops: OwnLoops | None, pki: PKI) -> str:
         """Tell the loops whom the server trusts; the address to publish. Raises ``OptionError``, ``OSError``."""
         address = public_address(self.options)
@@ -154,7 +168,14 @@ class APIServer:
             more = () if self.options.client_ca_file is None else (self.options.client_ca_file,)
             loops.authentication = AuthenticationInfo(
                 client_ca="".join(path.read_text() for path in (pki.ca.certificate, *more)),
-                request_header_client_ca=pki.front_proxy_ca.certificate.read_text(),
+                request_header_client_ca=(
+                    self.options.requestheader_client_ca_file or pki.front_proxy_ca.certificate
+                ).read_text(),
+                username_headers=self.options.requestheader_username_headers,
+                uid_headers=self.options.requestheader_uid_headers,
+                group_headers=self.options.requestheader_group_headers,
+                extra_header_prefixes=self.options.requestheader_extra_headers_prefix,
+                allowed_names=self.options.requestheader_allowed_names,
             )
         return address
 
@@ -195,7 +216,7 @@ class APIServer:
     def _listen(self) -> socket.socket:
         host, port = self.options.bind_address, self.options.secure_port
         try:
-            return listen(host, port)
+            return listen(host, port, shares_port=self.options.permit_port_sharing)
         except OSError as error:
             reason = (error.strerror or str(error)).lower()
             hint = "; --port=0 takes any free one" if error.errno == errno.EADDRINUSE else ""
@@ -209,6 +230,7 @@ class APIServer:
             options.tls_cert_file or pki.server.certificate,
             options.tls_private_key_file or pki.server.key,
             (pki.ca.certificate, *more),
+            ssl.TLSVersion.TLSv1_3 if options.tls_min_version == "VersionTLS13" else ssl.TLSVersion.TLSv1_2,
         )
 
     def _write_kubeconfig(self, pki: PKI, directory: Path, port: int) -> None:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from steersman.controlplane.options import APIServerOptions
 
+#: Types of addresses of a Node (upstream: ``v1.NodeAddressType``).
+ADDRESS_TYPES: Final = ("Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP")
 AUTHORIZATION_MODES: Final = ("AlwaysAllow", "AlwaysDeny", "Node", "RBAC")
 _AUDIT_LOG_FORMATS: Final = ("json", "legacy")
 _AUDIT_MODES: Final = ("batch", "blocking", "blocking-strict")
@@ -34,7 +36,8 @@ _TOKEN_SECONDS_MIN, _TOKEN_SECONDS_MAX = 3600, 1 << 32
 #: Options that name files to read.
 _FILE_OPTIONS: Final = (
     "tls_cert_file", "tls_private_key_file", "client_ca_file", "token_auth_file", "service_account_signing_key_file",
-    "service_account_key_file", "oidc_ca_file", "admission_control_config_file", "audit_policy_file",
+    "service_account_key_file", "oidc_ca_file", "requestheader_client_ca_file", "kubelet_client_certificate",
+    "kubelet_client_key", "kubelet_certificate_authority", "admission_control_config_file", "audit_policy_file",
     "audit_webhook_config_file",
 )  # fmt: skip
 
@@ -112,6 +115,8 @@ def check_readable(flag: str, path: Path) -> None:
 def _check_files(options: APIServerOptions) -> None:
     if (options.tls_cert_file is None) != (options.tls_private_key_file is None):
         raise OptionError("--tls-cert-file and --tls-private-key-file need each other")
+    if (options.kubelet_client_certificate is None) != (options.kubelet_client_key is None):
+        raise OptionError("--kubelet-client-certificate and --kubelet-client-key need each other")
     for flag, path in _paths(options):
         check_readable(flag, path)
     _check_certificates(options)
@@ -130,7 +135,12 @@ def _check_certificates(options: APIServerOptions) -> None:
             raise OptionError(
                 f"--tls-cert-file and --tls-private-key-file: {files} are not a PEM certificate and its key"
             ) from error
-    for flag, path in (("--client-ca-file", options.client_ca_file), ("--oidc-ca-file", options.oidc_ca_file)):
+    for flag, path in (
+        ("--client-ca-file", options.client_ca_file),
+        ("--oidc-ca-file", options.oidc_ca_file),
+        ("--requestheader-client-ca-file", options.requestheader_client_ca_file),
+        ("--kubelet-certificate-authority", options.kubelet_certificate_authority),
+    ):
         if path is not None:
             try:
                 ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_verify_locations(path)
@@ -295,6 +305,17 @@ def _check_api(options: APIServerOptions) -> None:
     for name in options.system_namespaces:
         if not _DNS_LABEL.fullmatch(name):
             raise OptionError(f'--system-namespaces: "{name}" is not a lowercase RFC 1123 label')
+    if options.event_ttl_seconds < 1:
+        raise OptionError("--event-ttl: must be at least 1s")
+    unknown = [name for name in options.kubelet_preferred_address_types if name not in ADDRESS_TYPES]
+    if unknown:
+        raise OptionError(
+            f'--kubelet-preferred-address-types: "{unknown[0]}" is unknown, expected some of {", ".join(ADDRESS_TYPES)}'
+        )
+    if options.admission_control and (options.enable_admission_plugins or options.disable_admission_plugins):
+        raise OptionError(
+            "admission-control and enable-admission-plugins/disable-admission-plugins flags are mutually exclusive"
+        )
     if options.request_timeout_seconds <= 0:
         raise OptionError("--request-timeout: must be greater than 0")
 

@@ -36,8 +36,20 @@ class APIServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     tls_private_key_file: Path | None = None
     #: Another CA whose client certificates count, beside our own.
     client_ca_file: Path | None = None
+    #: ``VersionTLS12`` or ``VersionTLS13``; anything else is ``VersionTLS12``.
+    tls_min_version: str = ""
+    #: Let other processes listen on the same port (``SO_REUSEPORT``).
+    permit_port_sharing: bool = False
     #: Where the admin's kubeconfig goes; None: into the data directory.
     kubeconfig: Path | None = None
+
+    #: Authorities, names and headers of front proxies, published for API servers behind this one; None: a generated CA.
+    requestheader_client_ca_file: Path | None = None
+    requestheader_allowed_names: tuple[str, ...] = ("front-proxy-client",)
+    requestheader_username_headers: tuple[str, ...] = ("X-Remote-User",)
+    requestheader_uid_headers: tuple[str, ...] = ()
+    requestheader_group_headers: tuple[str, ...] = ("X-Remote-Group",)
+    requestheader_extra_headers_prefix: tuple[str, ...] = ("X-Remote-Extra-",)
 
     token_auth_file: Path | None = None
     anonymous_auth: bool = True
@@ -80,6 +92,22 @@ class APIServerOptions(msgspec.Struct, frozen=True, kw_only=True):
     #: Namespaces that there always are.
     system_namespaces: tuple[str, ...] = SYSTEM_NAMESPACES
     allow_privileged: bool = False
+    #: Client certificate for kubelets; None: a generated one.
+    kubelet_client_certificate: Path | None = None
+    kubelet_client_key: Path | None = None
+    #: Authorities of the certificates of kubelets; None: they are not verified.
+    kubelet_certificate_authority: Path | None = None
+    #: Types of a Node's addresses, in the order in which they are tried.
+    kubelet_preferred_address_types: tuple[str, ...] = (
+        "Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP",
+    )  # fmt: skip
+    #: Time after which an Event is deleted.
+    event_ttl_seconds: float = 3600.0
+    #: Seconds for which pods tolerate a Node that is not ready or unreachable, unless they have a toleration of their own.
+    default_not_ready_toleration_seconds: int = 300
+    default_unreachable_toleration_seconds: int = 300
+    #: Plugins to run, and no others; empty: the default ones and those of the next two.
+    admission_control: tuple[str, ...] = ()
     enable_admission_plugins: tuple[str, ...] = ()
     disable_admission_plugins: tuple[str, ...] = ()
     #: What plugins are told (``AdmissionConfiguration``).

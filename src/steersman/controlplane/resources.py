@@ -66,13 +66,14 @@ class Resources:
                 {
                     **_strategies(options, store, dice, labels_of=self._labels_of, authorizer=authorizer),
                     **authorization.strategies(),
-                }
+                },
+                event_ttl_seconds=int(options.event_ttl_seconds),
             ),
             min_request_timeout_seconds=options.min_request_timeout_seconds,
         )
         self.admission = AdmissionChain(_plugins(options, self.registry, authorizer, dice))
         #: The way to kubelets, pods and services; open when it is given a certificate.
-        self.connections = Connections(clock)
+        self.connections = Connections(clock, address_types=options.kubelet_preferred_address_types)
         #: Probes of the other components; the usual ports unless something else is set.
         self.components = Components(store)
         connect = subresources(
@@ -146,7 +147,13 @@ def _plugins(options: APIServerOptions, registry: Registry, authorizer: Authoriz
     """The admission plugins that are on."""
     configurations = read_admission_configuration(options.admission_control_config_file)
     try:
-        defaults = default_plugins(registry.stored, authorizer=authorizer, dice=dice, configurations=configurations)
+        defaults = default_plugins(
+            registry.stored,
+            authorizer=authorizer,
+            dice=dice,
+            configurations=configurations,
+            tolerations=(options.default_not_ready_toleration_seconds, options.default_unreachable_toleration_seconds),
+        )
     except ValueError as error:
         raise OptionError(f"--admission-control-config-file: {error}") from error
     plugins = (
@@ -157,6 +164,8 @@ def _plugins(options: APIServerOptions, registry: Registry, authorizer: Authoriz
     optional = optional_plugins(registry, authorizer=authorizer, configurations=configurations)
     there = {plugin.name for plugin in plugins} | optional.keys()
     enabled, disabled = set(options.enable_admission_plugins), set(options.disable_admission_plugins)
+    if options.admission_control:
+        enabled, disabled = set(options.admission_control), set(ORDER) - set(options.admission_control)
     for flag, names in (("enable", enabled - there), ("disable", disabled - set(ORDER))):
         if names:
             from difflib import get_close_matches  # noqa: PLC0415 — only a wrong name needs it

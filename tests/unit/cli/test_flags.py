@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from steersman.cli.flags import FLAGS, component_flags, parse, parser
+from steersman.cli.flags import component_flags, parse, parser
 from steersman.controlplane.options import APIServerOptions
 
 
@@ -55,9 +55,47 @@ def test_name_has_a_data_directory_of_its_own(monkeypatch):
     assert options("--name=dev").name == "dev"
 
 
-def test_every_flag_has_an_option():
-    targets = {flag.target for flags in FLAGS.values() for flag in flags}
-    assert targets <= set(APIServerOptions.__struct_fields__)
+def test_etcd_servers_need_a_named_store(capsys, tmp_path):
+    with pytest.raises(SystemExit):
+        options("--etcd-servers=https://127.0.0.1:2379")
+    assert "--etcd-servers: etcd is not supported yet; add --data-dir=DIR" in capsys.readouterr().err
+    for store in (f"--data-dir={tmp_path}", "--storage=memory", "--ephemeral"):
+        _, parsed = parse("apiserver", ["--etcd-servers=https://127.0.0.1:2379", "--etcd-cafile=/ca", store])
+        assert parsed.warnings == [
+            f"flag --{flag} has no effect: objects are kept in the embedded store of --data-dir or --storage, not in etcd"
+            for flag in ("etcd-cafile", "etcd-servers")
+        ]
+
+
+@pytest.mark.parametrize(
+    "flag",
+    [
+        "encryption-provider-config", "authentication-config", "authentication-token-webhook-config-file",
+        "authorization-config", "authorization-policy-file", "authorization-webhook-config-file",
+        "egress-selector-config-file", "service-account-signing-endpoint",
+    ],
+)  # fmt: skip
+def test_flags_whose_loss_would_open_or_expose_the_server_are_refused(flag, capsys):
+    with pytest.raises(SystemExit):
+        options(f"--{flag}=/x")
+    assert f'invalid argument "/x" for "--{flag}" flag: ' in capsys.readouterr().err
+    assert options(f"--{flag}=", "--ephemeral").ephemeral
+
+
+def test_deprecated_flags_are_reported_as_pflag_does(capsys):
+    assert options("--ephemeral", "--admission_control=A,B").admission_control == ("A", "B")
+    assert capsys.readouterr().err == (
+        "Flag --admission-control has been deprecated, Use --enable-admission-plugins or --disable-admission-plugins"
+        " instead. Will be removed in a future version.\n"
+    )
+
+
+def test_repeated_lists_and_maps_add_up():
+    made = options("--ephemeral", "--feature-gates=A=true", "--feature-gates=B=false,A=false", "--oidc-signing-algs=RS256",
+                   "--oidc-signing-algs=ES256", "--service-account-issuer=https://a", "--service-account-issuer=https://b")  # fmt: skip
+    assert made.feature_gates == {"A": False, "B": False}
+    assert made.oidc_signing_algs == ("RS256", "ES256")
+    assert made.service_account_issuer == ("https://a", "https://b")
 
 
 def test_up_passes_flags_on_to_components(tmp_path):

@@ -39,8 +39,8 @@ _API_SERVER = [
     (
         "--etcd-servers=http://127.0.0.1:2379",
         (
-            'invalid argument "http://127.0.0.1:2379" for "--etcd-servers" flag:'
-            " etcd is not supported yet, use --storage sqlite (the default) or memory"
+            "--etcd-servers: etcd is not supported yet; add --data-dir=DIR or --storage=memory to keep the objects in the"
+            " embedded store instead, which does not hold those of that etcd"
         ),
     ),
     (

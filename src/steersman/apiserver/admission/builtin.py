@@ -12,7 +12,7 @@ from steersman.apiserver.admission.certificates import (
 from steersman.apiserver.admission.claim_resize import PersistentVolumeClaimResize
 from steersman.apiserver.admission.default_ingress_class import DefaultIngressClass
 from steersman.apiserver.admission.default_storage_class import DefaultStorageClass
-from steersman.apiserver.admission.default_tolerations import DefaultTolerationSeconds
+from steersman.apiserver.admission.default_tolerations import TOLERATION_SECONDS, DefaultTolerationSeconds
 from steersman.apiserver.admission.limit_ranger import LimitRanger
 from steersman.apiserver.admission.namespace_lifecycle import NamespaceLifecycle
 from steersman.apiserver.admission.node_features import NodeDeclaredFeatureValidator
@@ -42,10 +42,12 @@ def default_plugins(
     authorizer: Authorizer,
     dice: Dice,
     configurations: Mapping[str, Any] | None = None,
+    tolerations: tuple[int, int] = (TOLERATION_SECONDS, TOLERATION_SECONDS),
 ) -> tuple[Plugin, ...]:
     """New plugins; ``stored`` finds what is kept of a resource by name (``nodes``, ``storageclasses.storage.k8s.io``).
 
-    ``configurations``: what plugins are told, by their names. Raises ValueError.
+    ``configurations``: settings of plugins, by their names; ``tolerations``: seconds for which pods tolerate a Node that
+    is not ready or unreachable. Raises ValueError.
     """
 
     def cache_of(group_resource: str) -> WatchCache:
@@ -62,7 +64,7 @@ def default_plugins(
             configuration=(configurations or {}).get("PodSecurity"),
         ),
         Priority(cache_of("priorityclasses.scheduling.k8s.io")),
-        DefaultTolerationSeconds(),
+        DefaultTolerationSeconds(*tolerations),
         DefaultStorageClass(cache_of("storageclasses.storage.k8s.io")),
         StorageObjectInUseProtection(),
         PersistentVolumeClaimResize(cache_of("storageclasses.storage.k8s.io")),

@@ -1,4 +1,7 @@
-"""``DefaultTolerationSeconds``: a pod outlives its node's silence for five minutes, unless it says otherwise."""
+"""``DefaultTolerationSeconds``: pods tolerate a Node that is not ready or unreachable for a while.
+
+Upstream: ``plugin/pkg/admission/defaulttolerationseconds``.
+"""
 
 from __future__ import annotations
 
@@ -7,40 +10,45 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from steersman.apiserver.admission.interface import Attributes, Operation, Plugin
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from steersman.schema.resources import Resource
 
 TAINTS: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
-SECONDS: Final = 300
+#: Default of ``--default-not-ready-toleration-seconds`` and ``--default-unreachable-toleration-seconds``.
+TOLERATION_SECONDS: Final = 300
 
 
 class DefaultTolerationSeconds(Plugin):
-    """Pods that are created or updated."""
+    """Adds the tolerations to pods that are created or updated without them."""
 
     name: ClassVar[str] = "DefaultTolerationSeconds"
 
-    def __init__(self, *, seconds: int = SECONDS) -> None:
-        self._seconds: Final = seconds
+    def __init__(
+        self, not_ready_seconds: int = TOLERATION_SECONDS, unreachable_seconds: int = TOLERATION_SECONDS
+    ) -> None:
+        self._seconds: Final = dict(zip(TAINTS, (not_ready_seconds, unreachable_seconds), strict=True))
 
     def handles(self, resource: Resource, subresource: str, operation: Operation) -> bool:
-        """Pods themselves, not their subresources."""
+        """Report whether this is a write of a pod, not of a subresource."""
         is_pod = resource.name == "pods" and not resource.group and not subresource
         return is_pod and operation in (Operation.CREATE, Operation.UPDATE)
 
     def admit(self, attributes: Attributes) -> None:
-        """Add what is missing."""
+        """Add the tolerations that are missing."""
         if attributes.object is not None:
-            add_default_tolerations(attributes.object["spec"], seconds=self._seconds)
+            add_default_tolerations(attributes.object["spec"], self._seconds)
 
 
-def add_default_tolerations(spec: dict[str, Any], *, seconds: int = SECONDS) -> None:
-    """Tolerate each of the two taints for ``seconds``, where no toleration covers it yet."""
+def add_default_tolerations(spec: dict[str, Any], seconds: Mapping[str, int]) -> None:
+    """Tolerate each taint for its seconds, where no toleration covers it yet."""
     tolerations = spec.get("tolerations")
-    missing = [key for key in TAINTS if not _covers(tolerations, key)] if tolerations else TAINTS
+    missing = [key for key in seconds if not _covers(tolerations, key)] if tolerations else list(seconds)
     if missing:
         spec["tolerations"] = [
             *(tolerations or ()),
             *[
-                {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": seconds}
+                {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": seconds[key]}
                 for key in missing
             ],
         ]

@@ -56,7 +56,8 @@ async def read_log(pods: ServedResource, nodes: ServedResource, connections: Con
         return Response(204, content_type=b"")
     await nodes.cache.wait_fresh()
     path = f"/containerLogs/{request.info.namespace}/{name}/{container}{_query(log_query(options))}"
-    return await read_from_kubelet(connections, node_location(nodes, node, path), group_resource="pods", name=name)
+    location = node_location(nodes, node, path, address_types=connections.address_types)
+    return await read_from_kubelet(connections, location, group_resource="pods", name=name)
 
 
 async def open_stream(
@@ -76,7 +77,8 @@ async def open_stream(
     if not node:
         raise bad_request(f"pod {info.name} does not have a host assigned")
     await nodes.cache.wait_fresh()
-    return await upgrade_at_kubelet(connections, node_location(nodes, node, path), request)
+    location = node_location(nodes, node, path, address_types=connections.address_types)
+    return await upgrade_at_kubelet(connections, location, request)
 
 
 def log_query(options: Tree) -> list[tuple[str, str]]:

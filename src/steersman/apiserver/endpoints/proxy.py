@@ -15,10 +15,10 @@ from steersman.apimachinery.gotext import quote
 from steersman.apiserver.endpoints.pod_streams import find_pod
 from steersman.apiserver.http import Response
 from steersman.apiserver.proxying.forwarding import proxy
-from steersman.apiserver.proxying.kubelet import Location, node_location, way_to_pods
+from steersman.apiserver.proxying.kubelet import ADDRESS_TYPES, Location, node_location, way_to_pods
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator, Mapping
+    from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 
     from steersman.apiserver.endpoints.connecting import Connecting
     from steersman.apiserver.generic.served import ServedResource
@@ -108,12 +108,18 @@ def _is_global(text: str) -> bool:
     return not (local or is_broadcast)
 
 
-async def locate_node(nodes: ServedResource, connecting: Connecting, request: Request) -> Location:
+async def locate_node(
+    nodes: ServedResource,
+    connecting: Connecting,
+    request: Request,
+    *,
+    address_types: Sequence[str] = ADDRESS_TYPES,
+) -> Location:
     """The node's kubelet, or another port of its host. Raises 400 for a port of this very machine, 404, 500."""
     del connecting
     wanted = destination_of(request.info.name, "node")
     await nodes.cache.wait_fresh()
-    kubelet = node_location(nodes, wanted.name)
+    kubelet = node_location(nodes, wanted.name, address_types=address_types)
     if wanted.port in ("", kubelet.port):
         return kubelet
     for address in await _resolved(kubelet.host):

@@ -77,7 +77,8 @@ def subresources(
         return proxy_endpoints(connecting(resource, "proxy"), locate, ways)
 
     def node_proxies(resource: Resource, _: ServedResource | None) -> Endpoints:
-        return proxy_endpoints(connecting(resource, "proxy"), partial(locate_node, kept("nodes")), ways)
+        locate = partial(locate_node, kept("nodes"), address_types=ways.address_types)
+        return proxy_endpoints(connecting(resource, "proxy"), locate, ways)
 
     def component_statuses(resource: Resource, _: ServedResource | None) -> Endpoints:
         return component_endpoints(served_but_not_kept(registry, resource, ComponentStatusStrategy()), probed)

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Final
 import httptools
 import msgspec
 
+from steersman.apiserver.proxying.kubelet import ADDRESS_TYPES
 from steersman.asynckit.timeouts import wait_for
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterable
+    from collections.abc import AsyncIterator, Iterable, Sequence
 
     from steersman.apiserver.proxying.kubelet import Location
     from steersman.asynckit.clock import Clock
@@ -163,8 +164,10 @@ class Answer:
 class Connections:
     """Opens connections. Kubelets are asked with a client certificate, once there is one."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, *, address_types: Sequence[str] = ADDRESS_TYPES) -> None:
         self._clock = clock
+        #: Types of a Node's addresses, in the order in which they are tried.
+        self.address_types: Final = tuple(address_types)
         #: With the server's certificate as a client of kubelets; None: this server has no way to nodes, pods and services.
         self.kubelet_tls: ssl.SSLContext | None = None
         self._insecure: ssl.SSLContext | None = None

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     Tree = dict[str, Any]
 
-#: ``--kubelet-preferred-address-types`` of upstream.
+#: Default of ``--kubelet-preferred-address-types``.
 ADDRESS_TYPES: Final = ("Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP")
 #: Annotation of nodes whose pods have made-up addresses: nobody but the kubelet of these nodes gets there (``CONNECT``).
 DIALS_PODS: Final = "nodes.steersman.dev/dials-pods"
@@ -54,14 +54,16 @@ class Location(msgspec.Struct, frozen=True):
         return f"{self.scheme}://{self.authority}{self.path}"
 
 
-def node_location(nodes: ServedResource, name: str, path: str = "") -> Location:
-    """The kubelet of a node. Raises 404 for a node that is not there, 500 for one without an address."""
+def node_location(
+    nodes: ServedResource, name: str, path: str = "", *, address_types: Sequence[str] = ADDRESS_TYPES
+) -> Location:
+    """Return where the kubelet of a node is, by its first address of the types. Raises 404 for a node that is not there, 500 for one without an address."""
     entry = nodes.cache.get(nodes.cache.key("", name))
     if entry is None:
         raise not_found("nodes", name)
     status = entry.tree().get("status") or {}
     port = ((status.get("daemonEndpoints") or {}).get("kubeletEndpoint") or {}).get("Port") or 0
-    host = _preferred(status.get("addresses") or ())
+    host = _preferred(status.get("addresses") or (), address_types)
     return Location(host, str(port if port > 0 else KUBELET_PORT), path, is_kubelet=True)
 
 
@@ -73,8 +75,8 @@ def way_to_pods(nodes: ServedResource, name: str) -> Location | None:
     return node_location(nodes, name)
 
 
-def _preferred(addresses: Sequence[Tree]) -> str:
-    for wanted in ADDRESS_TYPES:
+def _preferred(addresses: Sequence[Tree], types: Sequence[str]) -> str:
+    for wanted in types:
         for address in addresses:
             if address.get("type") == wanted:
                 return str(address.get("address") or "")

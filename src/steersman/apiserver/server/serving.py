@@ -42,16 +42,18 @@ class TLSFiles(msgspec.Struct, frozen=True):
     certificate: Path
     key: Path
     client_cas: tuple[Path, ...] = ()
+    #: Oldest version of TLS that is accepted.
+    minimum_version: ssl.TLSVersion = ssl.TLSVersion.TLSv1_2
 
 
 def tls_context(files: TLSFiles) -> ssl.SSLContext:
-    """Return a context for TLS 1.2 or newer, HTTP/1.1 and optional client certificates.
+    """Return a context for TLS of the minimum version or newer, HTTP/1.1 and optional client certificates.
 
     The time of a client's certificate is left to the authenticator. A resumed session would not tell the chain that has
     to be valid, so no tickets are issued. Raises ``TLSFileError``.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.minimum_version = files.minimum_version
     load_cert_chain(context, files.certificate, files.key)
     # Only what is served is offered: clients that find h2 here would speak it.
     context.set_alpn_protocols(["http/1.1"])
@@ -92,13 +94,18 @@ def _check_readable(path: Path) -> None:
         raise TLSFileError(f"cannot read {path}: {error.strerror or error}") from error
 
 
-def listen(host: str, port: int) -> socket.socket:
-    """A listening socket (port 0: any free one). Connections inherit its keep-alive, so vanished clients are noticed."""
+def listen(host: str, port: int, *, shares_port: bool = False) -> socket.socket:
+    """Return a listening socket (port 0: any free one); ``shares_port`` lets other processes listen on the port, too.
+
+    Connections inherit its keep-alive, so vanished clients are noticed.
+    """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     sock = socket.socket(family, socket.SOCK_STREAM)
     try:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        if shares_port:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         for option, seconds in (("TCP_KEEPIDLE", 15), ("TCP_KEEPINTVL", 15), ("TCP_KEEPCNT", 9)):
             if hasattr(socket, option):
                 sock.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), seconds)

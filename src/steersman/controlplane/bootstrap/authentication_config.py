@@ -35,6 +35,7 @@ class AuthenticationInfo(msgspec.Struct, frozen=True, kw_only=True):
     client_ca: str = ""
     request_header_client_ca: str = ""
     username_headers: tuple[str, ...] = ("X-Remote-User",)
+    uid_headers: tuple[str, ...] = ()
     group_headers: tuple[str, ...] = ("X-Remote-Group",)
     extra_header_prefixes: tuple[str, ...] = ("X-Remote-Extra-",)
     #: Common names of certificates that may pass requests on.
@@ -51,6 +52,7 @@ def plan_config(found: Tree | None, info: AuthenticationInfo) -> Tree | None:
         _put(wanted, key, _bundle(there.get(key) or "", info.request_header_client_ca))
         for key, values in (
             ("requestheader-username-headers", info.username_headers),
+            *([("requestheader-uid-headers", info.uid_headers)] if info.uid_headers else []),
             ("requestheader-group-headers", info.group_headers),
             ("requestheader-extra-headers-prefix", info.extra_header_prefixes),
             ("requestheader-allowed-names", info.allowed_names),

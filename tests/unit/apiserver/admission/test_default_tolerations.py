@@ -7,6 +7,7 @@ from steersman.apiserver.admission.default_tolerations import TAINTS, DefaultTol
 NOT_READY, UNREACHABLE = (
     {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300} for key in TAINTS
 )
+SECONDS = dict.fromkeys(TAINTS, 300)
 
 
 @pytest.mark.parametrize(
@@ -22,24 +23,24 @@ NOT_READY, UNREACHABLE = (
 )
 def test_what_is_added(given, added):
     spec = {} if given is None else {"tolerations": given}
-    add_default_tolerations(spec)
+    add_default_tolerations(spec, SECONDS)
     assert spec.get("tolerations") == ([*(given or []), *added] or None)
 
 
 def test_adding_twice_adds_once():
     spec = {}
-    add_default_tolerations(spec)
+    add_default_tolerations(spec, SECONDS)
     before = list(spec["tolerations"])
-    add_default_tolerations(spec)
+    add_default_tolerations(spec, SECONDS)
     assert spec["tolerations"] == before
 
 
 async def test_pods_that_are_made_or_changed_have_them():
     from tests.unit.apiserver.admission.plugged import Plugged
 
-    async with Plugged(lambda _: DefaultTolerationSeconds(seconds=5)) as server:
+    async with Plugged(lambda _: DefaultTolerationSeconds(5, 6)) as server:
         tolerations = (await server.pod()).body["spec"]["tolerations"]
-        assert [one["tolerationSeconds"] for one in tolerations] == [5, 5]
+        assert [one["tolerationSeconds"] for one in tolerations] == [5, 6]
         change = {"spec": {"tolerations": None}}
         changed = await server.merge("/api/v1/namespaces/default/pods/a", change)
         assert changed.body["spec"]["tolerations"] == tolerations
