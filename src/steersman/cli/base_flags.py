@@ -11,6 +11,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Final
 
 from steersman.cli import logs, values
+from steersman.cli.flag_parser import Accumulate
 from steersman.cli.flag_table import Flag, group_of
 from steersman.version import KUBERNETES_VERSION, __version__
 
@@ -105,7 +106,7 @@ def add_log_flags(parser: FlagParser, title: str = "logs") -> None:
                        help="Format of the log: text or json (default text)")  # fmt: skip
     group.add_argument("--v", "-v", type=values.count, default=0, metavar="LEVEL",
                        help="Number for the log level verbosity, 0 to 4 (default 0)")  # fmt: skip
-    group.add_argument("--vmodule", type=values.module_levels, default=(), metavar="PATTERNS",
+    group.add_argument("--vmodule", type=values.module_levels, action=Accumulate, default=(), metavar="PATTERNS",
                        help="Verbosity of some modules: pattern=N,other=N")  # fmt: skip
 
 

@@ -44,7 +44,7 @@ _GENERIC: Final = (
     Flag("cloud-config", str, "File with the configuration of the cloud provider", unused=_NO_CLOUD),
     Flag("cloud-provider", values.cloud_provider, "Cloud provider: external, or empty", unused=_NO_CLOUD),
     Flag("cluster-cidr", str, "CIDR for pods, or one of each IP family; for --allocate-node-cidrs"),
-    Flag("cluster-name", str, "Prefix of names in a cloud", default="kubernetes", unused=_NO_CLOUD),
+    Flag("cluster-name", str, "Prefix of names in a cloud", unused=_NO_CLOUD),
     Flag("configure-cloud-routes", values.boolean, "Configure routes of the cloud provider", unused=_NO_CLOUD),
     Flag("controller-shutdown-timeout", values.duration, "Time that running reconciles have to end at a stop"),
     Flag("controller-start-interval", values.duration, "Time between the starts of two controllers"),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import textwrap
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ class FlagParser(argparse.ArgumentParser):
             add_help=False,
             exit_on_error=False,
             conflict_handler=conflict_handler,
+            formatter_class=_Formatter,
         )
         self._page: Final = page
         self.add_argument("--help", "-h", action=_Help, nargs=0, help=argparse.SUPPRESS)
@@ -147,6 +149,15 @@ class FlagParser(argparse.ArgumentParser):
         if action.choices is not None and value not in action.choices:
             expected = f"must be one of {', '.join(map(str, action.choices))}"
             raise argparse.ArgumentError(None, _invalid(action, str(value), expected))
+
+
+class _Formatter(argparse.HelpFormatter):
+    """Formatter that breaks no lines within names of controllers."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return textwrap.fill(
+            " ".join(text.split()), width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
+        )
 
 
 class Accumulate(argparse.Action):

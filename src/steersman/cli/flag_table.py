@@ -44,8 +44,6 @@ class Flag(msgspec.Struct, frozen=True):
     type: Callable[[str], Any]
     help: str
     option: str = ""
-    #: Shown on help pages for flags without an option; the default of an option is shown anyway.
-    default: str = ""
     #: For a flag without option: why it has no effect, for the log.
     unused: str = ""
     #: Why a command line with the flag is rejected.
@@ -109,9 +107,9 @@ def _refuse(flag: Flag) -> Callable[[str], Any]:
 
 
 def _help(flag: Flag, defaults: Mapping[str, Any]) -> str:
-    default = flag.default
-    if flag.target in defaults:
-        default = _default_text(flag, defaults[flag.target])
+    if flag.target not in defaults:
+        return f"{flag.help} (no effect: {flag.unused})" if flag.unused else flag.help
+    default = _default_text(flag, defaults[flag.target])
     return f"{flag.help} (default {default})" if default else flag.help
 
 

@@ -130,3 +130,19 @@ def test_set_up_logs_either_format_to_stderr(root, capsys, style, begins):
     logs.set_up(1, style=style)
     root.handle(record())
     assert capsys.readouterr().err.startswith(begins)
+
+
+def test_vmodule_sets_the_verbosity_of_modules(root, capsys):
+    logs.set_up(0, modules=[("found", 4), ("*/other/*", 1)])
+    assert root.level == logging.DEBUG
+    for path, level, is_logged in [
+        ("/a/found.py", logging.DEBUG, True),
+        ("/a/found_too.py", logging.INFO, False),
+        ("/a/other/x.py", logging.INFO, True),
+        ("/a/other/x.py", logging.DEBUG, False),
+        ("/a/other.py", logging.WARNING, True),
+    ]:
+        made = record(level)
+        made.pathname = path
+        root.handle(made)
+        assert bool(capsys.readouterr().err) is is_logged, (path, level)
