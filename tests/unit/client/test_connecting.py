@@ -3,7 +3,8 @@
 import pytest
 
 from steersman.client import connect
-from steersman.client.credentials import ConfigError
+from steersman.client.connecting import find_access
+from steersman.client.credentials import ConfigError, Identity
 
 CONFIG = """
 current-context: a
@@ -46,3 +47,17 @@ async def test_without_any_file_it_must_be_a_pod(path):
     path.unlink()
     with pytest.raises(ConfigError, match="in-cluster"):
         connect()
+
+
+@pytest.mark.parametrize(
+    ("server", "address"), [("https://e:2/", "https://e:2"), ("e:2", "https://e:2"), ("http://e", "http://e")]
+)
+def test_server_replaces_the_address_of_the_file(path, server, address):
+    assert find_access(path, server=server).server == address
+    assert find_access(path, server=server).namespace == "n"
+
+
+async def test_server_without_a_file_is_used_without_credentials(path):
+    access = find_access(server="e:2")
+    assert access.server == "http://e:2"
+    assert await access.credentials.identity() == Identity()

@@ -14,6 +14,7 @@ from steersman.asynckit.clock import FakeClock
 from steersman.client import Client, tree
 from steersman.client.errors import ApiError
 from steersman.client.transport import Answer
+from steersman.controllers.base import Shell
 from steersman.controllers.context import ControllerContext
 from steersman.controllers.options import ControllerOptions
 from steersman.controlplane.loopback_transport import LoopbackTransport
@@ -162,3 +163,11 @@ def conflicts(monkeypatch):
 @pytest.fixture
 def pod_spec():
     return {"containers": [{"name": "c", "image": "image"}]}
+
+
+@pytest.fixture
+def resyncs(monkeypatch):
+    """Periods and keys that controllers ask to have queued again, in the order in which they are built."""
+    asked = []
+    monkeypatch.setattr(Shell, "resync_every", lambda _, seconds, keys: asked.append((seconds, keys)))
+    return asked

@@ -48,6 +48,33 @@ async def test_now_is_in_whole_seconds(cluster, clock, seconds):
     assert shell.now() == datetime.fromtimestamp(int(clock.now().timestamp()), UTC)
 
 
+class Resynced(Shell):
+    name = "resynced"
+
+    def __init__(self, context, period_seconds):
+        super().__init__(context)
+        self.reconciled = []
+        self.resync_every(period_seconds, lambda: ["a", "b"])
+
+    async def reconcile(self, key):
+        self.reconciled.append(key)
+
+
+async def test_resync_queues_all_keys_again_after_every_period(cluster, clock):
+    shell = await cluster.start(lambda context: Resynced(context, 300.0))
+    for times in (1, 2, 3):
+        await cluster.until(lambda times=times: len(shell.reconciled) == 2 * times, within_seconds=301)
+        assert sorted(shell.reconciled) == sorted(["a", "b"] * times)
+        await clock.advance(290)
+        assert len(shell.reconciled) == 2 * times
+
+
+async def test_resync_period_of_zero_means_never(cluster, clock):
+    shell = await cluster.start(lambda context: Resynced(context, 0.0))
+    await clock.advance(3600)
+    assert shell.reconciled == []
+
+
 class Creating(Shell):
     name = "creating"
 

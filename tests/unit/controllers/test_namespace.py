@@ -166,3 +166,14 @@ async def test_pods_go_before_the_rest(cluster, pod_spec):
     assert await cluster.find("v1", "ConfigMap", "c", namespace="n")
     await cluster.client.patch(tree("v1", "Pod"), "p", {"metadata": {"finalizers": None}}, namespace="n")
     await cluster.eventually("v1", "Namespace", "n", lambda found: found is None)
+
+
+async def test_namespaces_that_are_being_deleted_are_resynced(cluster, resyncs):
+    await cluster.start(build, namespace_sync_period_seconds=7.0)
+    for name in ("kept", "going"):
+        await cluster.make("v1", "Namespace", name)
+    await cluster.make("v1", "ConfigMap", "held", namespace="going", metadata={"finalizers": ["a/b"]})
+    await cluster.client.delete(tree("v1", "Namespace"), "going")
+    [(seconds, keys)] = resyncs
+    await cluster.until(lambda: keys() == ["going"])
+    assert seconds == 7.0

@@ -4,6 +4,7 @@ from lightkube.models.core_v1 import PersistentVolume, PersistentVolumeClaim
 from lightkube.models.storage_v1 import StorageClass
 
 from steersman.client import tree
+from steersman.controllers.options import ControllerOptions
 from steersman.controllers.persistentvolume.binding import (
     BIND_COMPLETED,
     BOUND_BY_CONTROLLER,
@@ -32,7 +33,7 @@ from steersman.controllers.persistentvolume.plan import (
     plan_volume,
     reclaim,
 )
-from steersman.controllers.persistentvolume.recycling import recycler_pod
+from steersman.controllers.persistentvolume.recycling import RecyclerSettings, read_template, recycler_pod
 
 CLAIM = ("v1", "PersistentVolumeClaim")
 VOLUME = ("v1", "PersistentVolume")
@@ -247,6 +248,71 @@ def test_a_provisioner_is_asked_by_annotation():
 def test_a_recycler_mounts_what_it_empties():
     assert recycler_pod(volume(hostPath={"path": "/x"})).spec.volumes[0].hostPath.path == "/x"
     assert recycler_pod(volume(nfs={"path": "/x", "server": "s"})).spec.volumes[0].nfs.server == "s"
+
+
+@pytest.mark.parametrize(
+    ("source", "size", "seconds"),
+    [
+        ("hostPath", "1Gi", 60),
+        ("hostPath", "5Gi", 150),
+        ("nfs", "1Gi", 300),
+        ("nfs", "20Gi", 600),
+        ("nfs", "500Mi", 300),
+    ],
+)
+def test_a_recycler_may_run_longer_for_a_larger_volume(source, size, seconds):
+    of = {"path": "/x"} if source == "hostPath" else {"path": "/x", "server": "s"}
+    assert recycler_pod(volume(size=size, **{source: of})).spec.activeDeadlineSeconds == seconds
+
+
+def test_recycler_settings_come_from_the_options(tmp_path):
+    path = tmp_path / "pod.yaml"
+    path.write_text(
+        "metadata: {labels: {a: b}}\n"
+        "spec: {volumes: [{name: data}, {name: more}], containers: [{name: mine, image: i}]}\n"
+    )
+    settings = RecyclerSettings.of(
+        ControllerOptions(
+            pv_recycler_minimum_timeout_hostpath=5,
+            pv_recycler_timeout_increment_hostpath=7,
+            pv_recycler_minimum_timeout_nfs=11,
+            pv_recycler_increment_timeout_nfs=13,
+            pv_recycler_pod_template_filepath_hostpath=str(path),
+        )
+    )
+    pod = recycler_pod(volume(size="2Gi", hostPath={"path": "/x"}), settings)
+    assert (pod.metadata.name, pod.metadata.namespace, pod.metadata.labels) == ("recycler-for-v", "default", {"a": "b"})
+    assert [(each.name, each.hostPath and each.hostPath.path) for each in pod.spec.volumes] == [
+        ("data", "/x"), ("more", None),
+    ]  # fmt: skip
+    assert (pod.spec.containers[0].name, pod.spec.activeDeadlineSeconds) == ("mine", 14)
+    nfs = recycler_pod(volume(size="2Gi", nfs={"path": "/x", "server": "s"}), settings)
+    assert (nfs.spec.containers[0].name, nfs.spec.activeDeadlineSeconds) == ("recycler", 26)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("spec: {containers: []}", "does not contain any volume"),
+        ("spec: 1", "Expected `object | null`"),
+        ("{", "while parsing"),
+    ],
+)
+def test_a_recycler_template_that_cannot_be_used_is_refused(text, reason, tmp_path):
+    path = tmp_path / "pod.yaml"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=f"recycler pod template {path}: ") as refused:
+        read_template(str(path))
+    assert reason in str(refused.value)
+
+
+async def test_claims_and_volumes_are_resynced_after_the_sync_period(cluster, resyncs):
+    await cluster.start(build, pvclaimbinder_sync_period_seconds=7.0)
+    await make_volume(cluster, "v")
+    await make_claim(cluster)
+    [(seconds, keys)] = resyncs
+    await cluster.until(lambda: keys() == ["claim:default/c", "volume:v"])
+    assert seconds == 7.0
 
 
 async def make_volume(cluster, name, policy="Retain"):

@@ -157,3 +157,11 @@ async def test_devices_are_counted_by_class(cluster):
     await cluster.eventually(
         "v1", "ResourceQuota", "q", lambda found: found["status"]["used"] == wanted, namespace="default"
     )
+
+
+async def test_quotas_are_recounted_after_the_sync_period(cluster, resyncs):
+    await cluster.start(build, resource_quota_sync_period_seconds=7.0)
+    await cluster.make("v1", "ResourceQuota", "q", namespace="default", spec={"hard": {"pods": "1"}})
+    [(seconds, keys)] = resyncs
+    await cluster.until(lambda: keys() == ["default/q"])
+    assert seconds == 7.0

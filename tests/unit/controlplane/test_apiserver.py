@@ -36,6 +36,24 @@ async def test_the_admin_of_the_kubeconfig_may_do_everything(tmp_path):
     await server.stop()
 
 
+async def test_kubelets_are_verified_with_their_authority(tmp_path):
+    first = await APIServer.start(APIServerOptions(data_dir=tmp_path / "data", secure_port=0))
+    await first.stop()
+    pki = first.pki
+    options = APIServerOptions(
+        data_dir=tmp_path / "data",
+        secure_port=0,
+        kubelet_client_certificate=pki.admin.certificate,
+        kubelet_client_key=pki.admin.key,
+        kubelet_certificate_authority=pki.ca.certificate,
+    )
+    server = await APIServer.start(options)
+    context = server._core.resources.connections.kubelet_tls
+    assert (context.verify_mode, context.check_hostname) == (ssl.CERT_REQUIRED, True)
+    assert len(context.get_ca_certs()) == 1
+    await server.stop()
+
+
 async def test_objects_survive_and_a_second_start_is_refused(tmp_path):
     options = APIServerOptions(data_dir=tmp_path, secure_port=0)
     server = await APIServer.start(options)

@@ -8,6 +8,7 @@ from steersman.controlplane.access import Authentication, Authorization
 from steersman.controlplane.options import APIServerOptions, OptionError
 from steersman.controlplane.resources import Resources
 from steersman.controlplane.service_account_keys import ServiceAccountKeys
+from steersman.schema.resources import table
 from steersman.storage.memory import MemoryStore
 
 
@@ -41,6 +42,28 @@ async def test_plugins_may_be_left_out():
     assert "NamespaceLifecycle" in names
     options = APIServerOptions(disable_admission_plugins=("NamespaceLifecycle",))
     assert {plugin.name for plugin in build(options).admission.plugins} == names - {"NamespaceLifecycle"}
+
+
+async def test_admission_control_names_all_plugins():
+    options = APIServerOptions(admission_control=("NodeRestriction", "LimitRanger"))
+    assert {plugin.name for plugin in build(options).admission.plugins} == {"NodeRestriction", "LimitRanger"}
+    with pytest.raises(OptionError, match='plugin "Nothing" is unknown'):
+        build(APIServerOptions(admission_control=("Nothing",)))
+
+
+async def test_options_reach_events_kubelets_and_tolerations():
+    resources = build(
+        APIServerOptions(
+            event_ttl_seconds=120.0,
+            kubelet_preferred_address_types=("InternalIP",),
+            default_not_ready_toleration_seconds=5,
+            default_unreachable_toleration_seconds=6,
+        )
+    )
+    assert resources.registry._kinds.ttl_seconds(next(r for r in table().resources if r.kind == "Event")) == 120
+    assert resources.connections.address_types == ("InternalIP",)
+    plugin = next(each for each in resources.admission.plugins if each.name == "DefaultTolerationSeconds")
+    assert list(plugin._seconds.values()) == [5, 6]
 
 
 async def test_plugins_may_be_asked_for():

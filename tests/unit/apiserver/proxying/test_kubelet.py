@@ -37,6 +37,15 @@ async def test_a_node_is_asked_at_the_address_that_is_preferred(addresses, host)
     assert await locate({"addresses": addresses}) == Location(host, "10250", "/x", is_kubelet=True)
 
 
+async def test_preferred_address_types_can_be_chosen():
+    addresses = [{"type": "Hostname", "address": "h"}, {"type": "InternalIP", "address": "10.1.2.3"}]
+    async with Server() as server:
+        await server.make(NODES, status={"addresses": addresses})
+        nodes = server.registry.get("", "v1", "nodes")
+        await nodes.cache.wait_fresh()
+        assert node_location(nodes, "a", address_types=("InternalIP", "Hostname")).host == "10.1.2.3"
+
+
 async def test_a_node_may_say_its_port():
     status = {
         "addresses": [{"type": "Hostname", "address": "h"}],

@@ -5,7 +5,7 @@ import datetime as dt
 import random
 import re
 import ssl
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing, nullcontext
 
 import pytest
 from tests.unit.listening import hang_up
@@ -151,6 +151,25 @@ async def test_client_certificates_reach_the_scope(pki):
             context.load_cert_chain(pki.admin.certificate, pki.admin.key)
     assert server.handler.extensions["tls"]["client_cert_chain"][0].startswith("-----BEGIN CERTIFICATE-----")
     assert server.handler.extensions["tls"]["tls_version"] == 0x0304
+
+
+@pytest.mark.parametrize(("offered", "is_accepted"), [(ssl.TLSVersion.TLSv1_2, False), (ssl.TLSVersion.TLSv1_3, True)])
+async def test_older_versions_of_tls_than_the_minimum_are_refused(pki, offered, is_accepted):
+    minimum = ssl.TLSVersion.TLSv1_3
+    tls = tls_context(TLSFiles(pki.server.certificate, pki.server.key, minimum_version=minimum))
+    context = client_context(pki)
+    context.maximum_version = offered
+    async with serving(tls) as server:
+        with nullcontext() if is_accepted else pytest.raises((ssl.SSLError, ConnectionError)):
+            await server.connect(ssl=context, server_hostname="localhost")
+
+
+async def test_port_is_shared_only_when_asked_for():
+    with closing(listen("127.0.0.1", 0, shares_port=True)) as first:
+        port = first.getsockname()[1]
+        listen("127.0.0.1", port, shares_port=True).close()
+        with pytest.raises(OSError, match="in use"):
+            listen("127.0.0.1", port)
 
 
 async def test_only_http_1_1_is_offered(pki):
