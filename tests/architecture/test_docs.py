@@ -48,6 +48,7 @@ EXAMPLES_RUN = {
     "README.md": {"console": 3, "python": 1},
     "docs/architecture.md": {"mermaid": 1},
     "docs/command-line.md": {"console": None},
+    "docs/drop-in.md": {"yaml": 2},
     "docs/logs.md": {"text": 2, "json": 1, "python": 1},
     "docs/nodes.md": {"yaml": 4, "console": 1},
     "docs/stages.md": {"yaml": 2},

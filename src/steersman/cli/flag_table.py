@@ -1,8 +1,8 @@
 """Tables of flags: one row per flag, in the groups of upstream's ``--help``.
 
 A row sets the option of the same name. Rows whose option the command does not have are accepted, so that command lines of
-Kubernetes components can be used, and reported by ``without_effect``. ``refused`` rows end the command: ignoring the flag
-would leave out something that its user relies on, such as encryption or an authorizer.
+Kubernetes components can be used, and reported by ``without_effect``. ``refused`` rows end the command: without the
+flag the server would lack encryption, an authenticator or an authorizer that its user relies on.
 """
 
 from __future__ import annotations

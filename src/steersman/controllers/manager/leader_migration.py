@@ -32,7 +32,7 @@ _MAIN_ONLY: Final = "serviceaccount-token-controller"
 
 
 class Assignment(Enum):
-    """Where a controller runs."""
+    """Lock or component that a controller is assigned to."""
 
     #: Under the main lock: the configuration does not name it.
     MAIN = auto()
