@@ -422,7 +422,7 @@ _MISC: Final = (
         "enable-logs-handler",
         values.boolean,
         "Serve /logs",
-        deprecated="This flag will be removed in v1.19",
+        deprecated="Log handler functionality is deprecated",
         unused="/logs is not served",
     ),
     Flag(

@@ -122,4 +122,6 @@ def component_flags(parsed: argparse.Namespace) -> list[str]:
         except ValueError as error:
             raise OptionError(str(error)) from error
     texts = {name: ",".join(value) if isinstance(value, tuple) else value for name, value in given.items()}
+    if parsed.vmodule:
+        texts["vmodule"] = ",".join(f"{pattern}={level}" for pattern, level in parsed.vmodule)
     return [f"--{name.replace('_', '-')}={value}" for name, value in texts.items()]

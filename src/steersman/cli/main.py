@@ -135,7 +135,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _serve(command: str, arguments: Sequence[str], *, begun_seconds: float) -> int:
     """Run an API server. The process of the components imports its modules while this one does."""
     process = None
-    if command == "up" and _HELP.isdisjoint(arguments):
+    is_inquiry = any(word in _HELP or word.startswith("--version") for word in arguments)
+    if command == "up" and not is_inquiry:
         from steersman.controlplane.child_process import ChildProcess  # noqa: PLC0415 — only when it is called
 
         with signals.deferred():

@@ -118,6 +118,11 @@ def test_up_passes_coordinated_elections_on_to_components(flag, passed):
     assert component_flags(parser("up").parse_args([flag])) == [passed]
 
 
+def test_up_passes_vmodule_on_to_components():
+    parsed = parser("up").parse_args(["--vmodule=elector=4", "--vmodule=a*=1"])
+    assert component_flags(parsed) == ["--vmodule=elector=4,a*=1"]
+
+
 def test_help_shows_defaults():
     text = parser("apiserver").format_help()
     assert "0 for any free port (default 6443)" in " ".join(text.split())
