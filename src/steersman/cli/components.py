@@ -25,7 +25,7 @@ from steersman.scheduler.configuration.errors import ConfigurationError
 from steersman.scheduler.options import SchedulerOptions, set_up
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     import msgspec
 
@@ -77,7 +77,7 @@ def run(command: str, arguments: Sequence[str]) -> int:
         scheduler = set_up(**given(SchedulerOptions, parsed))
         check_leader_election(scheduler.options)
         if command == "scheduler":
-            warnings += check_feature_gates(getattr(parsed, "feature_gates", {}))
+            warnings += _scheduler_gates(getattr(parsed, "feature_gates", {}))
             warnings += without_effect(parsed, SCHEDULER_FLAGS, SchedulerOptions, handled=HANDLED)
     except ConfigurationError as error:
         made.error(f"--config: {error}")
@@ -98,6 +98,14 @@ def run(command: str, arguments: Sequence[str]) -> int:
         health_socket=parsed.health_socket,
     )
     return run_process(work, parsed)
+
+
+def _scheduler_gates(gates: Mapping[str, bool]) -> list[str]:
+    """Return warnings to log. Raise ``OptionError``."""
+    warnings = check_feature_gates(gates)
+    if gates.get("CoordinatedLeaderElection"):
+        warnings.append("feature gate CoordinatedLeaderElection=true has no effect: the scheduler elects by its Lease")
+    return warnings
 
 
 def parser(command: str) -> FlagParser:

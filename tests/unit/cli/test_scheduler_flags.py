@@ -27,3 +27,10 @@ def test_flags_that_cannot_be_used_are_refused(flag, reason, capsys):
     with pytest.raises(SystemExit):
         components.run("scheduler", [flag])
     assert reason in capsys.readouterr().err
+
+
+def test_coordinated_election_without_effect_is_reported():
+    assert components._scheduler_gates({"CoordinatedLeaderElection": True}) == [
+        "feature gate CoordinatedLeaderElection=true has no effect: the scheduler elects by its Lease"
+    ]
+    assert components._scheduler_gates({"CoordinatedLeaderElection": False}) == []
