@@ -110,7 +110,12 @@ _GENERIC: Final = (
         "Answer 429 until the server was ready once",
         unused="the server listens when it is about to be ready",
     ),
-    Flag("shutdown-delay-duration", values.duration, "Time between a signal and the end of serving", unused=_SHUTDOWN),
+    Flag(
+        "shutdown-delay-duration",
+        values.duration,
+        "Time for which the server goes on serving after a signal, while /readyz fails",
+        unused=_SHUTDOWN,
+    ),
     Flag("shutdown-send-retry-after", values.boolean, "Answer 429 to new requests during a stop", unused=_SHUTDOWN),
     Flag(
         "shutdown-watch-termination-grace-period",
@@ -504,7 +509,7 @@ API_SERVER_FLAGS: Final[FlagTable] = {
     "traces": (Flag("tracing-config-file", str, "File with the configuration of traces", unused="no traces are sent"),),
     "misc": _MISC,
     "steersman": (
-        Flag("apiserver-count", values.count, "Number of API servers, for --endpoint-reconciler-type=master-count"),
+        Flag("apiserver-count", values.integer, "Number of API servers, for --endpoint-reconciler-type=master-count"),
         Flag(
             "system-namespaces",
             values.names,

@@ -53,8 +53,10 @@ def count(text: str) -> int:
 
 
 def integer(text: str) -> int:
-    """Return a whole number, which may be negative."""
-    return -count(text[1:]) if text.startswith("-") else count(text)
+    """Return a whole number of either sign, for options whose bounds are checked with the other options."""
+    if not text.isascii() or not text.removeprefix("-").isdigit():
+        raise ArgumentTypeError("must be a whole number")
+    return int(text)
 
 
 def integers(text: str) -> tuple[int, ...]:

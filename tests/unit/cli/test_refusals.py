@@ -201,6 +201,7 @@ _API_SERVER = [
         "--endpoint-reconciler-type=x",
         '--endpoint-reconciler-type: "x" is unknown, expected one of lease, master-count, none',
     ),
+    ("--apiserver-count=-1", "--apiserver-count should be a positive number, but value '-1' provided"),
     ("--apiserver-count=0", "--apiserver-count should be a positive number, but value '0' provided"),
     ("--system-namespaces=kube-system,A_b", '--system-namespaces: "A_b" is not a lowercase RFC 1123 label'),
     ("--feature-gates=Nope=true", "--feature-gates: unrecognized feature gate: Nope"),

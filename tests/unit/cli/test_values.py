@@ -85,3 +85,36 @@ def test_invalid_value_is_refused(read, text, expected):
     with pytest.raises(ArgumentTypeError) as refused:
         read(text)
     assert str(refused.value) == expected
+
+
+def test_integers_may_be_negative_and_lists_of_them_not():
+    assert (values.integer("-5"), values.integer("7")) == (-5, 7)
+    assert values.integers("23, 24") == (23, 24)
+
+
+def test_module_levels_are_pairs_of_pattern_and_level():
+    assert values.module_levels("elector=4,a*=1") == (("elector", 4), ("a*", 1))
+
+
+def test_emulated_versions_name_the_component_or_nothing():
+    assert values.emulated_versions("kube=1.35") == ("kube=1.35",)
+    assert values.emulated_versions("1.36") == ("1.36",)
+
+
+@pytest.mark.parametrize(
+    ("read", "text", "reason"),
+    [
+        (values.integer, "x", "must be a whole number"),
+        (values.integers, "1,-2", "must be a whole number, 0 or more"),
+        (values.module_levels, "elector", "must be of the form name=value"),
+        (values.module_levels, "elector=x", "must be a whole number, 0 or more"),
+        (values.emulated_versions, "etcd=1.2", "component not registered: etcd"),
+        (values.emulated_versions, "kube=x", 'illegal version string "x"'),
+        (values.tls_version, "VersionSSL3", 'unknown tls version "VersionSSL3"'),
+        (values.cloud_provider, "aws", "built-in cloud providers are disabled"),
+        (values.certificate_pairs, "a,b,c", "expected comma separated certificate and key file paths"),
+    ],
+)
+def test_values_of_upstream_flags_are_checked(read, text, reason):
+    with pytest.raises(ArgumentTypeError, match=reason):
+        read(text)
