@@ -13,7 +13,7 @@ from steersman.apimachinery.errors import not_found
 from steersman.apimachinery.managedfields.updating import update as own_update
 from steersman.apiserver.admission.interface import Attributes, Operation, Plugin
 from steersman.apiserver.admission.lookups import Lookup, whole
-from steersman.apiserver.generic.store import Change
+from steersman.apiserver.generic.server_writes import Change
 from steersman.apiserver.generic.writing import time_text
 from steersman.apiserver.kinds.quota_evaluators import evaluator_for
 from steersman.apiserver.kinds.shared.quota.amounts import Amounts, minus, only, plus, read, shown, texts

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 from steersman.apimachinery import field
 from steersman.apimachinery.errors import StatusError, bad_request, conflict, plain_error
 from steersman.apimachinery.field import join_messages
-from steersman.apiserver.endpoints.posting import PostTarget, render_success
+from steersman.apiserver.endpoints.posting import PostScope, read_posted, render_success
 from steersman.apiserver.generic.rewriting import rewrite
 from steersman.apiserver.generic.served import ServedResource
+from steersman.apiserver.generic.write_pipeline import admit
 from steersman.apiserver.generic.writing import resource_version_of, time_text, uid_mismatch
 from steersman.apiserver.kinds.core.pod.conditions import set_condition
 from steersman.schema.loader import struct
@@ -35,7 +36,7 @@ def binding_endpoints(
 ) -> Mapping[str, Callable[[Request], Awaitable[Response]]]:
     """For ``pods/binding`` (``resource`` is pods) and ``bindings``, which keeps nothing of its own."""
     served = pods if resource is pods.resource else _as(resource, pods)
-    target = PostTarget(
+    scope = PostScope(
         served,
         admission=admission,
         authorizer=authorizer,
@@ -44,7 +45,7 @@ def binding_endpoints(
         group_version=("", "v1"),
         keeps_system_fields=True,
     )
-    return {"create": partial(bind, target)}
+    return {"create": partial(bind, scope)}
 
 
 def _as(resource: Resource, pods: ServedResource) -> ServedResource:
@@ -58,24 +59,24 @@ def _as(resource: Resource, pods: ServedResource) -> ServedResource:
     )
 
 
-async def bind(target: PostTarget, request: Request) -> Response:
-    """201. Raises 400, 404, 409, and 500 for a target that is no node, as upstream."""
-    posted = await target.read(request)
-    binding = posted.tree
-    if binding["metadata"].get("name") != posted.name:
+async def bind(scope: PostScope, request: Request) -> Response:
+    """Return 201. Raises 400, 404, 409, and 500 for a target that is no node, as upstream."""
+    posted, form = await read_posted(scope, request)
+    binding, name = posted.new, posted.object_name
+    if binding["metadata"].get("name") != name:
         raise bad_request("name in URL does not match name in Binding object")
     errors = validate_binding(binding)
     if errors:
         raise plain_error(join_messages(map(str, errors)))
-    await target.check(posted)
+    await admit(posted)
     ctx = posted.ctx.changed(group_resource=_PODS)
 
     def change(pod: Tree) -> None:
-        check_preconditions(target.objects.key(ctx, posted.name), pod, binding)
+        check_preconditions(scope.objects.key(ctx, name), pod, binding)
         assign(pod, binding, ctx.now)
 
-    await rewrite(target.objects, ctx, posted.name, change)
-    return await render_success(request, posted)
+    await rewrite(scope.objects, ctx, name, change)
+    return await render_success(request, form)
 
 
 def validate_binding(binding: Tree) -> list[FieldError]:

@@ -1,62 +1,80 @@
-"""POST: a new object."""
+"""POST: create an object."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from steersman.apiserver.admission.chain import run
-from steersman.apiserver.endpoints.media import YAML, body_media_type
+from steersman.apiserver.endpoints.media import JSON, YAML, body_media_type
 from steersman.apiserver.endpoints.negotiation import negotiate
+from steersman.apiserver.endpoints.object_write import ObjectWrite
 from steersman.apiserver.endpoints.options import read_write_options
-from steersman.apiserver.generic.writing import dedupe_owner_references, fit_namespace, wipe_system_fields
-from steersman.apiserver.workers import LARGE_YAML_BYTES, in_worker, is_large
+from steersman.apiserver.generic.write_pipeline import run_create
+from steersman.apiserver.generic.writing import dedupe_owner_references, ensure_object_namespace, wipe_system_fields
+from steersman.apiserver.workers import LARGE_YAML_BYTES, is_large
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
-    from typing import Any
-
-    from steersman.apiserver.endpoints.target import Target
+    from steersman.apiserver.endpoints.request_scope import RequestScope
     from steersman.apiserver.generic.options import WriteOptions
     from steersman.apiserver.http import Request, Response
     from steersman.apiserver.request import RequestContext
 
-    Tree = dict[str, Any]
+
+class Create(ObjectWrite):
+    """Create of the object in a body."""
+
+    __slots__ = ("_is_learned", "_media_type", "_raw")
+
+    def __init__(  # noqa: PLR0917 — by position costs less
+        self,
+        scope: RequestScope,
+        request: Request,
+        ctx: RequestContext,
+        options: WriteOptions,
+        raw: bytes,
+        media_type: str,
+    ) -> None:
+        super().__init__(scope, request, ctx, options, "")
+        self._raw: Final = raw
+        self._media_type: Final = media_type
+        #: The cache of bodies may learn from this one.
+        self._is_learned = False
+
+    def decode(self) -> None:
+        cache = self.scope.create_bodies if self._media_type == JSON else None
+        if cache is not None:
+            cached = cache.read(self._raw)
+            if cached is not None:
+                self.new, self.known_spec = cached
+                return
+        warnings = len(self.ctx.warnings)
+        self.new = self.scope.decoder.decode(self._raw, self._media_type, self.options, self.ctx.warn)
+        self._is_learned = cache is not None and not self.options.lenient and len(self.ctx.warnings) == warnings
+
+    def match_path(self) -> None:
+        metadata = self.new["metadata"]
+        wipe_system_fields(metadata)
+        ensure_object_namespace(metadata, self.ctx.namespace)
+        dedupe_owner_references(metadata, self.ctx.warn)
+
+    def default(self) -> None:
+        if self.known_spec is not None:
+            self.scope.default_beside_spec(self.new)
+            return
+        self.scope.default(self.new)
+        cache = self.scope.create_bodies
+        if self._is_learned and cache is not None:
+            cache.learn(self._raw, self.new)
 
 
-async def create(target: Target, request: Request) -> Response:
-    """201 and the object as it was stored. Raises 400, 403, 404 (the namespace), 406, 409, 413, 415, 422."""
-    served = target.served
+async def create(scope: RequestScope, request: Request) -> Response:
+    """Return 201 and the object as it was stored. Raises 400, 403, 404 (the namespace), 406, 409, 413, 415, 422."""
+    served = scope.served
     form = negotiate(request, is_custom=served.is_custom)
     media_type = body_media_type(request, is_custom=served.is_custom)
     raw = await request.body()
     options = read_write_options(request, "CreateOptions")
-    ctx = target.write_context(request, options)
-    if len(raw) > LARGE_YAML_BYTES and is_large(len(raw), is_yaml=media_type == YAML):
-        ctx.is_large = True
-        tree = await in_worker(_read, target, ctx, raw, media_type, options)
-    else:
-        tree = _read(target, ctx, raw, media_type, options)
-    steps = target.create_steps
-    attributes = target.attributes(ctx, tree, None, options, tree["metadata"].get("name") or "")
-    waiting = run(steps.admit, attributes)
-    if waiting is not None:
-        await waiting
-    dedupe_owner_references(tree["metadata"], ctx.warn, after_admission=True)
-
-    def validate(new: Tree, _: Tree | None) -> Awaitable[None] | None:
-        attributes.name = new["metadata"]["name"]  # it may have been made up meanwhile
-        return run(steps.validate, attributes)
-
-    entry = await target.objects.create(ctx, tree, validate if steps.validate else None)
-    return await target.render(request, entry, form=form, code=201)
-
-
-def _read(target: Target, ctx: RequestContext, raw: bytes, media_type: str, options: WriteOptions) -> Tree:
-    """Return the object of a body as it is stored but for admission: defaulted, owned, converted."""
-    tree, known_spec = target.read_new(raw, media_type, options, ctx)
-    metadata = tree["metadata"]
-    wipe_system_fields(metadata)
-    fit_namespace(metadata, ctx.namespace)
-    dedupe_owner_references(metadata, ctx.warn)
-    target.own(ctx, tree, None, known_spec)
-    return target.converted(tree)
+    ctx = scope.write_context(request, options)
+    if len(raw) > LARGE_YAML_BYTES:
+        ctx.is_large = is_large(len(raw), is_yaml=media_type == YAML)
+    entry = await run_create(Create(scope, request, ctx, options, raw, media_type))
+    return await scope.render(request, entry, form=form, code=201)

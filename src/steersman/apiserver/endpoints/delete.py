@@ -14,7 +14,7 @@ from steersman.apiserver.generic import deletion
 if TYPE_CHECKING:
     from typing import Any
 
-    from steersman.apiserver.endpoints.target import Target
+    from steersman.apiserver.endpoints.request_scope import RequestScope
     from steersman.apiserver.generic.deletion import ValidateDelete
     from steersman.apiserver.generic.entry import Entry
     from steersman.apiserver.generic.options import DeleteOptions
@@ -35,41 +35,41 @@ class _Identified(msgspec.Struct, gc=False):
 _decode_uid = msgspec.json.Decoder(_Identified).decode
 
 
-async def delete(target: Target, request: Request) -> Response:
+async def delete(scope: RequestScope, request: Request) -> Response:
     """A Status when the object is gone, else the object as it waits for its end. Raises 400, 403, 404, 406, 409, 422."""
-    served = target.served
+    served = scope.served
     form = negotiate(request, is_custom=served.is_custom)
     options = await read_delete_options(request)
-    ctx = target.context(request, options)
+    ctx = scope.context(request, options)
     strategy = served.strategy
     if strategy.delete_warning and not options.says_propagation:
         ctx.warn(strategy.delete_warning)
     name = request.info.name
-    deleted = await deletion.delete(target.objects, ctx, name, options, admission_of(target, ctx, options, name))
+    deleted = await deletion.delete(scope.objects, ctx, name, options, admission_of(scope, ctx, options, name))
     if deleted.is_gone and not strategy.returns_deleted_object:
-        return await render_tree(request, success(target, deleted.entry), form=form)
+        return await render_tree(request, success(scope, deleted.entry), form=form)
     # who asked, in the older words, for a cascade that has not happened yet is told so
     code = 202 if not deleted.is_gone and options.orphan_dependents is False else 200
     return await render_object(served, request, deleted.entry, form=form, code=code)
 
 
-def admission_of(target: Target, ctx: RequestContext, options: DeleteOptions, name: str) -> ValidateDelete | None:
+def admission_of(scope: RequestScope, ctx: RequestContext, options: DeleteOptions, name: str) -> ValidateDelete | None:
     """Admission of a delete, which sees what is stored; None when no plugin cares."""
-    steps = target.delete_steps
+    steps = scope.delete_steps
     if not steps.admit and not steps.validate:
         return None
 
     async def validate(old: Tree) -> None:
-        attributes = target.delete_attributes(ctx, old, options, name)
+        attributes = scope.delete_attributes(ctx, old, options, name)
         await steps.mutate(attributes)
         await steps.check(attributes)
 
     return validate
 
 
-def success(target: Target, entry: Entry) -> Tree:
+def success(scope: RequestScope, entry: Entry) -> Tree:
     """The Status that tells what was deleted; its ``kind`` is the resource, as upstream."""
-    resource = target.served.resource
+    resource = scope.served.resource
     details = {
         "name": entry.name,
         "group": resource.group,

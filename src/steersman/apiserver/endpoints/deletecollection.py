@@ -13,27 +13,27 @@ from steersman.apiserver.generic import deletion
 from steersman.apiserver.generic.listing import list_page
 
 if TYPE_CHECKING:
-    from steersman.apiserver.endpoints.target import Target
+    from steersman.apiserver.endpoints.request_scope import RequestScope
     from steersman.apiserver.generic.entry import Entry
     from steersman.apiserver.generic.options import DeleteOptions
     from steersman.apiserver.http import Request, Response
     from steersman.apiserver.request import RequestContext
 
 
-async def delete_collection(target: Target, request: Request) -> Response:
+async def delete_collection(scope: RequestScope, request: Request) -> Response:
     """The list of what was there. Raises 400, 406, 422, and what the deletion of one of them raises."""
-    served = target.served
+    served = scope.served
     form = negotiate(request, is_custom=served.is_custom)
     selection = read_list_options(served, request)
     options = await read_delete_options(request)
-    ctx = target.context(request, options)
+    ctx = scope.context(request, options)
     page = await list_page(served.cache, selection, group_resource=served.resource.group_resource)
-    await deletion.delete_each(page.entries, lambda entry: _delete_one(target, ctx, entry, options))
+    await deletion.delete_each(page.entries, lambda entry: _delete_one(scope, ctx, entry, options))
     return await render_list(served, request, page.entries, form=form, metadata=page.metadata)
 
 
-async def _delete_one(target: Target, ctx: RequestContext, entry: Entry, options: DeleteOptions) -> None:
-    cache = target.served.cache
+async def _delete_one(scope: RequestScope, ctx: RequestContext, entry: Entry, options: DeleteOptions) -> None:
+    cache = scope.served.cache
     if cache.namespaced and not ctx.namespace:
         ctx = ctx.changed(namespace=cache.namespace_of(entry))
-    await deletion.delete(target.objects, ctx, entry.name, options, admission_of(target, ctx, options, ""))
+    await deletion.delete(scope.objects, ctx, entry.name, options, admission_of(scope, ctx, options, ""))

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from steersman.apimachinery.errors import StatusError, bad_request, conflict, is_conflict, not_found, plain_error
-from steersman.apiserver.endpoints.posting import PostTarget, render_success
-from steersman.apiserver.endpoints.target import Target
-from steersman.apiserver.endpoints.update import last_word
+from steersman.apiserver.endpoints.object_write import ObjectWrite
+from steersman.apiserver.endpoints.posting import PostScope, read_posted, render_success
+from steersman.apiserver.endpoints.request_scope import RequestScope
 from steersman.apiserver.generic import deletion
 from steersman.apiserver.generic.options import DeleteOptions, WriteOptions
-from steersman.apiserver.generic.store import ATTEMPTS_MAX, Change
+from steersman.apiserver.generic.server_writes import Change
+from steersman.apiserver.generic.write_pipeline import ATTEMPTS_MAX, admit, run_update
 from steersman.apiserver.generic.writing import time_text
 from steersman.apiserver.kinds.core.pod.conditions import set_condition
 from steersman.apiserver.kinds.policy.poddisruptionbudget import disruptions
@@ -46,7 +47,7 @@ _CONDITION: Final = {
 }
 
 
-class EvictionTarget(PostTarget):
+class EvictionScope(PostScope):
     """Pods, and the budgets that guard them."""
 
     __slots__ = ("budgets",)
@@ -63,27 +64,45 @@ class EvictionTarget(PostTarget):
             group_version=("policy", "v1"),
             also=("policy/v1beta1",),
         )
-        self.budgets: Final = Target(budgets, admission=admission, authorizer=authorizer, subresource="status")
+        self.budgets: Final = RequestScope(budgets, admission=admission, authorizer=authorizer, subresource="status")
 
 
 def eviction_endpoints(
     pods: ServedResource, budgets: ServedResource, *, admission: AdmissionChain, authorizer: Authorizer
 ) -> Mapping[str, Callable[[Request], Awaitable[Response]]]:
     """Evictions can only be posted."""
-    target = EvictionTarget(pods, budgets, admission=admission, authorizer=authorizer)
-    return {"create": partial(evict, target)}
+    scope = EvictionScope(pods, budgets, admission=admission, authorizer=authorizer)
+    return {"create": partial(evict, scope)}
 
 
-async def evict(target: EvictionTarget, request: Request) -> Response:
-    """201 when the pod is deleted or on its way. Raises 400, 403, 404, 409, 429, and 500 for a pod with two budgets."""
-    posted = await target.read(request)
-    eviction = posted.tree
-    if eviction["metadata"].get("name") != posted.name:
+async def evict(scope: EvictionScope, request: Request) -> Response:
+    """Return 201 when the pod is deleted or terminating. Raises 400, 403, 404, 409, 429, and 500 for a pod with two budgets."""
+    posted, form = await read_posted(scope, request)
+    eviction = posted.new
+    if eviction["metadata"].get("name") != posted.object_name:
         raise bad_request("name in URL does not match name in Eviction object")
     options = delete_options(eviction.get("deleteOptions") or {}, request.query.get("dryRun") or ())
-    await target.check(posted)
-    await _Eviction(target, posted, options).run()
-    return await render_success(request, posted)
+    await admit(posted)
+    await _Eviction(scope, posted, options).run()
+    return await render_success(request, form)
+
+
+class _BudgetUpdate(ObjectWrite):
+    """Status update of a budget by the server itself: one disruption less."""
+
+    __slots__ = ("_pod",)
+
+    def __init__(self, scope: RequestScope, request: Request, ctx: RequestContext, name: str, *, pod: str) -> None:
+        super().__init__(scope, request, ctx, WriteOptions(), name)
+        self._pod: Final = pod
+
+    def decode(self) -> None:
+        assert self.old is not None  # a status update creates nothing
+        self.new = self.scope.to_request_version(self.old)
+        disruptions.take_disruption(self.new, self._pod, time_text(self.ctx.now))
+
+    def default(self) -> None:
+        """It has its defaults."""
 
 
 def delete_options(said: Tree, dry_run: Sequence[str]) -> DeleteOptions:
@@ -106,9 +125,10 @@ def delete_options(said: Tree, dry_run: Sequence[str]) -> DeleteOptions:
 class _Eviction:
     """One eviction under way."""
 
-    def __init__(self, target: EvictionTarget, posted: Posted, options: DeleteOptions) -> None:
-        self._target = target
-        self._name = posted.name
+    def __init__(self, scope: EvictionScope, posted: Posted, options: DeleteOptions) -> None:
+        self._scope = scope
+        self._request = posted.request
+        self._name = posted.object_name
         self._options = options
         self._ctx = posted.ctx.changed(dry_run=options.dry_run)
         self._says_version = options.precondition_resource_version is not None
@@ -156,7 +176,7 @@ class _Eviction:
             raise
 
     async def _pod(self) -> Tree:
-        objects = self._target.objects
+        objects = self._scope.objects
         await objects.cache.wait_fresh()
         entry = objects.cache.get(objects.key(self._ctx, self._name))
         if entry is None:
@@ -168,7 +188,7 @@ class _Eviction:
         return any(now[part] != pod["metadata"][part] for part in ("uid", "resourceVersion"))
 
     async def _budgets_of(self, pod: Tree) -> list[Tree]:
-        cache = self._target.budgets.served.cache
+        cache = self._scope.budgets.served.cache
         await cache.wait_fresh()
         entries = cache.snapshot(cache.scope(self._ctx.namespace))
         return disruptions.guarding([cache.layout.tree(entry) for entry in entries], pod)
@@ -182,7 +202,7 @@ class _Eviction:
         if self._options.dry_run:
             disruptions.check_disruption(budget)
             return
-        target, name, options = self._target.budgets, budget["metadata"]["name"], WriteOptions()
+        scope = self._scope.budgets
         ctx = RequestContext(
             SERVER_USER,
             self._ctx.now,
@@ -191,19 +211,9 @@ class _Eviction:
             subresource="status",
             field_manager=_MANAGER,
             audit_id=self._ctx.audit_id,
-            group_resource=target.group_resource,
+            group_resource=scope.group_resource,
         )
-
-        async def transform(old: Tree | None) -> Tree:
-            if old is None:
-                raise not_found(target.group_resource, name)
-            new = target.shown(old)
-            disruptions.take_disruption(new, self._name, time_text(ctx.now))
-            target.own(ctx, new, old)
-            return await target.stored(ctx, new, old, options, name)
-
-        change = Change(transform, validate=last_word(target, ctx, options, name), subresource="status")
-        await target.objects.update(ctx, name, change)
+        await run_update(_BudgetUpdate(scope, self._request, ctx, budget["metadata"]["name"], pod=self._name))
 
     async def _delete(self, options: DeleteOptions) -> None:
         """Say in the pod's status why it goes, and delete it. Raises 404, 409."""
@@ -211,11 +221,11 @@ class _Eviction:
             version = await self._say_why(options)
             if options.precondition_resource_version:
                 options = msgspec.structs.replace(options, precondition_resource_version=version)
-        await deletion.delete(self._target.objects, self._ctx, self._name, options)
+        await deletion.delete(self._scope.objects, self._ctx, self._name, options)
 
     async def _say_why(self, options: DeleteOptions) -> str:
         """The version of the pod with the condition."""
-        objects = self._target.objects
+        objects = self._scope.objects
 
         async def transform(old: Tree | None) -> Tree:
             if old is None:

@@ -1,10 +1,10 @@
-"""The four ways to tell a change: from a patch and what is there to what shall be there, in the client's version."""
+"""The four patch types: from a stored object and a patch to the changed object, in the version of the request."""
 
 from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from steersman.apimachinery.codec import DecodeError, decode_json, duplicate_field_messages, encode
 from steersman.apimachinery.envelope import json_type
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from steersman.apimachinery.errors import StatusError
-    from steersman.apiserver.endpoints.target import Target
+    from steersman.apiserver.endpoints.request_scope import RequestScope
     from steersman.apiserver.generic.options import WriteOptions
     from steersman.apiserver.request import RequestContext
 
@@ -32,82 +32,85 @@ if TYPE_CHECKING:
 _OBJECT: Final = "map[string]interface {}"
 
 
-class Mechanism(ABC):
-    """One patch of one request. ``patched`` is asked again, for another state, after a lost race."""
+class Patch(ABC):
+    """One patch of one request. ``apply_to`` is called again, for another state, after a lost race."""
 
-    def __init__(self, target: Target, ctx: RequestContext, options: WriteOptions, raw: bytes) -> None:
-        self._target: Final = target
+    #: Server-side apply: ``apply_to`` also fills in defaults and updates ``managedFields``.
+    is_apply: ClassVar[bool] = False
+    #: An object that does not exist is created.
+    may_create: ClassVar[bool] = False
+
+    def __init__(self, scope: RequestScope, ctx: RequestContext, options: WriteOptions, raw: bytes) -> None:
+        self._scope: Final = scope
         self._ctx: Final = ctx
         self._options: Final = options
         self._raw: Final = raw
 
     @abstractmethod
-    def patched(self, old: Tree | None, name: str) -> Tree:
-        """What shall be in the place of ``old``, owners included. Raises StatusError; 404 when nothing is there."""
+    def apply_to(self, old: Tree | None, name: str) -> Tree:
+        """Return the changed object, which shares nothing with ``old``. Raises StatusError, 404 for None."""
 
     def _existing(self, old: Tree | None, name: str) -> Tree:
-        """What is there, as the client sees it; to be read only. Raises 404."""
+        """Return the stored object in the version of the request, to be read only. Raises 404."""
         if old is None:
-            raise not_found(self._target.group_resource, name)
-        return self._target.live(old)
+            raise not_found(self._scope.group_resource, name)
+        return self._scope.in_request_version(old)
 
-    def _decoded(self, tree: Tree, complaints: list[str], shown: Callable[[], str], old: Tree | None) -> Tree:
-        """The patch's outcome, checked and defaulted. ``shown`` is what a refusal shows of the patch."""
+    def _decoded(self, tree: Tree, duplicates: list[str], describe: Callable[[], str]) -> Tree:
+        """Return the patched object, decoded. ``describe`` returns what a refusal shows of the patch. Raises 422."""
         try:
-            decoded, unknown = self._target.decoder.decode_tree(tree)
+            decoded, unknown = self._scope.decoder.decode_tree(tree)
         except DecodeError as error:
-            raise _refused(shown(), self._why(error)) from None
-        if not self._options.lenient and (complaints or unknown):
-            complaints = [*complaints, *(f"unknown field {quote(path)}" for path in unknown)]
+            raise _refused(describe(), self._reason(error)) from None
+        if not self._options.lenient and (duplicates or unknown):
+            complaints = [*duplicates, *(f"unknown field {quote(path)}" for path in unknown)]
             if self._options.strict:
-                raise _refused(shown(), f"strict decoding error: {', '.join(complaints)}")
+                raise _refused(describe(), f"strict decoding error: {', '.join(complaints)}")
             for complaint in complaints:
                 self._ctx.warn(complaint)
-        self._target.default(decoded)
-        self._target.own(self._ctx, decoded, old)
         return decoded
 
-    def _why(self, error: DecodeError) -> str:
-        """What a refusal says of an outcome that is no object of the kind."""
+    def _reason(self, error: DecodeError) -> str:
+        """Return what a refusal says of a result that is no object of the kind."""
         return str(error)
 
-    def _doubled(self, tree: Any) -> list[str]:
-        """Keys that come twice in the patch's text."""
+    def _duplicates(self, tree: Any) -> list[str]:
+        """Return a message for each duplicate key of the patch."""
         return [] if self._options.lenient else duplicate_field_messages(self._raw, tree)
 
 
-class JSONPatch(Mechanism):
+class JSONPatch(Patch):
     """``application/json-patch+json``: a list of operations."""
 
-    def patched(self, old: Tree | None, name: str) -> Tree:
+    def apply_to(self, old: Tree | None, name: str) -> Tree:
         existing = self._existing(old, name)
-        operations, complaints = parse_json_patch(self._raw)
+        operations, duplicates = parse_json_patch(self._raw)
         tree = apply_json_patch(existing, operations)
-        return self._decoded(tree, complaints, lambda: encode(tree).decode(), old)
+        return self._decoded(tree, duplicates, lambda: encode(tree).decode())
 
 
-class MergePatch(Mechanism):
+class MergePatch(Patch):
     """``application/merge-patch+json``: maps merge, null removes, all else replaces."""
 
-    def patched(self, old: Tree | None, name: str) -> Tree:
+    def apply_to(self, old: Tree | None, name: str) -> Tree:
         existing = self._existing(old, name)
         patch = parse_merge_patch(self._raw)
         tree = apply_merge_patch(existing, patch)
-        return self._decoded(tree, self._doubled(patch), lambda: encode(tree).decode(), old)
+        return self._decoded(tree, self._duplicates(patch), lambda: encode(tree).decode())
 
 
-class StrategicMergePatch(Mechanism):
+class StrategicMergePatch(Patch):
     """``application/strategic-merge-patch+json``: as a merge, but lists merge by the keys that their types name."""
 
-    def patched(self, old: Tree | None, name: str) -> Tree:
+    def apply_to(self, old: Tree | None, name: str) -> Tree:
         existing = self._existing(old, name)
         patch = self._parsed()
-        tree = strategic_merge(existing, patch, self._target.struct)
+        tree = strategic_merge(existing, patch, self._scope.struct)
         # what it says of kind and version has no effect: the outcome is read as what was there
         tree["kind"], tree["apiVersion"] = existing["kind"], existing["apiVersion"]
-        return self._decoded(tree, self._doubled(patch), lambda: to_value_text(patch), old)
+        return self._decoded(tree, self._duplicates(patch), lambda: to_value_text(patch))
 
-    def _why(self, error: DecodeError) -> str:
+    def _reason(self, error: DecodeError) -> str:
         return _unrestorable(str(error))
 
     def _parsed(self) -> Tree:
@@ -122,13 +125,16 @@ class StrategicMergePatch(Mechanism):
         return patch
 
 
-class ApplyPatch(Mechanism):
-    """``application/apply-patch+yaml``: what the manager wants to be so; what it wanted before and wants no more goes."""
+class ApplyPatch(Patch):
+    """``application/apply-patch+yaml``: the manager's intent; fields that it applied before and applies no more are removed."""
 
-    def patched(self, old: Tree | None, name: str) -> Tree:
-        target, ctx = self._target, self._ctx
-        if target.struct is None:
-            raise plain_error(f"{target.group_resource} has no schema that could be applied to")
+    is_apply = True
+    may_create = True
+
+    def apply_to(self, old: Tree | None, name: str) -> Tree:
+        scope, ctx = self._scope, self._ctx
+        if scope.struct is None:
+            raise plain_error(f"{scope.group_resource} has no schema that could be applied to")
         try:
             document = decode_yaml(self._raw)
         except DecodeError as error:
@@ -139,18 +145,18 @@ class ApplyPatch(Mechanism):
             why = f"json: cannot unmarshal {json_type(config)} into {into}"
             raise bad_request(f"error decoding YAML: error unmarshaling JSON: while decoding JSON: {why}")
         tree = apply(
-            None if old is None else target.shown(old),
+            None if old is None else scope.to_request_version(old),
             config,
-            struct=target.struct,
-            kind=target.decoder.kind,
+            struct=scope.struct,
+            kind=scope.decoder.kind,
             manager=self._options.field_manager,
             force=bool(self._options.force),
-            api_version=target.api_version,
+            api_version=scope.api_version,
             time=time_text(ctx.now),
             defaulter=self._defaulted,
-            subresource=target.subresource,
-            reset_fields=target.reset_fields,
-            versions=target.versions,
+            subresource=scope.subresource,
+            reset_fields=scope.reset_fields,
+            versions=scope.versions,
         )
         if document.duplicates and not self._options.lenient:
             if self._options.strict:
@@ -164,10 +170,10 @@ class ApplyPatch(Mechanism):
 
     def _defaulted(self, tree: Tree) -> Tree:
         try:
-            decoded, _ = self._target.decoder.decode_tree(tree)
+            decoded, _ = self._scope.decoder.decode_tree(tree)
         except DecodeError as error:
             raise plain_error(f"failed to convert the applied object: {error}") from None
-        self._target.default(decoded)
+        self._scope.default(decoded)
         return decoded
 
 

@@ -1,42 +1,46 @@
-"""POSTs of objects that are not kept, but do something to one that is (a Binding, an Eviction): read, admitted, answered."""
+"""POSTs of objects that are not stored but act on one that is (Binding, Eviction), or are answered (reviews).
+
+They pass the steps of the write pipeline up to mutating admission (``read``) and validating admission (``admit``); what they ask for
+takes the place of the rest.
+"""
 
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-import msgspec
-
+from steersman.apiserver.admission.chain import run
 from steersman.apiserver.endpoints.body import ObjectDecoder
 from steersman.apiserver.endpoints.media import YAML, body_media_type
-from steersman.apiserver.endpoints.negotiation import Form, negotiate
+from steersman.apiserver.endpoints.negotiation import negotiate
+from steersman.apiserver.endpoints.object_write import ObjectWrite
 from steersman.apiserver.endpoints.options import read_write_options
 from steersman.apiserver.endpoints.representation import render_tree
-from steersman.apiserver.endpoints.target import Target
-from steersman.apiserver.generic.options import WriteOptions  # noqa: TC001 — compiled code looks at a Struct's types
-from steersman.apiserver.generic.writing import dedupe_owner_references, fit_namespace, wipe_system_fields
-from steersman.apiserver.request import RequestContext  # noqa: TC001 — as above
-from steersman.apiserver.workers import in_worker, is_large
+from steersman.apiserver.endpoints.request_scope import RequestScope
+from steersman.apiserver.generic.write_pipeline import read
+from steersman.apiserver.generic.writing import dedupe_owner_references, ensure_object_namespace, wipe_system_fields
+from steersman.apiserver.workers import is_large
 from steersman.schema.decoding import decode
 from steersman.schema.loader import struct_for
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Awaitable, Collection
 
     from steersman.apiserver.admission.chain import AdmissionChain
     from steersman.apiserver.authz.interface import Authorizer
+    from steersman.apiserver.endpoints.negotiation import Form
+    from steersman.apiserver.generic.options import WriteOptions
     from steersman.apiserver.generic.served import ServedResource
     from steersman.apiserver.http import Request, Response
-
-Tree = dict[str, Any]
+    from steersman.apiserver.request import RequestContext
 
 _SUCCESS: Final = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
 
 
-class PostTarget(Target):
-    """A subresource to which objects of another kind are posted."""
+class PostScope(RequestScope):
+    """Request scope of a subresource to which objects of another kind are posted."""
 
-    __slots__ = ("_keeps_system_fields",)
+    __slots__ = ("keeps_system_fields",)
 
     def __init__(
         self,
@@ -50,7 +54,7 @@ class PostTarget(Target):
         also: Collection[str] = (),
         keeps_system_fields: bool = False,
     ) -> None:
-        """``keeps_system_fields``: a posted uid is a precondition and no mistake. ``also``: apiVersions taken as well."""
+        """``keeps_system_fields``: a posted uid is a precondition. ``also``: apiVersions that are accepted as well."""
         group, version = group_version
         struct = struct_for(group, version, kind)
         api_version = f"{group}/{version}" if group else version
@@ -58,48 +62,70 @@ class PostTarget(Target):
         super().__init__(served, admission=admission, authorizer=authorizer, subresource=subresource, decoder=decoder)
         self.struct = struct
         self.api_version = api_version
-        self._keeps_system_fields: Final = keeps_system_fields
+        self.keeps_system_fields: Final = keeps_system_fields
 
-    async def read(self, request: Request) -> Posted:
-        """What was posted, as mutating admission leaves it. Raises 400, 403, 404, 406, 413, 415, 422."""
-        form = negotiate(request)
-        media_type = body_media_type(request)
-        raw = await request.body()
-        options = read_write_options(request, "CreateOptions")
-        ctx = self.write_context(request, options)
-        ctx.is_large = is_large(len(raw), is_yaml=media_type == YAML)
-        if ctx.is_large:
-            tree = await in_worker(self.decoder.decode, raw, media_type, options, ctx.warn)
-        else:
-            tree = self.decoder.decode(raw, media_type, options, ctx.warn)
-        metadata = tree["metadata"]
+
+class Posted(ObjectWrite):
+    """One posted object, which passes the steps of admission."""
+
+    __slots__ = ("_keeps_system_fields", "_media_type", "_raw")
+
+    def __init__(  # noqa: PLR0917 — in the order of the request's parts
+        self,
+        scope: PostScope,
+        request: Request,
+        ctx: RequestContext,
+        options: WriteOptions,
+        raw: bytes,
+        media_type: str,
+    ) -> None:
+        super().__init__(scope, request, ctx, options, request.info.name)
+        self._keeps_system_fields: Final = scope.keeps_system_fields
+        self._raw: Final = raw
+        self._media_type: Final = media_type
+
+    @property
+    def object_name(self) -> str:
+        """Name of the object that it acts on: the path's, or (without one) the posted object's own."""
+        return self.name or self.new["metadata"].get("name") or ""
+
+    def decode(self) -> None:
+        self.new = self.scope.decoder.decode(self._raw, self._media_type, self.options, self.ctx.warn)
+
+    def match_path(self) -> None:
+        metadata = self.new["metadata"]
         if not self._keeps_system_fields:
             wipe_system_fields(metadata)
-        fit_namespace(metadata, ctx.namespace)
-        dedupe_owner_references(metadata, ctx.warn)
-        name = request.info.name or metadata.get("name") or ""
-        tree = await self.stored(ctx, tree, None, options, name)
-        return Posted(name, tree, ctx, options, form)
+        ensure_object_namespace(metadata, self.ctx.namespace)
+        dedupe_owner_references(metadata, self.ctx.warn)
 
-    async def check(self, posted: Posted) -> None:
-        """Validating admission's word. Raises what that refuses with."""
-        if self.create_steps.validate:
-            await self.create_steps.check(
-                self.attributes(posted.ctx, posted.tree, None, posted.options, posted.name),
-            )
+    def default(self) -> None:
+        """Posted kinds have no defaults here."""
 
+    def manage_fields(self) -> None:
+        """Posted objects are not stored; reviews show their owners all the same (``RequestScope.manage_fields``)."""
 
-class Posted(msgspec.Struct, frozen=True):
-    """One object that was posted."""
-
-    #: Of the object that it is about: the path's, or (without one) the posted object's own.
-    name: str
-    tree: Tree
-    ctx: RequestContext
-    options: WriteOptions
-    form: Form
+    def admit(self) -> Awaitable[None] | None:
+        plugins = self.scope.create_steps.validate
+        if not plugins:
+            return None
+        name = self.object_name
+        return run(plugins, self.scope.validation_attributes(self.ctx, self.new, None, self.options, name))
 
 
-async def render_success(request: Request, posted: Posted) -> Response:
-    """201, and a Status that says no more than that."""
-    return await render_tree(request, dict(_SUCCESS), form=posted.form, code=201)
+async def read_posted(scope: PostScope, request: Request) -> tuple[Posted, Form]:
+    """Return the posted object as mutating admission leaves it. Raises 400, 403, 404, 406, 413, 415, 422."""
+    form = negotiate(request)
+    media_type = body_media_type(request)
+    raw = await request.body()
+    options = read_write_options(request, "CreateOptions")
+    ctx = scope.write_context(request, options)
+    ctx.is_large = is_large(len(raw), is_yaml=media_type == YAML)
+    posted = Posted(scope, request, ctx, options, raw, media_type)
+    await read(posted)
+    return posted, form
+
+
+async def render_success(request: Request, form: Form) -> Response:
+    """Return 201 and a Status without details."""
+    return await render_tree(request, dict(_SUCCESS), form=form, code=201)

@@ -16,9 +16,9 @@ from steersman.apiserver.endpoints.deprecations import deprecation_notes, deprec
 from steersman.apiserver.endpoints.get import get
 from steersman.apiserver.endpoints.list_ import list_
 from steersman.apiserver.endpoints.patch import patch
+from steersman.apiserver.endpoints.request_scope import RequestScope, ServedVersions
 from steersman.apiserver.endpoints.scale import KIND as SCALE_KIND
-from steersman.apiserver.endpoints.scale import ScaleTarget, get_scale
-from steersman.apiserver.endpoints.target import ServedVersions, Target
+from steersman.apiserver.endpoints.scale import ScaleScope, get_scale
 from steersman.apiserver.endpoints.unsafe_delete import delete_even_corrupt, delete_readable_collection
 from steersman.apiserver.endpoints.update import update
 from steersman.apiserver.endpoints.watch import watch
@@ -163,16 +163,16 @@ class Router:
     def _of_objects(self, resource: Resource, served: ServedResource | None) -> Mapping[str, Endpoint]:
         if served is None:
             return dict.fromkeys(resource.verbs, _not_served)
-        target = self._target(served)
+        scope = self._scope(served)
         endpoints: dict[str, Endpoint] = {
             "get": partial(get, served),
             "list": partial(list_, served),
             "watch": partial(watch, served),
-            "create": partial(create, target),
-            "update": partial(update, target),
-            "patch": partial(patch, target),
-            "delete": partial(self._delete, target),
-            "deletecollection": partial(self._delete_collection, target),
+            "create": partial(create, scope),
+            "update": partial(update, scope),
+            "patch": partial(patch, scope),
+            "delete": partial(self._delete, scope),
+            "deletecollection": partial(self._delete_collection, scope),
         }
         return {verb: endpoint for verb, endpoint in endpoints.items() if verb in resource.verbs}
 
@@ -180,23 +180,23 @@ class Router:
         self, served: ServedResource, subresource: str, verbs: Sequence[str]
     ) -> Mapping[str, Endpoint]:
         """``/status`` and others through which a part of the object is written, and the whole of it seen."""
-        target = self._target(served, subresource)
+        scope = self._scope(served, subresource)
         endpoints: dict[str, Endpoint] = {
             "get": partial(get, served),
-            "update": partial(update, target),
-            "patch": partial(patch, target),
+            "update": partial(update, scope),
+            "patch": partial(patch, scope),
         }
         return {verb: endpoint for verb, endpoint in endpoints.items() if verb in verbs}
 
     def _of_scales(self, served: ServedResource) -> Mapping[str, Endpoint]:
-        target = ScaleTarget(served, admission=self._admission, authorizer=self._authorizer)
-        return {"get": partial(get_scale, target), "update": partial(update, target), "patch": partial(patch, target)}
+        scope = ScaleScope(served, admission=self._admission, authorizer=self._authorizer)
+        return {"get": partial(get_scale, scope), "update": partial(update, scope), "patch": partial(patch, scope)}
 
-    def _target(self, served: ServedResource, subresource: str = "") -> Target:
+    def _scope(self, served: ServedResource, subresource: str = "") -> RequestScope:
         # what was written as another group's kind (Events) nobody owns any more after a write as this one
         group = served.resource.group
         siblings = {v: s for v, s in self._registry.siblings(served).items() if s.resource.group == group}
-        return Target(
+        return RequestScope(
             served,
             admission=self._admission,
             authorizer=self._authorizer,

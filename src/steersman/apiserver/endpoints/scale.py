@@ -15,7 +15,7 @@ from steersman.apimachinery.selectors import SelectorError, from_label_selector
 from steersman.apiserver.endpoints.body import ObjectDecoder, kin_of
 from steersman.apiserver.endpoints.negotiation import negotiate
 from steersman.apiserver.endpoints.representation import render_tree
-from steersman.apiserver.endpoints.target import Target
+from steersman.apiserver.endpoints.request_scope import RequestScope
 from steersman.apiserver.generic.columns import AGE_COLUMN, age
 from steersman.apiserver.generic.strategy import Column
 from steersman.schema.decoding import decode
@@ -46,7 +46,7 @@ _IDENTITY: Final = ("name", "namespace", "uid", "resourceVersion", "creationTime
 _SELECTOR_PARTS: Final = frozenset({"matchLabels", "matchExpressions"})
 
 
-class ScaleTarget(Target):
+class ScaleScope(RequestScope):
     """Clients write a Scale; its replicas go into the object, and their owners into the object's."""
 
     __slots__ = ("_paths", "_replicas_paths")
@@ -85,35 +85,53 @@ class ScaleTarget(Target):
         if self.served.is_custom and _value_at(self.served.tree(entry), paths) is None:
             raise internal_error(f"the spec replicas field {quote('.' + '.'.join(paths))} does not exist")
 
-    def shown(self, old: Tree) -> Tree:
+    def to_request_version(self, old: Tree) -> Tree:
         scale = self.scale_of(old)
         owners = entries_for_scale(old["metadata"].get("managedFields"), self._replicas_paths)
         if owners:
             scale["metadata"]["managedFields"] = owners
         return scale
 
-    def live(self, old: Tree) -> Tree:
-        return self.shown(old)
+    def in_request_version(self, old: Tree) -> Tree:
+        return self.to_request_version(old)
 
     def default(self, tree: Tree) -> None:
         """A Scale without replicas means none."""
 
-    async def stored(self, ctx: RequestContext, tree: Tree, old: Tree | None, options: WriteOptions, name: str) -> Tree:
+    def to_storage_version(self, tree: Tree) -> Tree:
+        """A Scale stays one until admission has seen it; see ``merge_into_object``."""
+        return tree
+
+    def mutation_attributes(
+        self, ctx: RequestContext, new: Tree, old: Tree | None, options: WriteOptions, name: str
+    ) -> Attributes:
+        """Return the change as mutating admission sees it: ``new`` is a Scale, ``old`` the stored object."""
+        return self._attributes(ctx, new, None if old is None else self.scale_of(old), options, name)
+
+    def validation_attributes(
+        self, ctx: RequestContext, new: Tree, old: Tree | None, options: WriteOptions, name: str
+    ) -> Attributes:
+        """Return the change as validating admission sees it: Scales of both objects."""
+        return self._attributes(ctx, self.scale_of(new), None if old is None else self.scale_of(old), options, name)
+
+    def merge_into_object(self, ctx: RequestContext, new: Tree, old: Tree | None) -> Tree:
+        """Return the stored object with the replicas of a Scale. Raises 404, 409, 422."""
+        metadata = new["metadata"]
         if old is None:
-            raise not_found(ctx.group_resource, name)
-        await self.update_steps.mutate(super().attributes(ctx, tree, self.scale_of(old), options, name))
-        metadata = tree["metadata"]
-        replicas = (tree.get("spec") or {}).get("replicas") or 0
-        if not self.served.is_custom:  # of custom objects their own validation tells
+            raise not_found(ctx.group_resource, metadata.get("name") or "")
+        replicas = (new.get("spec") or {}).get("replicas") or 0
+        if not self.served.is_custom:  # custom objects are validated by their schema
             errors = validate_object_meta(metadata, namespaced=True, name_rule=name_is_dns_subdomain)
             if replicas < 0:
                 errors.append(invalid_value("spec.replicas", replicas, "must be greater than or equal to 0"))
             if errors:
                 raise invalid("Scale.autoscaling", metadata.get("name") or "", errors)
-        uid, found = metadata.get("uid"), old["metadata"]["uid"]
-        if uid and uid != found:
-            why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {found}"
-            raise conflict(f"{self.served.resource.name}/scale.{self.served.resource.group}".rstrip("."), name, why)
+        uid, stored_uid = metadata.get("uid"), old["metadata"]["uid"]
+        if uid and uid != stored_uid:
+            why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {stored_uid}"
+            raise conflict(
+                f"{self.served.resource.name}/scale.{self.served.resource.group}".rstrip("."), metadata["name"], why
+            )
         return self._scaled(old, metadata, replicas)
 
     def _scaled(self, old: Tree, scale_metadata: Tree, replicas: int) -> Tree:
@@ -132,13 +150,6 @@ class ScaleTarget(Target):
             metadata["managedFields"] = owners
         return _with_value_at({**old, "metadata": metadata}, self._paths.spec_replicas, replicas)
 
-    def attributes(
-        self, ctx: RequestContext, tree: Tree, old: Tree | None, options: WriteOptions, name: str
-    ) -> Attributes:
-        """Admission sees Scales, though objects are stored."""
-        old_scale = None if old is None else self.scale_of(old)
-        return super().attributes(ctx, self.scale_of(tree), old_scale, options, name)
-
     async def render(self, request: Request, entry: Entry, *, form: Form, code: int = 200) -> Response:
         scale = self.scale_of(self.objects.layout.tree(entry))
         replicas = [scale[part].get("replicas", 0) for part in ("spec", "status")]
@@ -146,16 +157,16 @@ class ScaleTarget(Target):
         return await render_tree(request, scale, form=form, code=code, columns=_COLUMNS, cells=cells)
 
 
-async def get_scale(target: ScaleTarget, request: Request) -> Response:
+async def get_scale(scope: ScaleScope, request: Request) -> Response:
     """The Scale of an object. Raises 404, 406."""
     form = negotiate(request)
-    cache, info = target.served.cache, request.info
+    cache, info = scope.served.cache, request.info
     await cache.wait_fresh()
     entry = cache.get(cache.key(info.namespace, info.name))
     if entry is None:
-        raise not_found(target.group_resource, info.name)
-    target.check_scaled(entry)
-    return await target.render(request, entry, form=form)
+        raise not_found(scope.group_resource, info.name)
+    scope.check_scaled(entry)
+    return await scope.render(request, entry, form=form)
 
 
 def _value_at(tree: Tree, path: tuple[str, ...]) -> Any:

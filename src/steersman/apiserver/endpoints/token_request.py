@@ -10,8 +10,9 @@ from steersman.apimachinery import field
 from steersman.apimachinery.errors import bad_request, conflict, invalid, not_found
 from steersman.apiserver.authn import jws
 from steersman.apiserver.authn.account_claims import Bound, Ref
-from steersman.apiserver.endpoints.posting import PostTarget
+from steersman.apiserver.endpoints.posting import PostScope, read_posted
 from steersman.apiserver.endpoints.representation import render_tree
+from steersman.apiserver.generic.write_pipeline import admit
 from steersman.apiserver.generic.writing import time_text
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class TokenRequests:
         self, accounts: ServedResource, *, admission: AdmissionChain, authorizer: Authorizer
     ) -> Mapping[str, Callable[[Request], Awaitable[Response]]]:
         """By verb."""
-        target = PostTarget(
+        scope = PostScope(
             accounts,
             admission=admission,
             authorizer=authorizer,
@@ -64,21 +65,21 @@ class TokenRequests:
             kind="TokenRequest",
             group_version=("authentication.k8s.io", "v1"),
         )
-        return {"create": partial(self.create, target)}
+        return {"create": partial(self.create, scope)}
 
-    async def create(self, target: PostTarget, request: Request) -> Response:
+    async def create(self, scope: PostScope, request: Request) -> Response:
         """201 and a token, also of a dry run, as upstream. Raises 400, 404, 409, 422."""
-        posted = await target.read(request)
-        tree, ctx = posted.tree, posted.ctx
+        posted, form = await read_posted(scope, request)
+        tree, ctx = posted.new, posted.ctx
         spec = tree.setdefault("spec", {})
         if spec.get("expirationSeconds") is None:
             spec["expirationSeconds"] = _DEFAULT_SECONDS
-        target.own(ctx, tree, None)
+        scope.manage_fields(ctx, tree, None)
         _check_names(posted)
-        account = await self._get("serviceaccounts", posted.name, ctx.namespace)
+        account = await self._get("serviceaccounts", posted.object_name, ctx.namespace)
         _complete(posted, account, self.issuer.audiences)
         _check_life(spec["expirationSeconds"])
-        await target.check(posted)
+        await admit(posted)
         bound = await self._bound(spec.get("boundObjectRef"), account)
         life_seconds, bound = self._life(posted, bound)
         token = await self.issuer.issue(bound, audiences=spec["audiences"], now=ctx.now, life_seconds=life_seconds)
@@ -86,7 +87,7 @@ class TokenRequests:
             ctx.annotate(_ISSUED, f"JTI={jws.read_unverified(token).claims['jti']}")
         expires = ctx.now + timedelta(seconds=spec["expirationSeconds"])
         tree["status"] = {"token": token, "expirationTimestamp": time_text(expires)}
-        return await render_tree(request, tree, form=posted.form, code=201)
+        return await render_tree(request, tree, form=form, code=201)
 
     async def _get(self, plural: str, name: str, namespace: str) -> Tree:
         """An object. Raises 404."""
@@ -140,7 +141,7 @@ class TokenRequests:
 
     def _life(self, posted: Posted, bound: Bound) -> tuple[int, Bound]:
         """How long the token lives, and from when on its use is worth a warning."""
-        spec = posted.tree["spec"]
+        spec = posted.new["spec"]
         asked = spec["expirationSeconds"]
         longest = self._life_seconds_max
         if longest and asked > longest:
@@ -156,15 +157,15 @@ class TokenRequests:
 
 def _check_names(posted: Posted) -> None:
     """Raises 422 when the body names another account than the path."""
-    name = posted.tree["metadata"].get("name")
-    if name and name != posted.name:
+    name = posted.new["metadata"].get("name")
+    if name and name != posted.object_name:
         why = field.invalid("metadata.name", name, "must match the service account name if specified")
-        raise invalid(_GROUP_KIND, posted.name, [why])
+        raise invalid(_GROUP_KIND, posted.object_name, [why])
 
 
 def _complete(posted: Posted, account: Tree, audiences: tuple[str, ...]) -> None:
     """Fill in what the client left out, and what only the server knows."""
-    tree = posted.tree
+    tree = posted.new
     found = account["metadata"]
     tree["metadata"] |= {
         "name": found["name"],

@@ -21,7 +21,7 @@ from steersman.apiserver.endpoints.representation import render_tree
 from steersman.apiserver.generic.options import META_GROUP
 
 if TYPE_CHECKING:
-    from steersman.apiserver.endpoints.target import Target
+    from steersman.apiserver.endpoints.request_scope import RequestScope
     from steersman.apiserver.generic.options import DeleteOptions
     from steersman.apiserver.http import Request, Response
 
@@ -30,29 +30,29 @@ VERB: Final = "unsafe-delete-ignore-read-errors"
 _OPTION: Final = "ignoreStoreReadErrorWithClusterBreakingPotential"
 
 
-async def delete_even_corrupt(target: Target, request: Request) -> Response:
+async def delete_even_corrupt(scope: RequestScope, request: Request) -> Response:
     """Delete an object; with the option, one that cannot be read. Raises 403, 404, 422 besides what ``delete`` raises."""
     options = await read_delete_options(request)
     if not options.ignore_store_read_error:
-        return await delete(target, request)
-    form = negotiate(request, is_custom=target.served.is_custom)
+        return await delete(scope, request)
+    form = negotiate(request, is_custom=scope.served.is_custom)
     _check_options(options)
-    decision = target.decide(request, VERB)
+    decision = scope.decide(request, VERB)
     name = request.info.name
     if not decision.allowed:
-        raise forbidden(target.group_resource, name, f"not permitted to do {quote(VERB)}, reason: {decision.reason}")
-    ctx = target.context(request, options)
-    objects = target.objects
+        raise forbidden(scope.group_resource, name, f"not permitted to do {quote(VERB)}, reason: {decision.reason}")
+    ctx = scope.context(request, options)
+    objects = scope.objects
     await objects.cache.wait_fresh()
     key = objects.key(ctx, name)
     revision = objects.cache.corrupt_revision(key)
     if revision is None:
         if objects.cache.get(key) is None:
-            raise not_found(target.group_resource, name)
+            raise not_found(scope.group_resource, name)
         why = "is exclusively used to delete corrupt object(s), try again by removing this option"
-        raise invalid(target.group_resource, name, [field.invalid(_OPTION, True, why)])
+        raise invalid(scope.group_resource, name, [field.invalid(_OPTION, True, why)])
     await objects.delete_corrupt(key, expected=revision)
-    resource = target.served.resource
+    resource = scope.served.resource
     details = {"name": name, "group": resource.group, "kind": resource.name}
     status = {
         "kind": "Status",
@@ -64,13 +64,13 @@ async def delete_even_corrupt(target: Target, request: Request) -> Response:
     return await render_tree(request, status, form=form)
 
 
-async def delete_readable_collection(target: Target, request: Request) -> Response:
+async def delete_readable_collection(scope: RequestScope, request: Request) -> Response:
     """Delete a collection; the option is not for that. Raises 422 besides what ``delete_collection`` raises."""
     options = await read_delete_options(request)
     if options.ignore_store_read_error:
         why = "is not allowed with DELETECOLLECTION, try again after removing the option"
         raise invalid(f"DeleteOptions.{META_GROUP}", "", [field.invalid(_OPTION, True, why)])
-    return await delete_collection(target, request)
+    return await delete_collection(scope, request)
 
 
 def _check_options(options: DeleteOptions) -> None:

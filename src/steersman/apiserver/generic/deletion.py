@@ -16,8 +16,8 @@ import msgspec
 from steersman.apimachinery.errors import StatusError, conflict, is_not_found, not_found
 from steersman.apiserver.generic.entry import Entry  # noqa: TC001 — compiled code looks at a Struct's types
 from steersman.apiserver.generic.options import FOREGROUND, ORPHAN
-from steersman.apiserver.generic.store import ATTEMPTS_MAX
 from steersman.apiserver.generic.strategy import Strategy
+from steersman.apiserver.generic.write_pipeline import ATTEMPTS_MAX
 from steersman.apiserver.generic.writing import time_text
 from steersman.apiserver.workers import LARGE_BYTES, in_worker
 from steersman.storage.store import Conflict

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from steersman.apimachinery.errors import StatusError, conflict, not_found
-from steersman.apiserver.generic.store import ATTEMPTS_MAX
+from steersman.apiserver.generic.write_pipeline import ATTEMPTS_MAX
 from steersman.storage.store import Conflict
 
 if TYPE_CHECKING:

@@ -1,7 +1,6 @@
-"""The generic store of one kind: all its writes, whatever the version or subresource they come through.
+"""The generic store of one kind: the steps of ``write_pipeline`` that need the strategy or the store, and transactions.
 
-It is upstream's ``genericregistry.Store``: the strategy says what is special, this module in which order things happen,
-what is written in one transaction, and what becomes of writers that meet. Deletion is next door.
+Upstream: staging/src/k8s.io/apiserver/pkg/registry/generic/registry/store.go. Deletion is in ``deletion``.
 
 Promises:
 
@@ -14,15 +13,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-import msgspec
-
 from steersman.apimachinery.errors import (
     StatusError,
     already_exists,
     conflict,
-    generate_name_conflict,
     invalid,
-    not_found,
     plain_error,
     service_unavailable,
 )
@@ -31,52 +26,36 @@ from steersman.apimachinery.trees import copy_tree, same_tree
 from steersman.apiserver.generic.contention import Turns
 from steersman.apiserver.generic.corrupt import corrupt_object
 from steersman.apiserver.generic.entry import Entry
+from steersman.apiserver.generic.server_writes import ServerCreate, ServerUpdate
 from steersman.apiserver.generic.strategy import Strategy
+from steersman.apiserver.generic.write_pipeline import ATTEMPTS_MAX, run_create, run_update
 from steersman.apiserver.generic.writing import (
     CreateRules,
     UpdateRules,
-    before_create,
-    before_update,
+    prepare_create,
+    prepare_update,
     resource_version_of,
     time_text,
-    uid_mismatch,
-    wipe_system_fields,
+    validate_create,
+    validate_update,
 )
-from steersman.apiserver.workers import LARGE_BYTES, in_worker, with_allowance
+from steersman.apiserver.workers import in_worker, with_allowance
 from steersman.storage.store import Conflict, CorruptValue, Delete, LeaseNotFound, Put, Unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
+    from contextlib import AbstractAsyncContextManager
 
     from steersman.apiserver.generic.identity import Identities
     from steersman.apiserver.generic.lifetimes import Lifetimes
+    from steersman.apiserver.generic.server_writes import Change, Validate
     from steersman.apiserver.generic.watch_cache import WatchCache
     from steersman.apiserver.request import RequestContext
     from steersman.storage.store import KeyValue, Op, Store
 
     Tree = dict[str, Any]
-    #: The object as it would be stored, in the storage version, and what is stored (None: nothing yet). Returns what there is
-    #: to wait for, if anything.
-    Validate = Callable[[Tree, Tree | None], Awaitable[None] | None]
-    #: From what is stored (None: nothing) to what the client wants, a new tree; called again after each lost race.
-    Transform = Callable[[Tree | None], Awaitable[Tree]]
-
-#: Tries of one update before it is given up as conflicting. Contending writers take turns, so few need more than two.
-ATTEMPTS_MAX: Final = 100
-
-
-class Change(msgspec.Struct, frozen=True):
-    """One update: how to make it, and what stands in its way."""
-
-    transform: Transform
-    #: Admission's last word on a change, and on an object that the update creates.
-    validate: Validate | None = None
-    validate_create: Validate | None = None
-    subresource: str = ""
-    #: An object that does not exist is made. None: as the strategy says.
-    may_create: bool | None = None
-    #: Only the object with this uid is meant; empty: whichever has the name.
-    uid: str = ""
+    #: Runs a synchronous step elsewhere: ``in_worker``, ``with_allowance``.
+    Runner = Callable[..., Awaitable[None]]
 
 
 class ObjectStore:
@@ -152,10 +131,10 @@ class ObjectStore:
 
     async def current(self, key: str) -> Entry | None:
         """The object as the cache has it (of a local store: as it is)."""
-        await self._followed()
+        await self.followed()
         return self.cache.get(key)
 
-    async def _followed(self) -> None:
+    async def followed(self) -> None:
         """Return when the cache follows the store. Raises 429.
 
         Writes wait for it too: a watch can then start at any version that one of them was answered with.
@@ -174,148 +153,24 @@ class ObjectStore:
         """The entry of what a transaction met."""
         return None if kv is None else self.layout.entry(kv.key, kv.value, kv.mod_revision)
 
-    # -- creating ------------------------------------------------------------------------------------------------------
+    # -- steps of the write pipeline -----------------------------------------------------------------------------------
 
-    async def create(self, ctx: RequestContext, tree: Tree, validate: Validate | None = None) -> Entry:
-        """Store a new object, which is given its name, uid and time here. Raises 400, 409, 422."""
-        if not self.cache.is_ready:
-            await self._followed()
-        generated = self._identify(ctx, tree)
-        if ctx.is_large or self._is_metered:
-            await self._before_create(ctx, tree)
-        else:
-            before_create(self._create_rules, ctx, tree, group_kind=self.group_kind, namespaced=self.namespaced)
-        waiting = None if validate is None else validate(tree, None)
-        if waiting is not None:
-            await waiting
-        metadata = tree["metadata"]
-        if "resourceVersion" in metadata and not ctx.dry_run:
-            _refuse_version(metadata)
-        name = metadata["name"]
-        key = self.cache.key(ctx.namespace, name)
-        try:
-            return await self._insert(ctx, key, tree)
-        except Conflict as lost:
-            if generated:
-                raise generate_name_conflict(ctx.group_resource, name, retry_after_seconds=1) from None
-            raise self._taken(ctx, name, lost.current) from None
-
-    def _identify(self, ctx: RequestContext, tree: Tree) -> bool:
-        """Give a new object its uid, time and, if need be, a name. Whether the name was made up."""
+    def identify(self, ctx: RequestContext, tree: Tree) -> bool:
+        """Give a new object its uid, creation time and, from ``generateName``, a name; report whether it was generated."""
         metadata = tree["metadata"]
         metadata["uid"] = self._identities.uid()
         metadata["creationTimestamp"] = time_text(ctx.now)
         prefix = metadata.get("generateName")
         if not prefix or metadata.get("name"):
             return False
-        metadata["name"] = self._generated_name(ctx.namespace, prefix)
+        cache = self.cache
+        metadata["name"] = self._identities.name(
+            prefix, taken=lambda name: cache.get(cache.key(ctx.namespace, name)) is not None
+        )
         return True
 
-    def _generated_name(self, namespace: str, prefix: str) -> str:
-        cache = self.cache
-        return self._identities.name(prefix, taken=lambda name: cache.get(cache.key(namespace, name)) is not None)
-
-    def _insert(self, ctx: RequestContext, key: str, tree: Tree) -> Awaitable[Entry]:
-        """The transaction of a create. Raises ``Conflict`` when the key is taken."""
-        if ctx.dry_run:
-            return self._try_insert(ctx, key, tree)
-        if self._allocates["create"]:
-            return self._insert_with_companions(ctx, key, tree)
-        return self._put(key, tree, expected=0)
-
-    async def _try_insert(self, ctx: RequestContext, key: str, tree: Tree) -> Entry:
-        """A dry run's."""
-        kv = await self._store.get(key)
-        if kv is not None:
-            raise Conflict(key, kv)
-        if self._allocates["create"]:
-            await self.strategy.companions_for_create(ctx, tree)
-        return self._without_version(key, tree)
-
-    def _insert_with_companions(self, ctx: RequestContext, key: str, tree: Tree) -> Awaitable[Entry]:
-        return self._put_with(key, tree, 0, lambda new: self.strategy.companions_for_create(ctx, new))
-
-    def _taken(self, ctx: RequestContext, name: str, kv: KeyValue | None) -> StatusError:
-        error = already_exists(ctx.group_resource, name)
-        entry = self.entry_of(kv)
-        if entry is not None and entry.tree()["metadata"].get("deletionTimestamp"):
-            error.status["message"] = f"object is being deleted: {error.message}"
-        return error
-
-    # -- updating ------------------------------------------------------------------------------------------------------
-
-    async def update(self, ctx: RequestContext, name: str, change: Change) -> tuple[Entry, bool]:
-        """Store a changed object; answers it and whether it was created. Raises 400, 404, 409, 422, 500."""
-        key = self.cache.key(ctx.namespace, name)
-        entry = await self.current(key)
-        try:
-            return await self._try(ctx, name, change, key, entry)
-        except Conflict as lost:
-            entry = self.entry_of(lost.current)
-        except StatusError:
-            if not self.cache.remote:
-                raise
-            # the cache of a remote store may lag behind: nothing is refused because of what it says
-            fresh = await self.stored(key)
-            if (fresh and fresh.revision) == (entry and entry.revision):
-                raise
-            entry = fresh
-        async with self._turns.turn(key):
-            for _ in range(ATTEMPTS_MAX):
-                entry = await self.stored(key) if self.cache.remote else await self.current(key)
-                try:
-                    return await self._try(ctx, name, change, key, entry)
-                except Conflict:
-                    continue
-        raise conflict(ctx.group_resource, name)
-
-    async def _try(
-        self, ctx: RequestContext, name: str, change: Change, key: str, entry: Entry | None
-    ) -> tuple[Entry, bool]:
-        """One attempt on ``entry``. Raises ``Conflict`` when that is no longer what is stored."""
-        is_large = ctx.is_large or (entry is not None and len(entry.raw) > LARGE_BYTES)
-        if entry is None:
-            old = None
-        else:
-            old = await in_worker(self.layout.tree, entry) if is_large else self.layout.tree(entry)
-        if change.uid:
-            found = "" if old is None else old["metadata"].get("uid") or ""
-            if found != change.uid:
-                raise uid_mismatch(ctx.group_resource, name, key=key, wanted=change.uid, found=found)
-        if entry is None or old is None:
-            return await self._create_on_update(ctx, name, change, key), True
-        new = await change.transform(old)
-        self._check_version(ctx, name, new["metadata"], entry.revision)
-        rules = self._rules_for(change.subresource)
-        if is_large or self._is_metered:
-            await self._before_update(rules, ctx, new, old, is_large=is_large)
-        else:
-            before_update(self.strategy, rules, ctx, new, old, group_kind=self.group_kind, namespaced=self.namespaced)
-        waiting = None if change.validate is None else change.validate(new, old)
-        if waiting is not None:
-            await waiting
-        if self._is_released(new, old):
-            return await self._remove(ctx, key, new, entry), False
-        if await in_worker(same_tree, new, old) if is_large else same_tree(new, old):
-            return entry, False
-        return await self._replace(ctx, key, new, old, entry), False
-
-    async def _create_on_update(self, ctx: RequestContext, name: str, change: Change, key: str) -> Entry:
-        may_create = self.strategy.allow_create_on_update if change.may_create is None else change.may_create
-        if not may_create or change.subresource:
-            raise not_found(ctx.group_resource, name)
-        new = await change.transform(None)
-        resource_version_of(new["metadata"])
-        wipe_system_fields(new["metadata"])
-        self._identify(ctx, new)
-        await self._before_create(ctx, new)
-        waiting = None if change.validate_create is None else change.validate_create(new, None)
-        if waiting is not None:
-            await waiting
-        return await self._insert(ctx, key, new)
-
-    def _check_version(self, ctx: RequestContext, name: str, metadata: Tree, revision: int) -> None:
-        """Bring the new object to the stored one's version. Raises 409 when it was based on another, 422 when unsaid."""
+    def match_version(self, ctx: RequestContext, name: str, metadata: Tree, revision: int) -> None:
+        """Set the stored resourceVersion. Raises 409 when the change is based on another, 422 when it must name one."""
         based_on = resource_version_of(metadata)
         if not based_on:
             if not self.strategy.allow_unconditional_update:
@@ -327,30 +182,72 @@ class ObjectStore:
             raise conflict(ctx.group_resource, name)
         metadata["resourceVersion"] = str(revision)
 
+    def prepare_create(self, ctx: RequestContext, new: Tree) -> None:
+        """Apply the strategy's preparation to a new object. Raises 400."""
+        prepare_create(self._create_rules, ctx, new)
+
+    def validate_create(self, ctx: RequestContext, new: Tree) -> None:
+        """Check a prepared new object. Raises 422."""
+        validate_create(self._create_rules, ctx, new, group_kind=self.group_kind, namespaced=self.namespaced)
+
+    def prepare_update(self, ctx: RequestContext, new: Tree, old: Tree, subresource: str) -> None:
+        """Apply the strategy's preparation to a change through a subresource (or none). Raises 400."""
+        prepare_update(self.strategy, self._rules_for(subresource), ctx, new, old, namespaced=self.namespaced)
+
+    def validate_update(self, ctx: RequestContext, new: Tree, old: Tree, subresource: str) -> None:
+        """Check a prepared change. Raises 422."""
+        validate_update(
+            self.strategy,
+            self._rules_for(subresource),
+            ctx,
+            new,
+            old,
+            group_kind=self.group_kind,
+            namespaced=self.namespaced,
+        )
+
     def _rules_for(self, subresource: str) -> UpdateRules:
         rules = self._rules.get(subresource)
         if rules is None:
             rules = self._rules[subresource] = UpdateRules(self.strategy, subresource)
         return rules
 
-    def _is_released(self, new: Tree, old: Tree) -> bool:
-        """Whether the update took away the last that held a terminating object."""
-        old_metadata = old["metadata"]
-        return (
-            bool(old_metadata.get("deletionTimestamp"))
-            and not new["metadata"].get("finalizers")
-            and not old_metadata.get("deletionGracePeriodSeconds")
-            and self.strategy.is_finalized(new)
-        )
+    def runner(self, *, is_large: bool) -> Runner | None:
+        """Return what runs preparation and validation elsewhere than on the loop; None: they run on the loop."""
+        if is_large and self.strategy.runs_in_workers:
+            return in_worker
+        return with_allowance if self._is_metered else None
 
-    async def _remove(self, ctx: RequestContext, key: str, new: Tree, entry: Entry) -> Entry:
-        """Remove the object instead of storing it; the answer is what the client sent, at the old version."""
-        if not ctx.dry_run:
-            await self.delete(ctx, key, new, expected=entry.revision)
-        return self.layout.entry(key, self.layout.encode(new), entry.revision)
+    def insert(self, ctx: RequestContext, new: Tree) -> Awaitable[Entry]:
+        """Store a new object. Raises ``Conflict`` when the key is taken."""
+        key = self.cache.key(ctx.namespace, new["metadata"]["name"])
+        if ctx.dry_run:
+            return self._try_insert(ctx, key, new)
+        if self._allocates["create"]:
+            return self._put_with(key, new, 0, lambda tree: self.strategy.companions_for_create(ctx, tree))
+        return self._put(key, new, expected=0)
 
-    async def _replace(self, ctx: RequestContext, key: str, new: Tree, old: Tree, entry: Entry) -> Entry:
-        """The transaction of an update. Raises ``Conflict``."""
+    async def _try_insert(self, ctx: RequestContext, key: str, tree: Tree) -> Entry:
+        """Insert of a dry run."""
+        kv = await self._store.get(key)
+        if kv is not None:
+            raise Conflict(key, kv)
+        if self._allocates["create"]:
+            await self.strategy.companions_for_create(ctx, tree)
+        return self._without_version(key, tree)
+
+    async def replace(self, ctx: RequestContext, new: Tree, old: Tree, entry: Entry) -> Entry:
+        """Store a changed object; remove it when nothing holds it any more. Raises ``Conflict``.
+
+        A change that changes nothing is not stored: the answer is ``entry``.
+        """
+        key = entry.key
+        if self._is_released(new, old):
+            if not ctx.dry_run:
+                await self.delete(ctx, key, new, expected=entry.revision)
+            return self.layout.entry(key, self.layout.encode(new), entry.revision)
+        if await in_worker(same_tree, new, old) if ctx.is_large else same_tree(new, old):
+            return entry
         if ctx.dry_run:
             if self._allocates["update"]:
                 await self.strategy.companions_for_update(ctx, new, old)
@@ -361,34 +258,38 @@ class ObjectStore:
             key, new, entry.revision, lambda tree: self.strategy.companions_for_update(ctx, tree, old)
         )
 
-    # -- preparation and validation ------------------------------------------------------------------------------------
+    def _is_released(self, new: Tree, old: Tree) -> bool:
+        """True if the update removed the last finalizer of a terminating object without a grace period."""
+        old_metadata = old["metadata"]
+        return (
+            bool(old_metadata.get("deletionTimestamp"))
+            and not new["metadata"].get("finalizers")
+            and not old_metadata.get("deletionGracePeriodSeconds")
+            and self.strategy.is_finalized(new)
+        )
 
-    async def _before_create(self, ctx: RequestContext, tree: Tree) -> None:
-        """As ``before_create``, in a worker where it is expensive."""
-        run = self._runner(is_large=ctx.is_large)
-        if run is None:
-            before_create(self._create_rules, ctx, tree, group_kind=self.group_kind, namespaced=self.namespaced)
-        else:
-            await run(
-                before_create, self._create_rules, ctx, tree, group_kind=self.group_kind, namespaced=self.namespaced
-            )
+    def taken(self, ctx: RequestContext, name: str, kv: KeyValue | None) -> StatusError:
+        """Return the 409 for a create whose name is taken by ``kv``."""
+        error = already_exists(ctx.group_resource, name)
+        entry = self.entry_of(kv)
+        if entry is not None and entry.tree()["metadata"].get("deletionTimestamp"):
+            error.status["message"] = f"object is being deleted: {error.message}"
+        return error
 
-    async def _before_update(
-        self, rules: UpdateRules, ctx: RequestContext, new: Tree, old: Tree, *, is_large: bool
-    ) -> None:
-        """As ``before_update``, in a worker where it is expensive."""
-        run = self._runner(is_large=is_large)
-        strategy, group_kind, namespaced = self.strategy, self.group_kind, self.namespaced
-        if run is None:
-            before_update(strategy, rules, ctx, new, old, group_kind=group_kind, namespaced=namespaced)
-        else:
-            await run(before_update, strategy, rules, ctx, new, old, group_kind=group_kind, namespaced=namespaced)
+    def turn(self, key: str) -> AbstractAsyncContextManager[None]:
+        """Return the context in which one of several contending writers of a key works."""
+        return self._turns.turn(key)
 
-    def _runner(self, *, is_large: bool) -> Callable[..., Awaitable[None]] | None:
-        """Return where a step runs; None: on the loop."""
-        if is_large and self.strategy.runs_in_workers:
-            return in_worker
-        return with_allowance if self._is_metered else None
+    # -- writes of the server itself -----------------------------------------------------------------------------------
+
+    async def create(self, ctx: RequestContext, tree: Tree, validate: Validate | None = None) -> Entry:
+        """Store a new object as the server itself. Raises 400, 409, 422."""
+        return await run_create(ServerCreate(self, ctx, tree, validate))
+
+    async def update(self, ctx: RequestContext, name: str, change: Change) -> tuple[Entry, bool]:
+        """Store a change of the server itself; return the object and whether it was created. Raises 400, 404, 409, 422, 500."""
+        write = ServerUpdate(self, ctx, name, change)
+        return await run_update(write), write.created
 
     # -- transactions ------------------------------------------------------------------------------------------------
 
@@ -475,13 +376,3 @@ class ObjectStore:
     def _without_version(self, key: str, tree: Tree) -> Entry:
         """An object that is not stored, as the answer to a dry run."""
         return Entry(key, b"{" + self.layout.encode(tree)[len(self.layout.head) :], 0)
-
-
-def _refuse_version(metadata: Tree) -> None:
-    """A create may not say a version (what is no number says none)."""
-    try:
-        version = resource_version_of(metadata)
-    except StatusError:
-        return
-    if version:
-        raise plain_error("resourceVersion should not be set on objects to be created")

@@ -1,7 +1,8 @@
-"""What every write does to an object before it is stored: system fields, the strategy's rules in upstream's order.
+"""Preparation and validation of objects before they are stored: system fields, and the strategy's rules in upstream's order.
 
-``before_create`` and ``before_update`` are ``rest.BeforeCreate`` and ``rest.BeforeUpdate`` upstream. No waiting, no
-store: they see trees in the storage version and change the new one only.
+Pure functions over trees in the storage version, which change the new one only.
+
+Upstream: ``rest.BeforeCreate``, ``rest.BeforeUpdate`` (staging/src/k8s.io/apiserver/pkg/registry/rest/{create,update}.go)
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ def wipe_system_fields(metadata: Tree) -> None:
             del metadata[name]
 
 
-def fit_namespace(metadata: Tree, namespace: str) -> None:
+def ensure_object_namespace(metadata: Tree, namespace: str) -> None:
     """The namespace of the path (empty for cluster-scoped kinds) is the object's. Raises 400 when it says another."""
     said = metadata.get("namespace")
     if said == namespace:
@@ -94,7 +95,7 @@ def fit_namespace(metadata: Tree, namespace: str) -> None:
         metadata["namespace"] = namespace
 
 
-def fit_name(metadata: Tree, name: str) -> None:
+def ensure_object_name(metadata: Tree, name: str) -> None:
     """The object's name must be the path's. Raises 400."""
     said = metadata.get("name")
     if said == name:
@@ -187,7 +188,7 @@ class UpdateRules:
     """What a strategy does when its object is written through one subresource (or none)."""
 
     __slots__ = (
-        "counts",
+        "bumps_generation",
         "finalizers_need_domains",
         "is_main",
         "prepare",
@@ -200,8 +201,8 @@ class UpdateRules:
     def __init__(self, strategy: Strategy, subresource: str) -> None:
         #: Of the object itself; a Scale is written like that, too.
         self.is_main: Final = subresource in ("", "scale")
-        #: What is changed may raise the generation.
-        self.counts: Final = strategy.has_generation and subresource != "status"
+        #: A change may raise ``metadata.generation``.
+        self.bumps_generation: Final = strategy.has_generation and subresource != "status"
         suffix = _suffix(subresource)
         self.prepare: Final[Callable[[RequestContext, Tree, Tree], None]] = getattr(strategy, f"prepare_for_{suffix}")
         self.validate: Final[Callable[[RequestContext, Tree, Tree], Sequence[FieldError]] | None] = getattr(
@@ -215,15 +216,19 @@ class UpdateRules:
         self.finalizers_need_domains: Final = strategy.finalizers_need_domains
 
 
-def before_create(rules: CreateRules, ctx: RequestContext, tree: Tree, *, group_kind: str, namespaced: bool) -> None:
-    """Prepare and check a new object that has its name, uid and creation time. Raises 400, 422."""
-    metadata = tree["metadata"]
+def prepare_create(rules: CreateRules, ctx: RequestContext, tree: Tree) -> None:
+    """Apply the strategy's preparation to a new object that has its name, uid and creation time. Raises 400."""
     if rules.prepare is not None:
         rules.prepare(ctx, tree)
     else:
         tree.pop("status", None)
     if rules.has_generation:
-        metadata["generation"] = 1
+        tree["metadata"]["generation"] = 1
+
+
+def validate_create(rules: CreateRules, ctx: RequestContext, tree: Tree, *, group_kind: str, namespaced: bool) -> None:
+    """Check a prepared new object, warn, and bring it into its stored form. Raises 422."""
+    metadata = tree["metadata"]
     errors = validate_object_meta(
         metadata, namespaced=namespaced, name_rule=rules.name_errors, with_managed_fields=False
     )
@@ -238,7 +243,22 @@ def before_create(rules: CreateRules, ctx: RequestContext, tree: Tree, *, group_
         rules.canonicalize(tree)
 
 
-def before_update(
+def prepare_update(
+    strategy: Strategy, rules: UpdateRules, ctx: RequestContext, tree: Tree, old: Tree, *, namespaced: bool
+) -> None:
+    """Carry over what a change may not set, and apply the strategy's preparation. ``tree`` is at the version of ``old``. Raises 400."""
+    metadata, old_metadata = tree["metadata"], old["metadata"]
+    ensure_object_namespace(metadata, ctx.namespace if namespaced else "")
+    generation = old_metadata.get("generation")
+    _set_or_drop(metadata, "generation", generation)
+    rules.prepare(ctx, tree, old)
+    is_same = not rules.bumps_generation or strategy.generation_view(tree) == strategy.generation_view(old)
+    if not is_same and metadata.get("generation") == generation:
+        metadata["generation"] = (generation or 0) + 1
+    _keep_system_fields(metadata, old_metadata)
+
+
+def validate_update(
     strategy: Strategy,
     rules: UpdateRules,
     ctx: RequestContext,
@@ -248,19 +268,10 @@ def before_update(
     group_kind: str,
     namespaced: bool,
 ) -> None:
-    """Prepare and check a change. ``tree`` is at the version of ``old``. Raises 400, 422."""
-    metadata, old_metadata = tree["metadata"], old["metadata"]
-    fit_namespace(metadata, ctx.namespace if namespaced else "")
-    generation = old_metadata.get("generation")
-    _set_or_drop(metadata, "generation", generation)
-    rules.prepare(ctx, tree, old)
-    is_same = not rules.counts or strategy.generation_view(tree) == strategy.generation_view(old)
-    if not is_same and metadata.get("generation") == generation:
-        metadata["generation"] = (generation or 0) + 1
-    _keep_system_fields(metadata, old_metadata)
+    """Check a prepared change, warn, and bring the object into its stored form. Raises 422."""
     errors = _update_errors(rules, ctx, tree, old, namespaced=namespaced)
     if errors:
-        raise invalid(group_kind, metadata.get("name") or "", errors)
+        raise invalid(group_kind, tree["metadata"].get("name") or "", errors)
     if rules.warnings is not None:
         ctx.warn_all(rules.warnings(ctx, tree, old))
     strategy.canonicalize(tree)

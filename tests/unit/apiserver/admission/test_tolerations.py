@@ -27,6 +27,13 @@ def test_tolerations_that_cover_others_stand_for_them(first, second, merged):
     assert merge_tolerations(first, second) == merged
 
 
+def with_seconds_of_no_execute_only(toleration):
+    """Validation rejects ``tolerationSeconds`` with any other effect."""
+    if toleration.get("effect") != "NoExecute":
+        toleration.pop("tolerationSeconds", None)
+    return toleration
+
+
 TOLERATIONS = st.lists(
     st.fixed_dictionaries(
         {},
@@ -37,7 +44,7 @@ TOLERATIONS = st.lists(
             "effect": st.sampled_from(["NoExecute", "NoSchedule"]),
             "tolerationSeconds": st.integers(0, 2),
         },
-    ),
+    ).map(with_seconds_of_no_execute_only),
     max_size=6,
 )
 

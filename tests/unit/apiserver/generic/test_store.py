@@ -7,7 +7,7 @@ import pytest
 from tests.unit.apiserver.writing import Server
 
 from steersman.apimachinery.errors import StatusError
-from steersman.apiserver.generic.store import Change
+from steersman.apiserver.generic.server_writes import Change
 from steersman.apiserver.generic.strategy import Strategy
 from steersman.storage.store import Delete, Event, Put, Unavailable
 

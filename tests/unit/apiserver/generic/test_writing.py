@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from steersman.apimachinery.errors import StatusError
@@ -7,12 +9,13 @@ from steersman.apiserver.generic.strategy import Strategy
 from steersman.apiserver.generic.writing import (
     CreateRules,
     UpdateRules,
-    before_create,
     dedupe_owner_references,
-    fit_name,
-    fit_namespace,
+    ensure_object_name,
+    ensure_object_namespace,
+    prepare_create,
     resource_version_of,
     time_text,
+    validate_create,
     wipe_system_fields,
 )
 from steersman.apiserver.kinds.core.pod.strategy import PodStrategy
@@ -39,12 +42,16 @@ def test_only_system_fields_are_wiped():
 )
 def test_the_paths_namespace_becomes_the_objects(said, namespace, left):
     metadata = {} if said is None else {"namespace": said}
-    fit_namespace(metadata, namespace)
+    ensure_object_namespace(metadata, namespace)
     assert metadata.get("namespace") == left
 
 
 def test_another_namespace_or_name_is_400():
-    for fit, metadata in ((fit_namespace, {"namespace": "other"}), (fit_name, {"name": "other"}), (fit_name, {})):
+    for fit, metadata in (
+        (ensure_object_namespace, {"namespace": "other"}),
+        (ensure_object_name, {"name": "other"}),
+        (ensure_object_name, {}),
+    ):
         with pytest.raises(StatusError) as caught:
             fit(metadata, "n")
         assert caught.value.code == 400
@@ -75,6 +82,12 @@ def test_the_warning_after_admission_does_not_ask_for_a_fix():
     ]
 
 
+def before_create(strategy: Strategy, ctx: RequestContext, tree: dict[str, Any]) -> None:
+    rules = CreateRules(strategy)
+    prepare_create(rules, ctx, tree)
+    validate_create(rules, ctx, tree, group_kind="Thing", namespaced=True)
+
+
 @pytest.mark.parametrize(("need_domains", "count"), [(True, 1), (False, 0)])
 def test_finalizers_need_a_domain_where_the_kind_asks_for_it(need_domains, count):
     class Kind(Strategy):
@@ -84,10 +97,10 @@ def test_finalizers_need_a_domain_where_the_kind_asks_for_it(need_domains, count
     ctx = RequestContext(UserInfo("a"), FakeClock().now(), namespace="n")
     if count:
         with pytest.raises(StatusError) as caught:
-            before_create(CreateRules(Kind()), ctx, tree, group_kind="Thing", namespaced=True)
+            before_create(Kind(), ctx, tree)
         assert len(caught.value.status["details"]["causes"]) == count
     else:
-        before_create(CreateRules(Kind()), ctx, tree, group_kind="Thing", namespaced=True)
+        before_create(Kind(), ctx, tree)
 
 
 def test_each_way_to_write_has_its_warnings():

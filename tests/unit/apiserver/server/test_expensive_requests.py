@@ -12,7 +12,7 @@ from steersman.apimachinery.workmeter import InterruptedWorkError, Interruption,
 from steersman.apiserver import workers
 from steersman.apiserver.filters.errors import errors
 from steersman.apiserver.filters.request_info import request_info
-from steersman.apiserver.generic import store
+from steersman.apiserver.generic import store, write_pipeline
 from steersman.apiserver.server.app import Application
 from steersman.apiserver.server.loopback import Loopback
 from steersman.asynckit.clock import FakeClock
@@ -91,7 +91,7 @@ async def _answered_meanwhile(server, gate, request):
 async def test_rules_beyond_the_allowance_leave_the_loop(server, gate):
     body = custom(n=list(range(200)))
     answer = await _answered_meanwhile(server, gate, server.request("POST", LISTS, body=body))
-    assert (answer.code, gate.steps) == (201, ["before_create"])
+    assert (answer.code, gate.steps) == (201, ["prepare_and_validate"])
 
 
 async def test_rules_within_the_allowance_stay_on_the_loop(server, gate):
@@ -103,7 +103,7 @@ async def test_rules_within_the_allowance_stay_on_the_loop(server, gate):
 @pytest.mark.interpreted
 async def test_patterns_on_long_texts_leave_the_loop(server, gate):
     answer = await _answered_meanwhile(server, gate, server.request("POST", LISTS, body=custom(t="ab" * 5_000)))
-    assert (answer.code, gate.steps) == (422, ["before_create"])
+    assert (answer.code, gate.steps) == (422, ["prepare_and_validate"])
     assert "should match '^(a|b)*c{500}$'" in answer.json()["message"]
 
 
@@ -120,7 +120,7 @@ async def test_updates_beyond_the_allowance_leave_the_loop(server, gate):
         }
     )
     answer = await _answered_meanwhile(server, gate, server.request("PUT", f"{LISTS}/x", body=body))
-    assert (answer.code, gate.steps) == (200, ["before_update"])
+    assert (answer.code, gate.steps) == (200, ["prepare_and_validate"])
 
 
 @pytest.mark.interpreted
@@ -141,7 +141,7 @@ async def test_definitions_with_many_rules_leave_the_loop(server, gate):
     spec = {"group": "example.com", "scope": "Namespaced", "names": names, "versions": [version]}
     body = msgspec.json.encode({"metadata": {"name": "rules.example.com"}, "spec": spec})
     answer = await _answered_meanwhile(server, gate, server.request("POST", DEFINITIONS, body=body))
-    assert (answer.code, gate.steps) == (201, ["before_create"])
+    assert (answer.code, gate.steps) == (201, ["prepare_and_validate"])
 
 
 @pytest.mark.interpreted
@@ -197,11 +197,12 @@ async def test_large_stored_objects_are_compared_in_a_worker(server, monkeypatch
     body = {"metadata": {"name": "large"}, "data": {f"k{number}": "v" for number in range(8_000)}}
     assert (await server.request("POST", CONFIG_MAPS, body=msgspec.json.encode(body))).code == 201
     monkeypatch.setattr(store, "in_worker", recorded)
+    monkeypatch.setattr(write_pipeline, "in_worker", recorded)
     merge = {"content-type": "application/merge-patch+json"}
     for patch in (b'{"data":{"k0":"w"}}', b'{"data":{"k0":"w"}}'):
         answer = await server.request("PATCH", f"{CONFIG_MAPS}/large", body=patch, headers=merge)
         assert answer.code == 200
-    assert steps == ["tree", "before_update", "same_tree"] * 2
+    assert steps == ["tree", "decode_and_convert", "prepare_and_validate", "same_tree"] * 2
 
 
 async def test_a_deadline_ends_work_in_a_worker():

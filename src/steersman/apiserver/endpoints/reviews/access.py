@@ -36,7 +36,7 @@ class AccessReviews:
     async def of_subject(self, request: Request, posted: Posted, check: Callable[[], Awaitable[None]]) -> None:
         """SubjectAccessReview: of anybody, anywhere."""
         del request
-        tree = posted.tree
+        tree = posted.new
         _refuse([*_spec_errors(_spec(tree)), *_subject_errors(_spec(tree)), *_metadata_errors(tree, "must be empty")])
         await check()
         self._answer(tree, _subject(_spec(tree)))
@@ -44,7 +44,7 @@ class AccessReviews:
     async def of_local_subject(self, request: Request, posted: Posted, check: Callable[[], Awaitable[None]]) -> None:
         """LocalSubjectAccessReview: of anybody, in the namespace that it is posted to."""
         del request
-        tree = posted.tree
+        tree = posted.new
         spec, metadata = _spec(tree), tree["metadata"]
         others = {key: value for key, value in metadata.items() if key != "namespace"}
         errors = [*_spec_errors(spec), *_subject_errors(spec)]
@@ -62,7 +62,7 @@ class AccessReviews:
 
     async def of_self(self, request: Request, posted: Posted, check: Callable[[], Awaitable[None]]) -> None:
         """SelfSubjectAccessReview: of who asks."""
-        tree = posted.tree
+        tree = posted.new
         _refuse([*_spec_errors(_spec(tree)), *_metadata_errors(tree, "must be empty")])
         await check()
         self._answer(tree, request.user)

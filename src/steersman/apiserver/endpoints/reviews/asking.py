@@ -5,10 +5,11 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from steersman.apiserver.endpoints.posting import PostTarget
+from steersman.apiserver.endpoints.posting import PostScope, read_posted
 from steersman.apiserver.endpoints.representation import render_tree
 from steersman.apiserver.generic.served import ServedResource
 from steersman.apiserver.generic.strategy import Strategy
+from steersman.apiserver.generic.write_pipeline import admit
 from steersman.schema.loader import struct
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def review_endpoints(
         strategy=Strategy(),
         struct=struct(resource.definition),
     )
-    target = PostTarget(
+    scope = PostScope(
         served,
         admission=admission,
         authorizer=authorizer,
@@ -45,13 +46,13 @@ def review_endpoints(
         kind=resource.kind,
         group_version=(resource.group, resource.version),
     )
-    return {"create": partial(_ask, target, answer)}
+    return {"create": partial(_ask, scope, answer)}
 
 
-async def _ask(target: PostTarget, answer: Answer, request: Request) -> Response:
-    """201 and the question with its answer. Raises what reading a body and ``answer`` raise."""
-    posted = await target.read(request)
-    posted.tree.pop("status", None)
-    target.own(posted.ctx, posted.tree, None)
-    await answer(request, posted, partial(target.check, posted))
-    return await render_tree(request, posted.tree, form=posted.form, code=201)
+async def _ask(scope: PostScope, answer: Answer, request: Request) -> Response:
+    """Return 201 and the review with its status. Raises what reading a body and ``answer`` raise."""
+    posted, form = await read_posted(scope, request)
+    posted.new.pop("status", None)
+    scope.manage_fields(posted.ctx, posted.new, None)
+    await answer(request, posted, partial(admit, posted))
+    return await render_tree(request, posted.new, form=form, code=201)

@@ -24,7 +24,7 @@ async def who_am_i(request: Request, posted: Posted, check: Callable[[], Awaitab
     """SelfSubjectReview: the caller, after impersonation."""
     await check()
     metadata = {"creationTimestamp": time_text(posted.ctx.now)}
-    posted.tree.update(metadata=metadata, status={"userInfo": user_tree(request.user)})
+    posted.new.update(metadata=metadata, status={"userInfo": user_tree(request.user)})
 
 
 class TokenReviews:
@@ -38,7 +38,7 @@ class TokenReviews:
     async def of_token(self, request: Request, posted: Posted, check: Callable[[], Awaitable[None]]) -> None:
         """Whose the token is. Raises 400 without one."""
         del request
-        spec = posted.tree.get("spec") or {}
+        spec = posted.new.get("spec") or {}
         token = spec.get("token")
         if not token:
             raise bad_request("token is required for TokenReview in authentication")
@@ -46,12 +46,12 @@ class TokenReviews:
         try:
             reviewed = await review_token(token, spec.get("audiences") or self._audiences, self._authenticators)
         except InvalidCredentials as error:
-            posted.tree["status"] = {"user": {}, "error": str(error)}
+            posted.new["status"] = {"user": {}, "error": str(error)}
             return
         status: Tree = {"authenticated": True, "user": user_tree(reviewed.user)}
         if reviewed.audiences:
             status["audiences"] = list(reviewed.audiences)
-        posted.tree["status"] = status
+        posted.new["status"] = status
 
 
 def user_tree(user: UserInfo) -> Tree:

@@ -25,7 +25,7 @@ class RulesReviews:
 
     async def of_self(self, request: Request, posted: Posted, check: Callable[[], Awaitable[None]]) -> None:
         """All rules of who asks. Raises 400 without a namespace."""
-        tree = posted.tree
+        tree = posted.new
         namespace = (tree.get("spec") or {}).get("namespace")
         if not namespace:
             raise bad_request("no namespace on request")

@@ -7,16 +7,16 @@ from steersman.apimachinery.errors import StatusError
 from steersman.apimachinery.managedfields.schema import UnknownVersionError
 from steersman.apiserver.admission.chain import AdmissionChain
 from steersman.apiserver.admission.interface import Operation
-from steersman.apiserver.endpoints.target import ServedVersions, Target
+from steersman.apiserver.endpoints.request_scope import RequestScope, ServedVersions
 from steersman.apiserver.generic.options import DeleteOptions, WriteOptions
 
 SCALERS = "/apis/autoscaling/v1/namespaces/default/horizontalpodautoscalers"
 EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events"
 
 
-def _target(server: Server, group: str, version: str, name: str, forbidden: str = "") -> Target:
+def _scope(server: Server, group: str, version: str, name: str, forbidden: str = "") -> RequestScope:
     served = server.registry.get(group, version, name)
-    return Target(
+    return RequestScope(
         served,
         admission=AdmissionChain(),
         authorizer=AllowAllBut(forbidden),
@@ -26,9 +26,9 @@ def _target(server: Server, group: str, version: str, name: str, forbidden: str 
 
 async def test_the_context_says_who_asks_when_and_as_whom():
     async with Server() as server:
-        target = _target(server, "", "v1", "configmaps")
+        scope = _scope(server, "", "v1", "configmaps")
         request = server.request("POST", "/api/v1/namespaces/n/configmaps")
-        ctx = target.write_context(request, WriteOptions(dry_run=True))
+        ctx = scope.write_context(request, WriteOptions(dry_run=True))
         assert (ctx.user, ctx.namespace, ctx.version, ctx.dry_run) == (USER, "n", "v1", True)
         assert (ctx.group_resource, ctx.field_manager, ctx.now) == ("configmaps", "unit-test", server.clock.now())
         ctx.warn("careful")
@@ -37,30 +37,30 @@ async def test_the_context_says_who_asks_when_and_as_whom():
 
 async def test_resources_without_namespaces_have_none_in_their_context():
     async with Server() as server:
-        target = _target(server, "", "v1", "namespaces")
+        scope = _scope(server, "", "v1", "namespaces")
         request = server.request("DELETE", "/api/v1/namespaces/n")
-        ctx = target.context(request, DeleteOptions())
+        ctx = scope.context(request, DeleteOptions())
         assert ctx.namespace == ""
-        attributes = target.delete_attributes(ctx, {"metadata": {"name": "n"}}, DeleteOptions(), "n")
+        attributes = scope.delete_attributes(ctx, {"metadata": {"name": "n"}}, DeleteOptions(), "n")
         assert (attributes.operation, attributes.namespace, attributes.object) == (Operation.DELETE, "n", None)
 
 
 async def test_creating_by_an_update_takes_the_right_to_create():
     async with Server() as server:
         request = server.request("PUT", "/apis/coordination.k8s.io/v1/namespaces/default/leases/a")
-        _target(server, "coordination.k8s.io", "v1", "leases").authorize_create(request)
+        _scope(server, "coordination.k8s.io", "v1", "leases").authorize_create(request)
         with pytest.raises(StatusError) as caught:
-            _target(server, "coordination.k8s.io", "v1", "leases", "create").authorize_create(request)
+            _scope(server, "coordination.k8s.io", "v1", "leases", "create").authorize_create(request)
         assert caught.value.code == 403
         assert 'cannot create resource "leases" in API group "coordination.k8s.io"' in caught.value.status["message"]
 
 
 async def test_what_is_shown_shares_nothing_with_what_is_stored():
     async with Server() as server:
-        target = _target(server, "", "v1", "configmaps")
+        scope = _scope(server, "", "v1", "configmaps")
         old = {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "a"}, "data": {"k": "v"}}
-        assert target.live(old) is old
-        shown = target.shown(old)
+        assert scope.in_request_version(old) is old
+        shown = scope.to_request_version(old)
         assert shown == old
         assert shown["data"] is not old["data"]
 
@@ -83,15 +83,15 @@ async def test_versions_are_read_and_written_as_they_are():
         )
         newer = (await server.call("GET", f"{SCALERS}/a".replace("v1", "v2"))).body
         assert newer["spec"]["metrics"][0]["resource"]["target"]["averageUtilization"] == 7
-        target = _target(server, "autoscaling", "v1", "horizontalpodautoscalers")
-        converted = target.versions.convert(answer.body, "autoscaling/v2")
+        scope = _scope(server, "autoscaling", "v1", "horizontalpodautoscalers")
+        converted = scope.versions.convert(answer.body, "autoscaling/v2")
         assert converted["spec"]["metrics"] == newer["spec"]["metrics"]
         assert answer.body["spec"]["targetCPUUtilizationPercentage"] == 7
-        assert target.versions.struct("autoscaling/v2") is not target.struct
+        assert scope.versions.struct("autoscaling/v2") is not scope.struct
         with pytest.raises(UnknownVersionError):
-            target.versions.struct("autoscaling/v3")
+            scope.versions.struct("autoscaling/v3")
         with pytest.raises(UnknownVersionError):
-            target.versions.convert({"metadata": {}}, "autoscaling/v3")
+            scope.versions.convert({"metadata": {}}, "autoscaling/v3")
 
 
 async def test_owners_are_told_in_the_version_that_they_wrote():

@@ -1,4 +1,7 @@
-"""A resource, or a subresource of it, as the writing endpoints see it: all that can be worked out before a request comes."""
+"""Request scope of a resource or subresource: everything about its writes that does not depend on the request.
+
+Upstream: ``RequestScope`` (staging/src/k8s.io/apiserver/pkg/endpoints/handlers/rest.go)
+"""
 
 from __future__ import annotations
 
@@ -14,12 +17,11 @@ from steersman.apimachinery.trees import copy_tree
 from steersman.apiserver.admission.interface import Attributes, Operation
 from steersman.apiserver.authz.interface import refusal
 from steersman.apiserver.endpoints.body import ObjectDecoder, drop_empty_lists, empty_lists_of, kin_of
-from steersman.apiserver.endpoints.known_bodies import KnownBodies, KnownSpec
-from steersman.apiserver.endpoints.media import JSON
+from steersman.apiserver.endpoints.create_bodies import CreateBodyCache, KnownSpec
+from steersman.apiserver.endpoints.noop_applies import NoopApplyCache
 from steersman.apiserver.endpoints.options import field_manager_of
-from steersman.apiserver.endpoints.repeating import RepeatedApplies
 from steersman.apiserver.endpoints.representation import render_object
-from steersman.apiserver.generic.writing import dedupe_owner_references, time_text
+from steersman.apiserver.generic.writing import time_text
 from steersman.apiserver.request import RequestContext, RequestInfo
 from steersman.schema.decoding import decode
 
@@ -47,18 +49,18 @@ def _with_verb(info: RequestInfo, verb: str) -> RequestInfo:
     )
 
 
-class Target:
-    """What a write goes to. ``shown`` and ``stored`` translate between what clients write and what is stored."""
+class RequestScope:
+    """Types, versions, decoder and admission steps of the writes of one resource or subresource."""
 
     __slots__ = (
         "_authorizer",
         "_creation",
-        "_known_bodies",
         "_namespaced",
-        "_repeated_applies",
+        "_noop_applies",
         "_version",
         "_writes_namespaces",
         "api_version",
+        "create_bodies",
         "create_steps",
         "decoder",
         "delete_steps",
@@ -107,32 +109,28 @@ class Target:
         self._version: Final = resource.version
         self.versions: Final = versions
         self.reset_fields: Final = served.strategy.reset_fields.get(subresource, ())
-        self._repeated_applies: RepeatedApplies | None = None
+        self._noop_applies: NoopApplyCache | None = None
         self._creation: Creation | None = None
-        self._known_bodies: Final = (
-            KnownBodies(served.struct, resource.kind, resource.api_version)
+        self.create_bodies: Final = (
+            CreateBodyCache(served.struct, resource.kind, resource.api_version)
             if served.strategy.defaults_spec_alone and served.struct is not None and not subresource
             else None
         )
         self._writes_namespaces: Final = resource.name == "namespaces" and not resource.group
 
     @property
-    def repeated_applies(self) -> RepeatedApplies | None:
-        """None where the same write may be right for one and wrong for another, or the cache may lag behind."""
-        found = self._repeated_applies
-        shows_the_object = self.subresource in ("", "status")
-        if (
-            found is None
-            and shows_the_object
-            and not (self.served.strategy.judges_writers or self.objects.cache.remote)
-        ):
-            found = self._repeated_applies = RepeatedApplies()
+    def noop_applies(self) -> NoopApplyCache | None:
+        """Cache of applies that change nothing; None where the outcome depends on the caller, or the cache may lag behind."""
+        found = self._noop_applies
+        is_whole_object = self.subresource in ("", "status")
+        if found is None and is_whole_object and not (self.served.strategy.judges_writers or self.objects.cache.remote):
+            found = self._noop_applies = NoopApplyCache()
         return found
 
     # -- requests ------------------------------------------------------------------------------------------------------
 
     def context(self, request: Request, options: WriteOptions | DeleteOptions) -> RequestContext:
-        """The facts of one request."""
+        """Return the context of one request."""
         return RequestContext(
             user=request.user,
             now=self.served.clock.now(),
@@ -149,65 +147,51 @@ class Target:
         )
 
     def write_context(self, request: Request, options: WriteOptions) -> RequestContext:
-        """As ``context``, with who owns what is written."""
+        """Return the context of one write, with its field manager."""
         ctx = self.context(request, options)
         ctx.field_manager = field_manager_of(request, options)
         return ctx
 
     def authorize_create(self, request: Request) -> None:
-        """Of an update that would create. Raises 403 when the caller may not."""
-        wanted = _with_verb(request.info, "create")
-        decision = self._authorizer.authorize(request.user, wanted)
+        """Raise 403 when the caller of an update that would create may not create."""
+        info = _with_verb(request.info, "create")
+        decision = self._authorizer.authorize(request.user, info)
         if not decision.allowed:
-            raise refusal(request.user, wanted, decision.reason)
+            raise refusal(request.user, info, decision.reason)
 
     def decide(self, request: Request, verb: str) -> Decision:
         """Return the authorizer's decision on another verb for the same object."""
         return self._authorizer.authorize(request.user, _with_verb(request.info, verb))
 
     def render(self, request: Request, entry: Entry, *, form: Form, code: int = 200) -> Awaitable[Response]:
-        """What was stored, as the answer."""
+        """Return the answer that shows a stored object."""
         return render_object(self.served, request, entry, form=form, code=code)
 
     # -- objects -------------------------------------------------------------------------------------------------------
 
-    def shown(self, old: Tree) -> Tree:
-        """What is stored, as the client sees it: to be patched, so nothing of it is shared with ``old``."""
+    def to_request_version(self, old: Tree) -> Tree:
+        """Return a copy of a stored object in the version of the request."""
         copy: Tree = copy_tree(old)
         return copy if self.served.from_storage is None else self.served.from_storage(copy)
 
-    def live(self, old: Tree) -> Tree:
-        """What is stored, as the client sees it, to be read only."""
-        return old if self.served.from_storage is None else self.shown(old)
-
-    def read_new(
-        self, raw: bytes, media_type: str, options: WriteOptions, ctx: RequestContext
-    ) -> tuple[Tree, KnownSpec | None]:
-        """The object of a body, with its defaults, and what stands for its spec, if that is known. Raises 400."""
-        known = self._known_bodies if media_type == JSON else None
-        if known is None:
-            tree = self.decoder.decode(raw, media_type, options, ctx.warn)
-            self.default(tree)
-            return tree, None
-        found = known.read(raw)
-        if found is not None:
-            self.served.strategy.default_beside_spec(found[0], self._version)
-            return found
-        warnings = len(ctx.warnings)
-        tree = self.decoder.decode(raw, media_type, options, ctx.warn)
-        self.default(tree)
-        if not options.lenient and len(ctx.warnings) == warnings:
-            known.learn(raw, tree)
-        return tree, None
+    def in_request_version(self, old: Tree) -> Tree:
+        """Return a stored object in the version of the request, to be read only."""
+        return old if self.served.from_storage is None else self.to_request_version(old)
 
     def default(self, tree: Tree) -> None:
         """Fill in what the client left out."""
         self.served.strategy.default(tree, self._version)
 
-    def own(self, ctx: RequestContext, tree: Tree, old: Tree | None, known_spec: KnownSpec | None = None) -> None:
-        """Say who owns what (``managedFields``) after a write of ``tree``, in the client's version, over ``old``.
+    def default_beside_spec(self, tree: Tree) -> None:
+        """Fill in what the client left out, for an object whose spec has its defaults already."""
+        self.served.strategy.default_beside_spec(tree, self._version)
 
-        ``known_spec`` stands for the spec of a new object, with its defaults and without any change since.
+    def manage_fields(
+        self, ctx: RequestContext, tree: Tree, old: Tree | None, known_spec: KnownSpec | None = None
+    ) -> None:
+        """Update ``managedFields`` after a write of ``tree``, in the version of the request, over ``old``.
+
+        ``known_spec`` stands for the spec of a new object, with its defaults and unchanged since.
         """
         if self.struct is None:
             return
@@ -227,7 +211,7 @@ class Target:
             )
             return
         own_update(
-            None if old is None else self.live(old),
+            None if old is None else self.in_request_version(old),
             tree,
             struct=self.struct,
             manager=ctx.field_manager,
@@ -239,34 +223,42 @@ class Target:
         )
 
     def _new_creation(self, struct: Struct) -> Creation:
-        found = self._creation = creation_of(struct, filter_of(self.reset_fields))
-        return found
+        creation = self._creation = creation_of(struct, filter_of(self.reset_fields))
+        return creation
 
-    async def stored(self, ctx: RequestContext, tree: Tree, old: Tree | None, options: WriteOptions, name: str) -> Tree:
-        """What the client wrote, as it is to be stored: converted, and changed by admission. Raises what that refuses."""
-        tree = self.converted(tree)
-        steps = self.create_steps if old is None else self.update_steps
-        if steps.admit:
-            await steps.mutate(self.attributes(ctx, tree, old, options, name))
-            dedupe_owner_references(tree["metadata"], ctx.warn, after_admission=True)
-        return tree
-
-    def converted(self, tree: Tree) -> Tree:
-        """What the client wrote, as far as that is another in the storage version."""
+    def to_storage_version(self, tree: Tree) -> Tree:
+        """Convert what the client wrote to the storage version."""
         if self.decoder.empty_lists:
             drop_empty_lists(tree, self.decoder.empty_lists)
         return tree if self.served.to_storage is None else self.served.to_storage(tree)
 
-    def attributes(
-        self, ctx: RequestContext, tree: Tree, old: Tree | None, options: WriteOptions, name: str
+    def merge_into_object(self, ctx: RequestContext, new: Tree, old: Tree | None) -> Tree:
+        """Return the object to be stored: ``new`` itself, unless clients of the subresource write another kind (Scale)."""
+        return new
+
+    # -- admission -----------------------------------------------------------------------------------------------------
+
+    def mutation_attributes(
+        self, ctx: RequestContext, new: Tree, old: Tree | None, options: WriteOptions, name: str
     ) -> Attributes:
-        """A create or an update, as admission sees it."""
+        """Return a create or update as mutating admission sees it."""
+        return self._attributes(ctx, new, old, options, name)
+
+    def validation_attributes(
+        self, ctx: RequestContext, new: Tree, old: Tree | None, options: WriteOptions, name: str
+    ) -> Attributes:
+        """Return a create or update as validating admission sees it."""
+        return self._attributes(ctx, new, old, options, name)
+
+    def _attributes(
+        self, ctx: RequestContext, new: Tree, old: Tree | None, options: WriteOptions, name: str
+    ) -> Attributes:
         return Attributes(
             Operation.CREATE if old is None else Operation.UPDATE,
             self.served,
             ctx,
             name=name,
-            obj=tree,
+            obj=new,
             old_object=old,
             subresource=self.subresource,
             options=options,
@@ -274,7 +266,7 @@ class Target:
         )
 
     def delete_attributes(self, ctx: RequestContext, old: Tree, options: DeleteOptions, name: str) -> Attributes:
-        """A delete, as admission sees it."""
+        """Return a delete as admission sees it."""
         return Attributes(
             Operation.DELETE,
             self.served,

@@ -1,7 +1,7 @@
-"""Applies that say again what they said before, to an object that is still as it was: nothing has to be worked out anew.
+"""Cache of server-side applies that change nothing.
 
-What an apply makes of an object is a function of the object, the body, the manager and the options. So it is remembered
-of which state of an object it is known that a body changes nothing. Admission depends on more, and is asked each time.
+The result of an apply is a function of the object, the body, the manager and the options. The cache holds the revision of an
+object that a body is known to leave unchanged. Admission depends on more, and runs each time.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
     from collections.abc import Hashable
     from typing import Any
 
-    from steersman.apiserver.endpoints.target import Target
+    from steersman.apiserver.endpoints.request_scope import RequestScope
     from steersman.apiserver.generic.entry import Entry
     from steersman.apiserver.generic.options import WriteOptions
     from steersman.apiserver.request import RequestContext
 
     Tree = dict[str, Any]
 
-#: Applies remembered of one resource; all are forgotten when there are more.
+#: Applies of one resource.
 _KEPT_MAX = 4096
 
 
-class RepeatedApplies:
-    """The applies to one resource that are known to change nothing."""
+class NoopApplyCache:
+    """Applies to one resource that are known to change nothing."""
 
     __slots__ = ("_revisions",)
 
@@ -35,33 +35,33 @@ class RepeatedApplies:
 
     @staticmethod
     def key(ctx: RequestContext, options: WriteOptions, name: str, raw: bytes) -> Hashable:
-        """What the outcome of an apply depends on beside the object's state."""
-        said = (options.field_manager, options.force, options.field_validation)
-        return ctx.namespace, name, digest(raw), *said
+        """Return what the result of an apply depends on beside the object."""
+        outcome_options = (options.field_manager, options.force, options.field_validation)
+        return ctx.namespace, name, digest(raw), *outcome_options
 
     def note(self, key: Hashable, entry: Entry) -> None:
-        """The apply has changed nothing of this state of the object, and nobody was warned."""
+        """Record that the apply left this state of the object unchanged, without a warning."""
         self._revisions.put(key, entry.revision)
 
     async def unchanged(
-        self, key: Hashable, target: Target, ctx: RequestContext, options: WriteOptions, name: str
+        self, key: Hashable, scope: RequestScope, ctx: RequestContext, options: WriteOptions, name: str
     ) -> Entry | None:
-        """The object as it is, when the apply leaves it so; None when that has to be found out.
+        """Return the object if the apply is known to leave it unchanged; None otherwise.
 
         Raises what admission refuses with.
         """
         revision = self._revisions.get(key)
         if revision is None:
             return None
-        entry = await target.objects.current(target.objects.key(ctx, name))
+        entry = await scope.objects.current(scope.objects.key(ctx, name))
         if entry is None or entry.revision != revision:
             return None
-        steps = target.update_steps
+        steps = scope.update_steps
         if not steps.admit and not steps.validate:
             return entry
-        layout = target.objects.layout
+        layout = scope.objects.layout
         new, old = layout.tree(entry), layout.tree(entry)
-        attributes = target.attributes(ctx, new, old, options, name)
+        attributes = scope.mutation_attributes(ctx, new, old, options, name)
         await steps.mutate(attributes)
         if new != old:
             return None

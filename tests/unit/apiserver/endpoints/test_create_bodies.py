@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.unit.apiserver.writing import Server
 
 from steersman.apiserver.endpoints.body import ObjectDecoder
-from steersman.apiserver.endpoints.known_bodies import KnownBodies
+from steersman.apiserver.endpoints.create_bodies import CreateBodyCache
 from steersman.apiserver.generic.options import WriteOptions
 from steersman.apiserver.kinds.core.pod.strategy import PodStrategy
 from steersman.schema.decoding import decode
@@ -33,8 +33,8 @@ def _slowly(raw: bytes) -> tuple[dict[str, Any], list[str]]:
     return tree, complaints
 
 
-def _learned(*raws: bytes) -> KnownBodies:
-    known = KnownBodies(POD, "Pod", "v1")
+def _learned(*raws: bytes) -> CreateBodyCache:
+    known = CreateBodyCache(POD, "Pod", "v1")
     for raw in raws * 2:
         tree, complaints = _slowly(raw)
         assert not complaints
@@ -46,7 +46,7 @@ def _body(metadata: Any, spec: Any = None, frame: str = COMPACT) -> bytes:
     return (frame % (json.dumps(metadata), json.dumps(SPEC if spec is None else spec))).encode()
 
 
-def _read(known: KnownBodies, raw: bytes) -> dict[str, Any] | None:
+def _read(known: CreateBodyCache, raw: bytes) -> dict[str, Any] | None:
     found = known.read(raw)
     if found is None:
         return None
@@ -62,7 +62,7 @@ def test_a_body_with_another_name_is_read_as_in_the_usual_way():
 
 
 def test_a_spec_that_came_once_is_not_remembered():
-    known = KnownBodies(POD, "Pod", "v1")
+    known = CreateBodyCache(POD, "Pod", "v1")
     raw = _body({"name": "a"})
     known.learn(raw, _slowly(raw)[0])
     assert known.read(raw) is None
@@ -142,7 +142,7 @@ _FRAMES = st.sampled_from(
 
 @given(st.lists(st.tuples(_METADATA, _SPECS, _FRAMES), max_size=6), st.booleans())
 def test_bodies_come_to_the_same_whatever_came_before(bodies: list[tuple[Any, Any, str]], escaped: bool):
-    known = KnownBodies(POD, "Pod", "v1")
+    known = CreateBodyCache(POD, "Pod", "v1")
     for metadata, spec, frame in bodies * 3:
         texts = (json.dumps(one, ensure_ascii=escaped) for one in (metadata, spec))
         raw = (frame % tuple(texts)).encode()

@@ -52,7 +52,7 @@ class KnownSpec:
         return tree
 
 
-class KnownBodies:
+class CreateBodyCache:
     """The bodies of one kind in one version, if ``default`` fills its specs in by what they hold alone."""
 
     __slots__ = ("_frames", "_identity", "_met", "_metadata", "_others", "_specs")

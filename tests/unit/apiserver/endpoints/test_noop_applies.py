@@ -4,8 +4,8 @@ import pytest
 from tests.unit.apiserver.writing import CONFIG_MAPS, DEPLOYMENTS, Server, deployment
 
 from steersman.apiserver.admission.interface import Operation, Plugin
-from steersman.apiserver.endpoints.repeating import RepeatedApplies
-from steersman.apiserver.endpoints.target import Target
+from steersman.apiserver.endpoints.noop_applies import NoopApplyCache
+from steersman.apiserver.endpoints.request_scope import RequestScope
 
 pytestmark = pytest.mark.interpreted
 A = f"{CONFIG_MAPS}/a"
@@ -40,14 +40,14 @@ class Watchful(Plugin):
 def found(monkeypatch):
     """Which applies were answered from memory."""
     answers = []
-    ask = RepeatedApplies.unchanged
+    ask = NoopApplyCache.unchanged
 
     async def unchanged(self, *asked):
         entry = await ask(self, *asked)
         answers.append(entry is not None)
         return entry
 
-    monkeypatch.setattr(RepeatedApplies, "unchanged", unchanged)
+    monkeypatch.setattr(NoopApplyCache, "unchanged", unchanged)
     return answers
 
 
@@ -116,17 +116,17 @@ async def test_defaults_do_not_stand_in_the_way(found):
 
 async def test_roles_depend_on_who_writes_and_scales_are_no_objects(monkeypatch):
     seen = {}
-    make = Target.__init__
+    make = RequestScope.__init__
 
     def remember(self, served, **more):
         make(self, served, **more)
         seen[served.resource.name, self.subresource] = self
 
-    monkeypatch.setattr(Target, "__init__", remember)
+    monkeypatch.setattr(RequestScope, "__init__", remember)
     async with Server() as server:
         await server.call("GET", "/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles")
         await server.call("GET", f"{DEPLOYMENTS}/a/scale")
         await server.call("GET", f"{DEPLOYMENTS}/a/status")
-        assert seen["roles", ""].repeated_applies is None
-        assert seen["deployments", "scale"].repeated_applies is None
-        assert seen["deployments", "status"].repeated_applies is not None
+        assert seen["roles", ""].noop_applies is None
+        assert seen["deployments", "scale"].noop_applies is None
+        assert seen["deployments", "status"].noop_applies is not None

@@ -1,0 +1,316 @@
+"""The write pipeline: the steps of every request that stores an object, in one order.
+
+==================  =================================================================================================
+step                what it does
+==================  =================================================================================================
+``decode``          the body, or the stored object and a patch, to ``new``, in the version of the request
+``match_path``      name and namespace are those of the path; duplicate owner references go
+``default``         fields that the client left out
+``manage_fields``   ``metadata.managedFields``
+``convert``         ``new`` to the storage version
+``mutate``          mutating admission
+``after_mutation``  what admission may have broken; a Scale goes into its object
+``identify``        a new object gets uid, creation time and generated name; a change gets the stored resourceVersion
+``prepare``         system fields, ``Strategy.prepare_for_create`` and its kin
+``validate``        rules of metadata and of the kind; warnings; the stored form
+``admit``           validating admission
+``commit``          one transaction
+==================  =================================================================================================
+
+``run_create`` and ``run_update`` call the steps of a ``Write``; the verbs and subresources are its subclasses, and the endpoint
+renders what they return. Steps up to ``convert``, and ``prepare`` with ``validate``, are synchronous: they run in a worker
+thread for large objects. ``mutate`` and ``admit`` return an awaitable only if a plugin waits.
+
+An update that loses a race is repeated from the first step on what the winner stored. Contending writers of one object take
+turns.
+
+Upstream: staging/src/k8s.io/apiserver/pkg/endpoints/handlers/{create,update,patch}.go, pkg/registry/generic/registry/store.go
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from steersman.apimachinery.errors import StatusError, conflict, generate_name_conflict, not_found, plain_error
+from steersman.apiserver.generic.writing import resource_version_of, uid_mismatch, wipe_system_fields
+from steersman.apiserver.workers import LARGE_BYTES, in_worker
+from steersman.storage.store import Conflict
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
+    from steersman.apiserver.generic.entry import Entry
+    from steersman.apiserver.generic.store import ObjectStore
+    from steersman.apiserver.request import RequestContext
+
+    Tree = dict[str, Any]
+
+#: Attempts of one update before it fails with a conflict. Contending writers take turns, so few need more than two.
+ATTEMPTS_MAX: Final = 100
+
+
+class Write:
+    """One request that stores an object. Subclasses override the steps that differ."""
+
+    __slots__ = (
+        "created",
+        "ctx",
+        "entry",
+        "is_decoded",
+        "is_name_generated",
+        "may_create",
+        "name",
+        "new",
+        "objects",
+        "old",
+        "subresource",
+        "uid",
+    )
+
+    def __init__(
+        self,
+        objects: ObjectStore | None,
+        ctx: RequestContext,
+        name: str,
+        *,
+        subresource: str = "",
+        uid: str = "",
+        may_create: bool | None = None,
+    ) -> None:
+        """``uid``: only the object with this uid is meant. ``may_create``: an update of a missing object creates it; None: as the strategy says."""
+        if objects is not None:  # reviews are stored nowhere
+            self.objects: ObjectStore = objects
+        self.ctx: Final = ctx
+        #: Name in the path; empty for a create.
+        self.name: Final = name
+        self.subresource: Final = subresource
+        self.uid = uid
+        self.may_create: Final = may_create
+        #: The object as it will be stored, as far as the steps have come.
+        self.new: Tree = {}
+        #: The stored object in the storage version, which no step changes; None for a create.
+        self.old: Tree | None = None
+        #: The entry of ``old``.
+        self.entry: Entry | None = None
+        #: ``decode`` to ``default`` have run already.
+        self.is_decoded = False
+        #: The name was made from ``generateName``.
+        self.is_name_generated = False
+        #: An object was created.
+        self.created = False
+
+    # -- synchronous steps from the body to the storage version --------------------------------------------------------
+
+    def decode(self) -> None:
+        """Set ``new``. Raises 400, 404, 409, 422."""
+
+    def match_path(self) -> None:
+        """Make name and namespace those of the path. Raises 400."""
+
+    def default(self) -> None:
+        """Fill in what the client left out."""
+
+    def manage_fields(self) -> None:
+        """Update ``metadata.managedFields``."""
+
+    def convert(self) -> None:
+        """Convert ``new`` to the storage version."""
+
+    # -- mutating admission --------------------------------------------------------------------------------------------
+
+    def mutate(self) -> Awaitable[None] | None:
+        """Run mutating admission; return what there is to wait for. Raises what a plugin refuses with."""
+        return None
+
+    def after_mutation(self) -> None:
+        """Repair what mutating admission may have broken."""
+
+    # -- preparation and validation ------------------------------------------------------------------------------------
+
+    def identify(self) -> None:
+        """Give a new object uid, creation time and name; bring a change to the stored resourceVersion. Raises 409, 422."""
+        if self.entry is None:
+            if self.name:
+                resource_version_of(self.new["metadata"])
+                wipe_system_fields(self.new["metadata"])
+            self.is_name_generated = self.objects.identify(self.ctx, self.new)
+        else:
+            self.objects.match_version(self.ctx, self.name, self.new["metadata"], self.entry.revision)
+
+    def prepare(self) -> None:
+        """Set system fields and apply the strategy's ``prepare_for_*``. Raises 400."""
+        if self.old is None:
+            self.objects.prepare_create(self.ctx, self.new)
+        else:
+            self.objects.prepare_update(self.ctx, self.new, self.old, self.subresource)
+
+    def validate(self) -> None:
+        """Check the object and bring it into its stored form. Raises 422."""
+        if self.old is None:
+            self.objects.validate_create(self.ctx, self.new)
+        else:
+            self.objects.validate_update(self.ctx, self.new, self.old, self.subresource)
+
+    # -- validating admission and the transaction ----------------------------------------------------------------------
+
+    def admit(self) -> Awaitable[None] | None:
+        """Run validating admission; return what there is to wait for. Raises what a plugin refuses with."""
+        return None
+
+    def commit(self) -> Awaitable[Entry]:
+        """Store the object. Raises ``Conflict`` when another writer was first."""
+        if self.old is None or self.entry is None:
+            if not self.name and not self.ctx.dry_run:
+                _refuse_version(self.new["metadata"])
+            self.created = True
+            return self.objects.insert(self.ctx, self.new)
+        return self.objects.replace(self.ctx, self.new, self.old, self.entry)
+
+
+# -- groups of synchronous steps -----------------------------------------------------------------------------------------
+
+
+def _decode(write: Write) -> None:
+    write.decode()
+    write.match_path()
+    write.default()
+    write.is_decoded = True
+
+
+def decode_and_convert(write: Write) -> None:
+    if not write.is_decoded:
+        _decode(write)
+    write.is_decoded = False  # the tree changes from here on: another attempt decodes again
+    write.manage_fields()
+    write.convert()
+
+
+def prepare_and_validate(write: Write) -> None:
+    write.prepare()
+    write.validate()
+
+
+# -- running the steps ---------------------------------------------------------------------------------------------------
+
+
+async def decode_body(write: Write) -> None:
+    """Run the steps up to ``default`` ahead of the others, which do not repeat them in their first attempt."""
+    if write.ctx.is_large:
+        await in_worker(_decode, write)
+    else:
+        _decode(write)
+
+
+async def read(write: Write) -> None:
+    """Run the steps from ``decode`` to ``after_mutation``."""
+    if write.ctx.is_large:
+        await in_worker(decode_and_convert, write)
+    else:
+        decode_and_convert(write)
+    waiting = write.mutate()
+    if waiting is not None:
+        await waiting
+    write.after_mutation()
+
+
+async def admit(write: Write) -> None:
+    """Run validating admission."""
+    waiting = write.admit()
+    if waiting is not None:
+        await waiting
+
+
+async def attempt(write: Write) -> Entry:
+    """Run all steps on the stored object ``write.old``. Raises ``Conflict`` when another writer has replaced that."""
+    if write.ctx.is_large:
+        await in_worker(decode_and_convert, write)
+    else:
+        decode_and_convert(write)
+    waiting = write.mutate()
+    if waiting is not None:
+        await waiting
+    write.after_mutation()
+    write.identify()
+    run = write.objects.runner(is_large=write.ctx.is_large)
+    if run is None:
+        prepare_and_validate(write)
+    else:
+        await run(prepare_and_validate, write)
+    waiting = write.admit()
+    if waiting is not None:
+        await waiting
+    return await write.commit()
+
+
+async def run_create(write: Write) -> Entry:
+    """Store a new object. Raises 400, 403, 409, 422."""
+    objects = write.objects
+    if not objects.cache.is_ready:
+        await objects.followed()
+    try:
+        return await attempt(write)
+    except Conflict as lost:
+        name = write.new["metadata"]["name"]
+        if write.is_name_generated:
+            raise generate_name_conflict(write.ctx.group_resource, name, retry_after_seconds=1) from None
+        raise objects.taken(write.ctx, name, lost.current) from None
+
+
+async def run_update(write: Write) -> Entry:
+    """Store a changed object, or create it if that is allowed. Raises 400, 403, 404, 409, 422, 500."""
+    objects, ctx = write.objects, write.ctx
+    key = objects.key(ctx, write.name)
+    entry = await objects.current(key)
+    try:
+        return await _update(write, key, entry)
+    except Conflict as lost:
+        entry = objects.entry_of(lost.current)
+    except StatusError:
+        if not objects.cache.remote:
+            raise
+        # The cache of a remote store may lag behind: it is no reason to refuse.
+        fresh = await objects.stored(key)
+        if (fresh and fresh.revision) == (entry and entry.revision):
+            raise
+    async with objects.turn(key):
+        for _ in range(ATTEMPTS_MAX):
+            entry = await objects.stored(key) if objects.cache.remote else await objects.current(key)
+            try:
+                return await _update(write, key, entry)
+            except Conflict:
+                continue
+    raise conflict(ctx.group_resource, write.name)
+
+
+async def _update(write: Write, key: str, entry: Entry | None) -> Entry:
+    """One attempt on ``entry``. Raises ``Conflict``."""
+    ctx, name, layout = write.ctx, write.name, write.objects.layout
+    write.entry, write.created = entry, False
+    if entry is None:
+        write.old = None
+    elif ctx.is_large or len(entry.raw) > LARGE_BYTES:
+        ctx.is_large = True
+        write.old = await in_worker(layout.tree, entry)
+    else:
+        write.old = layout.tree(entry)
+    if write.uid:
+        found = "" if write.old is None else write.old["metadata"].get("uid") or ""
+        if found != write.uid:
+            raise uid_mismatch(ctx.group_resource, name, key=key, wanted=write.uid, found=found)
+    if entry is None:
+        may_create = write.objects.strategy.allow_create_on_update if write.may_create is None else write.may_create
+        if not may_create or write.subresource:
+            raise not_found(ctx.group_resource, name)
+    return await attempt(write)
+
+
+def _refuse_version(metadata: Tree) -> None:
+    """Raise 500, as upstream, for a create with a resourceVersion; one that is no number does not count."""
+    if "resourceVersion" not in metadata:
+        return
+    try:
+        version = resource_version_of(metadata)
+    except StatusError:
+        return
+    if version:
+        raise plain_error("resourceVersion should not be set on objects to be created")
