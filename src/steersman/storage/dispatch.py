@@ -1,4 +1,4 @@
-"""Hands committed events to the watches of their prefixes. Runs on the event loop only."""
+"""Dispatch of committed events to watchers by prefix. Confined to the event loop."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-#: Bound of what is kept of folders (a folder is a namespace of a resource, say).
+#: Bound of the cache by folder (e.g. one namespace of a resource).
 _FOLDERS_MAX = 4096
 
 
 class Watcher:
-    """A subscription: where the events of one prefix go."""
+    """Subscription to the events of one prefix."""
 
     __slots__ = ("_dispatcher", "_on_lost", "_sink", "closed", "prefix", "seen_revision")
 
@@ -37,7 +37,7 @@ class Watcher:
         self._sink = sink
         self._on_lost = on_lost
         self.prefix = prefix
-        #: Everything up to here has been delivered, or was not asked for.
+        #: Events up to this revision have been delivered, or were not requested.
         self.seen_revision = after_revision
         self.closed = False
 
@@ -46,7 +46,7 @@ class Watcher:
         self._dispatcher.forget(self)
 
     def send(self, events: Sequence[Event], *, revision: int) -> None:
-        """Deliver what the watcher has not seen of ``events``; a sink that raises loses its watch."""
+        """Deliver the new ones of ``events``; a sink that raises loses its watch."""
         if self.closed or revision <= self.seen_revision:
             return
         if events and events[0].mod_revision <= self.seen_revision:
@@ -56,12 +56,12 @@ class Watcher:
             return
         try:
             self._sink(Batch(tuple(events), revision))
-        except Exception as error:  # noqa: BLE001 — the sink is foreign code; a bug there must not stop the others
+        except Exception as error:  # noqa: BLE001 — an error of one sink must not stop other watches
             _log.exception("the sink of a watch on %s failed", self.prefix)
             self.lose(Unavailable(f"the sink of the watch on {self.prefix} failed: {error!r}"))
 
     def lose(self, error: StoreError) -> None:
-        """End the watch from the store's side."""
+        """End the watch with an error."""
         if self.closed:
             return
         self.close()
@@ -72,12 +72,12 @@ class Watcher:
 
 
 class Dispatcher:
-    """Watchers by prefix, so that an event finds its own by its key's ancestors, however many watches there are."""
+    """Watchers by prefix; an event finds its watchers by its key's ancestors, independent of the number of watches."""
 
     def __init__(self) -> None:
-        #: No entry is empty; dicts keep the watchers in order of registration.
+        #: Entries are never empty; dicts keep the order of registration.
         self._by_prefix: dict[str, dict[Watcher, None]] = {}
-        #: The watchers of the keys that lie right in a folder; forgotten with every change of the above.
+        #: Cache: watchers of the keys directly in a folder; cleared with every change of ``_by_prefix``.
         self._by_folder: dict[str, tuple[Watcher, ...]] = {}
 
     def __len__(self) -> int:
@@ -97,7 +97,7 @@ class Dispatcher:
             del self._by_prefix[watcher.prefix]
 
     def deliver(self, events: Sequence[Event], *, revision: int) -> None:
-        """Send ``events``, which bring the store to ``revision``, in one batch to each watcher concerned."""
+        """Send ``events``, which lead to ``revision``, in one batch to each matching watcher."""
         if not self._by_prefix:
             return
         concerned: dict[Watcher, list[Event]] = {}
@@ -112,7 +112,7 @@ class Dispatcher:
             watcher.send(its_events, revision=revision)
 
     def _watchers_of(self, folder: str) -> tuple[Watcher, ...]:
-        """Those of the folder and of all that it lies in."""
+        """Return the watchers of the folder and of all its ancestors."""
         if len(self._by_folder) >= _FOLDERS_MAX:
             self._by_folder.clear()
         watchers = tuple(watcher for prefix in ancestors(folder) for watcher in self._by_prefix.get(prefix, ()))

@@ -1,4 +1,4 @@
-"""Arithmetic on keys: ranges of a prefix, the prefixes of a key."""
+"""Key ranges: end of a prefix, ancestors of a key, squashed prefixes."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 _LAST = "\U0010ffff"
-#: Code points that UTF-8 cannot carry; the next one after them.
+#: Surrogate code points, which UTF-8 cannot encode.
 _SURROGATES_FIRST, _SURROGATES_END = 0xD800, 0xE000
 
 
 def prefix_end(prefix: str) -> str:
-    """The first key after all keys that start with ``prefix``; empty when there is none.
+    """Return the first key after all keys with ``prefix``; empty when there is none.
 
-    Byte order of UTF-8 is the order of code points, so Python's comparison of strings serves.
+    The byte order of UTF-8 equals the order of code points, so Python's string comparison applies. Upstream:
+    ``clientv3.GetPrefixRangeEnd``.
     """
     stem = prefix.rstrip(_LAST)
     if not stem:
@@ -27,7 +28,7 @@ def prefix_end(prefix: str) -> str:
 
 
 def ancestors(key: str) -> Iterator[str]:
-    """The prefixes of ``key`` that end in ``/``, shortest first: what a watch on it may be registered under."""
+    """Return the prefixes of ``key`` that end in ``/``, shortest first: the prefixes that a watch may use."""
     end = key.find("/")
     while end >= 0:
         yield key[: end + 1]
@@ -35,12 +36,12 @@ def ancestors(key: str) -> Iterator[str]:
 
 
 def overlap(first: str, second: str) -> bool:
-    """Whether some key can start with both prefixes."""
+    """Report whether a key can start with both prefixes."""
     return first.startswith(second) or second.startswith(first)
 
 
 class SquashedPrefixes:
-    """The prefixes whose overwrites leave no history, each with the revision of its last overwrite."""
+    """Prefixes whose overwrites leave no history, each with the revision of its last overwrite."""
 
     def __init__(self, prefixes: Iterable[str], *, compacted: int = 0) -> None:
         self.prefixes = tuple(prefixes)
@@ -53,11 +54,11 @@ class SquashedPrefixes:
         return key.startswith(self.prefixes)
 
     def overwritten(self, key: str, revision: int) -> None:
-        """Note that the value of ``key`` before ``revision`` is gone."""
+        """Record that the value of ``key`` before ``revision`` is gone."""
         for prefix in self.prefixes:
             if key.startswith(prefix):
                 self._compacted[prefix] = revision
 
     def compact_revision(self, prefix: str) -> int:
-        """The oldest revision at which all keys under ``prefix`` can still be read, as far as squashing goes."""
+        """Return the oldest revision at which all keys under ``prefix`` are readable, considering squashing only."""
         return max((at for other, at in self._compacted.items() if overlap(prefix, other)), default=0)

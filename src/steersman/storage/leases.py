@@ -1,4 +1,4 @@
-"""Leases: which keys go with which, and when each runs out. Runs on the event loop only; persists nothing itself."""
+"""Leases with their keys and expiration times. Confined to the event loop; does not persist anything."""
 
 from __future__ import annotations
 
@@ -18,36 +18,36 @@ _LEASE_ID_END = 1 << 63
 
 
 def random_lease_id() -> int:
-    """An id that no earlier lease had, in all likelihood: a holder of a lost lease must not renew somebody else's."""
+    """Return a random id, so that a holder of a lost lease does not renew another lease."""
     return secrets.randbits(_LEASE_ID_BITS) + 1
 
 
 class Lease:
-    """One lease."""
+    """A lease: keys that are deleted together when it expires."""
 
     __slots__ = ("deadline", "ending", "keys", "lease_id", "persisted_seconds", "ttl_seconds")
 
     def __init__(self, lease_id: int, *, ttl_seconds: int, deadline: float, persisted_seconds: float) -> None:
         self.lease_id = lease_id
         self.ttl_seconds = ttl_seconds
-        #: On the clock's monotonic scale.
+        #: Monotonic time of the clock.
         self.deadline = deadline
-        #: What the disk says is left: after a crash the lease gets that much time again.
+        #: Persisted remaining time, which the lease gets after a crash.
         self.persisted_seconds = persisted_seconds
         self.keys: set[str] = set()
-        #: Its end is on the way to the disk: it takes no keys and cannot be renewed any more.
+        #: Its deletion is being persisted: it takes no keys and cannot be renewed.
         self.ending = False
 
 
 class LeaseTable:
-    """The leases that exist, their keys, and one timer for the next that runs out."""
+    """Existing leases, their keys, and one timer for the next expiration."""
 
     def __init__(self, clock: Clock, *, on_expired: Callable[[int], None]) -> None:
         self._clock = clock
         self._on_expired = on_expired
         self._leases: dict[int, Lease] = {}
-        #: (deadline when pushed, lease id); an entry whose lease is gone or was renewed since is stale. At most one
-        #: entry per lease is due earlier than the lease's own deadline, so the heap is bounded by the leases.
+        #: (deadline when pushed, lease id); an entry is stale if its lease is gone or was renewed since. At most one
+        #: entry per lease is due before the lease's deadline, so the heap is bounded by the leases.
         self._deadlines: list[tuple[float, int]] = []
         self._timer: Timer | None = None
 
@@ -59,14 +59,14 @@ class LeaseTable:
         return iter(self._leases.values())
 
     def get(self, lease_id: int) -> Lease:
-        """Raises ``LeaseNotFound``."""
+        """Return a lease. Raises ``LeaseNotFound``."""
         lease = self._leases.get(lease_id)
         if lease is None or lease.ending:
             raise LeaseNotFound(f"lease {lease_id} does not exist")
         return lease
 
     def check_new(self, lease_id: int, *, ttl_seconds: int) -> None:
-        """Raises ``StoreError`` when the id is taken, ``ValueError`` for a time below a second."""
+        """Raise ``StoreError`` when the id is used, ``ValueError`` for a TTL below one second."""
         if ttl_seconds < 1:
             raise ValueError("a lease lasts a second at least")
         if not 0 < lease_id < _LEASE_ID_END:
@@ -75,7 +75,7 @@ class LeaseTable:
             raise StoreError(f"lease {lease_id} exists already")
 
     def add(self, lease_id: int, *, ttl_seconds: int, remaining_seconds: float) -> Lease:
-        """Start a lease."""
+        """Add a lease."""
         deadline = self._clock.monotonic() + remaining_seconds
         lease = Lease(lease_id, ttl_seconds=ttl_seconds, deadline=deadline, persisted_seconds=remaining_seconds)
         self._leases[lease_id] = lease
@@ -84,7 +84,7 @@ class LeaseTable:
         return lease
 
     def renew(self, lease_id: int) -> Lease:
-        """Give the lease its whole time again. Its entry in the heap is moved when it comes up."""
+        """Reset the lease to its full TTL. Its heap entry is updated lazily."""
         lease = self.get(lease_id)
         lease.deadline = self._clock.monotonic() + lease.ttl_seconds
         return lease
@@ -93,7 +93,7 @@ class LeaseTable:
         self._leases.pop(lease_id, None)
 
     def move(self, key: str, *, before: int, after: int) -> None:
-        """The key went from one lease to another (0: none)."""
+        """Move a key from one lease to another (0: none)."""
         if before == after:
             return
         if before and (lease := self._leases.get(before)) is not None:
@@ -105,7 +105,7 @@ class LeaseTable:
         return max(0.0, lease.deadline - self._clock.monotonic())
 
     def retry(self, lease_id: int, *, seconds: float) -> None:
-        """Report an expired lease again after ``seconds``, because ending it failed."""
+        """Report an expired lease again after ``seconds``, after a failed deletion."""
         if (lease := self._leases.get(lease_id)) is not None:
             lease.ending = False
             heapq.heappush(self._deadlines, (self._clock.monotonic() + seconds, lease_id))
@@ -125,7 +125,7 @@ class LeaseTable:
             self._timer = self._clock.timer(self._deadlines[0][0] - self._clock.monotonic(), self._expire)
 
     def _expire(self) -> None:
-        """Report what ran out; put what was renewed back with its new deadline."""
+        """Report expired leases; push renewed ones back with their new deadline."""
         now = self._clock.monotonic()
         expired = []
         while self._deadlines and self._deadlines[0][0] <= now:

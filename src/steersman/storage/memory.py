@@ -1,4 +1,4 @@
-"""The ephemeral store: everything in this process, nothing on disk, history bounded all the same."""
+"""Ephemeral in-memory store with bounded history."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ if TYPE_CHECKING:
     from steersman.asynckit.clock import Clock
     from steersman.storage.store import Batch, Op, StoreError, Subscription
 
-#: What a history entry costs besides the value that it holds, roughly.
+#: Approximate size of a history entry without its value.
 _ENTRY_BYTES = 250
 
 
 class Displaced(msgspec.Struct, frozen=True, gc=False):
-    """What a write put out of its place: read backwards, the history undoes one write after the other."""
+    """State replaced by a write; undoing the entries from the newest backwards reconstructs each revision."""
 
-    #: Of the write.
+    #: Revision of the write.
     revision: int
     key: str
     #: The key before the write; None when it did not exist.
     before: KeyValue | None
-    #: Whether the write removed the key.
+    #: True if the write removed the key.
     removed: bool
 
     @property
@@ -53,7 +53,7 @@ class Displaced(msgspec.Struct, frozen=True, gc=False):
 
 
 class MemoryStore:
-    """A ``Store`` that promises no more than the process's life; the double for tests, too."""
+    """In-memory ``Store``: durable only within the process. Also the test double."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class MemoryStore:
     ) -> None:
         self._clock = clock
         self._present: dict[str, KeyValue] = {}
-        #: The keys of ``_present`` in order.
+        #: Sorted keys of ``_present``.
         self._keys = SortedKeys()
         #: Oldest first; every entry's revision is above ``_compact_revision``.
         self._history: deque[Displaced] = deque()
@@ -196,7 +196,7 @@ class MemoryStore:
     # Writing.
 
     def _apply(self, changes: Sequence[Put | Delete]) -> None:
-        """Carry out what was decided, and tell the watchers."""
+        """Apply decided changes and notify the watchers."""
         if not changes:
             return
         events = []
@@ -209,7 +209,7 @@ class MemoryStore:
     def _put(self, op: Put) -> Event:
         before = self._present.get(op.key)
         create_revision = self._revision if before is None else before.create_revision
-        key = op.key if before is None else before.key  # the string that is in the tables already
+        key = op.key if before is None else before.key  # share the existing string
         self._present[key] = KeyValue(key, op.value, create_revision, self._revision, op.lease_id)
         if before is None:
             self._keys.add(key)
@@ -239,7 +239,7 @@ class MemoryStore:
         self._history_bytes += displaced.size_bytes
 
     def _retire(self) -> None:
-        """Forget what is too old or too much."""
+        """Drop history beyond the retention time or size."""
         revision = self._retention.expired(now=self._clock.monotonic(), revision=self._revision)
         excess = self._history_bytes - self._history_max_bytes
         for displaced in self._history if excess > 0 else ():
@@ -255,7 +255,7 @@ class MemoryStore:
             self._history_bytes -= self._history.popleft().size_bytes
 
     def _changed_since(self, revision: int, prefix: str, *, exact: bool = False) -> dict[str, KeyValue | None]:
-        """The keys under ``prefix`` (or that key) written after ``revision``, as they were at ``revision``."""
+        """Return the keys under ``prefix`` (or that key) written after ``revision``, as they were at ``revision``."""
         past: dict[str, KeyValue | None] = {}
         for displaced in reversed(self._history):
             if displaced.revision <= revision:
@@ -265,7 +265,7 @@ class MemoryStore:
         return past
 
     def _events_after(self, revision: int, prefix: str) -> list[Event]:
-        """What happened under ``prefix`` after ``revision``: the states since then that are kept, and the removals."""
+        """Return the events under ``prefix`` after ``revision``: retained states and removals."""
         events: list[Event] = []
         touched: set[str] = set()
         for squashed in self._squashed.prefixes:

@@ -1,15 +1,15 @@
-"""Decides how far history may be forgotten, by age."""
+"""Retention of history by age."""
 
 from __future__ import annotations
 
 from collections import deque
 
-#: Spans per retention time: what is forgotten is at most a sixteenth older than asked for.
+#: Spans per retention time: history is kept at most a sixteenth longer than configured.
 _SPANS = 16
 
 
 class Retention:
-    """Remembers when revisions were reached, and says which are old enough to go."""
+    """Times at which revisions were reached, to find revisions older than the retention time."""
 
     def __init__(self, *, retention_seconds: float, now: float, revision: int) -> None:
         self._retention_seconds = retention_seconds
@@ -20,7 +20,7 @@ class Retention:
             self._spans.append([now, now, revision])
 
     def expired(self, *, now: float, revision: int) -> int:
-        """Note that the store is at ``revision``; the newest revision older than the retention time, 0 for none."""
+        """Record the store's revision; return the newest revision older than the retention time, 0 for none."""
         spans = self._spans
         if revision > self._revision:
             self._revision = revision

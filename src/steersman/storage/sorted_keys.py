@@ -1,10 +1,8 @@
-"""Keys in order, in chunks: a key in the middle moves its chunk, not all that come after it.
+"""Sorted set of keys in chunks: an insertion moves the keys of one chunk only.
 
-A flat sorted list moves eight bytes for every key behind the place, 15 µs at 100,000 keys. Here a key is found among
-the chunks' lower bounds, then in its chunk; full chunks are split, small neighbours joined. With n keys in chunks
-of c at most, a change costs O(c), and now and then O(n/c) for the list of chunks; memory is that of a flat list.
-
-What belongs to a key lies in a dict beside it: a key that stays where it is costs nothing here.
+A key is located by the chunks' lower bounds, then within its chunk; full chunks are split, small neighbours joined.
+With n keys in chunks of at most c, a change costs O(c), and occasionally O(n/c) for the list of chunks; memory is that
+of a flat list. Values belong into a dict beside it, so that updating a value costs nothing here.
 """
 
 from __future__ import annotations
@@ -12,27 +10,27 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right, insort
 from typing import Final
 
-#: Keys of a chunk: √n of a million, and still one small move.
+#: Maximal keys of a chunk: the square root of a million.
 _CHUNK_MAX: Final = 1024
 
 
 class SortedKeys:
-    """A set of keys in byte order (Python compares strings by code points, which is the same)."""
+    """Set of keys in byte order (Python compares strings by code points, which is equivalent)."""
 
     __slots__ = ("_bounds", "_chunk_max", "_chunks")
 
     def __init__(self, keys: list[str] | None = None, *, chunk_max: int = _CHUNK_MAX) -> None:
-        """``keys`` must be in order, each once."""
+        """``keys`` must be sorted and distinct."""
         self._chunk_max = chunk_max
         given = [] if keys is None else keys
         half = chunk_max // 2
-        #: None is empty, but for a single one.
+        #: Chunks are not empty, except for a single one.
         self._chunks: list[list[str]] = [given[at : at + half] for at in range(0, len(given), half)] or [[]]
-        #: For each chunk: none of its keys is less, and all keys of the chunks before are.
+        #: Lower bound of each chunk; all keys of earlier chunks are less.
         self._bounds: list[str] = ["", *[chunk[0] for chunk in self._chunks[1:]]]
 
     def add(self, key: str) -> None:
-        """Take in a key that is not here. It is the caller who knows: nobody looks."""
+        """Add a key, which must be absent; this is not checked."""
         at = bisect_right(self._bounds, key) - 1
         chunk = self._chunks[at]
         insort(chunk, key)
@@ -40,7 +38,7 @@ class SortedKeys:
             self._split(at, key)
 
     def remove(self, key: str) -> None:
-        """Take out a key. Raises ``KeyError`` when it is not here."""
+        """Remove a key. Raises ``KeyError`` when it is absent."""
         at = bisect_right(self._bounds, key) - 1
         chunk = self._chunks[at]
         place = bisect_left(chunk, key)
@@ -51,7 +49,7 @@ class SortedKeys:
             self._join(at)
 
     def between(self, low: str = "", high: str = "") -> list[str]:
-        """The keys that are not less than ``low`` and less than ``high`` (empty: all that follow). A new list."""
+        """Return a new list of the keys from ``low`` up to, excluding, ``high`` (empty: unbounded)."""
         if high and low >= high:
             return []
         first = bisect_right(self._bounds, low) - 1
@@ -68,7 +66,7 @@ class SortedKeys:
         return found
 
     def _split(self, at: int, key: str) -> None:
-        """Make two chunks of one that ``key`` made too long: halves, or at the very end, where more will come, a new one."""
+        """Split a chunk that ``key`` made too long: into halves, or at the very end into the chunk and a new one."""
         chunk = self._chunks[at]
         is_end = at == len(self._chunks) - 1 and chunk[-1] == key
         middle = len(chunk) - 1 if is_end else len(chunk) // 2
@@ -76,7 +74,7 @@ class SortedKeys:
         self._bounds.insert(at + 1, chunk[middle])
 
     def _join(self, at: int) -> bool:
-        """Make one of the chunk and the next if they are small together, or one is empty."""
+        """Join a chunk with the next if both are small or one is empty; return whether it did."""
         if not 0 <= at < len(self._chunks) - 1:
             return False
         chunk, following = self._chunks[at], self._chunks[at + 1]

@@ -1,19 +1,17 @@
-"""The ``Store`` protocol: keys, revisions and bytes, with etcd's semantics and no Kubernetes in it.
+"""The ``Store`` protocol: keys, revisions and bytes, with etcd's semantics and without Kubernetes concepts.
 
-One body per back end (``memory``, ``sqlite``, later ``etcd``); ``tests/conformance/storage`` runs one suite over all.
+One implementation per back end (``memory``, ``sqlite``); ``tests/conformance/storage`` runs one suite over all.
+Guarantees of every implementation:
 
-Promises that every body keeps:
-
-* **One counter.** Every write takes the next integer; those of one transaction take consecutive ones, in its order (in a
-  body that cannot, as etcd's, they share one). Revisions are never reused, not even after a crash, as far as anybody was
-  told of them.
-* **All or nothing.** A transaction is there as a whole or not at all, also after a crash.
-* **Durable before answered.** ``txn`` returns after the writes would survive SIGKILL (and, on SQLite with
-  ``synchronous=FULL``, power loss). The memory body promises no more than the process's life.
-* **Order.** Sinks get every event of their prefix once, in revision order; those of a transaction, as it happens, in one batch.
-  A body that commits in this process calls the sinks *before* ``txn`` returns to its caller, so what a reader of the
-  sink's state sees is never older than an answered write; a remote body cannot, and its callers wait for the revision.
-* **Bounded.** History older than the compaction revision is gone: reading or watching there raises ``Compacted``.
+* **One counter.** Every write takes the next integer; the writes of one transaction take consecutive ones, in order (an
+  implementation on etcd would share one). Revisions that were reported are never reused, not even after a crash.
+* **Atomic.** A transaction is applied as a whole or not at all, also after a crash.
+* **Durable before acknowledged.** ``txn`` returns after the writes would survive SIGKILL (and, on SQLite with
+  ``synchronous=FULL``, power loss). The memory store is durable within the process only.
+* **Ordered.** Sinks receive every event of their prefix once, in revision order; the events of a transaction in one batch.
+  An implementation that commits in this process calls the sinks *before* ``txn`` returns, so the sink's state is never
+  older than an acknowledged write; with a remote implementation callers must wait for the revision.
+* **Bounded.** History before the compact revision is gone: reading or watching it raises ``Compacted``.
 """
 
 from __future__ import annotations
@@ -27,36 +25,36 @@ if TYPE_CHECKING:
 
 
 class KeyValue(msgspec.Struct, frozen=True, gc=False):
-    """One key as of one revision."""
+    """A key as of one revision."""
 
     key: str
     value: bytes
     create_revision: int
     #: Revision of the last write; the object's ``resourceVersion``.
     mod_revision: int
-    #: Id of the lease that the key goes with, 0 for none.
+    #: Lease id, 0 for none.
     lease_id: int = 0
 
 
 class Put(msgspec.Struct, frozen=True, gc=False):
-    """Write a key, if it is still as expected."""
+    """Write a key if its expectation holds."""
 
     key: str
     value: bytes
-    #: The key's ``mod_revision`` that this write was based on; 0: it must not exist; None: whatever it is.
+    #: Expected ``mod_revision`` of the key; 0: the key must not exist; None: no expectation.
     expected: int | None = None
     lease_id: int = 0
 
 
 class Delete(msgspec.Struct, frozen=True, gc=False):
-    """Remove a key, if it is still as expected. Removing an absent key with ``expected=None`` does nothing."""
+    """Remove a key if its expectation holds. Removing an absent key with ``expected=None`` does nothing."""
 
     key: str
     expected: int | None = None
 
 
 class Check(msgspec.Struct, frozen=True, gc=False):
-    """Change nothing, but fail the transaction unless the key is as expected."""
+    """Fail the transaction unless the expectation holds; changes nothing."""
 
     key: str
     expected: int
@@ -66,7 +64,7 @@ Op = Put | Delete | Check
 
 
 class Event(msgspec.Struct, frozen=True, gc=False):
-    """One change of one key; ``value`` is None when it was removed."""
+    """Change of one key; ``value`` is None for a removal."""
 
     key: str
     value: bytes | None
@@ -75,41 +73,41 @@ class Event(msgspec.Struct, frozen=True, gc=False):
 
 
 class Batch(msgspec.Struct, frozen=True, gc=False):
-    """Events of one or more whole revisions, in order; without events it only says how far the store is (progress)."""
+    """Events of one or more whole revisions, in order; without events it reports progress."""
 
     events: tuple[Event, ...]
-    #: Everything up to this revision has been delivered.
+    #: Events up to this revision have been delivered.
     revision: int
 
 
 class Range(msgspec.Struct, frozen=True, gc=False):
-    """The answer to a range read."""
+    """Result of a range read."""
 
     kvs: list[KeyValue]
-    #: The store's revision at the time of the read (not the one asked for).
+    #: Revision of the store at the time of the read, not the requested one.
     revision: int
-    #: More keys follow; ask again with ``start_after=kvs[-1].key``.
+    #: More keys follow; continue with ``start_after=kvs[-1].key``.
     more: bool
-    #: All keys under the prefix and after ``start_after`` at that revision, not only those returned.
+    #: Number of all keys under the prefix after ``start_after`` at that revision, returned or not.
     count: int
 
 
 class StoreError(Exception):
-    """Base of what a store raises on purpose."""
+    """Base class of the store's exceptions."""
 
 
 class Conflict(StoreError):  # noqa: N818 — reads as what happened, like etcd's codes
-    """A key is not as the transaction expected; nothing was written."""
+    """The expectation of an operation failed; nothing was written."""
 
     def __init__(self, key: str, current: KeyValue | None) -> None:
         super().__init__(f"{key}: is at revision {current.mod_revision if current else 'none (absent)'}")
         self.key = key
-        #: What is there now; None when the key is absent.
+        #: Current state; None when the key is absent.
         self.current = current
 
 
 class Compacted(StoreError):  # noqa: N818 — reads as what happened, like etcd's codes
-    """The revision asked for lies before what is kept."""
+    """The requested revision is older than the compact revision."""
 
     def __init__(self, revision: int, compact_revision: int) -> None:
         super().__init__(f"revision {revision} has been compacted, the oldest kept is {compact_revision}")
@@ -118,7 +116,7 @@ class Compacted(StoreError):  # noqa: N818 — reads as what happened, like etcd
 
 
 class FutureRevision(StoreError):  # noqa: N818 — reads as what happened, like etcd's codes
-    """The revision asked for has not been reached yet."""
+    """The requested revision has not been reached yet."""
 
     def __init__(self, revision: int, current: int) -> None:
         super().__init__(f"revision {revision} is in the future, the store is at {current}")
@@ -127,21 +125,21 @@ class FutureRevision(StoreError):  # noqa: N818 — reads as what happened, like
 
 
 class Unavailable(StoreError):  # noqa: N818 — reads as what happened, like etcd's codes
-    """The store cannot answer now (closed, disk full, connection lost); the write may or may not have happened."""
+    """The store cannot respond (closed, disk full, connection lost); a write may or may not have been applied."""
 
 
 class CorruptValue(StoreError):  # noqa: N818 — reads as what happened, like etcd's codes
-    """Stored bytes of some keys are damaged: they exist, but cannot be read. They can be deleted and overwritten."""
+    """Stored bytes of some keys are damaged. The keys exist but cannot be read; they can be deleted and overwritten."""
 
     def __init__(self, keys: Sequence[str], readable: Range | None = None) -> None:
         super().__init__(f"the stored data of {', '.join(keys)} does not match its checksum")
         self.keys = tuple(keys)
-        #: Of a range read: all other keys.
+        #: All other keys of a range read.
         self.readable = readable
 
 
 class LeaseNotFound(StoreError):  # noqa: N818 — reads as what happened, like etcd's codes
-    """The lease has expired, was revoked, or never was."""
+    """The lease expired, was revoked, or never existed."""
 
 
 class Subscription(Protocol):
@@ -152,67 +150,67 @@ class Subscription(Protocol):
 
 
 class Store(Protocol):
-    """See the module's promises. All methods raise ``Unavailable`` after ``close``."""
+    """Key-value store; see the module for its guarantees. All methods raise ``Unavailable`` after ``close``."""
 
     @property
     def revision(self) -> int:
-        """The newest revision this process has seen, without asking anybody."""
+        """Newest revision known to this process."""
 
     async def current_revision(self) -> int:
-        """The store's newest revision, linearizable (asks the other side where there is one)."""
+        """Return the newest revision, linearizable (a remote store is queried)."""
 
     async def get(self, key: str, *, revision: int = 0) -> KeyValue | None:
-        """The key as of ``revision`` (0: now). Raises ``Compacted``, ``FutureRevision``, ``CorruptValue``."""
+        """Return the key as of ``revision`` (0: now). Raises ``Compacted``, ``FutureRevision``, ``CorruptValue``."""
 
     async def range(
         self, prefix: str, *, start_after: str = "", limit: int = 0, revision: int = 0, keys_only: bool = False
     ) -> Range:
-        """Keys that start with ``prefix`` and sort after ``start_after``, in byte order, as of ``revision`` (0: now).
+        """Return keys with ``prefix`` that sort after ``start_after``, in byte order, as of ``revision`` (0: now).
 
         ``limit`` 0 means all. ``keys_only`` leaves values empty. Raises ``Compacted``, ``FutureRevision``, and
-        ``CorruptValue`` with the keys that can be read (``readable``).
+        ``CorruptValue`` with the readable keys (``readable``).
         """
 
     async def txn(self, ops: Sequence[Op]) -> int:
-        """Apply all of ``ops`` or none; no key twice. Returns the revision of the last (the current one if nothing changed).
+        """Apply all of ``ops`` or none; return the revision of the last write, or the current one if nothing changed.
 
-        Raises ``Conflict`` for the first op that does not hold, ``LeaseNotFound``, ``Unavailable``. Raises ``ValueError``
-        for a caller's mistake (a key named twice).
+        Raises ``Conflict`` for the first op whose expectation fails, ``LeaseNotFound``, ``Unavailable``. Raises
+        ``ValueError`` for invalid ops, e.g. duplicate keys.
         """
 
     async def watch(
         self, prefix: str, sink: Callable[[Batch], None], *, after_revision: int, on_lost: Callable[[StoreError], None]
     ) -> Subscription:
-        """Call ``sink`` with every change under ``prefix`` after ``after_revision``, first those that already happened.
+        """Call ``sink`` with every change under ``prefix`` after ``after_revision``, past and future.
 
         ``sink`` runs on the event loop, must not block and must not raise. ``prefix`` must end in ``/`` (so that
-        dispatch is a look-up). A body may call it with an empty batch to report progress. ``on_lost`` is called at most
-        once, when the watch ends on its own (``Compacted``: read again; ``Unavailable``: also when the store is closed,
-        and when the sink raised). Raises ``Compacted`` when ``after_revision`` is below the compact revision. Within a
-        revision the events come in no particular order; that of a removal carries the removed key's ``create_revision``.
+        dispatch is a look-up). Empty batches report progress. ``on_lost`` is called at most once, when the watch ends
+        by itself (``Compacted``: read again; ``Unavailable``: also when the store is closed, and when the sink raised).
+        Raises ``Compacted`` when ``after_revision`` is below the compact revision. Within a revision the events have no
+        particular order; a removal carries the removed key's ``create_revision``.
         """
 
     async def compact(self, revision: int) -> None:
-        """Forget history before ``revision``. Raises ``FutureRevision``; compacting twice does nothing."""
+        """Drop history before ``revision``. Raises ``FutureRevision``. Idempotent."""
 
     @property
     def compact_revision(self) -> int:
-        """The oldest revision that can still be read, 0 when nothing was forgotten."""
+        """Oldest readable revision, 0 before any compaction."""
 
     async def grant_lease(self, ttl_seconds: int, *, lease_id: int = 0) -> int:
-        """Make a lease; its keys are deleted (each with an event) when it is not kept alive for ``ttl_seconds``."""
+        """Create a lease; its keys are deleted (each with an event) unless it is renewed within ``ttl_seconds``."""
 
     async def keep_alive(self, lease_id: int) -> None:
-        """Renew a lease for its whole time again. Raises ``LeaseNotFound``."""
+        """Renew a lease for its full TTL. Raises ``LeaseNotFound``."""
 
     async def revoke_lease(self, lease_id: int) -> None:
-        """End a lease and delete its keys now. Raises ``LeaseNotFound``."""
+        """Delete a lease and its keys now. Raises ``LeaseNotFound``."""
 
     async def check_writable(self) -> None:
         """Raise ``Unavailable`` unless a write would be durable within a bounded time."""
 
     async def size_bytes(self) -> int:
-        """Bytes that the store occupies."""
+        """Return the size of the store in bytes."""
 
     async def close(self) -> None:
-        """Finish what was accepted, stop all watches and tasks, release files. Idempotent."""
+        """Finish accepted writes, end all watches and tasks, release files. Idempotent."""

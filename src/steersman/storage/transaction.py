@@ -1,4 +1,4 @@
-"""What a transaction would do to the keys it names: the same rule for every body that decides in this process."""
+"""Evaluation of transactions: the effect of operations on the current keys, common to all implementations."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ VALUE_BYTES_MAX = 64 << 20
 
 
 class Versioned(Protocol):
-    """A key's present state, as far as deciding needs it."""
+    """Current state of a key, as far as transactions need it."""
 
     @property
     def mod_revision(self) -> int: ...
 
 
 class UnmetError(Exception):
-    """An operation's expectation does not hold."""
+    """The expectation of an operation is not met."""
 
     def __init__(self, key: str) -> None:
         super().__init__(key)
@@ -31,11 +31,11 @@ class UnmetError(Exception):
 
 
 def changes_of(ops: Sequence[Op], present: Mapping[str, Versioned]) -> list[Put | Delete]:
-    """Those of ``ops`` that will change something.
+    """Return the operations that will change something.
 
-    Raises ``UnmetError`` for the first op that does not hold, ``ValueError`` for what no body could write: a key named
-    twice, a key that is not Unicode, a value out of all proportion. Here, because on its way to the disk it would take
-    the transactions beside it along.
+    Raises ``UnmetError`` for the first operation whose expectation fails, ``ValueError`` for operations that no
+    implementation can store: a duplicate key, a key that is not Unicode, an oversized value. They are rejected here
+    because they would otherwise fail the other transactions of their batch.
     """
     changes: list[Put | Delete] = []
     for op in ops:

@@ -15,7 +15,7 @@ def event(key, revision):
     return Event(key, b"", revision, revision)
 
 
-def test_an_event_goes_to_the_watches_of_its_ancestors():
+def test_deliver_sends_an_event_to_watchers_of_its_ancestors():
     dispatcher = Dispatcher()
     outer, inner, other = (watch(dispatcher, prefix)[1] for prefix in ("/a/", "/a/b/", "/a/c/"))
     dispatcher.deliver([event("/a/b/x", 1), event("/a/x", 2)], revision=2)
@@ -27,7 +27,7 @@ def test_an_event_goes_to_the_watches_of_its_ancestors():
     assert inner[0].revision == 2
 
 
-def test_who_comes_and_goes_later_counts_from_then_on():
+def test_add_and_forget_take_effect_at_once():
     dispatcher = Dispatcher()
     first, early, _ = watch(dispatcher, "/a/")
     dispatcher.deliver([event("/a/b/x", 1)], revision=1)
@@ -39,7 +39,7 @@ def test_who_comes_and_goes_later_counts_from_then_on():
     assert [batch.revision for batch in late] == [2, 3]
 
 
-def test_what_a_watcher_has_seen_is_not_sent_again():
+def test_send_skips_delivered_events():
     dispatcher = Dispatcher()
     watcher, batches, _ = watch(dispatcher, "/a/", after_revision=2)
     dispatcher.deliver([event("/a/x", 2), event("/a/y", 3)], revision=3)
@@ -47,7 +47,7 @@ def test_what_a_watcher_has_seen_is_not_sent_again():
     assert [e.key for b in batches for e in b.events] == ["/a/y"]
 
 
-def test_a_forgotten_watcher_leaves_nothing_behind():
+def test_forget_removes_empty_entries():
     dispatcher = Dispatcher()
     first, *_ = watch(dispatcher, "/a/")
     second, *_ = watch(dispatcher, "/a/")
@@ -59,7 +59,7 @@ def test_a_forgotten_watcher_leaves_nothing_behind():
     assert dispatcher._by_prefix == {}
 
 
-def test_a_watcher_closed_by_another_sink_gets_nothing():
+def test_watcher_closed_by_another_sink_receives_no_event():
     dispatcher = Dispatcher()
     victims = []
     killer = Watcher(dispatcher, "/a/", sink=lambda _: victims[0].close(), after_revision=0, on_lost=lambda _: None)
@@ -70,7 +70,7 @@ def test_a_watcher_closed_by_another_sink_gets_nothing():
     assert (batches, lost) == ([], [])
 
 
-def test_close_tells_every_watcher_once():
+def test_close_notifies_every_watcher_once():
     dispatcher = Dispatcher()
     _, _, first = watch(dispatcher, "/a/")
     _, _, second = watch(dispatcher, "/b/")
@@ -79,7 +79,7 @@ def test_close_tells_every_watcher_once():
     assert [len(first), len(second), len(dispatcher)] == [1, 1, 0]
 
 
-def test_an_on_lost_that_raises_is_logged_only(caplog):
+def test_exception_of_on_lost_is_logged(caplog):
     def on_lost(_error):
         raise RuntimeError("a bug")
 

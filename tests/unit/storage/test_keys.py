@@ -10,23 +10,23 @@ text = st.text(alphabet=st.sampled_from(["/", "a", "b", "\ud7ff", "\ue000", "\U0
 
 
 @given(prefix=text, key=text)
-def test_a_key_is_in_the_range_of_a_prefix_exactly_if_it_starts_with_it(prefix, key):
+def test_prefix_range_contains_exactly_the_keys_with_the_prefix(prefix, key):
     end = prefix_end(prefix)
     assert (key >= prefix and (not end or key < end)) == key.startswith(prefix)
 
 
 @given(first=text, second=text)
-def test_strings_sort_as_their_bytes_do(first, second):
+def test_strings_sort_like_their_utf_8_bytes(first, second):
     assert (first < second) == (first.encode() < second.encode())
 
 
-def test_the_end_of_a_prefix_is_its_successor():
+def test_prefix_end_is_the_successor():
     assert prefix_end("/a/") == "/a0"
     assert prefix_end("") == ""
     assert prefix_end("a\U0010ffff") == "b"
 
 
-def test_the_ancestors_of_a_key_are_the_prefixes_that_end_in_a_slash():
+def test_ancestors_are_the_prefixes_that_end_in_a_slash():
     assert list(ancestors("/registry/pods/default/x")) == [
         "/",
         "/registry/",
@@ -41,11 +41,11 @@ def test_the_ancestors_of_a_key_are_the_prefixes_that_end_in_a_slash():
     ("first", "second", "expected"),
     [("/a/", "/a/b/", True), ("/a/b/", "/a/", True), ("/a/", "/b/", False), ("", "/", True)],
 )
-def test_prefixes_overlap_when_one_starts_with_the_other(first, second, expected):
+def test_overlap_requires_a_common_prefix(first, second, expected):
     assert overlap(first, second) is expected
 
 
-def test_each_squashed_prefix_has_its_own_compact_revision():
+def test_squashed_prefixes_have_separate_compact_revisions():
     squashed = SquashedPrefixes(["/a/", "/b/"])
     squashed.overwritten("/a/x", 7)
     squashed.overwritten("/b/x", 9)

@@ -22,7 +22,7 @@ def table(clock, expired):
     return LeaseTable(clock, on_expired=expired.append)
 
 
-async def test_leases_are_reported_when_their_time_is_over(table, clock, expired):
+async def test_expired_leases_are_reported(table, clock, expired):
     for lease_id, seconds in ((1, 30), (2, 10), (3, 20)):
         table.add(lease_id, ttl_seconds=60, remaining_seconds=seconds)
     await clock.advance(20)
@@ -31,7 +31,7 @@ async def test_leases_are_reported_when_their_time_is_over(table, clock, expired
     assert expired == [2, 3, 1]
 
 
-async def test_a_renewed_lease_is_reported_later(table, clock, expired):
+async def test_renewed_lease_is_reported_later(table, clock, expired):
     table.add(1, ttl_seconds=10, remaining_seconds=10)
     await clock.advance(9)
     table.renew(1)
@@ -41,7 +41,7 @@ async def test_a_renewed_lease_is_reported_later(table, clock, expired):
     assert expired == [1]
 
 
-async def test_renewing_does_not_pile_up_deadlines(table, clock):
+async def test_renew_does_not_accumulate_deadlines(table, clock):
     table.add(1, ttl_seconds=10, remaining_seconds=10)
     for _ in range(100):
         table.renew(1)
@@ -49,14 +49,14 @@ async def test_renewing_does_not_pile_up_deadlines(table, clock):
     assert len(table._deadlines) == 1
 
 
-async def test_a_removed_lease_is_not_reported(table, clock, expired):
+async def test_removed_lease_is_not_reported(table, clock, expired):
     table.add(1, ttl_seconds=10, remaining_seconds=10)
     table.remove(1)
     await clock.advance(20)
     assert expired == []
 
 
-async def test_a_lease_that_could_not_be_ended_is_reported_again(table, clock, expired):
+async def test_retry_reports_an_expired_lease_again(table, clock, expired):
     table.add(1, ttl_seconds=10, remaining_seconds=10)
     await clock.advance(10)
     table.get(1).ending = True
@@ -67,7 +67,7 @@ async def test_a_lease_that_could_not_be_ended_is_reported_again(table, clock, e
     assert expired == [1, 1]
 
 
-async def test_keys_follow_their_lease(table):
+async def test_move_reassigns_a_key(table):
     first = table.add(1, ttl_seconds=10, remaining_seconds=10)
     second = table.add(2, ttl_seconds=10, remaining_seconds=10)
     table.move("/a", before=0, after=1)
@@ -77,12 +77,12 @@ async def test_keys_follow_their_lease(table):
     assert (first.keys, second.keys) == (set(), {"/a"})
 
 
-async def test_after_close_nothing_is_reported(table, clock, expired):
+async def test_close_stops_reports(table, clock, expired):
     table.add(1, ttl_seconds=10, remaining_seconds=10)
     table.close()
     await clock.advance(20)
     assert expired == []
 
 
-def test_random_ids_are_positive_and_fit_into_64_bits():
+def test_random_lease_id_is_a_positive_64_bit_integer():
     assert all(0 < random_lease_id() < 1 << 63 for _ in range(100))

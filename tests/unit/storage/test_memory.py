@@ -5,7 +5,7 @@ from steersman.storage.memory import MemoryStore
 from steersman.storage.store import Put
 
 
-async def test_history_is_counted_out_again():
+async def test_history_size_decreases_with_retired_entries():
     store = MemoryStore(clock=FakeClock())
     for n in range(10):
         await store.txn([Put(f"/a/{n % 2}", b"x" * 100)])
@@ -13,7 +13,7 @@ async def test_history_is_counted_out_again():
     assert store._history_bytes == 0
 
 
-async def test_heartbeats_do_not_grow_memory():
+async def test_overwrites_of_squashed_keys_do_not_grow_memory():
     store = MemoryStore(clock=FakeClock(), squash_prefixes=["/beat/"])
     await store.txn([Put("/beat/x", b"x" * 100)])
     before = await store.size_bytes()

@@ -6,18 +6,18 @@ from hypothesis import strategies as st
 from steersman.storage.retention import Retention
 
 
-def test_nothing_is_old_at_first():
+def test_expired_is_zero_at_first():
     retention = Retention(retention_seconds=160, now=0, revision=5)
     assert retention.expired(now=159, revision=9) == 0
 
 
-def test_what_was_there_at_the_start_counts_as_new():
+def test_expired_counts_existing_revisions_from_the_start():
     retention = Retention(retention_seconds=160, now=1000, revision=5)
     assert retention.expired(now=1159, revision=5) == 0
     assert retention.expired(now=1160, revision=5) == 5
 
 
-def test_each_revision_goes_after_its_own_time():
+def test_expired_returns_each_revision_after_its_retention_time():
     retention = Retention(retention_seconds=160, now=0, revision=0)
     for now in range(0, 100, 20):
         retention.expired(now=now, revision=now + 1)
@@ -25,7 +25,7 @@ def test_each_revision_goes_after_its_own_time():
 
 
 @given(st.lists(st.tuples(st.floats(0, 50), st.integers(0, 3)), max_size=60))
-def test_nothing_younger_than_the_retention_time_goes(steps):
+def test_expired_never_returns_younger_revisions(steps):
     retention = Retention(retention_seconds=100, now=0, revision=0)
     now, revision, reached = 0.0, 0, {0: 0.0}
     for seconds, revisions in steps:

@@ -20,7 +20,7 @@ few_keys = st.integers(0, 40).map(lambda number: f"/k/{number:02d}")
     reads=st.lists(st.tuples(st.just("") | few_keys | some_keys, st.just("") | few_keys | some_keys), max_size=5),
     chunk_max=st.integers(2, 9),
 )
-def test_it_holds_what_a_plain_sorted_list_holds(at_first, changes, reads, chunk_max):
+def test_sorted_keys_equal_a_sorted_list(at_first, changes, reads, chunk_max):
     plain = set(at_first)
     keys = SortedKeys(sorted(plain), chunk_max=chunk_max)
     for is_there, key in changes:
@@ -39,7 +39,7 @@ def test_it_holds_what_a_plain_sorted_list_holds(at_first, changes, reads, chunk
 
 
 @given(changes=st.lists(st.tuples(st.booleans(), few_keys), max_size=200), chunk_max=st.integers(2, 9))
-def test_chunks_are_bounded_and_not_many(changes, chunk_max):
+def test_chunks_are_bounded_in_size_and_number(changes, chunk_max):
     keys = SortedKeys(chunk_max=chunk_max)
     present = set()
     for is_there, key in changes:
@@ -56,14 +56,14 @@ def test_chunks_are_bounded_and_not_many(changes, chunk_max):
         assert all(sum(pair) > chunk_max // 2 for pair in pairwise(sizes))
 
 
-def test_keys_that_come_in_order_fill_their_chunks():
+def test_ascending_keys_fill_their_chunks():
     keys = SortedKeys(chunk_max=4)
     for number in range(12):
         keys.add(f"{number:02d}")
     assert [len(chunk) for chunk in keys._chunks] == [4, 4, 4]
 
 
-def test_what_is_read_is_a_list_of_its_own():
+def test_between_returns_a_copy():
     given_keys = ["a", "b"]
     keys = SortedKeys(given_keys, chunk_max=8)
     read = keys.between()
@@ -73,5 +73,5 @@ def test_what_is_read_is_a_list_of_its_own():
     assert keys.between() == ["a", "b", "c"]
 
 
-def test_a_range_that_ends_before_it_begins_is_empty():
+def test_between_of_an_inverted_range_is_empty():
     assert SortedKeys(["a", "b", "c"]).between("c", "b") == []

@@ -16,17 +16,17 @@ from steersman.storage.store import Compacted, Conflict, CorruptValue, FutureRev
         (FutureRevision(9, 3), "revision 9 is in the future, the store is at 3"),
     ],
 )
-def test_an_error_says_what_was_asked_and_what_is(error, message):
+def test_errors_contain_requested_and_current_state(error, message):
     assert str(error) == message
 
 
-def test_all_errors_have_one_base():
+def test_errors_share_one_base_class():
     errors = [kind for kind in vars(store).values() if isinstance(kind, type) and issubclass(kind, Exception)]
     assert len(errors) == 7
     assert all(issubclass(kind, StoreError) for kind in errors)
 
 
-def test_records_cannot_be_changed():
+def test_records_are_frozen():
     kv = KeyValue("/a", b"1", 1, 1)
     with pytest.raises(AttributeError):
         kv.value = b"2"

@@ -1,8 +1,9 @@
 """Acknowledgement record, kept outside the database and its write-ahead log.
 
-``<store>-ack`` holds one fixed-size record that names the last acknowledged revision and the position of the write-ahead log (WAL)
-that contains it. The writer process overwrites it around each commit, so a start can distinguish a WAL that ends early, because
-it was truncated or damaged, from one that ends where the last acknowledged commit ended. ``verification`` holds the rules.
+``<store>-ack`` holds one fixed-size record that names the last acknowledged revision and the position of the
+write-ahead log (WAL) that contains it. The writer process overwrites it around each commit, so a start can distinguish
+a WAL that ends early, because it was truncated or damaged, from one that ends where the last acknowledged commit ended.
+``verification`` holds the rules.
 
 The record is written twice in one ``pwrite`` of less than a disk sector, so one damaged copy does no harm. It is not
 flushed with each commit: after SIGKILL the page cache has it, after power loss it may lag behind the flushed WAL, never
@@ -18,7 +19,7 @@ import struct
 import zlib
 
 _MAGIC = b"STRSACK1"
-#: Magic, session, previous session, is closed; and what changes with each commit.
+#: Magic, session, previous session, is closed; then the fields that change with each commit.
 _HEAD = struct.Struct("<8sQQQ")
 _TAIL = struct.Struct("<QQQQI8s")
 _BODY_BYTES = _HEAD.size + _TAIL.size
@@ -27,7 +28,7 @@ _COPY_BYTES = _BODY_BYTES + _CHECKSUM.size
 #: Both copies.
 RECORD_BYTES = 2 * _COPY_BYTES
 
-#: Revisions that are set aside in the database before any of them is used; see ``reserved_revision`` in ``schema``.
+#: Revisions reserved in the database before any of them is used; see ``reserved_revision`` in ``schema``.
 RESERVED_STEP = 1 << 20
 
 _HEAD_BITS = 32
@@ -36,7 +37,7 @@ _HEAD_MASK = (1 << 31) - 1
 FINGERPRINT_MASK = (1 << 63) - 1
 COUNT_BITS = 24
 
-#: Of the header of ``<store>-shm`` (https://sqlite.org/walformat.html#the_wal_index_file_format).
+#: Header size of ``<store>-shm`` (https://sqlite.org/walformat.html#the_wal_index_file_format).
 _SHM_HEADER_BYTES = 48
 _SHM_FRAMES = struct.Struct("=16xI")
 _SHM_SALTS = slice(32, 40)
@@ -48,12 +49,12 @@ def ack_path(store: str) -> str:
 
 
 def head_checksum(key: str, mod_revision: int, create_revision: int, lease_id: int) -> int:
-    """Return the checksum of all columns of a row but the value, 31 bits."""
+    """Return the checksum of all columns of a row except the value, 31 bits."""
     return zlib.crc32(f"{key}\0{mod_revision},{create_revision},{lease_id}".encode(errors="surrogatepass")) & _HEAD_MASK
 
 
 def row_checksum(key: str, mod_revision: int, create_revision: int, lease_id: int, value: bytes) -> int:
-    """Return the checksum of a row: that of its head in the high bits, that of head and value in the low ones."""
+    """Return the checksum of a row: that of its head in the high bits, that of head and value in the low bits."""
     head = head_checksum(key, mod_revision, create_revision, lease_id)
     return head << _HEAD_BITS | zlib.crc32(value, head)
 
@@ -64,12 +65,12 @@ def head_of(checksum: int) -> int:
 
 
 def fingerprint_of(rows: int, revisions: int) -> int:
-    """Return the fingerprint of so many rows whose revisions have this sum."""
+    """Return the fingerprint of a number of rows with this sum of revisions."""
     return ((revisions << COUNT_BITS) + rows) & FINGERPRINT_MASK
 
 
 class WalPosition:
-    """A place in the write-ahead log: the number of valid frames, and the salts of this use of the file."""
+    """Position in the write-ahead log: number of valid frames, and the salts of its current generation."""
 
     __slots__ = ("frames", "salts")
 
@@ -86,12 +87,12 @@ class WalPosition:
 class WalIndex:
     """Reads the WAL position from the shared-memory file that SQLite keeps for its connections.
 
-    Closing any descriptor of that file drops this process's POSIX locks on it, SQLite's included: close it only after all
-    connections of the process are closed.
+    Closing any descriptor of that file drops this process's POSIX locks on it, SQLite's included: close it only after
+    all connections of the process are closed.
     """
 
     def __init__(self, store: str) -> None:
-        """Open it; some connection of this process has read the database before. Raises ``OSError``."""
+        """Open the file; a connection of this process must have read the database before. Raises ``OSError``."""
         self._fd = os.open(f"{store}-shm", os.O_RDONLY | os.O_CLOEXEC)
 
     def position(self) -> WalPosition:
@@ -131,13 +132,13 @@ class AckRecord:
         wal: WalPosition | None = None,
     ) -> None:
         self.session = session
-        #: Names the state of the database until the session's first commit is in it.
+        #: Identifies the state of the database until the session's first commit.
         self.previous_session = previous_session
         self.is_closed = is_closed
         self.revision = revision
-        #: Of all rows at ``revision``.
+        #: Fingerprint of all rows at ``revision``.
         self.fingerprint = fingerprint
-        #: The commit under way, which may be in the WAL although it was not acknowledged.
+        #: Commit in flight, which may be in the WAL without being acknowledged.
         self.next_revision = next_revision
         self.next_fingerprint = next_fingerprint
         self.wal = wal or WalPosition()
@@ -177,7 +178,7 @@ def _decode_copy(data: bytes) -> AckRecord | None:
 
 
 class AckFile:
-    """The open file of the record."""
+    """Open file of the record."""
 
     def __init__(self, store: str, *, create: bool = False) -> None:
         """Raises ``OSError``."""
@@ -210,27 +211,30 @@ def read_record(store: str) -> tuple[AckRecord | None, bool]:
 
 
 class Acknowledger:
-    """Keeps the record of the running session up to date; used by the writer process."""
+    """Maintains the record of the running session; used by the writer process."""
 
     def __init__(self, store: str) -> None:
-        """Some connection of this process has read the database before. Raises ``OSError``, ``ValueError``."""
+        """Open the record; a connection of this process must have read the database before.
+
+        Raises ``OSError``, ``ValueError``.
+        """
         self._file = AckFile(store)
         record = self._file.read()
         if record is None:
             raise ValueError(f"{ack_path(store)} is damaged")
         self._wal_index = WalIndex(store)
         self.record = record
-        #: The file was written since it was last flushed.
+        #: The file was written since its last flush.
         self.is_dirty = False
 
     def begin(self, revision: int, fingerprint: int) -> None:
-        """Note the commit that is about to be made. Raises ``OSError``."""
+        """Record the commit that is about to start. Raises ``OSError``."""
         self.record.next_revision = revision
         self.record.next_fingerprint = fingerprint
         self._write()
 
     def acknowledge(self, revision: int) -> None:
-        """Note that a commit is durable; it leads to ``revision``, 0 when it changed no key. Raises ``OSError``."""
+        """Record that a commit is durable; it leads to ``revision``, 0 when it changed no key. Raises ``OSError``."""
         record = self.record
         if revision:
             record.revision = revision
@@ -239,11 +243,11 @@ class Acknowledger:
         is_new_generation = position.salts != record.wal.salts
         record.wal = position
         self._write()
-        if is_new_generation:  # a record must never lag by a whole use of the log
+        if is_new_generation:  # the record must not lag by a whole generation of the log
             self.sync()
 
     def close_session(self) -> None:
-        """Note that the database is complete without its log. Raises ``OSError``."""
+        """Record that the database is complete without its log. Raises ``OSError``."""
         self.record.is_closed = True
         self._write()
         self.sync()

@@ -1,14 +1,13 @@
-"""Persists batches: the program of the writer process.
+"""Program of the writer process: persists batches of writes.
 
-It is run by its path, so it imports only the standard library and its neighbour ``ack_record``: it starts in some 10 ms and takes
-11 MB.
+It is run by path, so it imports only the standard library and its neighbour ``ack_record``, to start quickly.
 
-The process has one end of a socket as its standard input and of a pipe as its standard output. A frame that comes in is a length in four bytes and so much ``marshal``:
-writes (their epoch, rows, statements, and the revision and fingerprint they lead to), or an integer, the id below which history may go.
-Writes that wait are one batch, and one commit. It is answered with the number of its frames, the length and the text of
-what went wrong; no text says that it is durable. After that went wrong, writes of that epoch are dropped without an answer:
-each may build on those that failed. An empty frame asks to close the file and end. When the other end goes away without
-one, the process ends as it is: whoever opens the file next finds all that was answered.
+Standard input is a socket, standard output a pipe. An incoming frame is a length of four bytes and a ``marshal``
+message: writes (epoch, rows, statements, and the revision and fingerprint they lead to), or an integer, the row id
+below which history may be deleted. Waiting writes form one batch and one commit. Its result is the number of its
+frames, the length and the text of an error; an empty text means durable. After an error, writes of that epoch are
+dropped without a result: each may depend on a failed one. An empty frame requests to close the file and exit. At the
+end of the stream without one, the process exits at once: the next opener finds every acknowledged write in the log.
 """
 
 from __future__ import annotations
@@ -27,34 +26,33 @@ if __name__ == "__main__":  # the writer process, which cannot import the packag
 else:
     from steersman.storage.sqlite.ack_record import RESERVED_STEP, Acknowledger, row_checksum
 
-#: A reader of a foreign tool may hold a lock for a moment; nobody of ours ever waits for one.
+#: Bound for locks held by external tools; the store's own connections never wait for one.
 _BUSY_SECONDS = 5.0
-#: The log is copied into the file when it reaches so many pages (32 MiB). Rarely, because the batch that does it takes
-#: ten times as long as others. The log keeps its size, so that later commits overwrite it in place, which makes their
-#: fsync cheaper than one that grows a file.
+#: Pages (32 MiB) of the log that trigger a checkpoint. Rare, because the batch that runs it is slow. The log keeps its
+#: size, so that later commits overwrite it in place, which makes their fsync cheaper than one that extends the file.
 _CHECKPOINT_PAGES = 8000
-#: Upkeep is done when nothing was written for so long; the acknowledgement record is flushed at least that often.
+#: Idle time before maintenance; the acknowledgement record is flushed at least that often.
 _UPKEEP_SECONDS = 2.0
-#: The file is rebuilt when so many of its pages (16 MiB) are free, and at least half of them, unless what remains is larger than
-#: 256 MiB: writes wait as long as that takes.
+#: Free pages (16 MiB), at least half of the file, that trigger a VACUUM, unless the rest is larger than 256 MiB: writes
+#: wait for its end.
 _FREE_PAGES_MIN = 4096
 _LIVE_PAGES_MAX = 65536
-#: History rows forgotten at once: some ten pages, about as long as a batch of writes takes.
+#: History rows deleted per step: some ten pages, about as long as a batch of writes takes.
 _FORGET_ROWS = 200
 _FORGET = "DELETE FROM history WHERE id IN (SELECT id FROM history WHERE id < ? ORDER BY id LIMIT ?)"
 
-#: Rows that share a commit, before those of the last frame; more wait for the next, so that no answer waits for a huge batch.
+#: Rows per commit, before those of the last frame; more wait for the next commit, to bound the latency.
 _BATCH_ROWS = 256
-#: Rows are numbered by the writes that made them, each of which has so many numbers: ``schema``.
+#: Low bits of row ids, see ``schema``.
 POSITION_BITS = 16
-#: The revision that the file is at: the newest row tells it, or the mark where the newest write left none, or all are forgotten.
+#: Revision of the file: that of the newest row, or the mark if the newest write left no row, or its row was deleted.
 REACHED = f"""
 SELECT max(
   (SELECT max(revision) FROM mark),
   coalesce((SELECT max(id) FROM latest), 0) >> {POSITION_BITS},
   coalesce((SELECT max(id) FROM history), 0) >> {POSITION_BITS}
 )
-"""  # noqa: S608 — nothing foreign is in it
+"""  # noqa: S608 — constants only
 
 LENGTH_BYTES = 4
 _FRAMES = 0
@@ -62,26 +60,26 @@ _ANSWERS = 1
 
 
 def connect(path: str) -> sqlite3.Connection:
-    """A connection that writes durably, once the file is in WAL mode. Raises ``sqlite3.Error``."""
+    """Open a connection for durable writes to a file in WAL mode. Raises ``sqlite3.Error``."""
     connection = sqlite3.connect(path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
     connection.execute("PRAGMA synchronous=FULL")
     connection.execute(f"PRAGMA wal_autocheckpoint={_CHECKPOINT_PAGES}").fetchall()
-    # Wiping what was deleted would write every freed page again.
+    # Secure deletion would write every freed page again.
     connection.execute("PRAGMA secure_delete=OFF").fetchall()
     return connection
 
 
 class Batches:
-    """The tables as the one that writes them sees them."""
+    """Writes to the tables."""
 
     def __init__(self, connection: sqlite3.Connection, path: str) -> None:
         self._connection = connection
         self._path = path
-        #: History rows below this id may go; 0 when all such are gone.
+        #: History rows below this id are to be deleted; 0: none.
         self._forget_below = 0
-        #: History was deleted since the free pages were counted.
+        #: History was deleted since free pages were last counted.
         self._may_shrink = False
-        #: Opened with the first batch: the session begins while this process starts.
+        #: Opened with the first batch: the session starts concurrently with this process.
         self._acks: Acknowledger | None = None
         self._reserved_revision = 0
         self._synced_at = time.monotonic()
@@ -94,25 +92,25 @@ class Batches:
         revision: int,
         fingerprint: int = 0,
     ) -> str:
-        """Commit a batch that leads to ``revision`` (0: it has no rows). Returns what went wrong, "" when it is durable."""
+        """Commit a batch that leads to ``revision`` (0: no rows); return the error, "" when it is durable."""
         acks = self._acks
         try:
             acks = self._acknowledger()
             if revision:
                 acks.begin(revision, fingerprint)
             self._commit([_checked(row) for row in rows], statements, revision=revision)
-        except Exception as error:  # noqa: BLE001 — whatever it is, those who wait must hear of it
+        except Exception as error:  # noqa: BLE001 — every error must be reported to the waiting callers
             self._roll_back()
             if acks is None or not 0 < revision <= self._reached():
                 return self._reason(error)
         try:
             acks.acknowledge(revision)
-        except OSError as error:  # the commit is durable and its record says that it was begun
+        except OSError as error:  # the commit is durable, and its record contains its start
             sys.stderr.write(f"steersman: cannot write the acknowledgement record of {self._path}: {error}\n")
         return ""
 
     def close_session(self) -> bool:
-        """Note in file and record that the file is complete; whether the connection may be closed, which removes the log."""
+        """Mark file and record as complete; return whether the connection may be closed, which removes the log."""
         try:
             acks = self._acknowledger()
             self._connection.execute(
@@ -125,18 +123,18 @@ class Batches:
 
     @property
     def has_upkeep(self) -> bool:
-        """Whether there is something to do while nothing waits."""
+        """Report whether maintenance is due."""
         return self.is_dirty or self._may_shrink
 
     def upkeep(self) -> None:
-        """Flush the acknowledgement record; give free pages back when they are many."""
+        """Flush the acknowledgement record; free unused pages if there are many."""
         if self._may_shrink:
             self._may_shrink = False
             self._shrink()
         self.sync()
 
     def _shrink(self) -> None:
-        """Rebuild the file without its free pages. They are used again otherwise, so a failure costs only space."""
+        """Rebuild the file without its free pages. They are reused otherwise, so a failure only costs space."""
         try:
             free = self._connection.execute("PRAGMA freelist_count").fetchone()[0]
             live = self._connection.execute("PRAGMA page_count").fetchone()[0] - free
@@ -149,7 +147,7 @@ class Batches:
             self._roll_back()
 
     def sync_when_due(self) -> None:
-        """Flush the acknowledgement record if that has not been done for a while."""
+        """Flush the acknowledgement record if the last flush is old."""
         if self.is_dirty and time.monotonic() - self._synced_at >= _UPKEEP_SECONDS:
             self.sync()
 
@@ -160,11 +158,11 @@ class Batches:
             try:
                 self._acks.sync()
             except OSError:
-                self._acks.is_dirty = False  # tried again after the next commit
+                self._acks.is_dirty = False  # retried after the next commit
 
     @property
     def is_dirty(self) -> bool:
-        """Whether the acknowledgement record was written since it was flushed."""
+        """Report whether the acknowledgement record was written since its last flush."""
         return self._acks is not None and self._acks.is_dirty
 
     def _acknowledger(self) -> Acknowledger:
@@ -172,15 +170,15 @@ class Batches:
             row = self._connection.execute("SELECT reserved_revision FROM session").fetchone()
             acks = Acknowledger(self._path)
             if acks.record.revision != self._reached():
-                # The parent is dead, this connection was the first to open the file, and SQLite recovered a commit that the
-                # parent had refused when the writer process before this one died. Nothing may build on that unseen.
+                # The parent is dead, this connection was the first to open the file, and SQLite recovered a commit that
+                # the parent had refused when the previous writer process died. No commit may follow it unverified.
                 raise ValueError(f"{self._path} is not at the revision that was acknowledged")
             self._acks = acks
             self._reserved_revision = row[0]
         return self._acks
 
     def _reason(self, error: Exception) -> str:
-        """The error; where space may be the reason, with the directory and what is free there."""
+        """Return the error text, with the directory and its free space if space may be the cause."""
         text = str(error) or type(error).__name__
         if not isinstance(error, sqlite3.OperationalError | OSError):
             return text
@@ -192,17 +190,17 @@ class Batches:
         return f"{text} (in {folder}, where {space.f_bavail * space.f_frsize >> 10} KiB are free)"
 
     def forget(self, below: int) -> None:
-        """Have ``forget_some`` delete the history rows below this id."""
+        """Schedule the deletion of history rows below this id."""
         self._forget_below = max(self._forget_below, below)
 
     def forget_some(self) -> bool:
-        """Delete a piece of what may go; whether there is more."""
+        """Delete one step of scheduled history; return whether there is more."""
         if not self._forget_below:
             return False
         try:
             deleted = self._connection.execute(_FORGET, (self._forget_below, _FORGET_ROWS)).rowcount
         except sqlite3.Error:
-            # The disk is full, say. Asked again with the next compaction; what stays is only space.
+            # E.g. a full disk. Retried with the next compaction; remaining rows only cost space.
             self._roll_back()
             deleted = 0
         if deleted < _FORGET_ROWS:
@@ -220,14 +218,14 @@ class Batches:
             execute(sql, parameters)
         reserved = self._reserved_revision
         if revision > reserved - RESERVED_STEP // 2:
-            # In the database long before it is needed: the next checkpoint takes it from the log to the file.
+            # Reserved long before it is needed: the next checkpoint moves it from the log to the file.
             reserved = revision + RESERVED_STEP
             execute("UPDATE session SET reserved_revision = ?", (reserved,))
         execute("COMMIT")
         self._reserved_revision = reserved
 
     def _roll_back(self) -> None:
-        # Some errors have rolled back already; when the disk is gone, nothing of the batch is on it either.
+        # Some errors roll back by themselves; if the disk is gone, the batch is not on it either.
         try:
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
@@ -235,7 +233,10 @@ class Batches:
             pass
 
     def _reached(self) -> int:
-        """The revision that is on disk, to tell a commit that happened although it reported an error; 0 when unreadable."""
+        """Return the revision on disk, to detect a commit that succeeded although it reported an error.
+
+        0 when unreadable.
+        """
         try:
             reached: int = self._connection.execute(REACHED).fetchone()[0]
         except sqlite3.Error:
@@ -244,7 +245,7 @@ class Batches:
 
 
 def _checked(row: tuple[object, ...]) -> tuple[object, ...]:
-    """A row of the view ``change`` with its checksum; 0 for rows that store no value."""
+    """Return a row of the view ``change`` with its checksum; 0 for rows without a value."""
     _, row_id, key, create_revision, lease_id, value = row
     if value is None:
         return (*row, 0)
@@ -252,7 +253,10 @@ def _checked(row: tuple[object, ...]) -> tuple[object, ...]:
 
 
 def serve(fd: int, batches: Batches, *, answers: int) -> bool:
-    """Do what comes in at ``fd`` until an empty frame (True) or the end of the stream (False); answer at ``answers``."""
+    """Process messages of ``fd`` until an empty frame (True) or the end of the stream (False).
+
+    Send results to ``answers``.
+    """
     epoch, frames, revision, fingerprint = 0, 0, 0, 0
     rows: list[tuple[object, ...]] = []
     statements: list[tuple[str, tuple[object, ...]]] = []
@@ -260,7 +264,7 @@ def serve(fd: int, batches: Batches, *, answers: int) -> bool:
         if batches.has_upkeep and not frames and not _waits(fd, seconds=_UPKEEP_SECONDS):
             batches.upkeep()
         frame = _receive(fd)
-        message = marshal.loads(frame) if frame else None  # noqa: S302 — from the process that started this one
+        message = marshal.loads(frame) if frame else None  # noqa: S302 — from the parent process
         if isinstance(message, tuple):
             if message[0] == epoch:
                 frames += 1
@@ -280,13 +284,13 @@ def serve(fd: int, batches: Batches, *, answers: int) -> bool:
             return frame is not None
         if isinstance(message, int):
             batches.forget(message)
-        # A piece after each batch, and all pieces while nothing waits.
+        # One step after each batch, and all steps while no frame waits.
         while batches.forget_some() and not _waits(fd):
             pass
 
 
 def answer(frames: int, error: str) -> bytes:
-    """What became of the writes of so many frames."""
+    """Return the encoded result of this many frames."""
     text = error.encode(errors="replace")
     return frames.to_bytes(LENGTH_BYTES, "little") + len(text).to_bytes(LENGTH_BYTES, "little") + text
 
@@ -296,7 +300,7 @@ def _waits(fd: int, *, seconds: float = 0) -> bool:
 
 
 def _receive(fd: int) -> bytes | None:
-    """One frame, None at the end of the stream."""
+    """Return one frame, None at the end of the stream."""
     length = _read(fd, LENGTH_BYTES)
     size = int.from_bytes(length, "little")
     frame = _read(fd, size)
@@ -304,7 +308,7 @@ def _receive(fd: int) -> bytes | None:
 
 
 def _read(fd: int, size: int) -> bytes:
-    """So many bytes, less at the end of the stream."""
+    """Return ``size`` bytes, fewer at the end of the stream."""
     parts: list[bytes] = []
     while size and (part := os.read(fd, size)):
         parts.append(part)
@@ -313,7 +317,7 @@ def _read(fd: int, size: int) -> bytes:
 
 
 def main(path: str) -> None:
-    gc.disable()  # nothing here makes circles
+    gc.disable()  # no reference cycles are created here
     connection = connect(path)
     batches = Batches(connection, path)
     try:
@@ -321,7 +325,7 @@ def main(path: str) -> None:
             connection.close()
     except ConnectionError:
         pass
-    os._exit(0)  # neither a checkpoint nor a tidy end of the interpreter: the file is locked until this process is gone
+    os._exit(0)  # no checkpoint and no interpreter shutdown: the file is locked until this process has ended
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The writer process as a process: started, ended, reaped. Everything here blocks, so it is done in threads."""
+"""Life cycle of the writer process: start, end, reap. All functions block, so they run in threads."""
 
 from __future__ import annotations
 
@@ -12,60 +12,62 @@ from pathlib import Path
 
 from steersman.storage.sqlite.batches import LENGTH_BYTES
 
-#: The program, by its path: by its name the interpreter would import the packages that it is in.
+#: Path of the program: running it as a module would import its packages.
 _PROGRAM = Path(__file__).with_name("batches.py")
-#: How long a process that was asked to end may take for its last batch and for copying the log into the file.
+#: Bound for the last batch and the final checkpoint of a process that was asked to end.
 _END_SECONDS = 60.0
 _RECEIVE_BYTES = 4096
-#: Only the process that started it says when it is to end: that one has writes to finish when it is told to stop.
-_NOT_FOR_IT = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+#: Signals handled only by the parent, which has writes to finish when it is stopped.
+_PARENT_SIGNALS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 
 
 class Child:
-    """One process and the ways to it. It ends when the socket is closed, so it outlives nobody who holds one of these.
+    """One writer process with its socket and pipe. It ends when the socket is closed, so it does not outlive its owner.
 
-    Answers come another way than writes go: the kernel wakes a process that waits at one end of a socket when the other end reads,
-    since there is room to write now, and the process would look up from its wait for nothing after every answer.
+    Results use a separate pipe: if the other end of a socket reads, the kernel wakes a process that polls the socket,
+    as there is room to write, so with one socket the process would wake up needlessly after every result.
     """
 
     def __init__(self, process: subprocess.Popen[bytes], sock: socket.socket, answers: int) -> None:
         self.process = process
-        #: Where writes go, and the pipe that says what became of them. Neither blocks. The format: ``batches``.
+        #: Socket for writes, and pipe for results; both non-blocking. Format: ``batches``.
         self.socket = sock
         self.answers = answers
 
     @classmethod
     def start(cls, path: Path, lock_fd: int) -> Child:
-        """Have a process write ``path``; with the lock's descriptor it keeps the file locked as long as it lives.
+        """Start a process that writes ``path``.
 
-        Raises ``OSError``. What keeps it from opening the file, it says on standard error, and ends.
+        It inherits the lock's descriptor and keeps the file locked while it runs.
+
+        Raises ``OSError``. If it cannot open the file, it prints the reason to standard error and exits.
         """
         ours, theirs = socket.socketpair()
-        answers, said = os.pipe()
-        # What is blocked in this thread is blocked in the process from its start on.
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, _NOT_FOR_IT)
+        answers, results = os.pipe()
+        # The process inherits the signal mask of this thread.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, _PARENT_SIGNALS)
         with theirs:
             try:
-                process = subprocess.Popen(  # noqa: S603 — our own program
+                process = subprocess.Popen(  # noqa: S603 — fixed program
                     [sys.executable, "-I", "-S", str(_PROGRAM), str(path.absolute())],
                     stdin=theirs.fileno(),
-                    stdout=said,
+                    stdout=results,
                     pass_fds=[lock_fd],
-                    start_new_session=True,  # a terminal's signals are for the one that started it
+                    start_new_session=True,  # a terminal's signals are for the parent
                 )
             except BaseException:
                 ours.close()
                 os.close(answers)
                 raise
             finally:
-                os.close(said)
+                os.close(results)
                 signal.pthread_sigmask(signal.SIG_SETMASK, before)
         ours.setblocking(False)
         os.set_blocking(answers, False)
         return cls(process, ours, answers)
 
     def end(self) -> None:
-        """Let it finish what it was sent, all of it whole, and close the file; kill it when that takes longer than a minute."""
+        """Let the process finish its frames and close the file; kill it after a minute."""
         with contextlib.suppress(OSError):
             self.socket.settimeout(_END_SECONDS)
             self.socket.sendall(bytes(LENGTH_BYTES))
@@ -75,7 +77,7 @@ class Child:
         self.reap()
 
     def reap(self) -> int:
-        """Its exit code; it is killed if it runs yet. After this nothing of it can reach the disk any more."""
+        """Return the exit code; kill a running process. Afterwards none of its writes can reach the disk."""
         self.socket.close()
         if self.answers >= 0:
             os.close(self.answers)

@@ -1,4 +1,4 @@
-"""What is forgotten of the past, and when."""
+"""Compaction of history, on request and by age and size."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-#: The history is looked at after so many writes, besides by the clock.
+#: Bounds are checked after this many rows, and periodically.
 CHECK_ROWS = 2000
 
 
 class Compactor:
-    """Owns the compact revision.
+    """Owner of the compact revision.
 
-    What is forgotten is first marked so, durably, and from then on refused to readers; the writer then deletes it in
-    pieces between its batches. A crash on the way leaves rows that nobody reads, deleted after the next start.
+    Compacted revisions are first marked durably and refused to readers; then the writer deletes their rows in steps
+    between its batches. A crash meanwhile leaves unreadable rows, which are deleted after the next start.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Compactor:
             pipeline.writer.forget(compact_revision)
 
     async def compact(self, revision: int) -> None:
-        """Forget what is older than ``revision``. Returns when that is marked, before the space is free."""
+        """Compact up to ``revision``. Returns after the durable mark, before the space is freed."""
         if revision <= self.compact_revision:
             return
         self.compact_revision = revision
@@ -59,7 +59,7 @@ class Compactor:
         )
 
     async def keep_bounds(self) -> None:
-        """Compact as far as age and size ask for it. A failure is logged; the next call tries again."""
+        """Compact as required by age and size. A failure is logged and retried with the next call."""
         try:
             revision = self._retention.expired(now=self._clock.monotonic(), revision=self._pipeline.revision)
             if self._files.read(lambda reader: reader.history_bytes()) > self._history_max_bytes:

@@ -1,4 +1,4 @@
-"""Opening the file: what it must be, how it is set up, and what each failure is called."""
+"""Opening of the database file: validation, setup, migration, and mapping of errors."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
     from steersman.storage.store import StoreError
 
 _SESSION_BITS = 62
-#: How far the revision counter jumps when the revisions used by another copy of the file are unknown.
+#: Increment of the revision counter when the revisions used by another copy of the file are unknown.
 UNKNOWN_JUMP = 1 << 30
-#: A reader of ours never waits for a lock, except that a foreign tool may hold one for a moment.
+#: Bound for locks held by external tools; the store's own connections never wait for one.
 _BUSY_SECONDS = 5.0
 
 
 def connect_writer(path: Path, *, migrations: tuple[str, ...] = MIGRATIONS) -> sqlite3.Connection:
-    """A connection that writes; makes or migrates the tables. Raises the classes of ``errors``."""
+    """Open a connection for writing; create or migrate the tables. Raises the classes of ``errors``."""
     try:
         if not path.exists():
-            # It holds Secrets; SQLite gives its log the same permissions. (Not when it exists: closing a descriptor of a file
-            # drops the locks that other connections of this process have on it.)
+            # It holds Secrets; SQLite gives its log the same permissions. (Not when it exists: closing a descriptor of
+            # a file drops the locks that other connections of this process have on it.)
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
         connection = batches.connect(str(path))
     except OSError as error:
@@ -58,7 +58,7 @@ def connect_writer(path: Path, *, migrations: tuple[str, ...] = MIGRATIONS) -> s
 
 
 def connect_reader(path: Path) -> sqlite3.Connection:
-    """A connection that only reads; it may be handed from thread to thread."""
+    """Open a read-only connection, which may move between threads."""
     connection = sqlite3.connect(
         f"{path.absolute().as_uri()}?mode=ro",
         uri=True,
@@ -71,7 +71,7 @@ def connect_reader(path: Path) -> sqlite3.Connection:
 
 
 def schema_version(connection: sqlite3.Connection, path: Path, *, known: int) -> int:
-    """The schema that the file has, 0 for a new one. Only reads."""
+    """Return the schema version of the file, 0 for a new one. Read-only."""
     application_id = connection.execute("PRAGMA application_id").fetchone()[0]
     version: int = connection.execute("PRAGMA user_version").fetchone()[0]
     tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
@@ -85,7 +85,7 @@ def schema_version(connection: sqlite3.Connection, path: Path, *, known: int) ->
 
 
 def _migrate(connection: sqlite3.Connection, version: int, migrations: tuple[str, ...]) -> None:
-    """Bring the tables up to date, in one transaction: a crash on the way leaves the old schema."""
+    """Migrate the tables in one transaction: a crash leaves the old schema."""
     if version == len(migrations):
         return
     connection.create_function("row_checksum", 5, row_checksum, deterministic=True)
@@ -96,7 +96,7 @@ def _migrate(connection: sqlite3.Connection, version: int, migrations: tuple[str
 
 
 def prepare(path: Path) -> None:
-    """Make the file, or bring its tables up to date, where that is needed; of a current file change nothing.
+    """Create or migrate the file if necessary; leave a current file unchanged.
 
     Raises the classes of ``errors``, ``sqlite3.Error``.
     """
@@ -130,10 +130,10 @@ def begin_session(
     fingerprint: int,
     drop_history: bool = False,
 ) -> None:
-    """Mark the file as open, in the file itself and in a new acknowledgement record.
+    """Mark the file as open, in the database and in a new acknowledgement record.
 
-    The record is flushed first. It names the state before the session as well, so that a crash between the two leaves a pair
-    that belongs together. Raises ``sqlite3.Error``, ``OSError``.
+    The record is flushed first. It also names the state before the session, so that a crash between the two leaves a
+    consistent pair. Raises ``sqlite3.Error``, ``OSError``.
     """
     previous, reserved = connection.execute("SELECT id, reserved_revision FROM session").fetchone()
     record_file = AckFile(str(path), create=True)
@@ -167,7 +167,7 @@ def begin_session(
 
 
 def _sync_folder(path: Path) -> None:
-    """Make a new file's name survive power loss."""
+    """Make the directory entry of a new file durable."""
     fd = os.open(path.absolute().parent, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(fd)
@@ -176,7 +176,7 @@ def _sync_folder(path: Path) -> None:
 
 
 def open_error(path: Path, error: sqlite3.Error) -> StoreError:
-    """The class that says what an error of opening means."""
+    """Return the store error for an SQLite error of opening."""
     code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
     if code == sqlite3.SQLITE_NOTADB:
         return NotAStore(path, "not a database")

@@ -1,4 +1,4 @@
-"""Why a file cannot be opened as a store. Each message says what to do next."""
+"""Errors of opening a store file. Each message contains the next step for the operator."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ class StoreLocked(StoreError):  # noqa: N818 — reads as what happened
     def __init__(self, path: Path, pid: int | None) -> None:
         holder = f"process {pid}" if pid is not None else "another process"
         super().__init__(f"{path} is in use by {holder}; stop it, or choose another data directory")
-        #: Of the holder, None when it did not say.
+        #: Process id of the holder, None when unknown.
         self.pid = pid
 
 
 class NotAStore(StoreError):  # noqa: N818 — reads as what happened
-    """The file holds something else; it was left as it is."""
+    """The file is not a store; it was not modified."""
 
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(
@@ -30,7 +30,7 @@ class NotAStore(StoreError):  # noqa: N818 — reads as what happened
 
 
 class SchemaTooNew(StoreError):  # noqa: N818 — reads as what happened
-    """A later release wrote the file; it was left as it is."""
+    """A later release wrote the file; it was not modified."""
 
     def __init__(self, path: Path, *, found: int, known: int) -> None:
         super().__init__(
@@ -51,7 +51,7 @@ class CorruptStore(StoreError):  # noqa: N818 — reads as what happened
 
 
 class WritesMissing(StoreError):  # noqa: N818 — reads as what happened
-    """Acknowledged writes are not in the file and its log."""
+    """Acknowledged writes are missing from the file and its log."""
 
     def __init__(self, path: Path, reason: str, *, first: int = 0, last: int = 0) -> None:
         if not last:
@@ -64,13 +64,13 @@ class WritesMissing(StoreError):  # noqa: N818 — reads as what happened
             f"{path}: {reason}; {lost}. Restore the files if you can; `steersman repair --data-dir {path.absolute().parent}` lists what is "
             "lost and, with --accept-data-loss, continues without it"
         )
-        #: The revisions that are missing as far as known, 0 when they are not.
+        #: Missing revisions; 0 when unknown.
         self.first = first
         self.last = last
 
 
 class StoreNotWritable(StoreError):  # noqa: N818 — reads as what happened
-    """The file or its folder cannot be written."""
+    """The file or its folder is not writable."""
 
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(f"{path} cannot be opened for writing ({reason}); check its permissions and the disk")

@@ -1,4 +1,4 @@
-"""What the store holds open: the lock, the connections, the threads that read, the process that writes."""
+"""Open resources of a store: lock, connections, reader threads, writer process."""
 
 from __future__ import annotations
 
@@ -38,19 +38,19 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: Large reads at a time; more wait for a thread.
+#: Concurrent large reads; further ones wait for a thread.
 _READ_THREADS = 2
 
 
 class Contents(msgspec.Struct, frozen=True):
-    """What a file held when it was opened."""
+    """Contents of a file at opening."""
 
     index: Index
-    #: Of all rows: ``ack_record.fingerprint_of``.
+    #: Fingerprint of all rows (``ack_record.fingerprint_of``).
     fingerprint: int
     revision: int
     compact_revision: int
-    #: Id, whole time, remaining time; in seconds.
+    #: Id, TTL and remaining time, in seconds.
     leases: list[tuple[int, int, float]]
 
 
@@ -59,19 +59,19 @@ class Files:
 
     def __init__(self, path: Path, lock: FileLock, first: Reader, wal_index: WalIndex) -> None:
         self.path = path
-        #: For small reads on the loop.
+        #: Connection for small reads on the event loop.
         self.inline = first
         self._lock = lock
-        #: Must not be closed before the connections; see there.
+        #: Must be closed after the connections, see ``WalIndex``.
         self._wal_index = wal_index
         self._readers = [first]
-        #: Connections that no thread uses at the moment.
+        #: Connections not used by a thread.
         self._idle: SimpleQueue[Reader] = SimpleQueue()
         self._threads = ThreadPoolExecutor(_READ_THREADS, thread_name_prefix="store reader")
 
     @classmethod
     def open(cls, path: Path) -> tuple[Files, Contents, Child]:
-        """Also starts the process that writes. Raises the classes of ``errors``."""
+        """Open the file and start the writer process. Raises the classes of ``errors``."""
         with ExitStack() as undo:
             lock = FileLock.take(path)
             undo.callback(lock.release)
@@ -100,7 +100,7 @@ class Files:
             return files, contents, child
 
     def start_first_writer(self) -> Child:
-        """Raises ``StoreNotWritable``."""
+        """Start the writer process. Raises ``StoreNotWritable``."""
         try:
             return self.start_writer()
         except OSError as error:
@@ -134,18 +134,18 @@ class Files:
         return Contents(index, fingerprint, revision, compact_revision, self.inline.leases())
 
     def start_writer(self) -> Child:
-        """Raises ``OSError``."""
+        """Start a writer process. Raises ``OSError``."""
         return Child.start(self.path, self._lock.descriptor)
 
     def read(self, work: Callable[[Reader], T]) -> T:
-        """Read on the loop: for what takes microseconds."""
+        """Read on the event loop, for reads that take microseconds."""
         try:
             return work(self.inline)
         except sqlite3.Error as error:
             raise Unavailable(f"{self.path}: {error}") from error
 
     async def read_in_thread(self, work: Callable[[Reader], T]) -> T:
-        """Read whatever takes longer."""
+        """Read in a thread, for larger reads."""
         HANDOVER.begin()
         try:
             return await asyncio.get_running_loop().run_in_executor(self._threads, self._read_with_idle, work)
@@ -162,9 +162,9 @@ class Files:
             self._idle.put(reader)
 
     def reached(self, fingerprints: Mapping[int, int]) -> int:
-        """Acknowledge what is on disk after the writer process died; 0 when that cannot be read.
+        """Return and acknowledge the revision on disk after the writer process died; 0 when it cannot be read.
 
-        ``fingerprints`` are those of the revisions that were under way.
+        ``fingerprints`` are those of the revisions in flight.
         """
         try:
             revision = self.inline.marks()[0]
@@ -182,17 +182,20 @@ class Files:
         return revision
 
     def size_bytes(self) -> int:
-        """The file and its log."""
+        """Return the size of the file and its log."""
         parts = (self.path, self.path.with_name(self.path.name + "-wal"))
         return sum(part.stat().st_size for part in parts if part.exists())
 
     def close_readers(self) -> None:
-        """Wait for running reads. Before the process that writes, which then leaves a file without a log."""
+        """Wait for running reads and close their connections.
+
+        Call it before the writer process closes the last connection, which removes the log.
+        """
         self._threads.shutdown(wait=True)
         for reader in self._readers:
             reader.close()
         self._wal_index.close()
 
     def release(self) -> None:
-        """Let the next process open the file."""
+        """Release the lock of the file."""
         self._lock.release()

@@ -1,10 +1,10 @@
-"""Makes a busy event loop hand the interpreter lock to the threads of the store in time.
+"""Hand-over of the interpreter lock (GIL) from a busy event loop to the store's threads.
 
-CPython's rule: a thread that waits for the lock asks for it after the switch interval (5 ms), and the interval starts
-anew whenever the lock was free for a moment. A busy loop frees it for a moment at every system call, too shortly for
-another core to wake up and take it. With more than one such call per interval the thread may wait for seconds, and
-with it whoever reads (measured, with writes: ``docs/decisions/0001``). An interval shorter than the time between two
-system calls cures that; it costs nothing while no thread waits, and is set only while the store has one at work.
+A thread waiting for the GIL requests it after the switch interval (5 ms), and the interval restarts whenever the GIL
+was free. A busy loop frees it briefly at every system call, too briefly for another core to take it. With more than one
+system call per interval the thread may wait for seconds (``docs/decisions/0001``). A switch interval shorter than the
+time between two system calls prevents that; it has no cost while no thread waits, and is set only while a store thread
+works.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from __future__ import annotations
 import sys
 import threading
 
-#: Below the time that a request takes on the loop, above what a switch costs.
+#: Shorter than a request on the event loop, longer than a thread switch.
 INTERVAL_SECONDS = 50e-6
 
 
 class Handover:
-    """Counts the threads at work; the interval is the process's, so there is one for all stores."""
+    """Counter of working threads. The switch interval is global, so one instance serves all stores."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -25,7 +25,7 @@ class Handover:
         self._before_seconds = 0.0
 
     def begin(self) -> None:
-        """A thread is given work."""
+        """Record that a thread starts to work."""
         with self._lock:
             self._at_work += 1
             if self._at_work == 1:
@@ -33,7 +33,7 @@ class Handover:
                 sys.setswitchinterval(min(self._before_seconds, INTERVAL_SECONDS))
 
     def end(self) -> None:
-        """It is done. The last one puts back what the process had."""
+        """Record that a thread has finished; the last one restores the switch interval."""
         with self._lock:
             self._at_work -= 1
             if self._at_work == 0:

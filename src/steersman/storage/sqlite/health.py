@@ -1,4 +1,4 @@
-"""Write health: would a write be durable now?"""
+"""Write health of the store: whether a write would be durable now."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
     from steersman.asynckit.clock import Clock
     from steersman.storage.sqlite.pipeline import Pipeline
 
-#: A commit not older than this shows that the store can write.
+#: Maximal age of a commit that proves that the store is writable.
 _FRESH_SECONDS = 1.0
 #: Upstream's ``--etcd-healthcheck-timeout``.
 _PROBE_SECONDS = 2.0
-#: With less space than this the disk counts as full.
+#: Free space below which the disk counts as full.
 _FREE_BYTES_MIN = 1 << 20
-#: A commit that writes a page and means nothing: reserving one revision more does no harm. (SQLite does not write a page
-#: that an UPDATE leaves as it is.)
+#: Commit without effect that writes a page: one more reserved revision is harmless. (SQLite skips pages that an UPDATE
+#: leaves unchanged.)
 _PROBE = ("UPDATE session SET reserved_revision = reserved_revision + 1", ())
 
 
 class WriteHealth:
-    """Answers from the last commit while that is fresh, else by a commit of its own, which concurrent callers share."""
+    """Health check based on the last commit if it is recent, else on a probe commit, which concurrent callers share."""
 
     def __init__(self, path: Path, pipeline: Pipeline, *, clock: Clock) -> None:
         self._folder = path.absolute().parent
@@ -38,7 +38,7 @@ class WriteHealth:
         self._probe: asyncio.Future[int] | None = None
 
     async def check(self) -> None:
-        """Raises ``Unavailable`` when a write would not be durable soon."""
+        """Raise ``Unavailable`` unless a write would be durable soon."""
         space = os.statvfs(self._folder)
         free_bytes = space.f_bavail * space.f_frsize
         if free_bytes < _FREE_BYTES_MIN:
@@ -62,6 +62,6 @@ class WriteHealth:
 
 
 def _retrieve(probe: asyncio.Future[int]) -> None:
-    """Mark the error as seen: a probe may fail after its callers have timed out."""
+    """Mark the error as retrieved: a probe may fail after its callers have timed out."""
     if not probe.cancelled():
         probe.exception()

@@ -1,4 +1,4 @@
-"""What the event loop knows of every key without asking the disk, and how to take back what did not get there."""
+"""In-memory index of all keys, ahead of the disk by the writes in flight, with rollback of failed writes."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False):
-    """A key as the newest accepted write leaves it, on disk or not yet."""
+    """A key as of the newest accepted write, durable or not yet."""
 
-    #: The one copy of the string: rows, events and answers share it.
+    #: Shared by rows, events and results.
     key: str
     mod_revision: int
     create_revision: int
@@ -28,7 +28,7 @@ Row = tuple[int, int, str, int, int, bytes | None]
 
 
 class Write:
-    """Something accepted that the writer is to persist; answered when it is on disk and applied."""
+    """An accepted write to be persisted; its future completes when it is durable and applied."""
 
     __slots__ = (
         "done",
@@ -51,28 +51,28 @@ class Write:
         on_settled: Callable[[bool], None] | None = None,
     ) -> None:
         self.done = done
-        #: 0 when it changes no key.
+        #: 0 when no key changes.
         self.revision = revision
-        #: Of all keys, after and before it.
+        #: Fingerprint of all keys after and before the write.
         self.fingerprint = 0
         self.fingerprint_before = 0
         self.rows: list[Row] = []
-        #: Of their values.
+        #: Size of the values.
         self.size_bytes = 0
-        #: The entries that it replaced, in order.
+        #: Replaced entries, in order.
         self.undo: list[tuple[str, Entry | None]] = []
-        #: Besides the rows: leases, marks.
+        #: Statements for leases and marks.
         self.statements = statements
-        #: Told on the loop whether it was kept.
+        #: Callback on the event loop with whether the write was persisted.
         self.on_settled = on_settled
 
 
-#: All keys. Ahead of the disk by the writes that are under way.
+#: All keys, including writes in flight.
 Index = dict[str, Entry]
 
 
 def take_back(index: Index, write: Write, *, leases: LeaseTable) -> None:
-    """Undo a write that was not kept; the newest first."""
+    """Roll a failed write back; call it for the newest write first."""
     for key, before in reversed(write.undo):
         current = index.get(key)
         leases.move(

@@ -1,8 +1,8 @@
-"""Leases that outlive the process: the table in memory, and what of it is on disk.
+"""Durable leases: the table in memory, and its persisted part.
 
-On disk is the time that a lease gets after a restart: all of it, unless the lease was found running out when it was
-last looked at. So renewing costs no write, except for a lease that had been written down with less; downtime does
-not count, since nobody could have renewed it then.
+Persisted is the remaining time after a restart: the full TTL, unless the lease was found partly elapsed at the last
+checkpoint. So renewals cost no write, except for leases persisted with less; downtime does not count, as no lease could
+be renewed meanwhile.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-#: A lease's remaining time is written again when it is so much less than the disk says ...
+#: The remaining time is persisted again when it is this much less than the persisted one …
 _CHECKPOINT_SECONDS = 60.0
-#: ... for so many leases at a time.
+#: … for at most this many leases per checkpoint.
 _CHECKPOINTS_MAX = 256
 _RETRY_SECONDS = 1.0
 
@@ -40,11 +40,11 @@ class Leasing:
         self._table = table
         self._pipeline = pipeline
         self._tasks = tasks
-        #: Ids on their way to the disk.
+        #: Ids being persisted.
         self._granting: set[int] = set()
 
     def restore(self, leases: Iterable[tuple[int, int, float]], entries: Iterable[Entry]) -> None:
-        """Take up what a file held: (id, whole time, remaining time) of leases, and the keys."""
+        """Restore the leases of a file, as (id, TTL, remaining time), and their keys."""
         for lease_id, ttl_seconds, remaining_seconds in leases:
             self._table.add(lease_id, ttl_seconds=ttl_seconds, remaining_seconds=remaining_seconds)
         for entry in entries:
@@ -71,10 +71,10 @@ class Leasing:
         lease = self._table.renew(lease_id)
         if lease.persisted_seconds < lease.ttl_seconds:
             await self._pipeline.accept((), [_remaining(lease_id, lease.ttl_seconds)])
-            lease.persisted_seconds = lease.ttl_seconds
+            lease.persisted_seconds = float(lease.ttl_seconds)
 
     async def end(self, lease_id: int) -> None:
-        """Delete the lease and its keys, in one revision unless they are too many for one."""
+        """Delete the lease and its keys, in one revision unless they exceed one transaction."""
         lease = self._table.get(lease_id)
         lease.ending = True
         keys = sorted(lease.keys)
@@ -99,7 +99,7 @@ class Leasing:
             self._table.retry(lease_id, seconds=_RETRY_SECONDS)
 
     def expired(self, lease_id: int) -> None:
-        """A lease's time is over."""
+        """Handle the expiration of a lease."""
         self._tasks.start(f"end of lease {lease_id}", self._end_expired(lease_id))
 
     async def _end_expired(self, lease_id: int) -> None:
@@ -109,7 +109,7 @@ class Leasing:
             _log.warning("lease %d was not ended, will be tried again: %s", lease_id, error)
 
     async def checkpoint(self, *, at_least_seconds: float = _CHECKPOINT_SECONDS) -> None:
-        """Write down what is left of leases that nobody renewed, so that a restart does not start them anew."""
+        """Persist the remaining time of leases that were not renewed, so that a restart does not extend them."""
         statements: list[Statement] = []
         for lease in self._table:
             remaining = self._table.remaining_seconds(lease)

@@ -1,6 +1,6 @@
-"""One process per store: an advisory lock that the kernel releases however the holder dies.
+"""One process per store: an advisory lock that the kernel releases when its holder ends.
 
-The holder shares it with its writer process, which may outlive it by a commit: an opener waits for that one.
+The holder shares it with its writer process, which may outlive it by one commit: an opener waits for that.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _PID_BYTES_MAX = 32
-#: How long the writer process of a holder that died may take for its last commit, and how often that is looked at.
+#: Bound for the last commit of a dead holder's writer process, and the polling interval.
 _LEFTOVER_SECONDS = 10.0
 _LOOK_SECONDS = 0.005
 
 
 class FileLock:
-    """Holds ``<store>.lock``; the file stays behind on purpose, removing it would race with the next opener."""
+    """Lock on ``<store>.lock``. The file is never removed, as that would race with the next opener."""
 
     def __init__(self, path: Path, fd: int) -> None:
         self._path = path
@@ -32,9 +32,9 @@ class FileLock:
 
     @classmethod
     def take(cls, store: Path) -> FileLock:
-        """Blocks only while a writer process finishes whose parent has died.
+        """Acquire the lock; blocks only while the writer process of a dead parent finishes.
 
-        Raises ``StoreLocked`` at once when somebody has it, ``StoreNotWritable``.
+        Raises ``StoreLocked`` at once when another process holds it, ``StoreNotWritable``.
         """
         path = store.with_name(store.name + ".lock")
         try:
@@ -55,13 +55,13 @@ class FileLock:
 
     @property
     def descriptor(self) -> int:
-        """For a process that is to share the lock. Raises ``ValueError`` after ``release``."""
+        """Return the descriptor for a process that shares the lock. Raises ``ValueError`` after ``release``."""
         if self._fd is None:
             raise ValueError(f"{self._path} is not locked any more")
         return self._fd
 
     def release(self) -> None:
-        """Idempotent. A process that shares the lock keeps it."""
+        """Release the lock; a process that shares it keeps it. Idempotent."""
         fd, self._fd = self._fd, None
         if fd is not None:
             os.close(fd)
@@ -76,7 +76,7 @@ def _try_lock(fd: int) -> bool:
 
 
 def _is_alive(pid: int) -> bool:
-    """Whether the process runs; one that has ended and that nobody has asked after does not."""
+    """Report whether the process runs; a zombie does not."""
     try:
         process = os.pidfd_open(pid)
     except ProcessLookupError:

@@ -1,10 +1,10 @@
-"""The way of a write, seen from the event loop: accepted, persisted, applied.
+"""Write pipeline on the event loop: accept, persist, apply.
 
-Accepting checks nothing and cannot fail: it assigns the revision, moves the index on, and queues the rows. So the
-next transaction is decided against what is on its way, and never waits for the disk. What one turn of the loop accepts goes
-to the writer together, unless that has no room: then it gathers. Applying tells the watchers and then the callers, in
-revision order. When a write cannot be persisted, everything accepted since the last applied revision is taken back: each of
-those writes may have been decided on one that failed.
+Accepting checks nothing and cannot fail: it assigns the revision, updates the index, and queues the rows. So the next
+transaction is decided on the state including writes in flight, and never waits for the disk. Writes accepted in one
+pass of the event loop go to the writer together; while the writer has no room they are collected. Applying notifies the
+watchers and then the callers, in revision order. When a write cannot be persisted, everything accepted since the last
+applied revision is rolled back: each of those writes may depend on a failed one.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-# Plain integers: neither marshal nor SQLite's module takes anything else.
+# Plain integers: marshal and sqlite3 do not accept enum members.
 _REACHED, _CREATED, _REPLACED, _OVERWRITTEN, _REMOVED = map(
     int, (Kind.REACHED, Kind.CREATED, Kind.REPLACED, Kind.OVERWRITTEN, Kind.REMOVED)
 )
-#: Writes that go to the writer at once at most, and their values. (One write may be larger.)
+#: Bounds of one batch: writes, and bytes of values. (A single write may be larger.)
 BATCH_WRITES_MAX = 256
 BATCH_BYTES_MAX = 8 << 20
 
 
 class Pipeline:
-    """Owns the index, the revision counter and the writer."""
+    """Owner of the index, the revision counter and the writer."""
 
     def __init__(
         self,
@@ -60,11 +60,11 @@ class Pipeline:
         clock: Clock,
     ) -> None:
         self.index = index
-        #: Of the index: ``ack_record.fingerprint_of``.
+        #: Fingerprint of the index (``ack_record.fingerprint_of``).
         self._fingerprint = fingerprint
-        #: The newest revision that is on disk and that the watchers have.
+        #: Newest revision that is durable and was delivered to the watchers.
         self.revision = revision
-        #: The newest revision given to a write. Never goes back, not even when the write failed.
+        #: Newest revision assigned to a write. Never decreases, also when the write failed.
         self._assigned = revision
         self._leases = leases
         self._squashed = squashed
@@ -72,11 +72,11 @@ class Pipeline:
         #: Called with the number of rows after each batch.
         self._on_applied = on_applied
         self._loop = asyncio.get_running_loop()
-        #: What is at the writer, as it went there, and what is accepted and waits, oldest first; bounded by the callers, each
-        #: of which waits for its own.
+        #: What is at the writer, as it went there, and what is accepted and waits, oldest first; bounded by the
+        #: callers, each of which waits for its own.
         self._sent: deque[list[Write]] = deque()
         self._gathered: list[Write] = []
-        #: How often everything under way had to be refused.
+        #: Number of failures, each of which refused all writes in flight.
         self.refusals = 0
         #: Writes accepted and settled so far, and who waits for the latter to reach a number.
         self._accepted = 0
@@ -87,11 +87,11 @@ class Pipeline:
 
     @property
     def is_stalled(self) -> bool:
-        """Whether the writer makes no progress; writes are refused then."""
+        """True if the writer makes no progress; writes are refused then."""
         return self._stalls.is_stalled
 
     def close(self) -> None:
-        """Stop looking for stalls."""
+        """Stop stall detection."""
         self._stalls.close()
 
     def _has_work(self) -> bool:
@@ -104,10 +104,11 @@ class Pipeline:
         *,
         on_settled: Callable[[bool], None] | None = None,
     ) -> asyncio.Future[int]:
-        """Queue ``changes``, all of which are known to hold, as one commit, and ``statements`` with them.
+        """Queue ``changes``, whose expectations hold, and ``statements`` as one commit.
 
-        The future gets the last one's revision when all is durable and applied, ``Unavailable`` when it could not be persisted.
-        ``on_settled`` is called just before that with whether it was kept, even when nobody waits any more.
+        The future completes with the last revision when all is durable and applied, with ``Unavailable`` when it could
+        not be persisted. ``on_settled`` is called just before, with whether it was persisted, even if the future was
+        cancelled.
         """
         if len(changes) > POSITIONS_MAX:
             raise ValueError(f"a transaction writes {POSITIONS_MAX} keys at most")
@@ -137,7 +138,7 @@ class Pipeline:
         write.fingerprint = self._fingerprint
         self._accepted += 1
         if not self._gathered:
-            # Not now: requests that come together are to share a commit.
+            # Deferred, so that concurrent requests share a commit.
             self._loop.call_soon(self._hand_over)
         self._gathered.append(write)
         return write.done
@@ -150,7 +151,7 @@ class Pipeline:
         return refused
 
     def _refuse_waiters(self) -> None:
-        """Answer those who wait. Their writes stay under way: they happen if the writer goes on."""
+        """Fail the waiting callers. Their writes stay in flight and happen if the writer continues."""
         writes = [write for batch in (*self._sent, self._gathered) for write in batch]
         error = f"the write was not durable within {STALL_SECONDS:g} s, and may happen later: the disk or the writer process hangs"
         _log.error("%d writes: %s", len(writes), error)
@@ -163,7 +164,7 @@ class Pipeline:
                 woken.set_exception(Unavailable(error))
 
     def _hand_over(self) -> None:
-        """Give the writer what waits, as long as it has room; when it has room again, it says so."""
+        """Pass queued writes to the writer while it has room; it calls back when it has room again."""
         while self._gathered and self.writer.has_room:
             self._persist(self._next_batch())
 
@@ -224,21 +225,21 @@ class Pipeline:
         return (_REMOVED, row_id, before.key, before.create_revision, 0, None)
 
     async def settled(self) -> None:
-        """Wait until everything accepted so far is durable and applied, or refused."""
+        """Wait until every accepted write is durable and applied, or refused."""
         if self._sent or self._gathered:
             woken: asyncio.Future[None] = self._loop.create_future()
             self._waiting.append((self._accepted, woken))
             await woken
 
     async def applied(self, revision: int) -> None:
-        """Wait until a revision that a read found on disk has been applied."""
+        """Wait until a revision that was read from disk is applied."""
         while self.revision < revision and (self._sent or self._gathered):
             await self.settled()
 
-    # Back from the writer.
+    # Results of the writer.
 
     def _settle(self, batches: int, error: str) -> None:
-        """So many batches are durable; the writer failed with all others if there is an error."""
+        """Handle results: this many batches are durable; with an error, all other batches failed."""
         self._stalls.progressed()
         if batches:
             self._apply([write for _ in range(batches) for write in self._sent.popleft()])
@@ -271,7 +272,7 @@ class Pipeline:
         self._on_applied(len(events))
 
     def _refuse(self, refused: list[Write], error: str) -> None:
-        """Answer the newest writes with ``Unavailable``; the index goes back to what was before them."""
+        """Fail the newest writes with ``Unavailable`` and roll back the index."""
         _log.error("%d writes could not be persisted: %s", len(refused), error)
         if refused:
             self._fingerprint = refused[0].fingerprint_before

@@ -1,10 +1,10 @@
-"""Reads of the file. Everything here blocks: small reads are made on the loop, the others in a thread.
+"""Reads of the database file. All methods block: small reads run on the event loop, others in a thread.
 
-SQLite hands the interpreter lock back and forth for every row it returns, and a thread may wait for a busy loop each
-time. So a page of rows comes as one row with the columns as JSON, and the values joined into blobs.
+SQLite releases and reacquires the GIL for every returned row, and a thread may wait for a busy loop each time. So a
+page of rows is returned as one row, with the columns as JSON and the values joined into blobs.
 """
 
-# ruff: noqa: S608 — SQL is put together from the constants of this module only
+# ruff: noqa: S608 — SQL is composed of constants of this module
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from steersman.storage.sqlite.index import Index
 
 
-#: Sorts after every text: the end of a range that has none.
+#: Sorts after every text: end of an unbounded range.
 _NO_END = b""
 _PAGE_ROWS = 1000
-#: Values are fetched in blobs of about so much, or one by one when they are larger.
+#: Approximate size of joined values; larger values are fetched one by one.
 _BLOB_BYTES = 1 << 20
 _INDEX_PAGE_ROWS = 5000
-#: A catch-up reads at most so many writes, and about so many bytes, at once: it runs on the loop.
+#: Bounds of one step of a catch-up, which runs on the event loop: writes, and approximate bytes.
 _CATCH_UP_ROWS = 300
 _CATCH_UP_BYTES = 1 << 20
 
@@ -47,9 +47,9 @@ SELECT key, mod_revision, create_revision, lease_id, value, checksum FROM histor
 WHERE key >= :low AND key < :high AND id >= :after_id AND mod_revision <= :at
 """
 _PRESENT_COUNT = "SELECT count(*) FROM latest WHERE key >= :low AND key < :high"
-#: Counted from the present backwards, since the present's count needs no look at the rows: without the keys made since, and of
-#: those changed since as many as there were, in place of those that there are. (The plus signs: what was written since is
-#: less than the whole range.)
+#: Counted from the present backwards, since the present's count needs no look at the rows: without the keys made since,
+#: and of those changed since as many as there were, in place of those that there are. (The plus signs: what was written
+#: since is less than the whole range.)
 _PAST_COUNT = f"""
 WITH since AS (SELECT key, mod_revision FROM history WHERE id >= :after_id AND +key >= :low AND +key < :high)
 SELECT ({_PRESENT_COUNT})
@@ -63,8 +63,8 @@ FROM ({rows} ORDER BY key LIMIT :rows)
 """
 _VALUES = "SELECT CAST(group_concat(CAST(value AS TEXT), '') AS BLOB) FROM ({rows} ORDER BY key)"
 
-#: Where the events of a window come from, as their revisions and about their sizes: what was changed or removed, what was made
-#: and is as it was, and what was made and changed since.
+#: Where the events of a window come from, as their revisions and about their sizes: what was changed or removed, what
+#: was made and is as it was, and what was made and changed since.
 _EVENTS = (
     f"SELECT id >> {POSITION_BITS}, length(value) FROM history WHERE id >= :first AND id < :end ORDER BY id LIMIT :rows",
     f"SELECT id >> {POSITION_BITS}, length(value) FROM latest WHERE id >= :first AND id < :end ORDER BY id LIMIT :rows",
@@ -72,8 +72,8 @@ _EVENTS = (
     WHERE mod_revision = create_revision AND mod_revision > :after AND mod_revision <= :upto
     ORDER BY mod_revision LIMIT :rows""",
 )
-#: What the writes of a window wrote. The value is where the key's next write put it, or in its place still; when it is in
-#: neither, the key is squashed and the value gone. (The plus signs keep SQLite from walking the window by key.)
+#: What the writes of a window wrote. The value is where the key's next write put it, or in its place still; when it is
+#: in neither, the key is squashed and the value gone. (The plus signs keep SQLite from walking the window by key.)
 _WRITES = f"""
 WITH changed AS (
   SELECT id, key, removed, create_revision, id >> {POSITION_BITS} AS revision,
@@ -105,7 +105,7 @@ _heads = msgspec.json.Decoder(list[_Head])
 
 
 class Snapshot(msgspec.Struct, frozen=True, gc=False):
-    """A range, and the revision that the file was at."""
+    """A range, and the revision of the file."""
 
     kvs: list[KeyValue]
     count: int
@@ -113,7 +113,7 @@ class Snapshot(msgspec.Struct, frozen=True, gc=False):
 
 
 class Reader:
-    """One reading connection. Not for two threads at a time."""
+    """One reading connection. Must not be used by two threads at a time."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
@@ -122,7 +122,7 @@ class Reader:
         self._connection.close()
 
     def get(self, key: str) -> KeyValue | None:
-        """Raises ``CorruptValue``."""
+        """Return a key. Raises ``CorruptValue``."""
         row = self._connection.execute(
             "SELECT mod_revision, create_revision, lease_id, value, checksum FROM latest WHERE key = ?", (key,)
         ).fetchone()
@@ -148,7 +148,7 @@ class Reader:
     ) -> Snapshot:
         """Read the keys from ``low`` up to ``high`` as of ``revision`` (0: now).
 
-        Raises ``CorruptValue`` for damaged rows, with all the others.
+        Raises ``CorruptValue`` for damaged rows, with all intact ones.
         """
         rows = _PAST if revision else _PRESENT
         bounds = {"low": low, "high": high, "at": revision, "after_id": (revision + 1) << POSITION_BITS}
@@ -167,7 +167,7 @@ class Reader:
     def _pages(
         self, rows: str, bounds: Mapping[str, object], *, wanted: int, index: Mapping[str, Entry], keys_only: bool
     ) -> tuple[list[KeyValue], list[str]]:
-        """The rows that are intact, and the keys of the others."""
+        """Return the intact rows, and the keys of damaged ones."""
         kvs: list[KeyValue] = []
         corrupt: list[str] = []
         low = bounds["low"]
@@ -175,7 +175,7 @@ class Reader:
             page = {**bounds, "low": low, "rows": min(_PAGE_ROWS, wanted - len(kvs) - len(corrupt))}
             heads = _heads.decode(self._connection.execute(_HEADS.format(rows=rows), page).fetchone()[0])
             if not heads:
-                break  # a past that is being deleted under the read; the caller finds out
+                break  # history is being deleted concurrently; the caller detects it
             for chunk in [heads] if keys_only else _chunks(heads):
                 values = [b""] * len(chunk) if keys_only else self._values(rows, bounds, chunk)
                 for head, value in zip(chunk, values, strict=True):
@@ -190,10 +190,10 @@ class Reader:
         chunk = {**bounds, "low": heads[0][0], "high": heads[-1][0] + "\0"}
         blob = self._connection.execute(_VALUES.format(rows=rows), chunk).fetchone()[0] or b""
         values = _cut(blob, [head[4] for head in heads])
-        if values is None:  # SQLite before 3.39 ends a joined text at the first NUL
+        if values is None:  # SQLite before 3.39 truncates joined text at the first NUL
             found = self._connection.execute(f"SELECT value FROM ({rows} ORDER BY key)", chunk).fetchall()
             values = [value for (value,) in found]
-            values += [b""] * (len(heads) - len(values))  # rows that the page had and this read misses are damaged
+            values += [b""] * (len(heads) - len(values))  # rows of the page that this read misses are damaged
         return values[: len(heads)]
 
     def _number(self, sql: str, parameters: Mapping[str, object] | Sequence[object] = ()) -> int:
@@ -203,11 +203,11 @@ class Reader:
     # Starting up.
 
     def marks(self) -> tuple[int, int]:
-        """The revision reached, and the one compacted to."""
+        """Return the current and the compact revision."""
         return self._number(REACHED), self._number("SELECT revision FROM mark WHERE name = 'compacted'")
 
     def load(self) -> tuple[Index, int]:
-        """Read every key, for the index, and the fingerprint of all rows. Raises ``ValueError`` for damaged rows."""
+        """Return the index of all keys, and the fingerprint of all rows. Raises ``ValueError`` for damaged rows."""
         sql = (
             "SELECT json_group_array(json_array(key, mod_revision, create_revision, lease_id, checksum)), max(id), count(*)"
             " FROM (SELECT * FROM latest WHERE id > ? ORDER BY id LIMIT ?)"
@@ -229,7 +229,7 @@ class Reader:
         return index, fingerprint_of(rows, revisions)
 
     def _count_indexed(self, index: Index) -> int:
-        """Count the keys that SQLite finds by name; a key that lies elsewhere than the table has it counts as none."""
+        """Count the keys that SQLite finds by name; a key whose index entry differs from the table is not found."""
         sql = (
             "SELECT json_group_array(json_array(key, id)), max(key) FROM (SELECT key, id FROM latest"
             " INDEXED BY sqlite_autoindex_latest_1 WHERE key > ? ORDER BY key LIMIT ?)"
@@ -245,7 +245,7 @@ class Reader:
         return count
 
     def leases(self) -> list[tuple[int, int, float]]:
-        """Id, whole time and remaining time of each lease, in seconds."""
+        """Return id, TTL and remaining time of each lease, in seconds."""
         return self._connection.execute("SELECT id, ttl_seconds, remaining_seconds FROM lease").fetchall()
 
     # History.
@@ -253,9 +253,9 @@ class Reader:
     def catch_up(
         self, prefix: str, *, after: int, upto: int, squashed: Sequence[str], index: Mapping[str, Entry]
     ) -> tuple[list[Event], int]:
-        """Events under ``prefix`` after revision ``after``: as many as are read at once, but whole revisions.
+        """Return events under ``prefix`` after revision ``after``, of whole revisions, up to the bound of one read.
 
-        Returns them with the revision that they lead to, ``upto`` at most.
+        Also returns the revision that they lead to, ``upto`` at most.
         """
         upto = self._window(after, upto)
         low, high = prefix, prefix_end(prefix) or _NO_END
@@ -277,21 +277,24 @@ class Reader:
         return events, upto
 
     def _window(self, after: int, upto: int) -> int:
-        """How far one catch-up goes: up to ``upto``, or until enough rows or bytes, but one revision at least."""
+        """Return the end of one catch-up step.
+
+        ``upto``, or less when bounded by rows or bytes, but at least one revision.
+        """
         for events in _EVENTS:
             bounds = {**_window(after, upto), "rows": _CATCH_UP_ROWS}
             upto = _end_of_piece(self._connection.execute(events, bounds).fetchall(), upto)
         return upto
 
     def history_bytes(self) -> int:
-        """Roughly what the history occupies."""
+        """Return the approximate size of the history."""
         return self._number(
             "SELECT (SELECT bytes_total FROM history ORDER BY id DESC LIMIT 1)"
             " - (SELECT bytes_total FROM history ORDER BY id LIMIT 1)"
         )
 
     def excess_revision(self, *, bytes_max: int) -> int:
-        """The revision to compact to so that the history is no larger than ``bytes_max``; walks what is to go."""
+        """Return the revision to compact to so that the history is at most ``bytes_max``; linear in the excess."""
         row = self._number(
             "SELECT id FROM history WHERE bytes_total >="
             " (SELECT bytes_total FROM history ORDER BY id DESC LIMIT 1) - ? ORDER BY id LIMIT 1",
@@ -301,12 +304,12 @@ class Reader:
 
 
 def _window(after: int, upto: int) -> dict[str, int]:
-    """The revisions after one and up to another, as revisions and as ids of rows."""
+    """Return the query parameters of a window of revisions, as revisions and as row ids."""
     return {"after": after, "upto": upto, "first": (after + 1) << POSITION_BITS, "end": (upto + 1) << POSITION_BITS}
 
 
 def _end_of_piece(events: list[tuple[int, int | None]], upto: int) -> int:
-    """The revision by which there are as many events (revision and size, in order), or bytes, as are read at once."""
+    """Return the revision that bounds one step, given events (revision and size) in order."""
     size_bytes = 0
     for number, (revision, length) in enumerate(events, 1):
         size_bytes += length or 0
@@ -316,7 +319,7 @@ def _end_of_piece(events: list[tuple[int, int | None]], upto: int) -> int:
 
 
 def _chunks(heads: list[_Head]) -> Iterable[list[_Head]]:
-    """Pieces whose values are small enough to be joined."""
+    """Return groups whose values are small enough to be joined."""
     first, size_bytes = 0, 0
     for end, head in enumerate(heads, 1):
         size_bytes += head[4]
@@ -326,7 +329,7 @@ def _chunks(heads: list[_Head]) -> Iterable[list[_Head]]:
 
 
 def _cut(blob: bytes, lengths: list[int]) -> list[bytes] | None:
-    """Take joined values apart; None when they are not all there."""
+    """Split joined values; None when some are missing."""
     ends = list(itertools.accumulate(lengths))
     if ends[-1] != len(blob):
         return None

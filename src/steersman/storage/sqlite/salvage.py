@@ -1,7 +1,7 @@
-"""Checking, copying and repairing the files of a store that no server has open.
+"""Offline check, backup and repair of store files.
 
-``inspect`` finds everything that is wrong; ``repair`` writes what can be read into a new file, whose revisions begin above every
-one that may have been used, and keeps the damaged files aside; ``back_up`` copies a store that may be open.
+``inspect`` reports all damage; ``repair`` writes the readable contents into a new file, whose revisions start above
+every one that may have been used, and keeps the damaged files aside; ``back_up`` copies a store, which may be open.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _Row = tuple[int, str, int, int, int, bytes, int]
 
 
 class Report(msgspec.Struct):
-    """The result of a check."""
+    """Result of a check."""
 
     schema: int = 0
     revision: int = 0
@@ -59,9 +59,9 @@ class Report(msgspec.Struct):
 
 
 def inspect(path: Path, *, decode: Callable[[str, bytes], str] | None = None) -> Report:
-    """Check a store offline: record, structure, checksums, revisions. Changes nothing.
+    """Check a store offline: record, structure, checksums, revisions. Read-only.
 
-    ``decode`` returns what is wrong with a key's value, "" when nothing is. Raises ``StoreError`` for a file that is no store.
+    ``decode`` returns the problem of a key's value, "" for none. Raises ``StoreError`` for a file that is not a store.
     """
     report = Report()
     record, exists = read_record(str(path))
@@ -161,7 +161,7 @@ def is_intact(row: tuple[Any, ...]) -> bool:
 
 
 def back_up(path: Path, target: Path) -> int:
-    """Copy a store that may be open, as of one revision, which is returned. The copy opens without its log.
+    """Copy a store, which may be open, as of one revision; return the revision. The copy needs no log.
 
     Raises ``StoreError``, ``OSError``.
     """
@@ -206,19 +206,19 @@ class Salvage(msgspec.Struct):
 
     rows: list[_Row] = []
     leases: list[tuple[int, int, float]] = []
-    #: No larger revision was ever used, as far as known.
+    #: Upper bound of used revisions, as far as known.
     used_revision: int = 0
-    #: Revision that the readable state is at.
+    #: Revision of the readable state.
     revision: int = 0
-    #: Last revision that was acknowledged; 0: not known.
+    #: Last acknowledged revision; 0: unknown.
     acknowledged_revision: int = 0
-    #: Keys that exist and cannot be read.
+    #: Keys that exist but cannot be read.
     lost_keys: list[str] = []
     problems: list[str] = []
 
 
 def salvage(path: Path) -> Salvage:
-    """Read what can be read, from copies: with the log and without it, whichever holds more. Raises ``StoreError``."""
+    """Read all readable contents from copies, with and without the log, and keep the larger. Raises ``StoreError``."""
     if not path.exists():
         raise StoreNotWritable(path, "no such file")
     found: list[Salvage] = []
@@ -292,7 +292,7 @@ def _number(found: Salvage, connection: sqlite3.Connection, sql: str) -> int:
 
 
 def _walk(connection: sqlite3.Connection, problems: list[str]) -> Iterator[_Row]:
-    """Read the rows from both ends: what lies behind a page that cannot be read is found from the other."""
+    """Read the rows from both ends: rows behind an unreadable page are reachable from the other end."""
     for order in ("ASC", "DESC"):
         try:
             yield from connection.execute(f"{_ROW} ORDER BY id {order}")
@@ -303,9 +303,10 @@ def _walk(connection: sqlite3.Connection, problems: list[str]) -> Iterator[_Row]
 
 
 def repair(path: Path, found: Salvage, *, suffix: str) -> int:
-    """Put a new file with what was found in the place of the damaged one, which is kept with ``suffix``.
+    """Replace the damaged file by a new one with the salvaged contents; keep the old one with ``suffix``.
 
-    Its history is empty and its revision, which is returned, was never used before. Raises ``StoreError``, ``OSError``.
+    The history is empty; the new revision, which is returned, was never used before. Raises ``StoreError``,
+    ``OSError``.
     """
     revision = found.used_revision + RESERVED_STEP
     new = path.with_name(f"{path.name}.repaired")

@@ -1,19 +1,19 @@
-"""The tables of the file, and how they came to be.
+"""Database schema and its migrations.
 
-``latest`` holds each key's present row, numbered by the write that made the key. ``history`` is an undo log: one row for each
-write that put something out of its place, with what that was; read backwards it leads to every revision that is kept. A
-row is never needed once its write is older than what may be read (compaction only ever takes rows off the old end), and the
-present needs no history at all. A new key puts nothing out of its place: it is one row in ``latest``, and that it was made is
-read from there or, when it was changed since, from the first row that it left in ``history``.
+``latest`` holds each key's current row, numbered by the write that created the key. ``history`` is an undo log: one row
+with the replaced state for each write that replaced one; undoing rows from the newest backwards reconstructs every
+retained revision. A row is not needed once its write is compacted (compaction only removes the oldest rows), and
+current reads need no history. Creating a key replaces nothing: the creation is read from ``latest`` or, if the key was
+changed since, from its first row in ``history``.
 
-The id of a row is ``revision << POSITION_BITS``, of the write that made the key (``latest``) or changed it (``history``): in
-older files writes of a transaction shared their revision, and the bits told them apart.
+Row ids are ``revision << POSITION_BITS`` of the write that created (``latest``) or changed (``history``) the key; in
+older files the writes of a transaction share their revision, and the low bits distinguish them.
 
-The writer inserts rows into the view ``change``; the triggers put them where they belong. So a batch needs one statement
-only, whatever its rows do.
+The writer inserts rows into the view ``change``, whose triggers update the tables. So a batch needs a single statement
+for all kinds of rows.
 """
 
-# ruff: noqa: S608 — SQL is put together from the constants of this module only
+# ruff: noqa: S608 — SQL is composed of constants of this module
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ import enum
 
 from steersman.storage.sqlite.batches import POSITION_BITS
 
-#: "Strs", in the file's header: this SQLite file is one of ours.
+#: "Strs", SQLite's ``application_id`` of store files.
 APPLICATION_ID = 0x53747273
-#: So many keys can one transaction write.
+#: Maximal number of keys written by one transaction.
 POSITIONS_MAX = 1 << POSITION_BITS
-#: Larger revisions do not fit into the ids of rows.
+#: Maximal revision that fits into row ids.
 REVISION_MAX = (1 << (63 - POSITION_BITS)) - 1
-#: Counted per history row besides its value.
+#: Size of a history row without its value, for accounting.
 ROW_BYTES = 200
 
 
 class Kind(enum.IntEnum):
-    """What a row of ``change`` does."""
+    """Kind of a row of ``change``."""
 
-    #: Only says which revision the file is at. The last row of a batch whose newest write leaves no row that tells.
+    #: Mark of the file's revision: last row of a batch whose newest write leaves no row.
     REACHED = 1
     CREATED = 2
     REPLACED = 3
@@ -43,8 +43,8 @@ class Kind(enum.IntEnum):
     REMOVED = 5
 
 
-#: Moves the key's present row into the history. Each trigger does all that its kind needs: SQLite does not say in which
-#: order several triggers of one row run.
+#: Moves the key's current row into the history. One trigger per kind: SQLite does not define the order of several
+#: triggers of one row.
 _DISPLACE = f"""
   INSERT INTO history
     SELECT NEW.id, key, NEW.kind = {Kind.REMOVED:d}, mod_revision, create_revision, lease_id,
@@ -66,7 +66,7 @@ CREATE TABLE latest (
   value BLOB NOT NULL
 );
 """
-#: What the writer inserts into, but for the trigger of new keys.
+#: View for the writer's inserts, without the trigger for new keys.
 _VIEW = f"""
 CREATE VIEW change (kind, id, key, create_revision, lease_id, value) AS SELECT NULL, NULL, NULL, NULL, NULL, NULL;
 

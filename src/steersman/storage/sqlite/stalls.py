@@ -1,8 +1,8 @@
-"""Stall detection: a writer process that is stopped, or a filesystem that is frozen, does not answer.
+"""Stall detection: a stopped writer process or a frozen filesystem does not respond.
 
-Only time distinguishes such a writer from a slow one. While writes are under way, progress is looked at every
-``STALL_SECONDS``; without any since the last look the pipeline is stalled: its callers are refused instead of waiting, until the
-writer answers again.
+Only time distinguishes a stalled writer from a slow one. While writes are in flight, progress is checked every
+``STALL_SECONDS``; without progress since the last check the pipeline is stalled: callers are refused instead of
+waiting, until the writer responds again.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
     from steersman.asynckit.clock import Clock, Timer
 
-#: Writes wait so long at least, and twice as long at most, before they are refused.
+#: Writes wait at least this long, and at most twice as long, before they are refused.
 STALL_SECONDS = 5.0
 
 
 class StallDetector:
-    """Calls ``on_stall`` once when work under way makes no progress."""
+    """Calls ``on_stall`` once when work in flight makes no progress."""
 
     def __init__(self, clock: Clock, *, has_work: Callable[[], bool], on_stall: Callable[[], None]) -> None:
         self._clock = clock
@@ -30,13 +30,13 @@ class StallDetector:
         self.is_stalled = False
 
     def started(self) -> None:
-        """Note that work is under way."""
+        """Record that work is in flight."""
         if self._timer is None and not self.is_stalled:
             self._has_progress = False
             self._timer = self._clock.timer(STALL_SECONDS, self._look)
 
     def progressed(self) -> None:
-        """Note that some of it was done."""
+        """Record progress."""
         self._has_progress = True
         self.is_stalled = False
 

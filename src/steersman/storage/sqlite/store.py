@@ -1,4 +1,4 @@
-"""``SqliteStore``: the protocol's methods over the pipeline and the file."""
+"""``SqliteStore``: the ``Store`` protocol on the pipeline and the database file."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _NO_END = b""
 
 
 class SqliteStore:
-    """A ``Store`` in one SQLite file. Made by ``open``; belongs to the loop that it was opened on."""
+    """``Store`` in one SQLite file. Created by ``open``; confined to the event loop that opened it."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class SqliteStore:
         self._files = files
         self._clock = clock
         self._new_lease_id = new_lease_id
-        # What was overwritten before this start is not known any more: all of it, then.
+        # Overwrites before this start are unknown, so all earlier revisions count as overwritten.
         self._squashed = SquashedPrefixes(squash_prefixes, compacted=contents.revision)
         self._dispatcher = Dispatcher()
         self._tasks = Supervisor("sqlite store")
@@ -109,13 +109,12 @@ class SqliteStore:
         new_lease_id: Callable[[], int] = random_lease_id,
         disk_clock: Clock | None = None,
     ) -> SqliteStore:
-        """Open or make the file; its folder must exist.
+        """Open or create the file; its folder must exist.
 
-        ``history_retention_seconds`` is how long the past stays readable, unless it outgrows ``history_max_bytes``.
-        ``squash_prefixes`` are described in the package's docstring; each ends in ``/``. ``disk_clock`` measures how long the
-        disk takes: real time, also where ``clock`` is not.
-
-        Raises ``StoreLocked``, ``NotAStore``, ``SchemaTooNew``, ``CorruptStore``, ``StoreNotWritable``.
+        ``history_retention_seconds`` bounds the age of readable history, ``history_max_bytes`` its size.
+        ``squash_prefixes`` are described in the package; each ends in ``/``. ``disk_clock`` measures the latency of the
+        disk: real time, even if ``clock`` is a fake. Raises ``StoreLocked``, ``NotAStore``, ``SchemaTooNew``,
+        ``CorruptStore``, ``StoreNotWritable``.
         """
         opening = asyncio.ensure_future(asyncio.to_thread(Files.open, Path(path)))
         try:
@@ -157,14 +156,14 @@ class SqliteStore:
             return kv
         kv = self._files.read(lambda reader: reader.get(key))
         if kv is None:
-            await self._pipeline.settled()  # its removal may be on disk and not applied yet
+            await self._pipeline.settled()  # its removal may be durable and not applied yet
             return self._recheck_absent(key)
         if kv.mod_revision > self._pipeline.revision:
             await self._pipeline.applied(kv.mod_revision)
         return kv
 
     def _recheck_absent(self, key: str) -> KeyValue | None:
-        """Read a key again that was not on disk; what the index has there must not be answered as absent."""
+        """Read a key again that was absent on disk; a key in the index must not be returned as absent."""
         kv = self._files.read(lambda reader: reader.get(key))
         entry = self._pipeline.index.get(key)
         if kv is None and entry is not None and entry.mod_revision <= self._pipeline.revision:
@@ -196,7 +195,7 @@ class SqliteStore:
 
     async def _after_range(self, prefix: str, revision: int, revision_on_disk: int) -> None:
         if revision:
-            self._check_readable(prefix, revision)  # it may have been compacted under the read
+            self._check_readable(prefix, revision)  # it may have been compacted during the read
         else:
             await self._pipeline.applied(revision_on_disk)
 
@@ -228,7 +227,7 @@ class SqliteStore:
             return self._pipeline.revision
 
     async def _raise_conflict(self, key: str) -> None:
-        """Raise ``Conflict`` once what is in the way is on disk; return when it was refused, which makes room again."""
+        """Raise ``Conflict`` once the conflicting write is durable; return if that write was refused."""
         refusals = self._pipeline.refusals
         await self._pipeline.settled()
         if self._pipeline.refusals == refusals:
@@ -239,7 +238,7 @@ class SqliteStore:
     async def watch(
         self, prefix: str, sink: Callable[[Batch], None], *, after_revision: int, on_lost: Callable[[StoreError], None]
     ) -> Subscription:
-        """The past is read in pieces between which the loop goes on; then, in one go, the last piece and live."""
+        """Deliver history in steps that yield to the event loop, then the last step and live events without a gap."""
         if not prefix.endswith("/"):
             raise ValueError("a watched prefix must end in '/'")
         self._check_open()
@@ -357,7 +356,7 @@ def _close(files: Files, writer: Writer | Child) -> None:
 
 
 def _abandon(opening: asyncio.Future[tuple[Files, Contents, Child]]) -> None:
-    """Close what nobody waits for any more."""
+    """Close a store whose opener was cancelled."""
     if not opening.cancelled() and opening.exception() is None:
         files, _, child = opening.result()
         opening.get_loop().run_in_executor(None, _close, files, child)

@@ -15,7 +15,7 @@ record missing or of another state of the file   refuse
 revision below the recorded one                  refuse
 ===============================================  ==================================================================
 
-A refusal names what is missing and how to go on; ``repair`` goes on.
+A refusal names the missing writes and the next step, ``repair``.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _SALT_BYTES = 4
-#: The first salt of a log grows by one whenever it is restarted; a later log has one that is larger by less than this.
+#: The first salt of a log is incremented at each restart; a later log's salt is larger by less than this.
 _GENERATIONS_MAX = 1 << 31
 _SALT_END = 1 << 32
 
 
 class Session(msgspec.Struct, frozen=True):
-    """The row of the table ``session``, and the revision that the file is at, with its log."""
+    """Row of the table ``session``, and the revision of the file with its log."""
 
     session: int
     is_closed: bool
-    #: None: not known.
+    #: None: unknown.
     fingerprint: int | None
     reserved_revision: int
     is_backup: bool
@@ -51,20 +51,20 @@ class Session(msgspec.Struct, frozen=True):
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """How a file may be opened."""
+    """Result of the verification: how the file may be opened."""
 
-    #: Of all rows; None when it is not known.
+    #: Fingerprint of all rows; None when unknown.
     fingerprint: int | None = None
-    #: The structure of the whole file must be checked, which takes long.
+    #: The structure of the whole file must be checked, which is slow.
     needs_check: bool = False
     #: The history may be incomplete.
     drops_history: bool = False
-    #: The counter must jump ahead of this one, because another copy of the file may have used more; 0: it need not.
+    #: The counter must jump ahead of this revision, as another copy of the file may have used more; 0: no jump.
     jump_from: int = 0
 
 
 def read_session(connection: sqlite3.Connection) -> Session:
-    """Read what the file says of itself. Raises ``sqlite3.Error``, ``ValueError``."""
+    """Read the session row of the file. Raises ``sqlite3.Error``, ``ValueError``."""
     rows = connection.execute("SELECT id, is_closed, fingerprint, reserved_revision, is_backup FROM session").fetchall()
     if len(rows) != 1:
         raise ValueError(f"{len(rows)} rows in the table session")
@@ -92,7 +92,7 @@ def verify_start(path: Path, session: Session, wal: WalPosition) -> Verdict:
 def judge(
     path: Path, session: Session, record: AckRecord | None, wal: WalPosition, *, is_record_damaged: bool = False
 ) -> Verdict:
-    """Apply the rules of the module. Raises ``WritesMissing``."""
+    """Apply the rules of the module docstring. Raises ``WritesMissing``."""
     if session.is_backup:
         used = max(session.revision, session.reserved_revision, 0 if record is None else record.revision)
         return Verdict(session.fingerprint, needs_check=True, jump_from=used)
@@ -119,7 +119,7 @@ def judge(
 
 
 def _judge_foreign(path: Path, session: Session, record: AckRecord) -> Verdict:
-    """Judge a file whose record is of another session: one of the two was copied or restored."""
+    """Judge a file whose record belongs to another session: one of the two was copied or restored."""
     if session.revision < record.revision:
         raise WritesMissing(
             path,
@@ -133,7 +133,7 @@ def _judge_foreign(path: Path, session: Session, record: AckRecord) -> Verdict:
 
 
 def _judge_short_log(path: Path, session: Session, record: AckRecord) -> Verdict:
-    """Judge a file without the end of its log: it may hold everything all the same."""
+    """Judge a file without the end of its log: it may be complete all the same."""
     if session.revision == record.revision:
         return Verdict(record.fingerprint, needs_check=True, drops_history=True)
     raise WritesMissing(
@@ -162,9 +162,9 @@ def _first_salt(wal: WalPosition) -> int:
 
 
 def check_main_file(path: Path, record: AckRecord | None) -> None:
-    """Refuse a log that belongs to another file: SQLite would apply it. Call before SQLite reads the log.
+    """Reject a log that belongs to another file, which SQLite would apply. Call before SQLite reads the log.
 
-    The session that began a log is in the file itself, without the log. Raises ``WritesMissing``, ``CorruptStore``.
+    The session that started a log is stored in the database itself. Raises ``WritesMissing``, ``CorruptStore``.
     """
     wal = path.with_name(path.name + "-wal")
     if not wal.exists() or not wal.stat().st_size or record is None:
@@ -176,7 +176,7 @@ def check_main_file(path: Path, record: AckRecord | None) -> None:
         finally:
             connection.close()
     except sqlite3.Error:
-        return  # the tables may be in the log only, or damaged, which the next reader finds
+        return  # the tables may be in the log only, or damaged, which the next reader detects
     if row is None or row[0] in (record.session, record.previous_session):
         return
     raise WritesMissing(

@@ -1,8 +1,9 @@
-"""The process that writes, seen from the event loop: writes go there frame by frame, what became of them comes back.
+"""Client of the writer process, on the event loop: sends frames of writes and receives their results.
 
-The loop never waits for it: a frame costs one encoding and one send, a commit one receive. While a frame waits for room in the
-socket, the next writes gather in the pipeline, so at most one frame (and a few bytes) is encoded and not yet sent. When the
-process dies, the frames that are on disk count and the others have failed, and the next writes start another process.
+The loop never waits for the process: a frame costs one encoding and one send, a commit one receive. While a frame waits
+for room in the socket, further writes collect in the pipeline, so at most one frame (and a few bytes) is encoded and
+unsent. When the process dies, the frames on disk are durable and the others have failed; the next writes start another
+process.
 """
 
 from __future__ import annotations
@@ -27,12 +28,12 @@ _log = logging.getLogger(__name__)
 #: An SQL statement and its parameters.
 Statement = tuple[str, tuple[object, ...]]
 _RECEIVE_BYTES = 4096
-#: The last format without shared references: looking for them takes longer than all the rest.
+#: Last marshal format without shared references, whose detection dominates the cost.
 _MARSHAL_VERSION = 2
 
 
 class Writer:
-    """Owns the process. All but ``end`` is for the event loop."""
+    """Owner of the writer process. All methods but ``end`` run on the event loop."""
 
     def __init__(
         self,
@@ -42,24 +43,24 @@ class Writer:
         start: Callable[[], Child],
         reached: Callable[[dict[int, int]], int],
     ) -> None:
-        """``settled`` is called with the number of frames that are durable now, the oldest first, and with what went wrong, if
-        anything did: then all the others have failed. It is the time to persist what had to wait, too.
+        """``settled`` receives the number of frames that became durable, oldest first, and an error, if any.
 
-        ``start`` (which blocks) makes another process, ``reached`` reads the revision on disk, 0 when it cannot, and
-        is given the fingerprints of the revisions under way.
+        With an error all other frames have failed. ``settled`` is also the signal that there is room again. ``start``
+        (blocking) starts another process; ``reached`` receives the fingerprints of the revisions in flight and returns
+        the revision on disk, 0 when it cannot be read.
         """
         self._start = start
         self._reached = reached
         self._settled = settled
         self._loop = asyncio.get_running_loop()
         self._child: Child | None = None
-        #: The revisions, and fingerprints, that the unanswered frames lead to.
+        #: Revisions and fingerprints of the frames in flight.
         self._under_way: deque[tuple[int, int]] = deque()
-        #: How often this process has told of a failure: it drops what was sent before that was heard.
+        #: Failures reported by this process: it drops frames of earlier epochs.
         self._epoch = 0
         self._reaping = False
         self._detached = False
-        #: What was not sent yet; the first may have been in part.
+        #: Unsent frames; the first may be partly sent.
         self._frames: deque[memoryview] = deque()
         self._received = b""
         self._forget_below = 0
@@ -67,13 +68,13 @@ class Writer:
 
     @property
     def has_room(self) -> bool:
-        """Whether it takes writes now; ``settled`` says when it does again."""
+        """True if it accepts writes now; ``settled`` is called when it does again."""
         return not self._frames and not self._reaping
 
     def persist(self, rows: Sequence[Row], statements: Sequence[Statement], *, revision: int, fingerprint: int) -> None:
-        """Have writes persisted together, which lead to ``revision`` (0: they have no rows) and ``fingerprint``. Only while ``has_room``.
+        """Persist writes together, which lead to ``revision`` (0: no rows) and ``fingerprint``. Requires ``has_room``.
 
-        Raises ``ValueError`` or ``OverflowError`` when they hold what no row can.
+        Raises ``ValueError`` or ``OverflowError`` for values that no row can hold.
         """
         if self._child is None:
             self._epoch = 0
@@ -85,23 +86,23 @@ class Writer:
             self._loop.run_in_executor(None, self._start).add_done_callback(self._started)
 
     def forget(self, revision: int) -> None:
-        """Have the history up to ``revision`` deleted, piece by piece between batches."""
+        """Delete the history up to ``revision``, in steps between batches."""
         self._forget_below = max(self._forget_below, (revision + 1) << POSITION_BITS)
         if self._child is not None:
             self._frames.append(_frame(self._forget_below))
             self._send()
 
     def detach(self) -> None:
-        """Hear no more of the process, not even of its end; ``end`` is next."""
+        """Stop listening to the process, also for its end; call ``end`` next."""
         self._detached = True
         if self._child is not None:
             self._unwatch(self._child)
 
     def end(self) -> None:
-        """Let the process finish what it was sent and close the file. Blocks."""
+        """Let the process finish its frames and close the file. Blocks."""
         child, self._child = self._child, None
         if child is not None and self._frames:
-            child.reap()  # it waits for the rest of a frame, which must not be anything else
+            child.reap()  # it waits for the rest of a partly sent frame
         elif child is not None:
             child.end()
 
@@ -119,7 +120,7 @@ class Writer:
             self._send()
 
     def _send(self) -> None:
-        """Send what can be sent now; the rest when there is room."""
+        """Send without blocking; the rest when there is room."""
         assert self._child is not None
         sock = self._child.socket
         while self._frames:
@@ -129,7 +130,7 @@ class Writer:
             except BlockingIOError:
                 sent = 0
             except OSError:
-                return  # it is dead, which the end of what it sends tells
+                return  # the process is dead, which the end of its output reports
             if sent < len(frame):
                 self._frames[0] = frame[sent:]
                 self._loop.add_writer(sock, self._send_rest)
@@ -185,7 +186,7 @@ class Writer:
 
     def _reaped(self, done: asyncio.Future[int]) -> None:
         if self._detached:
-            return  # the file is being closed, nobody waits and nobody may read it any more
+            return  # the file is being closed: no callers are waiting, and reads are no longer allowed
         self._reaping = False
         reason = f"the writer process ended with code {done.result()}"
         _log.error("%s; the next write starts another", reason)

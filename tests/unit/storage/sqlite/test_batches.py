@@ -36,7 +36,7 @@ def reached(revision):
 
 
 class Faulty(sqlite3.Connection):
-    """Raises after a statement that begins so, which it has carried out unless it is told otherwise."""
+    """Connection that raises after executing a statement with this start, unless configured to raise before."""
 
     fails = ""
     carries_out = True
@@ -66,18 +66,18 @@ def keys(connection):
     return [key for (key,) in connection.execute("SELECT key FROM latest ORDER BY key")]
 
 
-def test_a_batch_is_rows_and_statements_in_one_commit(connection, written):
+def test_persist_commits_rows_and_statements_together(connection, written):
     assert written.persist([created(1), created(2, "/b"), reached(2)], [(MARK, (1,))], revision=2) == ""
     assert keys(connection) == ["/a", "/b"]
     assert dict(connection.execute("SELECT name, revision FROM mark")) == {"reached": 2, "compacted": 1}
 
 
-def test_a_batch_of_no_rows_is_its_statements(connection, written):
+def test_persist_of_statements_only(connection, written):
     assert written.persist([], [(MARK, (7,))], revision=0) == ""
     assert dict(connection.execute("SELECT name, revision FROM mark")) == {"reached": 0, "compacted": 7}
 
 
-def test_of_a_batch_that_fails_nothing_is_kept(connection, written):
+def test_persist_rolls_a_failed_batch_back(connection, written):
     error = written.persist([created(1), created(2), reached(2)], [], revision=2)
     assert "UNIQUE" in error
     assert keys(connection) == []
@@ -85,18 +85,18 @@ def test_of_a_batch_that_fails_nothing_is_kept(connection, written):
     assert keys(connection) == ["/a"]
 
 
-def test_what_no_row_can_hold_is_told(connection, written):
+def test_persist_reports_values_that_no_row_can_hold(connection, written):
     assert "surrogates not allowed" in written.persist([created(1, "/\ud800"), reached(1)], [], revision=1)
     assert keys(connection) == []
 
 
-def test_a_commit_that_happened_but_reported_an_error_counts(connection, written):
+def test_persist_accepts_a_commit_that_reported_an_error(connection, written):
     connection.fails = "COMMIT"
     assert written.persist([created(1), reached(1)], [], revision=1) == ""
     assert keys(connection) == ["/a"]
 
 
-def test_a_commit_that_did_not_happen_is_rolled_back(connection, written, path):
+def test_persist_rolls_a_failed_commit_back(connection, written, path):
     connection.fails, connection.carries_out = "COMMIT", False
     assert written.persist([created(1), reached(1)], [], revision=1).startswith(
         f"disk I/O error (in {path.parent}, where "
@@ -105,12 +105,12 @@ def test_a_commit_that_did_not_happen_is_rolled_back(connection, written, path):
     assert keys(connection) == []
 
 
-def test_a_file_that_cannot_even_be_read_has_nothing_of_it(connection, written):
+def test_persist_fails_when_the_file_is_unreadable(connection, written):
     connection.close()
     assert "closed database" in written.persist([created(1), reached(1)], [], revision=1)
 
 
-def test_the_past_goes_in_pieces(connection, written):
+def test_forget_some_deletes_history_in_steps(connection, written):
     assert written.persist(changes(500), [], revision=500) == ""
     assert not written.forget_some()
     written.forget(451 << POSITION_BITS)
@@ -120,7 +120,7 @@ def test_the_past_goes_in_pieces(connection, written):
     assert connection.execute("SELECT count(*), min(id) FROM history").fetchone() == (50, 451 << POSITION_BITS)
 
 
-def test_a_piece_that_cannot_be_deleted_stays(connection, written):
+def test_forget_some_keeps_rows_after_an_error(connection, written):
     assert written.persist(changes(2), [], revision=2) == ""
     written.forget(3 << POSITION_BITS)
     connection.fails, connection.carries_out = "DELETE", False
@@ -129,7 +129,7 @@ def test_a_piece_that_cannot_be_deleted_stays(connection, written):
     assert connection.execute("SELECT count(*) FROM history").fetchone() == (1,)
 
 
-def test_it_writes_durably(path):
+def test_connection_is_durable(path):
     connect_writer(path).close()
     connection = batches.connect(str(path))
     assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
@@ -171,7 +171,7 @@ def answer(sock):
     return int.from_bytes(head[:4], "little"), sock.recv(int.from_bytes(head[4:], "little")).decode()
 
 
-def test_writes_are_answered(served, connection):
+def test_serve_reports_results_of_writes(served, connection):
     sock, ends, thread = served
     sock.sendall(writes(1))
     assert answer(sock) == (1, "")
@@ -183,7 +183,7 @@ def test_writes_are_answered(served, connection):
     assert keys(connection) == ["/a", "/b"]
 
 
-def test_writes_that_wait_share_a_commit(served, connection):
+def test_serve_commits_waiting_writes_together(served, connection):
     sock, _, _ = served
     sock.sendall(writes(1, "/a") + writes(2, "/b") + frame((0, [], [(MARK, (1,))], 0, 9)) + writes(3, "/c"))
     assert answer(sock) == (4, "")
@@ -191,7 +191,7 @@ def test_writes_that_wait_share_a_commit(served, connection):
     assert dict(connection.execute("SELECT name, revision FROM mark")) == {"reached": 3, "compacted": 1}
 
 
-def test_a_commit_has_a_bound(served):
+def test_serve_bounds_the_rows_of_a_commit(served):
     sock, _, _ = served
     sock.sendall(b"".join(writes(revision, f"/{revision}") for revision in range(1, 301)))
     assert answer(sock) == (128, "")
@@ -199,7 +199,7 @@ def test_a_commit_has_a_bound(served):
     assert answer(sock) == (44, "")
 
 
-def test_after_a_failure_what_was_sent_before_that_was_heard_is_dropped(served, connection):
+def test_serve_drops_writes_of_the_failed_epoch(served, connection):
     sock, _, _ = served
     sock.sendall(writes(1))
     assert answer(sock) == (1, "")
@@ -211,7 +211,7 @@ def test_after_a_failure_what_was_sent_before_that_was_heard_is_dropped(served, 
     assert keys(connection) == ["/a", "/d"]
 
 
-def test_a_large_batch_comes_in_pieces(served, connection):
+def test_serve_reads_a_frame_in_parts(served, connection):
     sock, _, _ = served
     value = os.urandom(3_000_000)
     sock.sendall(writes(1, value=value))
@@ -219,7 +219,7 @@ def test_a_large_batch_comes_in_pieces(served, connection):
     assert connection.execute("SELECT value FROM latest").fetchone() == (value,)
 
 
-def test_a_piece_of_what_may_go_goes_after_each_message_at_least(served, connection):
+def test_serve_deletes_one_step_of_history_after_each_message(served, connection):
     sock, ends, thread = served
     sock.sendall(frame((0, changes(500), [], 500, 9)) + frame(501 << POSITION_BITS) + frame(501 << POSITION_BITS))
     sock.sendall(frame((0, [], [(MARK, (500,))], 0, 9)))
@@ -232,7 +232,7 @@ def test_a_piece_of_what_may_go_goes_after_each_message_at_least(served, connect
 
 
 @pytest.mark.parametrize("part", [b"", b"\1\0", writes(1)[:-1]])
-def test_the_end_of_the_other_side_ends_it_with_nothing_half_done(served, connection, part):
+def test_serve_ends_with_the_stream_without_partial_writes(served, connection, part):
     sock, ends, thread = served
     sock.sendall(part)
     sock.shutdown(socket.SHUT_WR)
@@ -241,7 +241,7 @@ def test_the_end_of_the_other_side_ends_it_with_nothing_half_done(served, connec
     assert keys(connection) == []
 
 
-def test_file_shrinks_after_churn_and_keeps_what_is_left(connection, written, path):
+def test_upkeep_shrinks_the_file_and_keeps_its_contents(connection, written, path):
     value = os.urandom(100_000)
     assert written.persist([created(n, f"/{n}", value) for n in range(1, 301)], [], revision=300) == ""
     removed = [(int(Kind.REMOVED), (300 + n) << POSITION_BITS, f"/{n}", n, 0, None) for n in range(1, 300)]
@@ -259,7 +259,7 @@ def test_file_shrinks_after_churn_and_keeps_what_is_left(connection, written, pa
     assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
-def test_file_with_few_free_pages_is_left_as_it_is(connection, written, path):
+def test_upkeep_keeps_a_file_with_few_free_pages(connection, written, path):
     assert written.persist(changes(500), [], revision=500) == ""
     written.forget(501 << POSITION_BITS)
     while written.forget_some():

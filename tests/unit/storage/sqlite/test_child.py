@@ -57,7 +57,7 @@ def leases(path):
     return ids
 
 
-def test_it_writes_what_it_is_sent_and_ends_when_asked_to(started, path):
+def test_child_persists_writes_and_ends_on_request(started, path):
     started.socket.sendall(FRAME)
     assert os.read(started.answers, 8) == DONE
     started.end()
@@ -66,25 +66,25 @@ def test_it_writes_what_it_is_sent_and_ends_when_asked_to(started, path):
     assert leases(path) == [7]
 
 
-def test_what_was_sent_before_is_written_before_it_ends(started, path):
+def test_child_persists_earlier_writes_before_it_ends(started, path):
     started.socket.sendall(FRAME)
     started.end()
     assert leases(path) == [7]
 
 
-def test_of_half_a_batch_nothing_is_written(started, path):
+def test_child_ignores_a_partial_batch(started, path):
     started.socket.sendall(FRAME[:-3])
     started.reap()
     assert leases(path) == []
 
 
-def test_nothing_is_written_after_it_was_reaped(started, path):
+def test_child_writes_nothing_after_reap(started, path):
     assert started.reap() == -signal.SIGKILL
     assert started.reap() == -signal.SIGKILL
     assert leases(path) == []
 
 
-def test_only_its_parent_ends_it(started):
+def test_child_ignores_signals_of_the_terminal(started):
     started.socket.sendall(FRAME)
     assert os.read(started.answers, 8) == DONE
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -94,7 +94,7 @@ def test_only_its_parent_ends_it(started):
     assert os.getsid(started.process.pid) == started.process.pid
 
 
-def test_one_that_cannot_open_the_file_ends(tmp_path, lock, capfd):
+def test_child_ends_when_it_cannot_open_the_file(tmp_path, lock, capfd):
     missing = Child.start(tmp_path / "none" / "store.db", lock.descriptor)
     os.set_blocking(missing.answers, True)
     assert os.read(missing.answers, 4) == b""
@@ -103,7 +103,7 @@ def test_one_that_cannot_open_the_file_ends(tmp_path, lock, capfd):
     assert "unable to open database file" in capfd.readouterr().err
 
 
-def test_when_there_is_no_process_to_be_had_nothing_stays_open(path, lock, monkeypatch):
+def test_start_closes_descriptors_when_it_fails(path, lock, monkeypatch):
     before = sorted(Path("/proc/self/fd").iterdir())
     monkeypatch.setattr(sys, "executable", "/none/such/python")
     with pytest.raises(OSError, match="No such file"):
@@ -111,7 +111,7 @@ def test_when_there_is_no_process_to_be_had_nothing_stays_open(path, lock, monke
     assert sorted(Path("/proc/self/fd").iterdir()) == before
 
 
-def test_it_ends_with_a_parent_that_is_killed_and_leaves_the_file_to_the_next(path):
+def test_child_ends_with_a_killed_parent_and_releases_the_file(path):
     connect_writer(path).close()
     with subprocess.Popen(
         [sys.executable, "-c", PARENT, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE
@@ -120,14 +120,14 @@ def test_it_ends_with_a_parent_that_is_killed_and_leaves_the_file_to_the_next(pa
         with pytest.raises(StoreLocked, match=f"process {parent.pid}"):
             FileLock.take(path)
         parent.kill()
-        os.waitid(os.P_PID, parent.pid, os.WEXITED | os.WNOWAIT)  # dead, but nobody has asked after it yet
+        os.waitid(os.P_PID, parent.pid, os.WEXITED | os.WNOWAIT)  # dead, but not reaped yet
         FileLock.take(path).release()
     ended, _, _ = select.select([process], [], [], 20)
     os.close(process)
     assert ended
 
 
-def test_an_end_that_takes_too_long_is_a_kill(started, monkeypatch):
+def test_end_kills_after_the_timeout(started, monkeypatch):
     monkeypatch.setattr(child, "_END_SECONDS", 0.01)
     started.process.send_signal(signal.SIGSTOP)
     started.end()

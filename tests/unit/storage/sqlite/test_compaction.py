@@ -8,7 +8,7 @@ import pytest
 from steersman.storage.store import Compacted, Put, Unavailable
 
 
-async def test_what_was_compacted_stays_so_after_reopening(open_store):
+async def test_compact_revision_persists_after_reopening(open_store):
     store = await open_store()
     for n in range(3):
         await store.txn([Put("/a/x", b"%d" % n)])
@@ -19,7 +19,7 @@ async def test_what_was_compacted_stays_so_after_reopening(open_store):
         await store.get("/a/x", revision=1)
 
 
-async def test_history_is_deleted_from_the_file_behind_the_scenes(open_store, path):
+async def test_compact_deletes_history_in_the_background(open_store, path):
     store = await open_store()
     for n in range(1000):
         await store.txn([Put("/a/x", b"%d" % n)])
@@ -32,7 +32,7 @@ async def test_history_is_deleted_from_the_file_behind_the_scenes(open_store, pa
     assert (await store.get("/a/x", revision=990)).value == b"989"
 
 
-async def test_writers_go_on_while_history_is_compacted(open_store):
+async def test_compact_does_not_block_writers(open_store):
     store = await open_store()
     for n in range(2000):
         await store.txn([Put(f"/a/{n % 10}", b"%d" % n)])
@@ -56,7 +56,7 @@ def count(path, table):
     return rows
 
 
-async def test_a_large_history_is_cut_to_its_bound(open_store):
+async def test_keep_bounds_compacts_a_large_history(open_store):
     store = await open_store(history_max_bytes=300_000)
     for n in range(3000):
         await store.txn([Put("/a/x", b"%04d" % n * 100)])
@@ -66,7 +66,7 @@ async def test_a_large_history_is_cut_to_its_bound(open_store):
     assert (await store.get("/a/x", revision=store.compact_revision)).value.startswith(b"2")
 
 
-async def test_compaction_that_fails_is_logged_and_tried_again(open_store, clock, monkeypatch, caplog):
+async def test_keep_bounds_logs_and_retries_a_failure(open_store, clock, monkeypatch, caplog):
     store = await open_store(history_retention_seconds=100)
     await store.txn([Put("/a/x", b"1")])
 

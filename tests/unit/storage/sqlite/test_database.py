@@ -17,31 +17,31 @@ async def fill(store, keys=3):
     await store.close()
 
 
-async def test_a_new_file_is_readable_by_its_owner_only(open_store, path):
+async def test_open_creates_a_private_file(open_store, path):
     await (await open_store()).txn([Put("/a", b"1")])
     modes = {part.suffix: part.stat().st_mode & 0o777 for part in path.parent.iterdir()}
     assert set(modes.values()) == {0o600}
     assert ".db-wal" in modes
 
 
-async def test_after_close_one_file_holds_everything(open_store, path):
+async def test_close_leaves_a_single_file(open_store, path):
     await fill(await open_store())
     assert sorted(part.name for part in path.parent.iterdir()) == ["store.db", "store.db-ack", "store.db.lock"]
 
 
-async def test_an_empty_file_becomes_a_store(open_store, path):
+async def test_open_initializes_an_empty_file(open_store, path):
     path.touch()
     assert (await open_store()).revision == 0
 
 
-async def test_what_was_written_is_there_after_reopening(open_store):
+async def test_open_restores_written_keys(open_store):
     await fill(await open_store())
     store = await open_store()
     assert store.revision == 3
     assert [(kv.key, kv.mod_revision) for kv in (await store.range("/")).kvs] == [("/a/0", 1), ("/a/1", 2), ("/a/2", 3)]
 
 
-async def test_a_text_file_is_refused_and_left_alone(open_store, path):
+async def test_open_rejects_a_text_file_unchanged(open_store, path):
     path.write_text("do not lose me, I am a file of some length" * 100)
     before = path.read_bytes()
     with pytest.raises(NotAStore, match="untouched"):
@@ -49,7 +49,7 @@ async def test_a_text_file_is_refused_and_left_alone(open_store, path):
     assert path.read_bytes() == before
 
 
-async def test_a_database_of_another_program_is_refused_and_left_alone(open_store, path):
+async def test_open_rejects_a_foreign_database_unchanged(open_store, path):
     with sqlite3.connect(path) as other:
         other.execute("CREATE TABLE theirs (x)")
     other.close()
@@ -59,7 +59,7 @@ async def test_a_database_of_another_program_is_refused_and_left_alone(open_stor
     assert path.read_bytes() == before
 
 
-async def test_a_newer_schema_is_refused_and_left_alone(open_store, path):
+async def test_open_rejects_a_newer_schema_unchanged(open_store, path):
     await fill(await open_store())
     with sqlite3.connect(path) as newer:
         newer.execute("PRAGMA user_version=99")
@@ -70,7 +70,7 @@ async def test_a_newer_schema_is_refused_and_left_alone(open_store, path):
     assert path.read_bytes() == before
 
 
-async def test_an_older_schema_is_migrated_and_keeps_its_keys(open_store, path, monkeypatch):
+async def test_open_migrates_an_older_schema(open_store, path, monkeypatch):
     await fill(await open_store())
     newer = (*MIGRATIONS, "CREATE TABLE added (x); INSERT INTO added SELECT count(*) FROM latest;")
     connect = files.connect_writer
@@ -84,7 +84,7 @@ async def test_an_older_schema_is_migrated_and_keeps_its_keys(open_store, path, 
     connection.close()
 
 
-async def test_a_migration_that_fails_leaves_the_file_as_it_was(open_store, path, monkeypatch):
+async def test_failed_migration_leaves_the_file_unchanged(open_store, path, monkeypatch):
     await fill(await open_store())
     connect = files.connect_writer
     broken = (*MIGRATIONS, "CREATE TABLE added (x); INSERT INTO nowhere VALUES (1);")
@@ -95,7 +95,7 @@ async def test_a_migration_that_fails_leaves_the_file_as_it_was(open_store, path
     assert len((await (await open_store()).range("/a/")).kvs) == 3
 
 
-async def test_a_damaged_file_is_named_so(open_store, path):
+async def test_open_raises_corrupt_store_for_a_damaged_file(open_store, path):
     await fill(await open_store(), keys=200)
     with path.open("r+b") as file:
         file.seek(4096)
@@ -104,12 +104,12 @@ async def test_a_damaged_file_is_named_so(open_store, path):
         await open_store()
 
 
-async def test_a_missing_folder_is_named_so(tmp_path, clock):
+async def test_open_reports_a_missing_folder(tmp_path, clock):
     with pytest.raises(StoreNotWritable, match="No such file"):
         await SqliteStore.open(tmp_path / "none" / "store.db", clock=clock)
 
 
-async def test_a_folder_that_cannot_be_written_is_named_so(open_store, monkeypatch):
+async def test_open_reports_an_unwritable_folder(open_store, monkeypatch):
     def refuse(*_args, **_kwargs):
         raise PermissionError(13, "Permission denied")
 
@@ -118,13 +118,13 @@ async def test_a_folder_that_cannot_be_written_is_named_so(open_store, monkeypat
         await open_store()
 
 
-async def test_a_path_that_is_a_folder_is_named_so(path, open_store):
+async def test_open_reports_a_folder_as_path(path, open_store):
     path.mkdir()
     with pytest.raises(StoreNotWritable, match="directory"):
         await open_store()
 
 
-async def test_a_refused_file_can_be_replaced_and_opened(open_store, path):
+async def test_open_succeeds_after_replacing_a_rejected_file(open_store, path):
     path.write_text("not a database, and long enough to be taken for one " * 50)
     with pytest.raises(NotAStore):
         await open_store()
@@ -132,7 +132,9 @@ async def test_a_refused_file_can_be_replaced_and_opened(open_store, path):
     assert (await open_store()).revision == 0
 
 
-async def test_a_copy_of_a_running_store_with_its_log_opens_at_what_was_acknowledged(open_store, path, tmp_path, clock):
+async def test_copy_of_a_running_store_with_its_log_opens_at_the_acknowledged_revision(
+    open_store, path, tmp_path, clock
+):
     store = await open_store()
     for n in range(50):
         await store.txn([Put(f"/a/{n}", b"1")])
@@ -145,5 +147,5 @@ async def test_a_copy_of_a_running_store_with_its_log_opens_at_what_was_acknowle
     await other.close()
 
 
-def test_the_application_id_spells_the_name():
+def test_application_id_spells_strs():
     assert APPLICATION_ID.to_bytes(4, "big") == b"Strs"

@@ -21,7 +21,7 @@ PATH = Path("/data/store.db")
         (StoreNotWritable(PATH, "read-only"), "check its permissions"),
     ],
 )
-def test_each_reason_names_the_file_and_what_to_do(error, advice):
+def test_messages_name_the_file_and_the_next_step(error, advice):
     assert isinstance(error, StoreError)
     assert str(error).startswith("/data/store.db ")
     assert advice in str(error)

@@ -10,7 +10,7 @@ from steersman.storage.sqlite.files import Files
 from steersman.storage.store import Put, Unavailable
 
 
-async def test_reads_share_few_connections(open_store):
+async def test_read_in_thread_shares_few_connections(open_store):
     store = await open_store()
     await store.txn([Put("/a", b"1")])
     names = set()
@@ -24,7 +24,7 @@ async def test_reads_share_few_connections(open_store):
     assert id(store._files.inline) not in names
 
 
-async def test_a_failed_read_gives_its_connection_back(open_store):
+async def test_read_in_thread_returns_its_connection_after_an_error(open_store):
     store = await open_store()
 
     def fail(_reader):
@@ -36,7 +36,7 @@ async def test_a_failed_read_gives_its_connection_back(open_store):
     assert (await store.range("/")).count == 0
 
 
-def test_an_opening_that_fails_half_way_leaves_nothing_open(path, monkeypatch):
+def test_open_closes_everything_when_it_fails(path, monkeypatch):
     def fail(_path):
         raise sqlite3.OperationalError("unable to open database file")
 
@@ -51,7 +51,7 @@ def test_an_opening_that_fails_half_way_leaves_nothing_open(path, monkeypatch):
     opened.release()
 
 
-def test_a_file_that_no_process_could_write_is_not_opened(path, monkeypatch):
+def test_open_fails_when_no_writer_process_starts(path, monkeypatch):
     with monkeypatch.context() as patched:
         patched.setattr(sys, "executable", "/none/such/python")
         with pytest.raises(StoreNotWritable, match="no process to write it: No such file"):
@@ -62,7 +62,7 @@ def test_a_file_that_no_process_could_write_is_not_opened(path, monkeypatch):
     opened.release()
 
 
-async def test_a_file_that_cannot_be_read_is_at_no_revision(open_store):
+async def test_reached_is_zero_for_an_unreadable_file(open_store):
     store = await open_store()
     await store.txn([Put("/a", b"1")])
     assert store._files.reached({}) == 1

@@ -14,7 +14,7 @@ def before():
     return sys.getswitchinterval()
 
 
-def test_the_interval_is_short_while_anybody_works(before):
+def test_switch_interval_is_short_while_threads_work(before):
     handover = Handover()
     handover.begin()
     handover.begin()
@@ -24,7 +24,7 @@ def test_the_interval_is_short_while_anybody_works(before):
     assert sys.getswitchinterval() == pytest.approx(before)
 
 
-async def test_a_store_leaves_the_interval_as_it_was(open_store, before):
+async def test_store_restores_the_switch_interval(open_store, before):
     store = await open_store()
     await store.txn([Put("/a/1", b"1")])
     reads = [asyncio.ensure_future(store.range("/a/")) for _ in range(5)]

@@ -29,7 +29,7 @@ async def test_full_disk_is_named_with_its_directory_and_free_space(open_store, 
     await store.check_writable()
 
 
-async def test_health_is_looked_at_anew_after_a_write_that_failed(open_store, path, clock):
+async def test_check_probes_again_after_a_failed_write(open_store, path, clock):
     store = await open_store(disk_clock=clock)
     await store.check_writable()
     process = store._pipeline.writer._child.process

@@ -7,7 +7,7 @@ from steersman.storage.leases import LeaseTable
 from steersman.storage.sqlite.index import Entry, Write, take_back
 
 
-async def test_taking_back_restores_entries_and_leases():
+async def test_take_back_restores_entries_and_leases():
     old = Entry("/a", 1, 1, 7)
     index = {"/a": Entry("/a", 3, 1, 0), "/b": Entry("/b", 3, 3, 7)}
     leases = LeaseTable(FakeClock(), on_expired=print)

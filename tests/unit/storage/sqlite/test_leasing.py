@@ -9,7 +9,7 @@ from steersman.storage.sqlite import SqliteStore, leasing
 from steersman.storage.store import LeaseNotFound, Put, StoreError
 
 
-async def test_a_lease_has_its_remaining_time_after_a_restart(open_store, clock):
+async def test_restart_restores_the_remaining_time_of_a_lease(open_store, clock):
     store = await open_store()
     lease = await store.grant_lease(100)
     await store.txn([Put("/a/x", b"1", lease_id=lease)])
@@ -26,7 +26,7 @@ async def test_a_lease_has_its_remaining_time_after_a_restart(open_store, clock)
     assert (await asyncio.wait_for(got.get(), 10)).events[0].value is None
 
 
-async def test_a_renewed_lease_has_its_whole_time_after_a_restart(open_store, clock):
+async def test_restart_restores_the_full_ttl_of_a_renewed_lease(open_store, clock):
     store = await open_store()
     lease = await store.grant_lease(100)
     await clock.advance(70)
@@ -40,7 +40,7 @@ async def test_a_renewed_lease_has_its_whole_time_after_a_restart(open_store, cl
     await store.keep_alive(lease)
 
 
-async def test_a_revoked_lease_stays_away(open_store):
+async def test_restart_does_not_restore_a_revoked_lease(open_store):
     store = await open_store()
     lease = await store.grant_lease(100)
     await store.revoke_lease(lease)
@@ -49,7 +49,7 @@ async def test_a_revoked_lease_stays_away(open_store):
         await (await open_store()).keep_alive(lease)
 
 
-async def test_after_a_crash_a_lease_has_what_was_last_written_down(open_store, clock, path, tmp_path):
+async def test_crash_restores_the_last_persisted_time_of_a_lease(open_store, clock, path, tmp_path):
     store = await open_store()
     lease = await store.grant_lease(1000)
     for _ in range(40):
@@ -65,7 +65,7 @@ async def test_after_a_crash_a_lease_has_what_was_last_written_down(open_store, 
     assert 600 <= remaining <= 660
 
 
-async def test_a_lease_of_many_keys_ends_in_several_transactions(open_store, monkeypatch):
+async def test_end_of_a_lease_with_many_keys_takes_several_transactions(open_store, monkeypatch):
     monkeypatch.setattr(leasing, "POSITIONS_MAX", 10)
     store = await open_store()
     lease = await store.grant_lease(100)
@@ -77,7 +77,7 @@ async def test_a_lease_of_many_keys_ends_in_several_transactions(open_store, mon
     assert [event.mod_revision for batch in got for event in batch.events] == list(range(26, 51))
 
 
-async def test_a_revoker_that_goes_away_leaves_no_half_ended_lease(open_store):
+async def test_cancelled_revocation_completes(open_store):
     store = await open_store()
     lease = await store.grant_lease(100, lease_id=5)
     await store.txn([Put("/a", b"1", lease_id=lease)])
@@ -89,7 +89,7 @@ async def test_a_revoker_that_goes_away_leaves_no_half_ended_lease(open_store):
     assert await store.grant_lease(100, lease_id=5) == 5
 
 
-async def test_one_id_cannot_be_granted_twice_at_once(open_store):
+async def test_grant_rejects_a_concurrent_duplicate_id(open_store):
     store = await open_store()
     outcomes = await asyncio.gather(
         store.grant_lease(10, lease_id=5), store.grant_lease(10, lease_id=5), return_exceptions=True

@@ -19,7 +19,7 @@ sys.stdin.read()
 """
 
 
-async def test_a_second_opener_is_refused_with_the_holders_pid(open_store):
+async def test_take_reports_the_pid_of_the_holder(open_store):
     store = await open_store()
     await store.txn([Put("/a", b"1")])
     with pytest.raises(StoreLocked, match=f"in use by process {os.getpid()}") as caught:
@@ -28,12 +28,12 @@ async def test_a_second_opener_is_refused_with_the_holders_pid(open_store):
     assert await store.txn([Put("/a", b"2")]) == 2
 
 
-async def test_after_close_the_next_may_open(open_store):
+async def test_lock_is_available_after_close(open_store):
     await (await open_store()).close()
     assert (await open_store()).revision == 0
 
 
-def test_the_lock_of_another_process_ends_with_its_life(path):
+def test_lock_is_released_when_its_process_ends(path):
     child = subprocess.Popen([sys.executable, "-c", HOLD, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     with child:
         child.stdout.readline()
@@ -43,7 +43,7 @@ def test_the_lock_of_another_process_ends_with_its_life(path):
     FileLock.take(path).release()
 
 
-def test_a_holder_without_a_pid_is_just_another_process(path):
+def test_take_reports_a_holder_without_pid(path):
     held = FileLock.take(path)
     path.with_name("store.db.lock").write_text("")
     with pytest.raises(StoreLocked, match="another process"):
@@ -52,8 +52,8 @@ def test_a_holder_without_a_pid_is_just_another_process(path):
     held.release()
 
 
-def test_a_writer_process_that_outlives_its_parent_is_waited_for(path, monkeypatch):
-    """A holder that is dead (here: one that never was) leaves the lock to somebody who is about to end."""
+def test_take_waits_for_the_writer_process_of_a_dead_parent(path, monkeypatch):
+    """A dead holder (here: one that never existed) leaves the lock to a process that is about to end."""
     held = FileLock.take(path)
     path.with_name("store.db.lock").write_text(str(dead_pid()))
     looks = []
@@ -68,7 +68,7 @@ def test_a_writer_process_that_outlives_its_parent_is_waited_for(path, monkeypat
     assert len(looks) == 3
 
 
-def test_it_is_not_waited_for_without_end(path, monkeypatch):
+def test_take_bounds_the_wait_for_a_writer_process(path, monkeypatch):
     held = FileLock.take(path)
     pid = dead_pid()
     path.with_name("store.db.lock").write_text(str(pid))
@@ -78,7 +78,7 @@ def test_it_is_not_waited_for_without_end(path, monkeypatch):
     held.release()
 
 
-def test_a_number_that_is_none_of_a_process_counts_as_alive(path):
+def test_is_alive_is_true_for_an_invalid_pid(path):
     held = FileLock.take(path)
     path.with_name("store.db.lock").write_text("0")
     with pytest.raises(StoreLocked, match="process 0"):
@@ -86,7 +86,7 @@ def test_a_number_that_is_none_of_a_process_counts_as_alive(path):
     held.release()
 
 
-def test_a_lock_that_was_released_is_not_shared(path):
+def test_descriptor_raises_after_release(path):
     held = FileLock.take(path)
     held.release()
     with pytest.raises(ValueError, match="not locked any more"):

@@ -1,4 +1,6 @@
-"""How writes share commits, and a disk that refuses: a limit on the size of files makes the kernel fail the writes of the
+"""How writes share commits, and a disk that refuses.
+
+A limit on the size of files makes the kernel fail the writes of the
 process that writes, and lifting it heals them.
 """
 
@@ -49,14 +51,14 @@ def batches(monkeypatch):
 
 
 @pytest.mark.interpreted
-async def test_writes_of_one_turn_of_the_loop_share_a_commit(open_store, batches):
+async def test_writes_of_one_loop_pass_share_a_commit(open_store, batches):
     store = await open_store()
     await asyncio.gather(*(store.txn([Put(f"/a/{n}", b"1")]) for n in range(16)))
     assert batches == [16]
 
 
 @pytest.mark.interpreted
-async def test_writes_go_to_the_writer_while_others_are_at_work(open_store, batches):
+async def test_writes_are_sent_while_others_are_in_flight(open_store, batches):
     store = await open_store()
     process = store._pipeline.writer._child.process
     process.send_signal(signal.SIGSTOP)
@@ -71,7 +73,7 @@ async def test_writes_go_to_the_writer_while_others_are_at_work(open_store, batc
 
 
 @pytest.mark.interpreted
-async def test_writes_gather_while_the_writer_has_no_room(open_store, batches):
+async def test_writes_are_collected_while_the_writer_has_no_room(open_store, batches):
     store = await open_store()
     store._pipeline.writer._child.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 16)
     process = store._pipeline.writer._child.process
@@ -88,14 +90,14 @@ async def test_writes_gather_while_the_writer_has_no_room(open_store, batches):
 
 
 @pytest.mark.interpreted
-async def test_a_batch_has_a_bound(open_store, batches):
+async def test_batch_is_bounded_by_writes(open_store, batches):
     store = await open_store()
     await asyncio.gather(*(store.txn([Put(f"/a/{n}", b"1")]) for n in range(600)))
     assert batches == [BATCH_WRITES_MAX, BATCH_WRITES_MAX, 600 - 2 * BATCH_WRITES_MAX]
 
 
 @pytest.mark.interpreted
-async def test_a_batch_has_a_bound_of_bytes(open_store, batches, monkeypatch):
+async def test_batch_is_bounded_by_bytes(open_store, batches, monkeypatch):
     monkeypatch.setattr(pipeline, "BATCH_BYTES_MAX", 250_000)
     store = await open_store()
     await asyncio.gather(*(store.txn([Put(f"/a/{n}", BIG)]) for n in range(5)))
@@ -103,7 +105,7 @@ async def test_a_batch_has_a_bound_of_bytes(open_store, batches, monkeypatch):
     assert batches == [2, 2, 1, 4]
 
 
-async def test_any_number_of_rows_is_one_transaction(open_store):
+async def test_transaction_of_many_rows_is_one_batch(open_store):
     store = await open_store()
     for count in (1, 2, 63, 64, 65, 1000):
         await store.txn([Put(f"/{count}/{n}", b"%d" % n) for n in range(count)])
@@ -111,7 +113,7 @@ async def test_any_number_of_rows_is_one_transaction(open_store):
 
 
 @pytest.mark.interpreted
-async def test_what_no_batch_can_hold_is_refused_and_nothing_before_it(open_store, batches):
+async def test_write_that_cannot_be_encoded_is_refused_alone(open_store, batches):
     store = await open_store()
     before = asyncio.ensure_future(store.txn([Put("/a", b"1")]))
     while not batches:
@@ -123,7 +125,7 @@ async def test_what_no_batch_can_hold_is_refused_and_nothing_before_it(open_stor
     assert await store.txn([Put("/a", b"3", expected=1)]) == 4
 
 
-async def test_a_write_that_finds_no_space_is_unavailable_and_leaves_no_trace(open_store, path):
+async def test_write_on_a_full_disk_is_unavailable_without_effect(open_store, path):
     store = await open_store()
     revision = await store.txn([Put("/a/x", b"old")])
     got = []
@@ -136,7 +138,7 @@ async def test_a_write_that_finds_no_space_is_unavailable_and_leaves_no_trace(op
         assert got == []
 
 
-async def test_writes_queued_behind_a_failed_one_fail_with_it(open_store, path):
+async def test_writes_after_a_failed_one_fail_too(open_store, path):
     store = await open_store()
     await store.txn([Put("/a/x", b"old")])
     with full_disk(store, path):
@@ -149,7 +151,7 @@ async def test_writes_queued_behind_a_failed_one_fail_with_it(open_store, path):
     assert [kv.value for kv in (await store.range("/")).kvs] == [b"old"]
 
 
-async def test_when_there_is_space_again_writes_succeed(open_store, path):
+async def test_writes_succeed_after_space_is_freed(open_store, path):
     store = await open_store()
     first = await store.txn([Put("/a/x", b"old")])
     got = []
@@ -163,8 +165,8 @@ async def test_when_there_is_space_again_writes_succeed(open_store, path):
     assert (await (await open_store()).get("/a/x")).mod_revision == second
 
 
-async def test_a_refused_write_does_not_stand_in_the_way_of_others(open_store, path):
-    """What was decided on a write that failed is decided again."""
+async def test_refused_write_causes_no_conflict(open_store, path):
+    """A decision based on a failed write is repeated."""
     store = await open_store()
     await store.txn([Put("/a/x", b"old")])
     with full_disk(store, path):
@@ -177,7 +179,7 @@ async def test_a_refused_write_does_not_stand_in_the_way_of_others(open_store, p
     assert not isinstance(outcomes[1], Conflict)
 
 
-async def test_a_key_removed_in_vain_is_there_still(open_store, path):
+async def test_failed_removal_keeps_the_key(open_store, path):
     store = await open_store()
     revision = await store.txn([Put("/a/x", BIG)])
     with full_disk(store, path), pytest.raises(Unavailable):
@@ -185,7 +187,7 @@ async def test_a_key_removed_in_vain_is_there_still(open_store, path):
     assert await store.txn([Put("/a/x", b"2", expected=revision)]) > revision
 
 
-async def test_a_lease_that_cannot_be_ended_yet_is_ended_later(open_store, path, clock):
+async def test_failed_end_of_a_lease_is_retried(open_store, path, clock):
     store = await open_store()
     lease = await store.grant_lease(10)
     await store.txn([Put(f"/a/{n}", b"x" * 2000, lease_id=lease) for n in range(100)])
@@ -200,7 +202,7 @@ async def test_a_lease_that_cannot_be_ended_yet_is_ended_later(open_store, path,
     assert len((await asyncio.wait_for(got.get(), 10)).events) == 100
 
 
-async def test_a_lease_that_cannot_be_written_was_never_granted(open_store, path):
+async def test_failed_grant_leaves_no_lease(open_store, path):
     store = await open_store()
     await store.txn([Put("/a/x", b"old")])
     with full_disk(store, path), pytest.raises(Unavailable):
@@ -208,7 +210,7 @@ async def test_a_lease_that_cannot_be_written_was_never_granted(open_store, path
     assert await store.grant_lease(10, lease_id=5) == 5
 
 
-async def test_a_store_closes_on_a_full_disk(open_store, path):
+async def test_close_succeeds_on_a_full_disk(open_store, path):
     store = await open_store()
     await store.grant_lease(100)
     await store.txn([Put("/a/x", b"old")])

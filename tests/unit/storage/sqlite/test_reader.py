@@ -11,8 +11,8 @@ from steersman.storage.sqlite import reader as reading
 from steersman.storage.store import Compacted, Delete, Put
 
 
-async def test_a_page_whose_blob_is_short_is_read_row_by_row(open_store, monkeypatch):
-    """As SQLite before 3.39 does when a value holds a NUL."""
+async def test_range_reads_rows_singly_when_the_blob_is_short(open_store, monkeypatch):
+    """SQLite before 3.39 returns short blobs for values with a NUL."""
     store = await open_store()
     await store.txn([Put(f"/a/{n}", b"\0%d" % n) for n in range(100)])
     whole = (await store.range("/a/")).kvs
@@ -20,7 +20,7 @@ async def test_a_page_whose_blob_is_short_is_read_row_by_row(open_store, monkeyp
     assert (await store.range("/a/")).kvs == whole
 
 
-async def test_values_of_any_size_come_in_pages(open_store, monkeypatch):
+async def test_range_reads_values_of_any_size(open_store, monkeypatch):
     monkeypatch.setattr(reading, "_BLOB_BYTES", 5000)
     store = await open_store()
     values = [b"x" * size for size in (0, 10_000, 1, 0, 0, 200_000, 7)] * 30
@@ -29,13 +29,13 @@ async def test_values_of_any_size_come_in_pages(open_store, monkeypatch):
 
 
 @given(values=st.lists(st.binary(max_size=20), min_size=1, max_size=5))
-def test_joined_values_are_cut_apart(values):
+def test_cut_splits_joined_values(values):
     lengths = [len(value) for value in values]
     assert reading._cut(b"".join(values), lengths) == values
     assert reading._cut(b"".join(values), [*lengths, 1]) is None
 
 
-async def test_a_range_whose_past_goes_away_under_it_is_compacted(open_store, monkeypatch):
+async def test_range_raises_compacted_when_its_history_is_deleted_meanwhile(open_store, monkeypatch):
     store = await open_store()
     for n in range(300):
         await store.txn([Put(f"/a/{n % 100}", b"%d" % n)])
@@ -53,7 +53,7 @@ async def test_a_range_whose_past_goes_away_under_it_is_compacted(open_store, mo
         await store.range("/a/", revision=150)
 
 
-async def test_ranges_share_the_strings_of_the_index(open_store):
+async def test_range_shares_the_strings_of_the_index(open_store):
     store = await open_store()
     await store.txn([Put("/a/" + "x" * 10, b"1")])
     (kv,) = (await store.range("/a/")).kvs
@@ -61,7 +61,7 @@ async def test_ranges_share_the_strings_of_the_index(open_store):
 
 
 @pytest.mark.parametrize("rows", [1, 2, 7])
-async def test_the_past_is_read_in_pieces_of_whole_revisions(open_store, monkeypatch, rows):
+async def test_catch_up_reads_steps_of_whole_revisions(open_store, monkeypatch, rows):
     monkeypatch.setattr(reading, "_CATCH_UP_ROWS", rows)
     store = await open_store(squash_prefixes=["/beat/"])
     for n in range(20):
@@ -81,7 +81,7 @@ async def test_the_past_is_read_in_pieces_of_whole_revisions(open_store, monkeyp
 
 
 @pytest.mark.parametrize(("bound", "value", "pieces"), [("_CATCH_UP_ROWS", 5, 4), ("_CATCH_UP_BYTES", 30, 7)])
-async def test_keys_that_were_only_made_come_in_pieces_too(open_store, monkeypatch, bound, value, pieces):
+async def test_catch_up_reads_created_keys_in_steps(open_store, monkeypatch, bound, value, pieces):
     monkeypatch.setattr(reading, bound, value)
     store = await open_store()
     for n in range(20):
@@ -92,7 +92,7 @@ async def test_keys_that_were_only_made_come_in_pieces_too(open_store, monkeypat
     assert [event.key for batch in got for event in batch.events] == [f"/a/{n}" for n in range(20)]
 
 
-async def test_catching_up_gives_way_to_others(open_store, monkeypatch):
+async def test_catch_up_yields_to_the_event_loop(open_store, monkeypatch):
     monkeypatch.setattr(reading, "_CATCH_UP_ROWS", 5)
     store = await open_store()
     for n in range(100):
@@ -105,7 +105,7 @@ async def test_catching_up_gives_way_to_others(open_store, monkeypatch):
     assert len([event for batch in got for event in batch.events]) == 100
 
 
-async def test_a_watch_whose_past_is_compacted_while_it_catches_up_is_refused(open_store, monkeypatch):
+async def test_watch_raises_compacted_when_compacted_during_catch_up(open_store, monkeypatch):
     monkeypatch.setattr(reading, "_CATCH_UP_ROWS", 5)
     store = await open_store()
     for n in range(100):

@@ -21,7 +21,7 @@ VALUES = {
 }
 
 
-def test_each_schema_is_there_closed_and_killed():
+def test_fixtures_exist_for_each_schema_closed_and_killed():
     names = {archive.name.removesuffix(".tar.gz") for archive in ARCHIVES}
     assert names == {f"schema-{schema}{state}" for schema in (1, 2, 3) for state in ("", "-killed")}
 

@@ -11,7 +11,7 @@ from steersman.storage.sqlite.schema import CHECKED_SCHEMA, MIGRATIONS, ROW_BYTE
 from steersman.storage.store import Delete, Put
 
 
-async def test_two_rows_of_the_history_tell_its_size_between_them(open_store, path):
+async def test_history_size_is_derived_from_two_rows(open_store, path):
     store = await open_store()
     await store.txn([Put("/a", b"x" * 100)])
     await store.txn([Put("/a", b"x" * 50), Put("/b", b"x" * 30)])
@@ -24,7 +24,7 @@ async def test_two_rows_of_the_history_tell_its_size_between_them(open_store, pa
     assert sizes == [100, 50, 30]
 
 
-async def test_making_and_overwriting_a_squashed_key_leaves_no_row(open_store, path):
+async def test_squashed_key_leaves_no_history(open_store, path):
     store = await open_store(squash_prefixes=["/beat/"])
     for n in range(10):
         await store.txn([Put("/beat/x", b"%d" % n)])
@@ -57,7 +57,7 @@ HISTORY = [
 ]
 
 
-async def told(store):
+async def history_of(store):
     """Every past of the store, and every watch's."""
     pasts, watches = [], []
     for revision in range(1, store.revision + 1):
@@ -71,7 +71,7 @@ async def told(store):
 
 
 @pytest.mark.parametrize("schema", range(1, len(MIGRATIONS) + 1))
-async def test_files_of_all_schemas_tell_the_same(open_store, path, schema):
+async def test_all_schemas_have_the_same_history(open_store, path, schema):
     connection = connect_writer(path, migrations=MIGRATIONS[:schema])
     last = HISTORY[-1][1] >> POSITION_BITS
     rows = [*HISTORY, (int(Kind.REACHED), last << POSITION_BITS, "", 0, 0, None)]
@@ -82,7 +82,7 @@ async def test_files_of_all_schemas_tell_the_same(open_store, path, schema):
         connection.executemany(f"INSERT INTO change VALUES ({columns})", rows)
     connection.close()
     store = await open_store()
-    pasts, watches = await told(store)
+    pasts, watches = await history_of(store)
 
     state = {}
     for row in HISTORY:

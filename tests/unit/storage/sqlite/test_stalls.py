@@ -22,7 +22,7 @@ class Work:
         self.stalls += 1
 
 
-async def test_work_without_progress_is_a_stall_until_there_is_some():
+async def test_detector_reports_a_stall_without_progress():
     work = Work()
     work.detector.started()
     await work.clock.advance(STALL_SECONDS)
@@ -33,7 +33,7 @@ async def test_work_without_progress_is_a_stall_until_there_is_some():
     assert not work.detector.is_stalled
 
 
-async def test_work_with_progress_or_done_is_no_stall():
+async def test_detector_reports_no_stall_with_progress():
     work = Work()
     work.detector.started()
     for _ in range(5):

@@ -11,7 +11,7 @@ from steersman.storage.sqlite.reader import Reader
 from steersman.storage.store import Compacted, Delete, Put, Unavailable
 
 
-async def test_revisions_go_on_where_they_were_even_when_nothing_is_left(open_store):
+async def test_revisions_continue_after_reopening_an_empty_store(open_store):
     store = await open_store()
     await store.txn([Put("/a", b"1")])
     await store.txn([Delete("/a")])
@@ -26,7 +26,7 @@ async def test_revisions_go_on_where_they_were_even_when_nothing_is_left(open_st
     "last", [Put("/beat/x", b"2"), Put("/a/x", b"2"), Put("/a/new", b"1"), Delete("/a/x"), Delete("/beat/x")]
 )
 @pytest.mark.parametrize("forgotten", [False, True])
-async def test_revisions_go_on_where_they_were_whatever_was_last(open_store, last, forgotten):
+async def test_revisions_continue_after_reopening_for_any_last_write(open_store, last, forgotten):
     store = await open_store(squash_prefixes=["/beat/"])
     for op in (Put("/a/x", b"1"), Put("/beat/x", b"1"), Put("/a/gone", b"1"), Delete("/a/gone"), last):
         await store.txn([op])
@@ -36,7 +36,7 @@ async def test_revisions_go_on_where_they_were_whatever_was_last(open_store, las
     assert (await open_store(squash_prefixes=["/beat/"])).revision == 5
 
 
-async def test_the_past_is_there_after_reopening(open_store):
+async def test_history_is_readable_after_reopening(open_store):
     store = await open_store()
     for n in range(3):
         await store.txn([Put("/a/x", b"%d" % n)])
@@ -48,7 +48,7 @@ async def test_the_past_is_there_after_reopening(open_store):
     assert [event.value for batch in got for event in batch.events] == [b"0", b"1", b"2"]
 
 
-async def test_the_past_of_squashed_prefixes_ends_with_a_restart(open_store):
+async def test_history_of_squashed_prefixes_ends_with_a_restart(open_store):
     store = await open_store(squash_prefixes=["/beat/"])
     await store.txn([Put("/beat/x", b"1")])
     await store.txn([Put("/b", b"1")])
@@ -59,7 +59,7 @@ async def test_the_past_of_squashed_prefixes_ends_with_a_restart(open_store):
     assert (await store.get("/b", revision=2)).value == b"1"
 
 
-async def test_heartbeats_do_not_grow_the_file(open_store):
+async def test_overwrites_of_squashed_keys_do_not_grow_the_file(open_store):
     store = await open_store(squash_prefixes=["/beat/"])
     for n in range(20):
         await store.txn([Put(f"/beat/{n}", b"x" * 500)])
@@ -76,7 +76,7 @@ async def test_heartbeats_do_not_grow_the_file(open_store):
     assert await store.size_bytes() <= before + 3 * 4096
 
 
-async def test_a_range_does_not_hold_up_the_loop(open_store, monkeypatch):
+async def test_range_does_not_block_the_event_loop(open_store, monkeypatch):
     store = await open_store()
     await store.txn([Put("/a/x", b"1")])
     written = threading.Event()
@@ -93,7 +93,7 @@ async def test_a_range_does_not_hold_up_the_loop(open_store, monkeypatch):
     assert [kv.key for kv in (await reading).kvs] == ["/a/x"]
 
 
-async def test_the_loop_may_end_without_closing_the_store(path, clock):
+async def test_loop_may_end_without_closing_the_store(path, clock):
     def use():
         async def main():
             store = await SqliteStore.open(path, clock=clock)
@@ -107,7 +107,7 @@ async def test_the_loop_may_end_without_closing_the_store(path, clock):
     assert count(path, "latest") == 1
 
 
-async def test_a_read_error_is_unavailable(open_store, monkeypatch):
+async def test_read_error_is_unavailable(open_store, monkeypatch):
     store = await open_store()
     await store.txn([Put("/a", b"1")])
 
@@ -126,7 +126,7 @@ def count(path, table):
     return rows
 
 
-async def test_an_opener_that_goes_away_leaves_the_file_to_the_next(open_store, path, clock):
+async def test_cancelled_open_releases_the_file(open_store, path, clock):
     opening = asyncio.ensure_future(SqliteStore.open(path, clock=clock))
     await asyncio.wait([opening], timeout=0)
     opening.cancel()
@@ -136,7 +136,7 @@ async def test_an_opener_that_goes_away_leaves_the_file_to_the_next(open_store, 
             await asyncio.to_thread(int)
 
 
-async def test_a_close_that_is_cancelled_goes_on(open_store):
+async def test_cancelled_close_completes(open_store):
     store = await open_store()
     await store.txn([Put("/a", b"1")])
     closing = asyncio.ensure_future(store.close())

@@ -77,13 +77,13 @@ def in_a_loop_of_its_own(coroutine):
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory):
-    """Of a store that ran, part of whose log had gone into the file."""
+    """Copies of a running store with a partly checkpointed log."""
     return in_a_loop_of_its_own(make_copies(tmp_path_factory.mktemp("running"), before=150, after=60, seed=1))
 
 
 @pytest.fixture(scope="module")
 def checkpointed(tmp_path_factory):
-    """As ``running``, but all of the log had gone into the file."""
+    """Copies of a running store with a fully checkpointed log."""
     return in_a_loop_of_its_own(make_copies(tmp_path_factory.mktemp("checkpointed"), before=100, after=0, seed=3))
 
 
@@ -184,7 +184,7 @@ async def test_undamaged_copies_open(running, checkpointed, closed, tmp_path):
 
 
 @pytest.mark.parametrize("damage", [empty, delete], ids=lambda damage: damage.__name__)
-async def test_log_that_is_gone_is_refused_with_the_revisions_that_are_missing(running, tmp_path, damage):
+async def test_missing_log_is_refused_with_the_missing_revisions(running, tmp_path, damage):
     path = restored(running, tmp_path)
     damage(path.with_name("store.db-wal"), None)
     with pytest.raises(
@@ -195,7 +195,7 @@ async def test_log_that_is_gone_is_refused_with_the_revisions_that_are_missing(r
     assert 0 < refused.value.first <= running.revision
 
 
-async def test_log_that_is_gone_is_not_missed_when_the_file_has_everything(checkpointed, tmp_path):
+async def test_missing_log_is_accepted_when_the_file_is_complete(checkpointed, tmp_path):
     path = restored(checkpointed, tmp_path)
     path.with_name("store.db-wal").unlink()
     assert await outcome(path, checkpointed) == "opened"
@@ -236,7 +236,7 @@ async def test_torn_commit_that_was_not_acknowledged_does_not_refuse(running, tm
     assert await outcome(path, running) == "opened"
 
 
-async def test_record_that_is_gone_is_refused_unless_the_store_was_closed(running, closed, tmp_path):
+async def test_missing_record_is_refused_unless_the_store_was_closed(running, closed, tmp_path):
     for copies, expected in ((running, "refused"), (closed, "opened")):
         path = restored(copies, tmp_path)
         path.with_name("store.db-ack").unlink()
@@ -254,7 +254,7 @@ async def test_older_file_under_a_newer_record_is_refused(closed, tmp_path):
         await SqliteStore.open(path, clock=FakeClock())
 
 
-async def test_repair_keeps_what_can_be_read_and_never_reuses_a_revision(running, tmp_path):
+async def test_repair_keeps_readable_keys_and_never_reuses_a_revision(running, tmp_path):
     path = restored(running, tmp_path)
     os.truncate(path.with_name("store.db-wal"), 100_000)
     assert await outcome(path, running) == "refused"

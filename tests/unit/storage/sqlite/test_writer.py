@@ -90,7 +90,7 @@ async def writing():
         process.close()
 
 
-async def test_writes_go_there_and_their_fate_comes_back(writing):
+async def test_writer_sends_frames_and_reports_results(writing):
     writing.writer.persist([ROW], [("SELECT ?", (1.5,))], revision=1, fingerprint=9)
     assert writing.processes[0].receive() == (0, [ROW], [("SELECT ?", (1.5,))], 1, 9)
     writing.processes[0].answer()
@@ -101,7 +101,7 @@ async def test_writes_go_there_and_their_fate_comes_back(writing):
     assert await writing.answer() == (0, "database or disk is full: ä")
 
 
-async def test_more_may_be_sent_before_the_answer(writing):
+async def test_writer_sends_further_frames_before_a_result(writing):
     for revision in (1, 2, 3):
         assert writing.writer.has_room
         writing.writer.persist([ROW], [], revision=revision, fingerprint=9)
@@ -111,7 +111,7 @@ async def test_more_may_be_sent_before_the_answer(writing):
     assert await writing.answer() == (1, "")
 
 
-async def test_after_a_failure_writes_are_of_the_next_epoch(writing):
+async def test_writer_increments_the_epoch_after_a_failure(writing):
     writing.writer.persist([ROW], [], revision=1, fingerprint=9)
     writing.writer.persist([ROW], [], revision=2, fingerprint=9)
     writing.processes[0].answer("wrong", frames=1)
@@ -122,7 +122,7 @@ async def test_after_a_failure_writes_are_of_the_next_epoch(writing):
     assert await writing.answer() == (1, "")
 
 
-async def test_an_answer_in_pieces_is_put_together(writing):
+async def test_writer_assembles_a_partial_result(writing):
     writing.writer.persist([ROW], [], revision=1, fingerprint=9)
     for byte in batches.answer(1, "wrong"):
         writing.processes[0].theirs.sendall(bytes([byte]))
@@ -132,7 +132,7 @@ async def test_an_answer_in_pieces_is_put_together(writing):
     assert writing.settled.empty()
 
 
-async def test_what_the_socket_does_not_take_at_once_follows(writing):
+async def test_writer_sends_the_rest_when_there_is_room(writing):
     rows = [(2, 1 << POSITION_BITS, "/a", 1, 0, os.urandom(3_000_000))]
     writing.writer.persist(rows, [], revision=1, fingerprint=9)
     writing.writer.forget(1)
@@ -145,7 +145,7 @@ async def test_what_the_socket_does_not_take_at_once_follows(writing):
     assert await writing.answer() == (1, "")
 
 
-async def test_what_cannot_be_encoded_is_the_callers_to_refuse(writing):
+async def test_persist_raises_for_values_that_cannot_be_encoded(writing):
     with pytest.raises(ValueError, match="unmarshallable"):
         writing.writer.persist([(object(),)], [], revision=1, fingerprint=9)
     writing.writer.persist([ROW], [], revision=1, fingerprint=9)
@@ -155,7 +155,7 @@ async def test_what_cannot_be_encoded_is_the_callers_to_refuse(writing):
 
 
 @pytest.mark.parametrize(("on_disk", "kept"), [(0, 0), (5, 0), (6, 1), (8, 3), (9, 4)])
-async def test_when_the_process_dies_the_writes_count_that_are_on_disk(writing, on_disk, kept, caplog):
+async def test_writes_on_disk_are_settled_when_the_process_dies(writing, on_disk, kept, caplog):
     writing.on_disk = on_disk
     for revision in (6, 0, 8, 9):
         writing.writer.persist([ROW] if revision else [], [("SELECT 1", ())], revision=revision, fingerprint=9)
@@ -165,20 +165,20 @@ async def test_when_the_process_dies_the_writes_count_that_are_on_disk(writing, 
     assert "the writer process ended with code -9; the next write starts another" in caplog.text
 
 
-async def test_a_process_that_dies_at_rest_fails_nothing(writing):
+async def test_idle_process_that_dies_fails_no_write(writing):
     writing.processes[0].theirs.close()
     assert await writing.answer() == (0, "")
     assert writing.writer.has_room
 
 
-async def test_writes_without_rows_do_not_count_when_the_process_dies(writing):
+async def test_writes_without_rows_fail_when_the_process_dies(writing):
     writing.on_disk = 5
     writing.writer.persist([], [("SELECT 1", ())], revision=0, fingerprint=9)
     writing.processes[0].theirs.close()
     assert await writing.answer() == (0, "the writer process ended with code -9")
 
 
-async def test_the_batch_after_a_death_starts_a_process_which_is_told_what_to_forget(writing):
+async def test_next_batch_after_a_death_starts_a_process_and_repeats_forget(writing):
     writing.writer.forget(3)
     writing.writer.persist([ROW], [], revision=1, fingerprint=9)
     writing.processes[0].theirs.close()
@@ -196,7 +196,7 @@ async def test_the_batch_after_a_death_starts_a_process_which_is_told_what_to_fo
     assert await writing.answer() == (1, "")
 
 
-async def test_a_process_that_cannot_be_started_fails_the_batch_and_is_tried_again(writing):
+async def test_failed_start_of_a_process_fails_the_batch_and_is_retried(writing):
     writing.writer.persist([ROW], [], revision=1, fingerprint=9)
     writing.processes[0].theirs.close()
     assert await writing.answer() == (0, "the writer process ended with code -9")
@@ -211,7 +211,7 @@ async def test_a_process_that_cannot_be_started_fails_the_batch_and_is_tried_aga
     assert await asyncio.to_thread(writing.processes[1].receive) == (0, [ROW], [], 3, 9)
 
 
-async def test_the_end_of_a_process_is_not_heard_of_any_more_when_the_file_is_being_closed(writing):
+async def test_detach_ignores_the_end_of_the_process(writing):
     process = writing.processes[0]
     writing.writer.persist([ROW], [], revision=1, fingerprint=9)
     process.theirs.close()
@@ -224,7 +224,7 @@ async def test_the_end_of_a_process_is_not_heard_of_any_more_when_the_file_is_be
     assert writing.settled.empty()
 
 
-async def test_a_process_that_was_sent_half_a_batch_is_not_sent_its_end(writing):
+async def test_end_reaps_a_process_with_a_partly_sent_frame(writing):
     process = writing.processes[0]
     writing.writer.persist([(2, 1 << POSITION_BITS, "/a", 1, 0, b"x" * 3_000_000)], [], revision=1, fingerprint=9)
     writing.writer.detach()
@@ -232,7 +232,7 @@ async def test_a_process_that_was_sent_half_a_batch_is_not_sent_its_end(writing)
     assert process.reaped == 1
 
 
-async def test_a_process_that_has_all_is_ended(writing):
+async def test_end_requests_the_end_when_all_is_sent(writing):
     writing.writer.persist([ROW], [], revision=1, fingerprint=9)
     writing.writer.detach()
     writing.writer.end()
@@ -247,7 +247,7 @@ def pid(store):
     return store._pipeline.writer._child.process.pid
 
 
-async def test_the_death_of_the_process_refuses_what_is_under_way_and_the_next_writes_work(open_store, caplog):
+async def test_writes_in_flight_fail_when_the_process_dies_and_later_ones_succeed(open_store, caplog):
     store = await open_store()
     assert await store.txn([Put("/a", b"1")]) == 1
     first = pid(store)
@@ -268,7 +268,7 @@ async def test_the_death_of_the_process_refuses_what_is_under_way_and_the_next_w
     assert "the next write starts another" in caplog.text
 
 
-async def test_a_process_that_dies_at_rest_is_replaced_without_a_refusal(open_store, caplog):
+async def test_idle_process_that_dies_is_replaced_without_failed_writes(open_store, caplog):
     caplog.set_level(logging.ERROR)
     store = await open_store()
     assert await store.txn([Put("/a", b"1")]) == 1
@@ -280,7 +280,7 @@ async def test_a_process_that_dies_at_rest_is_replaced_without_a_refusal(open_st
     assert await store.txn([Put("/a", b"2")]) == 2
 
 
-async def test_a_store_whose_process_died_closes(open_store, path):
+async def test_close_succeeds_after_the_process_died(open_store, path):
     store = await open_store()
     await store.txn([Put("/a", b"1")])
     os.kill(pid(store), signal.SIGKILL)
@@ -288,7 +288,7 @@ async def test_a_store_whose_process_died_closes(open_store, path):
     assert (await (await open_store()).get("/a")).value == b"1"
 
 
-async def test_closing_leaves_no_process(open_store):
+async def test_close_leaves_no_process(open_store):
     store = await open_store()
     process = store._pipeline.writer._child.process
     await store.close()
@@ -297,7 +297,7 @@ async def test_closing_leaves_no_process(open_store):
         os.kill(process.pid, 0)
 
 
-async def test_a_file_that_went_bad_under_the_process_is_unavailable(open_store, path):
+async def test_damaged_file_during_operation_is_unavailable(open_store, path):
     store = await open_store()
     await store.txn([Put("/a", b"1")])
     with sqlite3.connect(path) as other:
