@@ -1,4 +1,4 @@
-"""Properties of the whole package: nothing that is written makes it fail in other ways than it says."""
+"""Properties of the package: every input compiles and evaluates to a value or to a documented error."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ VALUES = st.recursive(
 
 
 def outcome(expression, variables, *, cost_limit):
-    """What is told of the expression, or what its evaluation comes to."""
+    """Return the compile error, the evaluation error or ``value``."""
     try:
         program = compile_expression(expression, ENVIRONMENT)
     except CelError as error:
@@ -60,19 +60,19 @@ def outcome(expression, variables, *, cost_limit):
 
 
 @given(EXPRESSIONS, VALUES)
-def test_an_evaluation_comes_to_a_value_or_an_error(expression, value):
+def test_evaluation_returns_a_value_or_an_error(expression, value):
     variables = {"self": value, "n": 1, "s": "x", "l": [1, 2], "m": {"a": 1}}
     assert outcome(expression, variables, cost_limit=10_000).startswith(("ERROR: <input>:", "value", "error: "))
 
 
 @given(st.text(alphabet="abx1.()[]{},:?+-*!=&|<>'\" \\u\n", max_size=20))
 @settings(max_examples=300)
-def test_any_text_is_an_expression_or_is_told_what_is_wrong(text):
+def test_compile_expression_accepts_or_rejects_any_text(text):
     assert outcome(text, {}, cost_limit=1000).startswith(("ERROR: <input>:", "value", "error: "))
 
 
 @given(st.integers(0, 200))
-def test_no_evaluation_costs_more_than_it_may(limit):
+def test_evaluation_stops_at_the_cost_limit(limit):
     program = compile_expression("l.map(x, l.map(y, x * y)).all(r, r.all(z, z >= 0))", ENVIRONMENT)
     found = program.evaluate({"l": list(range(50))}, cost_limit=limit)
     assert str(found.error) == "operation cancelled: actual cost limit exceeded"
@@ -80,16 +80,16 @@ def test_no_evaluation_costs_more_than_it_may(limit):
 
 
 @pytest.mark.parametrize("text", ["(" * 5000 + "1" + ")" * 5000, "+".join(["1"] * 5000), "[" * 90 + "1" + "]" * 90])
-def test_deep_expressions_are_refused(text):
+def test_deep_expressions_are_rejected(text):
     with pytest.raises(CelError, match="recursion limit"):
         compile_expression(text, ENVIRONMENT)
 
 
-def test_long_chains_of_conditions_are_fine():
+def test_long_logical_chains_are_evaluated():
     assert compile_expression(" && ".join(["true"] * 5000), ENVIRONMENT).evaluate({}).value is True
 
 
-def test_the_server_is_imported_without_the_package():
+def test_server_import_does_not_load_cel():
     code = (
         "import sys, steersman.controlplane.resources; print([m for m in sys.modules if m.startswith('steersman.cel')])"
     )

@@ -1,5 +1,5 @@
-"""The Common Expression Language: parsed, type-checked and evaluated, with the functions that Kubernetes adds.
+"""The Common Expression Language: parser, type checker and evaluator, with the function libraries of Kubernetes.
 
-``compile_expression`` reads an expression in an ``Environment``; the ``Program`` that comes of it can be evaluated any
-number of times. Semantics, costs and error texts are cel-go's, as Kubernetes 1.36 uses it.
+``compile_expression`` compiles an expression in an ``Environment``; the resulting ``Program`` can be evaluated any
+number of times. Semantics, costs and error messages are cel-go's, as used by Kubernetes 1.36.
 """

@@ -1,4 +1,4 @@
-"""What expressions of admission policies and match conditions may refer to, and what they must come to."""
+"""CEL environments of admission policies and match conditions: variables, result types and compilation."""
 
 from __future__ import annotations
 
@@ -74,10 +74,10 @@ def _namespace_type() -> Type:
 
 
 class Purpose(NamedTuple):
-    """What an expression is for: the types that its value may have."""
+    """Role of an expression, with the types that its value may have."""
 
     returns: tuple[Type, ...]
-    #: Whether objects may be made (``Object{…}``, ``JSONPatch{…}``).
+    #: True if ``Object{…}`` and ``JSONPatch{…}`` may be constructed.
     makes_objects: bool = False
 
 
@@ -92,7 +92,9 @@ JSON_PATCH: Final = Purpose((t.list_of(jsonpatch.JSON_PATCH),), makes_objects=Tr
 
 @cache
 def environment(*, params: bool, authorizer: bool, makes_objects: bool = False) -> Environment:
-    """The variables of admission: ``object``, ``oldObject``, ``request``, ``namespaceObject``, and some if asked for."""
+    """Return the admission environment: ``object``, ``oldObject``, ``request``, ``namespaceObject`` and the requested
+    options.
+    """
     variables: dict[str, Type] = {
         "object": t.DYN,
         "oldObject": t.DYN,
@@ -107,25 +109,27 @@ def environment(*, params: bool, authorizer: bool, makes_objects: bool = False) 
     if not makes_objects:
         return kubernetes().extended(variables=variables)
     return kubernetes().extended(
-        variables=variables, functions=jsonpatch.functions(), resolve_type=jsonpatch.resolve_type
+        variables=variables, functions=tuple(jsonpatch.functions()), resolve_type=jsonpatch.resolve_type
     )
 
 
 class ExpressionError(Exception):
-    """An expression cannot be used; the text is what the writer is told."""
+    """An expression does not compile; the text is the error shown to the user."""
 
 
 class Compiler:
-    """Compiles the expressions of one policy, which may use each other's variables."""
+    """Compiler for the expressions of one policy, which share its variables."""
 
     def __init__(self, *, params: bool, composed: bool, typed: Mapping[str, Type] | None = None) -> None:
-        """``typed``: variables of which more is known than that they are objects."""
+        """``typed``: variables with a known type; others are dynamic objects."""
         self._params: Final = params
         self._typed: Final = typed or {}
         self._fields: dict[str, Type] | None = {} if composed else None
+        #: By whether there is an authorizer, and whether expressions make objects. Variables are added to ``_fields``.
+        self._environments: Final[dict[tuple[bool, bool], Environment]] = {}
 
     def add_variable(self, name: str, expression: str, purpose: Purpose = VARIABLE) -> Program:
-        """Compile a variable; those after it can use it, even if it does not compile. Raises ExpressionError."""
+        """Compile a variable and declare it for later expressions, even if it is invalid. Raises ExpressionError."""
         fields = self._fields if self._fields is not None else {}
         try:
             program = self.compile(expression, purpose)
@@ -136,20 +140,27 @@ class Compiler:
         return program
 
     def try_variable(self, name: str, expression: str) -> None:
-        """Compile a variable for those after it; what is wrong with it is told elsewhere."""
+        """Compile a variable and ignore its errors, which are reported elsewhere."""
         with suppress(ExpressionError):
             self.add_variable(name, expression)
 
+    def _environment(self, purpose: Purpose, *, authorizer: bool) -> Environment:
+        key = (authorizer, purpose.makes_objects)
+        known = self._environments.get(key)
+        if known is None:
+            known = environment(params=self._params, authorizer=authorizer, makes_objects=purpose.makes_objects)
+            more = dict(self._typed)
+            if self._fields is not None:
+                more["variables"] = t.object_type("kubernetes.variables", self._fields)
+            if more:
+                known = known.extended(variables=more)
+            self._environments[key] = known
+        return known
+
     def compile(self, expression: str, purpose: Purpose, *, authorizer: bool = True) -> Program:
-        """Raises ExpressionError."""
-        env = environment(params=self._params, authorizer=authorizer, makes_objects=purpose.makes_objects)
-        more = dict(self._typed)
-        if self._fields is not None:
-            more["variables"] = t.object_type("kubernetes.variables", dict(self._fields))
-        if more:
-            env = env.extended(variables=more)
+        """Compile an expression. Raises ExpressionError."""
         try:
-            program = compile_expression(expression, env)
+            program = compile_expression(expression, self._environment(purpose, authorizer=authorizer))
         except CompileError as error:
             raise ExpressionError(f"compilation failed: {error}") from None
         if purpose.returns and program.type not in purpose.returns:
@@ -157,17 +168,17 @@ class Compiler:
         return program
 
 
-def _wrong_type(wanted: Sequence[Type], given: Type) -> str:
-    if len(wanted) == 1:
-        return f"must evaluate to {wanted[0]} but got {given}"
-    return f"must evaluate to one of [{' '.join(map(str, wanted))}] but got {given}"
+def _wrong_type(expected: Sequence[Type], actual: Type) -> str:
+    if len(expected) == 1:
+        return f"must evaluate to {expected[0]} but got {actual}"
+    return f"must evaluate to one of [{' '.join(map(str, expected))}] but got {actual}"
 
 
 _PLAIN: Final = ("bool", "bytes", "double", "duration", "int", "null", "string", "timestamp", "uint")
 
 
 def _declared(type_: Type) -> Type:
-    """The type of a variable for the expressions that use it: those of libraries and objects are not kept."""
+    """Return the declared type of a variable; library and object types become ``dyn``."""
     if type_.kind in _PLAIN:
         return type_
     params = [_declared(param) for param in type_.params]

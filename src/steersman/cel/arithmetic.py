@@ -1,4 +1,4 @@
-"""Operators over values: sums, products, order. Overflow is an error, as in Go."""
+"""Arithmetic and comparison operators. Overflow is an error, as in Go."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from steersman.cel.values import Duration, EvalError, Opaque, Timestamp, UInt
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-#: Joined lists and texts may not become longer than this, whatever they cost.
+#: Maximum length of concatenated lists and strings, independent of the cost limit.
 _SIZE_MAX: Final = 10_000_000
 
 
 def to_int(value: int) -> int:
-    """An int64. Raises EvalError."""
+    """Return ``value`` as an int64. Raises EvalError on overflow."""
     if not v.INT_MIN <= value <= v.INT_MAX:
         raise EvalError("integer overflow")
     return value
 
 
 def to_uint(value: int) -> UInt:
-    """A uint64. Raises EvalError."""
+    """Return ``value`` as a uint64. Raises EvalError on overflow."""
     if not 0 <= value <= v.UINT_MAX:
         raise EvalError("unsigned integer overflow")
     return UInt(value)
 
 
 def no_overload(function: str, *args: Any) -> EvalError:
-    """No way to call the function with values of these types."""
+    """Return the error for argument types without an overload."""
     if args and function in _ARITHMETIC and v.type_name(args[0]) in _ARITHMETIC[function]:
         return EvalError("no such overload")
     return EvalError(f"no such overload: {function}")
@@ -39,7 +39,7 @@ def no_overload(function: str, *args: Any) -> EvalError:
 
 _NUMBERS: Final = ("int", "uint", "double")
 _TIMES: Final = ("google.protobuf.Timestamp", "google.protobuf.Duration")
-#: Where the left side can do the operation, but not with that right side, Go tells less.
+#: cel-go's shorter error message applies where the left operand implements the operation but not for the right operand.
 _ARITHMETIC: Final = {
     "_+_": (*_NUMBERS, *_TIMES, "string", "bytes", "list"),
     "_-_": (*_NUMBERS, *_TIMES),
@@ -54,7 +54,7 @@ _ARITHMETIC: Final = {
 
 
 def add(left: Any, right: Any) -> Any:
-    """``+``."""
+    """Evaluate ``+``."""
     kind = type(left)
     if kind is type(right):
         if kind is int:
@@ -79,7 +79,7 @@ def add(left: Any, right: Any) -> Any:
 
 
 def _add_lists(left: list[Any], right: list[Any]) -> list[Any]:
-    """Sets and lists with keys are joined as server-side apply would."""
+    """Concatenate lists; set and map lists merge as in server-side apply."""
     if isinstance(left, v.SetList):
         known = {v.freeze(item) for item in left}
         return v.SetList([*left, *(item for item in right if v.freeze(item) not in known)])
@@ -91,7 +91,7 @@ def _add_lists(left: list[Any], right: list[Any]) -> list[Any]:
 
 
 def subtract(left: Any, right: Any) -> Any:
-    """``-``."""
+    """Evaluate ``-``."""
     kind, other = type(left), type(right)
     if kind is other:
         if kind is int:
@@ -108,7 +108,7 @@ def subtract(left: Any, right: Any) -> Any:
 
 
 def multiply(left: Any, right: Any) -> Any:
-    """``*``."""
+    """Evaluate ``*``."""
     kind = type(left)
     if kind is type(right):
         if kind is int:
@@ -121,7 +121,7 @@ def multiply(left: Any, right: Any) -> Any:
 
 
 def divide(left: Any, right: Any) -> Any:
-    """``/``; whole numbers are cut towards zero."""
+    """Evaluate ``/``; integer division truncates towards zero."""
     kind = type(left)
     if kind is type(right):
         if kind is float:
@@ -144,7 +144,7 @@ def _divide_floats(left: float, right: float) -> float:
 
 
 def remainder(left: Any, right: Any) -> Any:
-    """``%``; the sign is the left side's."""
+    """Evaluate ``%``; the result has the sign of the left operand."""
     kind = type(left)
     if kind is type(right) and kind in (int, UInt):
         if right == 0:
@@ -157,7 +157,7 @@ def remainder(left: Any, right: Any) -> Any:
 
 
 def negate(value: Any) -> Any:
-    """Unary ``-``."""
+    """Evaluate unary ``-``."""
     if type(value) is int:
         return to_int(-value)
     if isinstance(value, float):
@@ -165,8 +165,8 @@ def negate(value: Any) -> Any:
     raise no_overload("-_", value)
 
 
-def comparing(function: str, fits: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
-    """``<`` and its like, over everything that has an order."""
+def comparison(function: str, fits: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
+    """Return the implementation of a comparison operator for all ordered types."""
 
     def compare(left: Any, right: Any) -> bool:
         kind, other = type(left), type(right)
@@ -182,14 +182,14 @@ def comparing(function: str, fits: Callable[[Any, Any], bool]) -> Callable[[Any,
 
 
 _ORDERED: Final = (int, str, float, bytes, bool, UInt)
-less = comparing("_<_", lt)
-less_or_equal = comparing("_<=_", le)
-greater = comparing("_>_", gt)
-greater_or_equal = comparing("_>=_", ge)
+less = comparison("_<_", lt)
+less_or_equal = comparison("_<=_", le)
+greater = comparison("_>_", gt)
+greater_or_equal = comparison("_>=_", ge)
 
 
 def is_in(value: Any, container: Any) -> bool:
-    """``in`` of lists and of maps' keys."""
+    """Evaluate ``in`` for lists and map keys."""
     if isinstance(container, list):
         return v.contains(container, value)
     if isinstance(container, dict):
@@ -201,7 +201,7 @@ def is_in(value: Any, container: Any) -> bool:
 
 
 def index(container: Any, key: Any) -> Any:
-    """``container[key]``."""
+    """Evaluate ``container[key]``."""
     if isinstance(container, dict):
         return v.lookup(container, key)
     if isinstance(container, list):
@@ -212,7 +212,7 @@ def index(container: Any, key: Any) -> Any:
 
 
 def optional_index(container: Any, key: Any) -> v.Optional:
-    """``container[?key]``: nothing where there is no such key."""
+    """Evaluate ``container[?key]``; empty if the key is missing."""
     if isinstance(container, v.Optional):
         if not container.has_value:
             return v.NONE
@@ -230,14 +230,14 @@ def optional_index(container: Any, key: Any) -> v.Optional:
 
 
 def size(value: Any) -> int:
-    """Code points, bytes, items or entries."""
+    """Return the number of code points, bytes, items or entries."""
     if isinstance(value, str | bytes | list | dict):
         return len(value)
     raise no_overload("size")
 
 
 def cost_size(value: Any) -> int:
-    """How big a value is to the cost rules."""
+    """Return the size of a value for cost accounting."""
     if isinstance(value, str | bytes | list | dict):
         return len(value)
     return int(getattr(value, "cost_size", 1)) if isinstance(value, Opaque) else 1

@@ -1,4 +1,4 @@
-"""What an expression is made of. Nodes know the offset that errors point at, and after checking their type."""
+"""Nodes of the abstract syntax tree, with their source offset and, after checking, their type."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Node:
-    """An expression."""
+    """Base class of expressions."""
 
     __slots__ = ("position", "type")
 
@@ -21,12 +21,12 @@ class Node:
         self.type: Type | None = None
 
     def children(self) -> Iterator[Node]:
-        """The expressions right below."""
+        """Yield the direct subexpressions."""
         return iter(())
 
 
 class Literal(Node):
-    """A constant; its value as ``values`` represents it."""
+    """A constant, represented as in ``values``."""
 
     __slots__ = ("value",)
 
@@ -36,7 +36,7 @@ class Literal(Node):
 
 
 class Ident(Node):
-    """A name: of a variable, or of a type."""
+    """An identifier of a variable or a type."""
 
     __slots__ = ("name",)
 
@@ -46,7 +46,7 @@ class Ident(Node):
 
 
 class Select(Node):
-    """``operand.name``, or whether there is such a field: ``has(operand.name)``; ``operand.?name``."""
+    """A field selection ``operand.name``, a presence test ``has(operand.name)`` or ``operand.?name``."""
 
     __slots__ = ("field", "name", "operand", "optional", "qualified", "test")
 
@@ -56,9 +56,9 @@ class Select(Node):
         self.name: Final = name
         self.test: Final = test
         self.optional: Final = optional
-        #: The key in the object, which differs from the name where that had to be escaped; set by the checker.
+        #: Field name in the object if it differs from the escaped name; set by the checker.
         self.field = name
-        #: The declared name that this selection turned out to be (``authorizer.requestResource``), set by the checker.
+        #: Qualified variable name that the selection resolved to (``authorizer.requestResource``); set by the checker.
         self.qualified = ""
 
     def children(self) -> Iterator[Node]:
@@ -66,7 +66,7 @@ class Select(Node):
 
 
 class Call(Node):
-    """``function(args)``, ``target.function(args)``, and all operators, by their cel-go names (``_+_``)."""
+    """``function(args)``, ``target.function(args)`` or an operator under its cel-go name (``_+_``)."""
 
     __slots__ = ("args", "function", "overloads", "target")
 
@@ -75,7 +75,7 @@ class Call(Node):
         self.function: Final = function
         self.args: Final = tuple(args)
         self.target: Final = target
-        #: Identifiers of what it may turn out to be, set by the checker.
+        #: Overload candidates; set by the checker.
         self.overloads: tuple[str, ...] = ()
 
     def children(self) -> Iterator[Node]:
@@ -85,14 +85,14 @@ class Call(Node):
 
 
 class ListNode(Node):
-    """``[a, ?b]``."""
+    """A list literal ``[a, ?b]``."""
 
     __slots__ = ("items", "optional")
 
     def __init__(self, position: int, items: Sequence[Node], optional: frozenset[int]) -> None:
         super().__init__(position)
         self.items: Final = tuple(items)
-        #: The positions of optional items.
+        #: Indexes of optional items.
         self.optional: Final = optional
 
     def children(self) -> Iterator[Node]:
@@ -100,20 +100,20 @@ class ListNode(Node):
 
 
 class Entry:
-    """``key: value`` of a map or ``field: value`` of an object."""
+    """An entry ``key: value`` of a map or ``field: value`` of an object."""
 
     __slots__ = ("key", "optional", "position", "value")
 
     def __init__(self, position: int, key: Any, value: Node, *, optional: bool) -> None:
         self.position: Final = position
-        #: A node in maps, a name in objects.
+        #: A node for maps, a field name for objects.
         self.key: Final = key
         self.value: Final = value
         self.optional: Final = optional
 
 
 class MapNode(Node):
-    """``{key: value}``."""
+    """A map literal ``{key: value}``."""
 
     __slots__ = ("entries",)
 
@@ -128,7 +128,7 @@ class MapNode(Node):
 
 
 class ObjectNode(Node):
-    """``Object.spec{field: value}``."""
+    """An object literal ``Object.spec{field: value}``."""
 
     __slots__ = ("entries", "name")
 
@@ -143,10 +143,10 @@ class ObjectNode(Node):
 
 
 class Comprehension(Node):
-    """A macro over a list or a map: ``range.all(x, condition)``, with one variable or two.
+    """A macro over a list or a map with one or two variables: ``range.all(x, condition)``.
 
     ``macro`` is ``all``, ``exists``, ``existsOne``, ``map``, ``filter``, ``transformList``, ``transformMap`` or
-    ``transformMapEntry``; ``condition`` is the predicate or filter if there is one, ``step`` what an item becomes.
+    ``transformMapEntry``; ``condition`` is the optional predicate, ``step`` the transformation.
     """
 
     __slots__ = ("condition", "macro", "range", "step", "variables")

@@ -1,6 +1,6 @@
-"""CEL's grammar as the transition network that ANTLR makes of it, to tell syntax errors as ANTLR tells them.
+"""CEL's grammar as an augmented transition network (ATN), to report syntax errors as ANTLR does.
 
-Left-recursive rules are written as loops, with the precedences that ANTLR gives them.
+Left-recursive rules are written as loops, with the precedences that ANTLR assigns.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from steersman.cel.tokens import EOF, TYPE
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-#: In look-ahead sets: the rule may end here.
+#: In look-ahead sets: end of the rule.
 EPSILON: Final = -1
 
 
 class Part:
-    """A part of a rule; ``state`` is where it begins in the network."""
+    """Element of a rule; ``state`` is its first state in the network."""
 
     __slots__ = ("state",)
 
@@ -28,7 +28,7 @@ class Part:
 
 
 class Tok(Part):
-    """One of some tokens."""
+    """One of a set of tokens."""
 
     __slots__ = ("types",)
 
@@ -40,7 +40,7 @@ class Tok(Part):
 
 
 class Ref(Part):
-    """Another rule; in left-recursive ones with a precedence."""
+    """A rule reference, with a precedence for left-recursive rules."""
 
     __slots__ = ("name", "precedence")
 
@@ -51,7 +51,7 @@ class Ref(Part):
 
 
 class Pred(Part):
-    """Goes on only in rules called with at most this precedence."""
+    """Precedence predicate: passes if the rule was invoked with at most this precedence."""
 
     __slots__ = ("precedence",)
 
@@ -61,7 +61,7 @@ class Pred(Part):
 
 
 class Seq(Part):
-    """One part after the other."""
+    """Sequence of elements."""
 
     __slots__ = ("parts",)
 
@@ -71,19 +71,19 @@ class Seq(Part):
 
 
 class Alt(Part):
-    """One of several."""
+    """Alternatives."""
 
     __slots__ = ("ll1", "parts")
 
     def __init__(self, *parts: Part) -> None:
         super().__init__()
         self.parts: Final = parts
-        #: For each alternative the tokens that choose it; None where more tokens must be looked at.
+        #: Tokens that select each alternative; None if one token does not suffice.
         self.ll1: list[frozenset[int]] | None = None
 
 
 class Repeat(Part):
-    """A part that may be left out (``once``), or that may come any number of times, perhaps at ``least`` once."""
+    """Optional element (``once``) or repetition, with ``least`` at least one iteration."""
 
     __slots__ = ("back", "body", "least", "ll1", "once")
 
@@ -92,18 +92,18 @@ class Repeat(Part):
         self.body: Final = body
         self.once: Final = once
         self.least: Final = least
-        #: Where a loop is after a round.
+        #: State after an iteration.
         self.back = -1
         self.ll1: list[frozenset[int]] | None = None
 
 
 def opt(*parts: Part) -> Repeat:
-    """``(…)?``."""
+    """Return ``(…)?``."""
     return Repeat(Seq(*parts), once=True)
 
 
 def many(*parts: Part) -> Repeat:
-    """``(…)*``."""
+    """Return ``(…)*``."""
     return Repeat(Seq(*parts))
 
 
@@ -178,27 +178,29 @@ def _rules() -> dict[str, Part]:
 
 
 class Network:
-    """States and the ways between them."""
+    """States and transitions."""
 
     def __init__(self) -> None:
         self.rules: Final = _rules()
-        #: Ways that take nothing, by their state.
+        #: Epsilon transitions by state.
         self.free: Final[list[list[int]]] = []
-        #: Ways that take a token.
+        #: Token transitions by state.
         self.taking: Final[dict[int, tuple[frozenset[int], int]]] = {}
-        #: Ways into a rule: its name, and where it goes on afterwards.
+        #: Rule transitions by state: rule name and follow state.
         self.calls: Final[dict[int, tuple[str, int]]] = {}
-        #: Ways that need a precedence.
+        #: Precedence transitions by state.
         self.guarded: Final[dict[int, tuple[int, int]]] = {}
         self.starts: Final = {name: self._state() for name in self.rules}
         self.stops: Final = {name: self._state() for name in self.rules}
         self._rule_of_stop: Final = {state: name for name, state in self.stops.items()}
         for name, part in self.rules.items():
             self.free[self._build(part, self.starts[name])].append(self.stops[name])
-        #: Where callers of a rule go on.
+        #: Follow states by rule.
         self.returns: Final[dict[str, list[int]]] = {name: [] for name in self.rules}
         for name, after in self.calls.values():
             self.returns[name].append(after)
+        #: For each state the one that its only, empty ways lead to.
+        self.settled: Final = [self._settled(state) for state in range(len(self.free))]
         self._looks: Final[dict[int, frozenset[int]]] = {}
         self.automaton: Final = Automaton()
         for part in self.rules.values():
@@ -208,12 +210,21 @@ class Network:
         self.free.append([])
         return len(self.free) - 1
 
+    def _settled(self, state: int) -> int:
+        while (
+            len(self.free[state]) == 1
+            and state not in self._rule_of_stop
+            and not any(state in ways for ways in (self.taking, self.calls, self.guarded))
+        ):
+            state = self.free[state][0]
+        return state
+
     def rule_ending_at(self, state: int) -> str | None:
-        """The rule whose end the state is."""
+        """Return the rule whose stop state this is, or None."""
         return self._rule_of_stop.get(state)
 
     def _build(self, part: Part, begin: int) -> int:
-        """Put a part behind a state; the state after it."""
+        """Append an element to a state; return the state after it."""
         part.state = begin
         if isinstance(part, Seq):
             for inner in part.parts:
@@ -249,7 +260,7 @@ class Network:
         self.free[part.back] += [first, end]
 
     def _decide(self, part: Part) -> None:
-        """Find out where one token is enough to choose."""
+        """Compute the decisions that one token of look-ahead resolves."""
         if isinstance(part, Seq | Alt):
             for inner in part.parts:
                 self._decide(inner)
@@ -269,13 +280,13 @@ class Network:
         return found
 
     def _with_follow(self, state: int) -> frozenset[int] | None:
-        """The tokens that may come, whoever called the rule; None where a precedence decides."""
+        """Return the possible next tokens for any caller; None if a precedence decides."""
         if any(inner in self.guarded for inner in self.closure(state)):
             return None
         return frozenset(self._walk(state, set(), everywhere=True))
 
     def closure(self, state: int) -> set[int]:
-        """States reached without taking anything or entering a rule."""
+        """Return the states reachable by epsilon transitions within the rule."""
         found, waiting = {state}, [state]
         while waiting:
             for way in self.free[waiting.pop()]:
@@ -285,7 +296,7 @@ class Network:
         return found
 
     def look(self, state: int) -> frozenset[int]:
-        """The tokens that may come in this rule, with EPSILON if it may end."""
+        """Return the next tokens within this rule, with EPSILON if it may end."""
         known = self._looks.get(state)
         if known is None:
             known = self._looks[state] = frozenset(self._walk(state, set(), everywhere=False))
@@ -320,12 +331,12 @@ class Network:
 
 @cache
 def network() -> Network:
-    """The network, made when it is first needed."""
+    """Return the shared network, built on first use."""
     return Network()
 
 
 def show_tokens(types: frozenset[int] | set[int], names: Sequence[str]) -> str:
-    """Expected tokens in the grammar's order, in braces unless there is only one."""
+    """Format expected tokens in grammar order, in braces if there are several."""
     shown = [names[type_] for type_ in sorted(types)]
     return shown[0] if len(shown) == 1 else f"{{{', '.join(shown)}}}"
 

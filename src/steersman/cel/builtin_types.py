@@ -1,4 +1,4 @@
-"""The types of built-in kinds as expressions see them, by the type model that the schema tables make."""
+"""CEL types of built-in kinds, derived from the generated type model."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SCALARS: Final = {
 
 
 class _Fields(Mapping[str, t.Type]):
-    """The fields of a struct, looked at when they are asked for: types may hold themselves."""
+    """Fields of a struct, resolved lazily because types may be recursive."""
 
     def __init__(self, struct: m.Struct) -> None:
         self._struct: Final = struct
@@ -47,7 +47,7 @@ class _Fields(Mapping[str, t.Type]):
 
 
 def declare_struct(struct: m.Struct) -> t.Type:
-    """The type of an object."""
+    """Return the object type of a struct."""
     keys = {escaped: name for name in struct.fields if (escaped := escape(name)) and escaped != name}
     return t.object_type(struct.go_name, _Fields(struct), keys)
 

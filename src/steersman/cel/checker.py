@@ -1,4 +1,4 @@
-"""Gives every node its type, with cel-go's rules and the texts of its errors."""
+"""Type checker with cel-go's rules and error messages."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _CONSTANTS: Final[dict[type, Type]] = {
 
 
 def check(tree: Node, source: Source, environment: Environment) -> Type:
-    """The type of the whole expression; every node gets its own. Raises CompileError."""
+    """Check an expression, annotate every node with its type and return the type. Raises CompileError."""
     checker = _Checker(environment)
     checker.check(tree)
     if checker.issues:
@@ -38,7 +38,7 @@ def check(tree: Node, source: Source, environment: Environment) -> Type:
 
 
 def qualified_name(node: Node) -> str:
-    """``a.b.c`` of names and selections; empty for anything else."""
+    """Return ``a.b.c`` for a chain of selections; empty for other nodes."""
     parts: list[str] = []
     while isinstance(node, ast.Select):
         if node.test or node.optional:
@@ -75,7 +75,7 @@ class _Checker:
         return found
 
     def finish(self, tree: Node) -> Type:
-        """Put in what type parameters turned out to be."""
+        """Substitute the resolved type parameters."""
         waiting = [tree]
         while waiting:
             node = waiting.pop()
@@ -84,18 +84,18 @@ class _Checker:
             waiting.extend(node.children())
         return tree.type or t.DYN
 
-    def _tell(self, position: int, message: str) -> Type:
+    def _report_error(self, position: int, message: str) -> Type:
         self.issues.append(Issue(position, message))
         return t.ERROR
 
     def _undeclared(self, position: int, name: str) -> Type:
-        return self._tell(position, f"undeclared reference to '{name}' (in container '')")
+        return self._report_error(position, f"undeclared reference to '{name}' (in container '')")
 
     def _new_param(self) -> Type:
         self._free += 1
         return t.param(f"_var{self._free}")
 
-    def _known(self, type_: Type) -> Type:
+    def _resolve_type(self, type_: Type) -> Type:
         return self._bindings.resolve(type_)
 
     def _literal(self, node: ast.Literal) -> Type:
@@ -123,7 +123,7 @@ class _Checker:
             if found is not None:
                 node.qualified = name
                 return found
-        target = self._known(self.check(node.operand))
+        target = self._resolve_type(self.check(node.operand))
         unwrapped = target.params[0] if t.is_optional(target) else target
         found = self._field(node, unwrapped)
         if node.test:
@@ -139,14 +139,14 @@ class _Checker:
         if target.kind == "object":
             found = target.fields.get(node.name)
             if found is None:
-                return self._tell(node.position, f"undefined field '{node.name}'")
+                return self._report_error(node.position, f"undefined field '{node.name}'")
             node.field = target.keys.get(node.name, node.name)
             return found
         if target.kind == "param":
             self._bindings.assignable(t.DYN, target)
             return t.DYN
         if not t.is_dyn_or_error(target):
-            self._tell(node.position, f"type '{target.show()}' does not support field selection")
+            self._report_error(node.position, f"type '{target.show()}' does not support field selection")
         return t.DYN
 
     def _call(self, node: ast.Call) -> Type:
@@ -175,7 +175,7 @@ class _Checker:
     def _bind(self, node: ast.Call) -> Type:
         variable, value, body = node.args
         if not isinstance(variable, ast.Ident):
-            return self._tell(variable.position, "cel.bind() variable names must be simple identifiers")
+            return self._report_error(variable.position, "cel.bind() variable names must be simple identifiers")
         self._scopes.append({variable.name: self.check(value)})
         found = self.check(body)
         self._scopes.pop()
@@ -183,24 +183,24 @@ class _Checker:
 
     def _resolve(self, node: ast.Call, function: Function, target: Node | None) -> Type:
         operands = [*([target] if target is not None else ()), *node.args]
-        given = [self._known(operand.type or t.DYN) for operand in operands]
-        result, found = self._try_overloads(function, given, is_member=target is not None)
+        actual = [self._resolve_type(operand.type or t.DYN) for operand in operands]
+        result, found = self._try_overloads(function, actual, is_member=target is not None)
         if result is None:
-            return self._no_overload(node.position, function.name, given, is_member=target is not None)
+            return self._no_overload(node.position, function.name, actual, is_member=target is not None)
         node.overloads = tuple(found)
         return result
 
     def _try_overloads(
-        self, function: Function, given: Sequence[Type], *, is_member: bool
+        self, function: Function, actual: Sequence[Type], *, is_member: bool
     ) -> tuple[Type | None, list[str]]:
         result: Type | None = None
         found: list[str] = []
         for overload in function.overloads:
-            if overload.member is not is_member or len(overload.params) != len(given):
+            if overload.member is not is_member or len(overload.params) != len(actual):
                 continue
             params, own_result = self._fresh(overload)
             trial = self._bindings.copy()
-            if not all(map(trial.assignable, params, given)):
+            if not all(map(trial.assignable, params, actual)):
                 continue
             self._bindings = trial
             found.append(overload.id)
@@ -212,7 +212,7 @@ class _Checker:
         return result, found
 
     def _fresh(self, overload: Overload) -> tuple[list[Type], Type]:
-        """An overload's types with parameters of this call's own."""
+        """Return the overload's types with fresh type parameters."""
         names: dict[Type, Type] = {}
 
         def renamed(type_: Type) -> Type:
@@ -226,19 +226,19 @@ class _Checker:
 
         return [renamed(p) for p in overload.params], renamed(overload.result)
 
-    def _no_overload(self, position: int, name: str, given: Sequence[Type], *, is_member: bool = False) -> Type:
-        shown = [self._bindings.resolve(type_, free_is_dyn=True).show() for type_ in given]
-        applied = f"{shown[0]}.({', '.join(shown[1:])})" if is_member else f"({', '.join(shown)})"
-        return self._tell(position, f"found no matching overload for '{name}' applied to '{applied}'")
+    def _no_overload(self, position: int, name: str, actual: Sequence[Type], *, is_member: bool = False) -> Type:
+        names = [self._bindings.resolve(type_, free_is_dyn=True).show() for type_ in actual]
+        applied = f"{names[0]}.({', '.join(names[1:])})" if is_member else f"({', '.join(names)})"
+        return self._report_error(position, f"found no matching overload for '{name}' applied to '{applied}'")
 
-    def _operator(self, position: int, name: str, *given: Type) -> Type:
-        """The type of an operator that a macro stands for."""
-        known = [self._known(type_) for type_ in given]
+    def _operator(self, position: int, name: str, *actual: Type) -> Type:
+        """Return the result type of an operator used by a macro."""
+        known = [self._resolve_type(type_) for type_ in actual]
         result, _ = self._try_overloads(self._environment.functions[name], known, is_member=False)
         return self._no_overload(position, name, known) if result is None else result
 
     def _join(self, node: Node, before: Type | None, type_: Type) -> Type:
-        """What the items of a list have in common; all must have one type (``HomogeneousAggregateLiterals``)."""
+        """Return the common type of list items, which must be equal (``HomogeneousAggregateLiterals``)."""
         if before is None:
             return type_
         trial = self._bindings.copy()
@@ -247,13 +247,13 @@ class _Checker:
             return before if t.is_less_specific(before, type_) else type_
         return self._mismatch(node.position, before, type_)
 
-    def _mismatch(self, position: int, wanted: Type, given: Type) -> Type:
-        shown = [self._bindings.resolve(type_, free_is_dyn=True).show() for type_ in (wanted, given)]
-        return self._tell(position, f"expected type '{shown[0]}' but found '{shown[1]}'")
+    def _mismatch(self, position: int, expected: Type, actual: Type) -> Type:
+        names = [self._bindings.resolve(type_, free_is_dyn=True).show() for type_ in (expected, actual)]
+        return self._report_error(position, f"expected type '{names[0]}' but found '{names[1]}'")
 
     def _unwrapped(self, node: Node) -> Type:
-        """The type of an optional item."""
-        type_ = self._known(self.check(node))
+        """Return the element type of an optional item."""
+        type_ = self._resolve_type(self.check(node))
         if t.is_optional(type_):
             return type_.params[0]
         if not t.is_dyn(type_):
@@ -264,16 +264,16 @@ class _Checker:
         joined: Type | None = None
         for position, item in enumerate(node.items):
             type_ = self._unwrapped(item) if position in node.optional else self.check(item)
-            joined = self._join(item, joined, self._known(type_))
+            joined = self._join(item, joined, self._resolve_type(type_))
         return t.list_of(joined or self._new_param())
 
     def _map(self, node: ast.MapNode) -> Type:
         keys: Type | None = None
         values: Type | None = None
         for entry in node.entries:
-            keys = self._join(entry.key, keys, self._known(self.check(entry.key)))
+            keys = self._join(entry.key, keys, self._resolve_type(self.check(entry.key)))
             type_ = self._unwrapped(entry.value) if entry.optional else self.check(entry.value)
-            values = self._join(entry.value, values, self._known(type_))
+            values = self._join(entry.value, values, self._resolve_type(type_))
         return t.map_of(keys or self._new_param(), values or self._new_param())
 
     def _object(self, node: ast.ObjectNode) -> Type:
@@ -283,20 +283,20 @@ class _Checker:
                 self.check(entry.value)
             return self._undeclared(node.position, node.name)
         if type_.kind != "object":
-            return self._tell(node.position, f"'{node.name}' is not a message type")
+            return self._report_error(node.position, f"'{node.name}' is not a message type")
         for entry in node.entries:
-            given = self._unwrapped(entry.value) if entry.optional else self._known(self.check(entry.value))
-            wanted = type_.fields.get(entry.key)
-            if wanted is None:
-                self._tell(entry.position, f"undefined field '{entry.key}'")
-            elif not self._bindings.copy().assignable(wanted, given):
-                detail = f"is '{wanted.show()}' but provided type is '{given.show()}'"
-                self._tell(entry.position, f"expected type of field '{entry.key}' {detail}")
+            actual = self._unwrapped(entry.value) if entry.optional else self._resolve_type(self.check(entry.value))
+            expected = type_.fields.get(entry.key)
+            if expected is None:
+                self._report_error(entry.position, f"undefined field '{entry.key}'")
+            elif not self._bindings.copy().assignable(expected, actual):
+                detail = f"is '{expected.show()}' but provided type is '{actual.show()}'"
+                self._report_error(entry.position, f"expected type of field '{entry.key}' {detail}")
         return type_
 
     def _range(self, node: Node) -> tuple[Type, Type]:
-        """Keys or positions, and values or items, of what is walked over."""
-        type_ = self._known(self.check(node))
+        """Return the types of both iteration variables: key or index, and value or item."""
+        type_ = self._resolve_type(self.check(node))
         if type_.kind == "map":
             return type_.params[0], type_.params[1]
         if type_.kind == "list":
@@ -305,13 +305,13 @@ class _Checker:
             self._bindings.assignable(t.DYN, type_)
             return t.DYN, t.DYN
         detail = "cannot be range of a comprehension (must be list, map, or dynamic)"
-        error = self._tell(node.position, f"expression of type '{type_.show()}' {detail}")
+        error = self._report_error(node.position, f"expression of type '{type_.show()}' {detail}")
         return error, error
 
     def _comprehension(self, node: ast.Comprehension) -> Type:
         key, value = self._range(node.range)
         if len(node.variables) == 1:
-            is_map = node.range.type is not None and self._known(node.range.type).kind == "map"
+            is_map = node.range.type is not None and self._resolve_type(node.range.type).kind == "map"
             scope = {node.variables[0]: key if is_map else value}
         else:
             scope = dict(zip(node.variables, (key, value), strict=True))
@@ -333,7 +333,7 @@ class _Checker:
             case "transformMap":
                 result = t.map_of(key, step or t.DYN)
             case "transformMapEntry":
-                entry = self._known(step or t.DYN)
+                entry = self._resolve_type(step or t.DYN)
                 if entry.kind != "map" and not t.is_dyn_or_error(entry):
                     return self._no_overload(at, "cel.@mapInsert", (t.map_of(t.DYN, t.DYN), entry))
                 result = entry if entry.kind == "map" else t.map_of(t.DYN, t.DYN)
@@ -342,11 +342,11 @@ class _Checker:
         if node.condition is None:
             return result
         chosen = self._operator(at, "_?_:_", condition, result, result)
-        # As cel-go: what could not be added to the result leaves its items unknown.
+        # As cel-go: an item type that cannot be joined leaves the result's element type unresolved.
         return t.list_of(self._new_param()) if chosen is t.ERROR and result.kind == "list" else result
 
     def _optional_map(self, node: ast.OptionalMap) -> Type:
-        target = self._known(self.check(node.target))
+        target = self._resolve_type(self.check(node.target))
         if t.is_optional(target):
             inner = target.params[0]
         elif t.is_dyn_or_error(target) or target.kind == "param":
@@ -354,7 +354,7 @@ class _Checker:
         else:
             return self._no_overload(node.position, "hasValue", (target,), is_member=True)
         self._scopes.append({node.variable: inner})
-        step = self._known(self.check(node.step))
+        step = self._resolve_type(self.check(node.step))
         self._scopes.pop()
         if not node.flat:
             return t.optional_of(step)

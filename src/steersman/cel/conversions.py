@@ -1,4 +1,4 @@
-"""``int()``, ``string()``, ``timestamp()`` and the like."""
+"""Type conversions: ``int()``, ``string()``, ``timestamp()`` and others."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BOOLS: Final = {
 
 
 def to_int(value: Any) -> int:
-    """``int()``."""
+    """Evaluate ``int()``."""
     if isinstance(value, str):
         return _parse(value, "ParseInt", v.INT_MIN, v.INT_MAX)
     if isinstance(value, float):
@@ -35,7 +35,7 @@ def to_int(value: Any) -> int:
 
 
 def to_uint(value: Any) -> UInt:
-    """``uint()``."""
+    """Evaluate ``uint()``."""
     if isinstance(value, str):
         return UInt(_parse(value, "ParseUint", 0, v.UINT_MAX))
     if isinstance(value, float):
@@ -62,7 +62,7 @@ def _parse(text: str, function: str, low: int, high: int) -> int:
 
 
 def to_double(value: Any) -> float:
-    """``double()``."""
+    """Evaluate ``double()``."""
     if not isinstance(value, str):
         return float(value)
     try:
@@ -72,7 +72,7 @@ def to_double(value: Any) -> float:
 
 
 def to_bool(value: Any) -> bool:
-    """``bool()``."""
+    """Evaluate ``bool()``."""
     if isinstance(value, bool):
         return value
     if value not in _BOOLS:
@@ -81,12 +81,12 @@ def to_bool(value: Any) -> bool:
 
 
 def to_bytes(value: Any) -> bytes:
-    """``bytes()``."""
+    """Evaluate ``bytes()``."""
     return value.encode() if isinstance(value, str) else bytes(value)
 
 
 def to_string(value: Any) -> str:
-    """``string()``."""
+    """Evaluate ``string()``."""
     match value:
         case bool():
             return "true" if value else "false"
@@ -109,30 +109,30 @@ def to_string(value: Any) -> str:
 
 
 def to_timestamp(value: Any) -> Timestamp:
-    """``timestamp()``: of a text, or of seconds."""
+    """Evaluate ``timestamp()`` of a string or of seconds."""
     if isinstance(value, Timestamp):
         return value
     return times.parse_timestamp(value) if isinstance(value, str) else Timestamp(value * NANOS)
 
 
 def to_duration(value: Any) -> Duration:
-    """``duration()``: of a text, or of nanoseconds."""
+    """Evaluate ``duration()`` of a string or of nanoseconds."""
     if isinstance(value, Duration):
         return value
     return times.parse_duration(value) if isinstance(value, str) else Duration(value)
 
 
 def to_type(value: Any) -> TypeValue:
-    """``type()``."""
+    """Evaluate ``type()``."""
     return TypeValue(v.type_name(value))
 
 
-def same(value: Any) -> Any:
-    """``dyn()``."""
+def to_dyn(value: Any) -> Any:
+    """Evaluate ``dyn()``."""
     return value
 
 
-#: By the function's name.
+#: Keyed by function name.
 CONVERSIONS: Final[dict[str, Callable[[Any], Any]]] = {
     "int": to_int,
     "uint": to_uint,

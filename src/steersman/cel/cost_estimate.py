@@ -1,4 +1,7 @@
-"""What an evaluation may cost at most, by the sizes that types are declared with (cel-go's ``checker.Cost``)."""
+"""Static worst-case cost of an expression, from the size bounds of declared types.
+
+Upstream: ``checker.Cost`` in cel-go.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ _LIST_COST: Final = 10
 _MAP_COST: Final = 30
 _OBJECT_COST: Final = 40
 _CHECK_COST: Final = 350_000
-#: Functions that walk once, or twice, over their first operand.
+#: Functions that traverse their first operand once, or twice.
 _WALKS: Final = frozenset(
     [
         "url",
@@ -41,12 +44,12 @@ _COMPARISONS: Final = frozenset(["_==_", "_!=_", "_<_", "_<=_", "_>_", "_>=_"])
 
 
 class _Estimate(NamedTuple):
-    """Cost and size, at most."""
+    """Maximum cost and size."""
 
     cost: int
-    #: None: of a value whose size nobody knows.
+    #: None: unknown size.
     size: int | None = None
-    #: The size of its items or values, if it was made by the expression.
+    #: Size of items or values of a computed list or map.
     items: int | None = None
 
 
@@ -55,12 +58,12 @@ def _bound(value: int) -> int:
 
 
 def _share(size: int, divisor: int) -> int:
-    """A part of a size, rounded up."""
+    """Return ``size`` divided by ``divisor``, rounded up."""
     return UNBOUNDED if size >= UNBOUNDED else -(-size // divisor)
 
 
 def estimate_cost(tree: Node) -> int:
-    """The most that an evaluation can cost; ``UNBOUNDED`` if there is no most."""
+    """Return the maximum cost of an evaluation, or ``UNBOUNDED``."""
     return _Estimator().estimate(tree).cost
 
 
@@ -80,7 +83,7 @@ class _Estimator:
         }
 
     def estimate(self, node: Node) -> _Estimate:
-        """Of a node and all below it."""
+        """Return the estimate of a node including its children."""
         found = self._handlers[type(node)](node)
         size = found.size
         if size is None and node.type is not None:
@@ -158,7 +161,7 @@ class _Estimator:
 
 
 def _call_cost(name: str, operands: Sequence[Node], found: Sequence[_Estimate]) -> tuple[int, int | None]:
-    """What a function costs itself, and the size of its result."""
+    """Return the cost of a call without its operands, and the size of the result."""
     if not found:
         return 1, None
     first = _size(found[0])
@@ -195,7 +198,7 @@ def _join_cost(operand: Node, found: Sequence[_Estimate]) -> tuple[int, int]:
 
 
 def _item_size(operand: Node, found: _Estimate) -> int:
-    """The size of the items of a list."""
+    """Return the size of list items."""
     size = found.items
     if size is None and operand.type is not None and operand.type.params:
         size = _type_size(operand.type.params[0])
@@ -230,7 +233,7 @@ def _size(found: _Estimate) -> int:
 
 
 def _entry_size(type_: Type | None) -> int:
-    """The size of a map's value that was selected by name: upstream knows it of scalars and of devices' attributes only."""
+    """Return the size of a selected map value; as upstream, known for scalars and device attributes only."""
     if type_ is not None and type_.kind in _SCALARS:
         return 1
     if type_ is not None and type_.kind == "any" and type_.max_size is not None:
@@ -239,7 +242,7 @@ def _entry_size(type_: Type | None) -> int:
 
 
 def _type_size(type_: Type) -> int | None:
-    """The size of a value of the type: as it was declared, 1 for what has no size."""
+    """Return the size bound of a type, 1 for types without a size."""
     if type_.max_size is None and type_.kind in _SCALARS:
         return 1
     return type_.max_size

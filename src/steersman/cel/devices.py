@@ -1,4 +1,4 @@
-"""What the selectors of devices may refer to (KEP-4381): ``device.attributes["driver.example.com"].model``."""
+"""CEL environment of device selectors (KEP-4381): ``device.attributes["driver.example.com"].model``."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from steersman.cel.source import CompileError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-#: What one evaluation may cost (``CELSelectorExpressionMaxCost``).
+#: Cost limit of one evaluation (``CELSelectorExpressionMaxCost``).
 COST_LIMIT: Final = 1_000_000
 
 
-#: What the API allows: lengths of names of drivers and domains, of identifiers, of values, and entries in all.
+#: Limits of the API: lengths of driver names, domains, identifiers and values, and number of entries.
 _NAME_MAX: Final = 63
 _ID_MAX: Final = 32
 _VALUE_MAX: Final = 64
@@ -47,11 +47,11 @@ def _environment() -> Environment:
 
 
 class SelectorError(Exception):
-    """A selector cannot be used; the text is what the writer is told."""
+    """A selector does not compile; the text is the error shown to the user."""
 
 
 def compile_selector(expression: str) -> Program:
-    """Raises SelectorError."""
+    """Compile a device selector. Raises SelectorError."""
     try:
         program = compile_expression(expression, _environment())
     except CompileError as error:
@@ -62,7 +62,7 @@ def compile_selector(expression: str) -> Program:
 
 
 class _ByDomain(dict[str, dict[str, Any]]):
-    """Values by domain and name; a domain without any is empty rather than missing."""
+    """Values by domain and name; a missing domain reads as empty."""
 
     def __missing__(self, domain: str) -> dict[str, Any]:
         return {}
@@ -71,7 +71,7 @@ class _ByDomain(dict[str, dict[str, Any]]):
 def device_value(
     driver: str, attributes: Mapping[str, Any], capacity: Mapping[str, Any], *, shared: bool
 ) -> dict[str, Any]:
-    """The variable ``device``, of trees as in a ResourceSlice. Names without a domain belong to the driver."""
+    """Build the ``device`` variable from ResourceSlice fields. Unqualified names belong to the driver."""
     read_attributes, read_capacity = _ByDomain(), _ByDomain()
     for name, attribute in attributes.items():
         _put(read_attributes, driver, name, _attribute(attribute))
@@ -91,7 +91,7 @@ def _put(table: _ByDomain, driver: str, name: str, value: Any) -> None:
 
 
 def _attribute(attribute: Mapping[str, Any]) -> Any:
-    """The one field that is set."""
+    """Return the value of the attribute's only field."""
     version = attribute.get("version")
     if version is not None:
         return read(str(version))

@@ -1,4 +1,4 @@
-"""What an expression may refer to: variables, functions, types."""
+"""Environments: the variables, functions and types that an expression may use."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from steersman.cel import types as t
 from steersman.cel.functions import Function, merge
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from steersman.cel.types import Type
 
@@ -31,7 +31,7 @@ _BASIC_TYPES: Final = {
 
 
 class Environment:
-    """Names and their meaning. Immutable; ``extended`` makes another."""
+    """Immutable set of declarations; ``extended`` returns a larger one."""
 
     __slots__ = ("bindings", "functions", "resolve_type", "types", "variables")
 
@@ -47,13 +47,13 @@ class Environment:
         self.variables: Final = variables
         self.functions: Final = functions
         self.types: Final = {**_BASIC_TYPES, **(types or {})}
-        #: Types that are made up by their names.
+        #: Resolver of types by name.
         self.resolve_type: Final = resolve_type
-        #: Whether there is ``cel.bind``.
+        #: True if ``cel.bind`` is enabled.
         self.bindings: Final = bindings
 
     def type_named(self, name: str) -> Type | None:
-        """The type of that name."""
+        """Return the type with this name, or None."""
         known = self.types.get(name)
         if known is None and self.resolve_type is not None:
             return self.resolve_type(name)
@@ -63,15 +63,15 @@ class Environment:
         self,
         *,
         variables: Mapping[str, Type] | None = None,
-        functions: Iterable[Function] = (),
+        functions: Sequence[Function] = (),
         types: Mapping[str, Type] | None = None,
         resolve_type: Callable[[str], Type | None] | None = None,
         bindings: bool = False,
     ) -> Environment:
-        """With more in it."""
+        """Return a copy with additional declarations."""
         return Environment(
             variables={**self.variables, **(variables or {})},
-            functions=merge(self.functions.values(), functions),
+            functions=merge(self.functions.values(), functions) if functions else self.functions,
             types={**self.types, **(types or {})},
             resolve_type=resolve_type or self.resolve_type,
             bindings=bindings or self.bindings,
@@ -80,7 +80,7 @@ class Environment:
 
 @cache
 def kubernetes() -> Environment:
-    """The functions that every expression in Kubernetes 1.36 may use (``environment.MustBaseEnvSet``)."""
+    """Return the base environment of Kubernetes 1.36 (``environment.MustBaseEnvSet``)."""
     from steersman.cel import regex, standard  # noqa: PLC0415 — tables that are made once, when first needed
     from steersman.cel.library import (  # noqa: PLC0415
         authorizer,

@@ -1,7 +1,7 @@
-"""Checked trees become nested closures: an evaluation calls them with what the variables hold.
+"""Evaluator: compiles checked trees to nested closures.
 
-Every step adds to what the evaluation costs, by cel-go's rules; loops and functions whose work grows with their arguments
-look whether that is still allowed, so that no evaluation takes long.
+Every step adds its cost by cel-go's rules. Loops and functions whose work grows with their arguments check the limit
+during the work, so that an evaluation is interrupted early.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 _LIST_COST: Final = 10
 _MAP_COST: Final = 30
 _OBJECT_COST: Final = 40
-#: How often the work meter is charged: after about half a millisecond (upstream checks for interruptions every 100 rounds).
+#: Cost between two charges of the work meter. Upstream checks for interruption every 100 iterations.
 _METER_INTERVAL: Final = 1_000
-#: Stands for a variable that was given no value.
+#: Marks an unset variable.
 _UNSET: Final = object()
 
 
 class State:
-    """One evaluation: the variables' values by their slots, and what was spent."""
+    """State of one evaluation: variable slots and accumulated cost."""
 
     __slots__ = ("_limit", "_metered", "_next", "cost", "slots")
 
@@ -42,19 +42,19 @@ class State:
         self.slots: Final = slots
         self.cost = 0
         self._limit: Final = limit
-        #: What the work meter has been charged, and the cost at which it is charged again.
+        #: Cost charged to the work meter so far, and the cost of the next charge.
         self._metered = 0
         self._next = min(limit, _METER_INTERVAL)
 
     def charge(self, cost: int) -> None:
-        """Spend. Raises CostError, and what the work meter raises."""
+        """Add cost. Raises CostError, and errors of the work meter."""
         self.cost += cost
         if self.cost > self._next:
-            self.settle()
+            self.charge_pending()
             self._next = min(self._limit, self.cost + _METER_INTERVAL)
 
-    def settle(self) -> None:
-        """Charge the work meter. Raises as ``charge``."""
+    def charge_pending(self) -> None:
+        """Charge the remaining cost to the work meter. Raises as ``charge``."""
         if self.cost > self._limit:
             raise CostError
         spend(self.cost - self._metered)
@@ -62,7 +62,7 @@ class State:
 
 
 class Evaluated:
-    """What an evaluation came to: a value or an error, and its cost."""
+    """Result of an evaluation: a value or an error, and its cost."""
 
     __slots__ = ("cost", "error", "value")
 
@@ -73,7 +73,7 @@ class Evaluated:
 
 
 class Evaluator:
-    """Compiles one tree."""
+    """Compiled form of one expression."""
 
     def __init__(self, tree: Node, environment: Environment) -> None:
         self._environment: Final = environment
@@ -95,18 +95,18 @@ class Evaluator:
 
     @property
     def names(self) -> frozenset[str]:
-        """The variables that the expression uses."""
+        """Return the variables that the expression uses."""
         return frozenset(self._globals)
 
     def evaluate(self, variables: Mapping[str, Any], *, cost_limit: int) -> Evaluated:
-        """An error is part of the answer. Raises only what the work meter raises."""
+        """Evaluate the expression; errors are returned in the result. Raises only errors of the work meter."""
         slots = [_UNSET] * self._count
         for name, slot in self._globals.items():
             slots[slot] = variables.get(name, _UNSET)
         state = State(slots, cost_limit)
         try:
             value = self._root(state)
-            state.settle()
+            state.charge_pending()
         except EvalError as error:
             return Evaluated(None, error, state.cost)
         except RecursionError:
@@ -161,7 +161,7 @@ class Evaluator:
         function = self._environment.functions.get(name)
         operands = [*([node.target] if node.target is not None else ()), *node.args]
         if function is None or not any(o.id in node.overloads for o in function.overloads):
-            # A function with a qualified name: its prefix was read as a target.
+            # A qualified function name, whose prefix was parsed as a target.
             function, operands = self._qualified(node), list(node.args)
         candidates = [o for o in function.overloads if o.id in node.overloads]
         return _invocation(function, candidates, [self._compile(operand) for operand in operands])
@@ -341,7 +341,7 @@ def _conditional(condition: Step, yes: Step, no: Step) -> Step:
 
 
 def _either(decisive: bool) -> Callable[[Step, Step], Step]:  # noqa: FBT001 — the value that decides, not a switch
-    """``&&`` and ``||``: one side that decides makes errors of the other unimportant, whichever comes first."""
+    """Build ``&&`` or ``||``: a decisive operand suppresses an error of the other, in either order."""
 
     def build(left: Step, right: Step) -> Step:
         def decide(state: State) -> bool:
@@ -367,7 +367,7 @@ def _either(decisive: bool) -> Callable[[Step, Step], Step]:  # noqa: FBT001 —
     return build
 
 
-#: What is not computed from values.
+#: Operators that are compiled to control flow.
 _SPECIAL: Final[dict[str, Callable[..., Step]]] = {
     "_?_:_": _conditional,
     "_&&_": _either(False),
@@ -404,7 +404,7 @@ def _invocation(function: Function, candidates: Sequence[Overload], operands: Se
 
 
 def _dispatch(function: Function, candidates: Sequence[Overload]) -> Callable[..., Any]:
-    """What computes a call: told by the values' types unless all ways share their computation."""
+    """Return the implementation of a call, dispatching on argument types unless all candidates share it."""
     computes = {overload.compute for overload in candidates}
     if len(computes) == 1 and function.name.startswith(("_", "@", "-", "!")):
         return candidates[0].compute

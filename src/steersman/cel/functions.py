@@ -1,4 +1,4 @@
-"""How functions are declared: overloads with their types, and what computes them."""
+"""Function declarations: overloads with their types, implementations and costs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Overload:
-    """One way to call a function."""
+    """One signature of a function."""
 
     __slots__ = ("compute", "guards", "id", "member", "params", "result")
 
@@ -23,7 +23,7 @@ class Overload:
         self, id_: str, params: Sequence[Type], result: Type, compute: Callable[..., Any], *, member: bool = False
     ) -> None:
         self.id: Final = id_
-        #: The target first, for members.
+        #: For member overloads the target comes first.
         self.params: Final = tuple(params)
         self.result: Final = result
         self.compute: Final = compute
@@ -31,35 +31,35 @@ class Overload:
         self.guards: Final = tuple(map(_guard, self.params))
 
     def takes(self, args: Sequence[Any]) -> bool:
-        """Whether values have the right types."""
+        """Report whether the arguments have the parameter types."""
         return len(args) == len(self.guards) and all(
             guard is None or guard(arg) for guard, arg in zip(self.guards, args, strict=True)
         )
 
 
 class Function:
-    """A function: its overloads, in the order in which they are tried."""
+    """A function with its overloads, in matching order."""
 
     __slots__ = ("cost", "name", "overloads")
 
     def __init__(self, name: str, overloads: Iterable[Overload], cost: Cost | None = None) -> None:
         self.name: Final = name
         self.overloads: Final = tuple(overloads)
-        #: What a call costs, when it is not 1.
+        #: Cost function; None for cost 1.
         self.cost: Final = cost
 
     def extended(self, other: Function) -> Function:
-        """With the overloads of another of the same name."""
+        """Return a function with the overloads of both."""
         return Function(self.name, (*self.overloads, *other.overloads), self.cost or other.cost)
 
 
 def member(id_: str, params: Sequence[Type], result: Type, compute: Callable[..., Any]) -> Overload:
-    """An overload called on a target."""
+    """Return a member overload."""
     return Overload(id_, params, result, compute, member=True)
 
 
 def merge(*libraries: Iterable[Function]) -> dict[str, Function]:
-    """Functions by name; libraries may add overloads to each other's."""
+    """Merge libraries by function name; overloads of one name are combined."""
     known: dict[str, Function] = {}
     for library in libraries:
         for function in library:
@@ -85,13 +85,13 @@ _PYTHON: Final[dict[str, Callable[[Any], bool]]] = {
 
 
 def _guard(type_: Type) -> Callable[[Any], bool] | None:
-    """How a value of the type is known at run time; None when any value will do."""
+    """Return the run-time test for a type; None if any value matches."""
     if type_.kind in ("opaque", "object"):
         name = type_.name
         return lambda value: v.type_name(value) == name
     if type_.kind == "list" and type_.params[0].kind not in ("param", "dyn"):
         inner = _guard(type_.params[0])
         if inner is not None:
-            # As cel-go: the first item speaks for all.
+            # As cel-go, only the first item is tested.
             return lambda value: isinstance(value, list) and (not value or inner(value[0]))
     return _PYTHON.get(type_.kind)

@@ -1,4 +1,4 @@
-"""The values of literals: numbers, and texts with their escapes."""
+"""Parsing of numeric, string and bytes literals."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _SURROGATES: Final = range(0xD800, 0xE000)
 
 
 class LiteralError(ValueError):
-    """The literal has the right form but no value; the text is cel-go's."""
+    """A literal without a valid value; the message is cel-go's."""
 
 
 def read_int(text: str) -> int:
-    """An int64, decimal or hexadecimal. Raises LiteralError."""
+    """Parse an int64, decimal or hexadecimal. Raises LiteralError."""
     value = _number(text)
     if not INT_MIN <= value <= INT_MAX:
         raise LiteralError("invalid int literal")
@@ -32,7 +32,7 @@ def read_int(text: str) -> int:
 
 
 def read_uint(text: str) -> UInt:
-    """A uint64, with its suffix. Raises LiteralError."""
+    """Parse a uint64 with its suffix. Raises LiteralError."""
     value = _number(text[:-1])
     if value > UINT_MAX:
         raise LiteralError("invalid uint literal")
@@ -40,7 +40,7 @@ def read_uint(text: str) -> UInt:
 
 
 def read_float(text: str) -> float:
-    """A double. Raises LiteralError."""
+    """Parse a double. Raises LiteralError."""
     value = float(text)
     if value in (float("inf"), float("-inf")):
         raise LiteralError("invalid double literal")
@@ -50,20 +50,20 @@ def read_float(text: str) -> float:
 def _number(text: str) -> int:
     digits = text.lstrip("-")
     if len(digits) > 40:
-        return UINT_MAX + 1  # more than any type holds, whatever the digits say
+        return UINT_MAX + 1  # out of range for every type
     value = int(digits, 0) if digits.startswith("0x") else int(digits)
     return -value if text.startswith("-") else value
 
 
 def read_string(text: str) -> str:
-    """A text without its quotes, escapes resolved. Raises LiteralError."""
+    """Parse a string literal and resolve escapes. Raises LiteralError."""
     raw = text[0] in "rR"
     inner = _unquoted(text[1:] if raw else text)
     return inner if raw else _ESCAPE.sub(_char, inner)
 
 
 def read_bytes(text: str) -> bytes:
-    """Bytes: the text in UTF-8, where escapes by number are single bytes. Raises LiteralError."""
+    """Parse a bytes literal: UTF-8 text, where numeric escapes denote bytes. Raises LiteralError."""
     text = text[1:]
     raw = text[0] in "rR"
     inner = _unquoted(text[1:] if raw else text)
@@ -105,7 +105,7 @@ def _byte(escape: re.Match[str]) -> bytes:
     return _char(escape).encode()
 
 
-#: By the name of the token.
+#: Keyed by token name.
 READERS: Final[dict[str, Callable[[str], object]]] = {
     "NUM_INT": read_int,
     "NUM_UINT": read_uint,

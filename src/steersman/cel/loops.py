@@ -1,4 +1,4 @@
-"""Macros over lists and maps, as loops."""
+"""Evaluation of comprehensions as loops."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ if TYPE_CHECKING:
 
     Step: TypeAlias = Callable[[State], Any]
 
-#: What a round costs besides what is evaluated in it.
+#: Cost of an iteration without the evaluated expressions.
 _TEST_COST: Final = 3
 _BUILD_COST: Final = 12
 
 
 def loop(macro: str, range_: Step, slots: Sequence[int], condition: Step | None, step: Step | None) -> Step:
-    """The step that evaluates a macro; ``slots`` are those of its variables."""
-    rounds = _rounds(range_, slots)
+    """Return the step that evaluates a macro; ``slots`` hold its variables."""
+    iterations = _iterations(range_, slots)
     if condition is not None and macro in ("all", "exists"):
-        return _quantifier(rounds, condition, decisive=macro == "exists")
+        return _quantifier(iterations, condition, decisive=macro == "exists")
     if condition is not None and macro == "existsOne":
-        return _exists_one(rounds, condition)
+        return _exists_one(iterations, condition)
     if macro == "filter":
-        return _collect(rounds, condition, _slot_reader(slots[0]))
+        return _collect(iterations, condition, _slot_reader(slots[0]))
     if step is not None and macro in ("transformMap", "transformMapEntry"):
-        return _transform_map(rounds, condition, step, slots[0] if macro == "transformMap" else None)
-    return _collect(rounds, condition, step or _slot_reader(slots[0]))
+        return _transform_map(iterations, condition, step, slots[0] if macro == "transformMap" else None)
+    return _collect(iterations, condition, step or _slot_reader(slots[0]))
 
 
 def _slot_reader(slot: int) -> Step:
     return lambda state: state.slots[slot]
 
 
-def _rounds(range_: Step, slots: Sequence[int]) -> Callable[[State, int], Iterator[None]]:
-    """Sets the variables for one round after the other, and charges for each."""
+def _iterations(range_: Step, slots: Sequence[int]) -> Callable[[State, int], Iterator[None]]:
+    """Return a generator that sets the variables and charges the cost of each iteration."""
     first, second = (slots[0], slots[1]) if len(slots) == 2 else (slots[0], None)
 
     def run(state: State, cost: int) -> Iterator[None]:
@@ -60,12 +60,12 @@ def _rounds(range_: Step, slots: Sequence[int]) -> Callable[[State, int], Iterat
     return run
 
 
-def _quantifier(rounds: Callable[[State, int], Iterator[None]], condition: Step, *, decisive: bool) -> Step:
-    """Errors of single rounds count only if no round decides."""
+def _quantifier(iterations: Callable[[State, int], Iterator[None]], condition: Step, *, decisive: bool) -> Step:
+    """Build ``all`` or ``exists``; an error of one iteration counts only if no iteration is decisive."""
 
     def run(state: State) -> bool:
         fault: EvalError | None = None
-        for _ in rounds(state, _TEST_COST):
+        for _ in iterations(state, _TEST_COST):
             try:
                 answer = condition(state)
             except CostError:
@@ -91,26 +91,26 @@ def _holds(condition: Step, state: State) -> bool:
     return answer
 
 
-def _exists_one(rounds: Callable[[State, int], Iterator[None]], condition: Step) -> Step:
+def _exists_one(iterations: Callable[[State, int], Iterator[None]], condition: Step) -> Step:
     def run(state: State) -> bool:
-        return sum(_holds(condition, state) for _ in rounds(state, _TEST_COST)) == 1
+        return sum(_holds(condition, state) for _ in iterations(state, _TEST_COST)) == 1
 
     return run
 
 
-def _collect(rounds: Callable[[State, int], Iterator[None]], condition: Step | None, step: Step) -> Step:
+def _collect(iterations: Callable[[State, int], Iterator[None]], condition: Step | None, step: Step) -> Step:
     def run(state: State) -> list[Any]:
-        return [step(state) for _ in rounds(state, _BUILD_COST) if condition is None or _holds(condition, state)]
+        return [step(state) for _ in iterations(state, _BUILD_COST) if condition is None or _holds(condition, state)]
 
     return run
 
 
 def _transform_map(
-    rounds: Callable[[State, int], Iterator[None]], condition: Step | None, step: Step, key_slot: int | None
+    iterations: Callable[[State, int], Iterator[None]], condition: Step | None, step: Step, key_slot: int | None
 ) -> Step:
     def run(state: State) -> dict[Any, Any]:
         found: dict[Any, Any] = {}
-        for _ in rounds(state, _BUILD_COST):
+        for _ in iterations(state, _BUILD_COST):
             if condition is not None and not _holds(condition, state):
                 continue
             value = step(state)

@@ -1,4 +1,4 @@
-"""Macros: calls that are read as something else (``has``, ``all``, ``exists``, ``map``, …)."""
+"""Macro expansion (``has``, ``all``, ``exists``, ``map``, …)."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 _SIMPLE: Final = "argument must be a simple name"
 _NOT_A_NAME: Final = "argument is not an identifier"
-#: What cel-go keeps the result of a comprehension under.
+#: Name of cel-go's accumulator variable.
 _ACCUMULATORS: Final = ("@result", "__result__")
 
 
 def expand(call: Call, issues: Issues) -> Node:
-    """What the call stands for: itself, if it is no macro."""
+    """Expand a macro call; other calls are returned unchanged."""
     if call.target is None:
         return _has(call, issues) if call.function == "has" and len(call.args) == 1 else call
     build = _MACROS.get((call.function, len(call.args)))
@@ -94,7 +94,7 @@ def _sort_by(call: Call, target: Node, issues: Issues) -> Node:
     return Call(call.position, "@sortByAssociatedKeys", (keys,), target)
 
 
-#: By name and number of arguments.
+#: Keyed by name and number of arguments.
 _MACROS: Final[dict[tuple[str, int], Callable[[Call, Node, Issues], Node]]] = {
     ("all", 2): _quantifier("all", 1),
     ("exists", 2): _quantifier("exists", 1),

@@ -1,4 +1,7 @@
-"""Structural schemas as types, and custom objects as values of them (``SchemaDeclType``, ``UnstructuredToVal`` upstream)."""
+"""CEL types and values of structural schemas and custom resources.
+
+Upstream: ``SchemaDeclType`` and ``UnstructuredToVal``.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +18,12 @@ from steersman.cel.words import RESERVED, is_name
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from steersman.apimachinery.trees import Tree
     from steersman.cel.types import Type
 
-    Tree = dict[str, Any]
     Convert = Callable[[Any], Any]
 
-#: The largest request there can be, in bytes.
+#: Maximum request size in bytes.
 REQUEST_MAX_BYTES: Final = 3 * 1024 * 1024
 
 _INT_OR_STRING: Final = "x-kubernetes-int-or-string"
@@ -36,7 +39,7 @@ _SPECIAL: Final = re.compile(r"__|[.\-/]")
 
 
 def escape(name: str) -> str:
-    """A property's name as expressions write it; empty if they cannot."""
+    """Return the escaped property name; empty if it cannot be used in expressions."""
     if name in RESERVED:
         return f"__{name}__"
     escaped = _SPECIAL.sub(lambda match: _ESCAPED[match[0]], name)
@@ -44,16 +47,16 @@ def escape(name: str) -> str:
 
 
 def with_metadata(schema: Tree) -> Tree:
-    """The schema of a whole resource: with the fields that all have."""
+    """Return the schema of a resource with ``apiVersion``, ``kind`` and ``metadata``."""
     text = {"type": "string"}
     properties = {**(schema.get("properties") or {}), "apiVersion": text, "kind": text, "metadata": _METADATA}
     return {**schema, "type": "object", "properties": properties}
 
 
 def declare(schema: Tree, *, is_resource: bool) -> Type | None:
-    """The type of what a schema describes; None if expressions cannot see it.
+    """Return the type of a schema; None if it is not accessible to expressions.
 
-    Sizes are upstream's: what has no length has none, so that comparing it is free by estimate.
+    Sizes are upstream's: a value without a length has no size, so the estimated cost of comparing it is zero.
     """
     if schema.get(_INT_OR_STRING):
         return t.sized(t.DYN, _text_size(schema, REQUEST_MAX_BYTES - 2), min_json_size=1)
@@ -174,7 +177,7 @@ _TEXTS: Final[dict[str, Convert]] = {"byte": _bytes, "duration": _duration, "dat
 
 
 def converter(schema: Tree) -> Convert | None:
-    """What makes a value of a tree; None when the tree is one already."""
+    """Return a function from a JSON tree to a CEL value; None if the tree is one already."""
     if schema.get(_INT_OR_STRING):
         return None
     match schema.get("type"):

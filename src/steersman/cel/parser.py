@@ -1,4 +1,4 @@
-"""From tokens to the tree. Valid text is read by plain recursive descent; faults are told by ``recovery``."""
+"""Recursive descent parser. Syntax errors are reported by ``recovery``, which parses the text again."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from steersman.cel.words import RESERVED
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-#: How deep expressions may lie in each other; below what Python's own stack holds, whoever calls.
+#: Maximum nesting; must stay below Python's recursion limit for any caller.
 DEPTH_MAX: Final = 64
 
-#: How tightly operators bind.
+#: Operator precedences.
 _LEVELS: Final = {
     TYPE[f"'{sign}'"]: level
     for level, signs in ((1, ("<", "<=", ">=", ">", "==", "!=", "in")), (2, "+-"), (3, "*/%"))
@@ -43,11 +43,11 @@ _SIGNED: Final = (t.NUM_INT, t.NUM_FLOAT)
 
 
 class _SyntaxError(Exception):
-    """The text is not CEL; where, is found out again by ``recovery``."""
+    """The text is not valid CEL; ``recovery`` determines the error positions."""
 
 
 def parse(text: str) -> tuple[Node, Source]:
-    """The tree of an expression. Raises CompileError."""
+    """Parse an expression. Raises CompileError."""
     source = Source(text)
     if len(text) > SIZE_MAX:
         issue = Issue(-1, f"expression code point size exceeds limit: size: {len(text)}, limit {SIZE_MAX}")
@@ -76,7 +76,7 @@ def _explain(text: str, tokens: Sequence[Token], unreadable: Sequence[Unreadable
 
 
 def _depth(node: Node) -> int:
-    """Levels of a tree, without recursion."""
+    """Return the depth of a tree, without recursion."""
     deepest, waiting = 0, [(node, 1)]
     while waiting:
         here, level = waiting.pop()
@@ -95,7 +95,7 @@ class _Parser:
     def whole(self) -> Node:
         tree = self._expression()
         self._take(t.EOF)
-        # A long sum is deep too, though no parenthesis says so.
+        # A chain of binary operators is deep without any parentheses.
         if _depth(tree) > 3 * DEPTH_MAX:
             raise RecursionError
         return tree
@@ -141,7 +141,7 @@ class _Parser:
         return _balanced(terms, signs, "_||_" if type_ == _OR else "_&&_")
 
     def _binary(self, least: int) -> Node:
-        """Relations, sums and products, by their precedence."""
+        """Parse relations, sums and products by precedence climbing."""
         left = self._unary()
         while (level := _LEVELS.get(self._peek(), 0)) >= least:
             sign = self._next()
@@ -254,7 +254,7 @@ class _Parser:
         return expand(Call(sign.position, name, self._arguments()), self.issues)
 
     def _message_name(self) -> Node | None:
-        """``a.b.C{…}``: a name that a brace follows."""
+        """Parse ``a.b.C`` before ``{``; None for other expressions."""
         place = self._place
         while self._peek() == t.IDENTIFIER:
             self._place += 1
@@ -314,7 +314,7 @@ class _Parser:
 
 
 def _balanced(terms: Sequence[Node], signs: Sequence[int], function: str) -> Node:
-    """A chain of ``&&`` or ``||`` as a tree whose depth grows with the logarithm of its length, as cel-go builds it."""
+    """Return a chain of ``&&`` or ``||`` as a tree of logarithmic depth, as cel-go does."""
     if not signs:
         return terms[0]
     middle = len(signs) // 2

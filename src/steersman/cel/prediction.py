@@ -1,8 +1,11 @@
-"""Adaptive prediction where one token does not decide: all alternatives are followed until one is left (ANTLR's SLL(*))."""
+"""Adaptive prediction (ANTLR's SLL(*)) for decisions that need more than one token of look-ahead."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
+
+from steersman.apimachinery.cache_sizes import CacheSize
+from steersman.apimachinery.workmeter import spend
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -10,43 +13,72 @@ if TYPE_CHECKING:
     from steersman.cel.atn import Network
 
 
-#: States that are kept; deeply nested texts make ever new ones.
-STATES_MAX: Final = 2000
+#: Ways in the states that are kept; deeply nested texts make ever new states.
+WAYS_MAX: Final = 200_000
+#: Ways of one state; beyond them the first alternative that is left is taken.
+STATE_WAYS_MAX: Final = 2000
+
+
+_WAY_BYTES: Final = 150
+
+
+class _Stack:
+    """Where rules entered on the way go on. Equal stacks are one object, so that a way is compared in constant time."""
+
+    __slots__ = ("_pushed", "after", "rest")
+
+    def __init__(self, after: int, rest: _Stack | None) -> None:
+        #: Where the innermost rule goes on.
+        self.after: Final = after
+        #: The stack without it; None for the empty stack.
+        self.rest: Final = rest
+        self._pushed: Final[dict[int, _Stack]] = {}
+
+    def push(self, after: int) -> _Stack:
+        """Return the stack in another rule, which goes on at ``after``."""
+        pushed = self._pushed.get(after)
+        if pushed is None:
+            pushed = self._pushed[after] = _Stack(after, self)
+        return pushed
+
+    def forget(self) -> None:
+        """Let go of all stacks above this one."""
+        self._pushed.clear()
 
 
 class _Config(NamedTuple):
-    """One way, and how far it came."""
+    """An alternative and its position in the network."""
 
     choice: int
     state: int
-    #: Where rules entered on the way go on.
-    stack: tuple[int, ...]
+    stack: _Stack
     #: It left the rule in which the decision stands.
     left: bool
 
 
 class Automaton:
-    """The states that predictions have reached (ANTLR's lookahead DFA); computing one takes far longer than a look-up."""
+    """Cached prediction states (ANTLR's lookahead DFA)."""
 
-    __slots__ = ("_states", "_waiting")
+    __slots__ = ("_empty", "_size", "_states", "_waiting", "ways")
 
     def __init__(self) -> None:
-        self._waiting: dict[tuple[int, int], _State] = {}
-        self._states: dict[tuple[frozenset[_Config], int], _State] = {}
-
-    @property
-    def size(self) -> int:
-        """How many states are kept."""
-        return len(self._states)
+        self._waiting: Final[dict[tuple[int, int], _State]] = {}
+        self._states: Final[dict[tuple[frozenset[_Config], int], _State]] = {}
+        self._empty: Final = _Stack(-1, None)
+        #: Ways in the states that are kept.
+        self.ways = 0
+        self._size: Final = CacheSize("syntax errors of expressions")
 
     def start(self, net: Network, state: int, precedence: int) -> _State:
         """Return the state before the first token of a decision."""
+        if self.ways > WAYS_MAX:
+            self._states.clear()
+            self._waiting.clear()
+            self._empty.forget()
+            self.ways = self._size.size_bytes = 0
         known = self._waiting.get((state, precedence))
         if known is None:
-            if len(self._states) > STATES_MAX:
-                self._states.clear()
-                self._waiting.clear()
-            ways = [_Config(choice, way, (), left=False) for choice, way in enumerate(net.free[state])]
+            ways = [_Config(choice, way, self._empty, left=False) for choice, way in enumerate(net.free[state])]
             known = self._waiting[state, precedence] = self._state(
                 frozenset(_closure(net, ways, precedence)), precedence
             )
@@ -68,25 +100,29 @@ class Automaton:
     def _state(self, configs: frozenset[_Config], precedence: int) -> _State:
         known = self._states.get((configs, precedence))
         if known is None:
-            known = self._states[configs, precedence] = _State(configs)
+            spend(len(configs))
+            self.ways += len(configs)
+            self._size.size_bytes = _WAY_BYTES * self.ways
+            known = self._states[configs, precedence] = _State(configs, is_last=self.ways > 2 * WAYS_MAX)
         return known
 
 
 class _State:
-    """The set of alternatives that the tokens so far leave open."""
+    """The alternatives that are viable after the tokens so far."""
 
     __slots__ = ("choice", "configs", "edges")
 
-    def __init__(self, configs: frozenset[_Config]) -> None:
+    def __init__(self, configs: frozenset[_Config], *, is_last: bool) -> None:
+        """``is_last``: decide, though several ways may be open, because one prediction has made too many states."""
         self.configs: Final = configs
         #: The way that is decided on; -1 while several are open.
-        self.choice: Final = _decided(configs) if configs else -1
+        self.choice: Final = _decided(configs, is_last=is_last) if configs else -1
         #: States by the next token.
         self.edges: Final[dict[int, _State]] = {}
 
 
 def predict(net: Network, state: int, types: Sequence[int], begin: int, precedence: int) -> tuple[int, int]:
-    """The way to take, -1 for none, and the place of the token that decided."""
+    """Return the alternative, -1 for none, and the index of the token that decided."""
     automaton = net.automaton
     current = automaton.start(net, state, precedence)
     for place in range(begin, len(types)):
@@ -101,14 +137,14 @@ def predict(net: Network, state: int, types: Sequence[int], begin: int, preceden
     return (min(finished) if finished else -1), len(types) - 1
 
 
-def _decided(configs: Iterable[_Config]) -> int:
+def _decided(configs: frozenset[_Config], *, is_last: bool) -> int:
     """The only way left, or the first of several that are the same from here on; -1 if it is still open."""
-    ways: dict[tuple[int, tuple[int, ...]], set[int]] = {}
+    ways: dict[tuple[int, _Stack], set[int]] = {}
     choices: set[int] = set()
     for config in configs:
         ways.setdefault((config.state, config.stack), set()).add(config.choice)
         choices.add(config.choice)
-    if len(choices) == 1 or all(len(known) > 1 for known in ways.values()):
+    if len(choices) == 1 or is_last or len(ways) > STATE_WAYS_MAX or all(len(known) > 1 for known in ways.values()):
         return min(choices)
     return -1
 
@@ -122,21 +158,23 @@ def _closure(net: Network, configs: Iterable[_Config], precedence: int) -> set[_
         if config in found:
             continue
         found.add(config)
-        state = config.state
+        choice, state, stack, left = config
         rule = net.rule_ending_at(state)
         if rule is not None:
-            if config.stack:
-                waiting.append(config._replace(state=config.stack[-1], stack=config.stack[:-1]))
+            if stack.rest is not None:
+                waiting.append(_Config(choice, stack.after, stack.rest, left))
             else:
-                waiting.extend(config._replace(state=after, left=True) for after in net.returns[rule])
+                waiting.extend([_Config(choice, after, stack, left=True) for after in net.returns[rule]])
             continue
         if state in net.calls:
             name, after = net.calls[state]
-            waiting.append(config._replace(state=net.starts[name], stack=(*config.stack, after)))
+            if stack.rest is not None:  # ways that differ only in empty steps behind a nested rule are one
+                after = net.settled[after]
+            waiting.append(_Config(choice, net.starts[name], stack.push(after), left))
         if state in net.guarded:
             needed, after = net.guarded[state]
-            own = not config.stack and not config.left
+            own = stack.rest is None and not left
             if not own or needed >= precedence:
-                waiting.append(config._replace(state=after))
-        waiting.extend(config._replace(state=way) for way in net.free[state])
+                waiting.append(_Config(choice, after, stack, left))
+        waiting.extend([_Config(choice, way, stack, left) for way in net.free[state]])
     return found

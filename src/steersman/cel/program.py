@@ -1,4 +1,4 @@
-"""An expression, ready to be evaluated."""
+"""Compiled expressions."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from steersman.cel.environment import Environment
     from steersman.cel.types import Type
 
-#: What compilation costs the work meter.
+#: Work meter charge of a compilation.
 _UNITS_PER_COMPILED_CHARACTER: Final = 20
-#: What one evaluation may cost (``celconfig.PerCallLimit``).
+#: Cost limit of one evaluation (``celconfig.PerCallLimit``).
 PER_CALL_LIMIT: Final = 1_000_000
-#: What all expressions of one object, or one policy, may cost together (``RuntimeCELCostBudget``).
+#: Cost budget of all expressions of one object or policy (``RuntimeCELCostBudget``).
 RUNTIME_BUDGET: Final = 10_000_000
 
 
 class Program:
-    """A checked expression with its type; immutable, and shared by evaluations."""
+    """A checked expression; immutable and shared by evaluations."""
 
     __slots__ = ("_evaluator", "expression", "names", "tree", "type")
 
@@ -36,16 +36,16 @@ class Program:
         self.tree: Final = tree
         self.type: Final = type_
         self._evaluator: Final = Evaluator(tree, environment)
-        #: The variables that it uses.
+        #: Variables used by the expression.
         self.names: Final = self._evaluator.names
 
     def evaluate(self, variables: Mapping[str, Any], *, cost_limit: int = PER_CALL_LIMIT) -> Evaluated:
-        """The value, or the error in its place."""
+        """Evaluate the expression; errors are returned in the result."""
         return self._evaluator.evaluate(variables, cost_limit=cost_limit)
 
 
 def compile_expression(expression: str, environment: Environment) -> Program:
-    """Raises CompileError; its text is what cel-go tells of the expression."""
+    """Parse and check an expression. Raises CompileError with cel-go's message."""
     spend(_UNITS_PER_COMPILED_CHARACTER * len(expression))
     tree, source = parse(expression)
     try:

@@ -1,4 +1,4 @@
-"""Syntax errors of a text that is not CEL, as ANTLR's parser reports them while it recovers from one after the other."""
+"""Syntax errors of an invalid text, with ANTLR's error recovery (``DefaultErrorStrategy``) and messages."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
     from steersman.cel.tokens import Token, Unreadable
 
-#: Longer texts are told their first error only.
+#: Longer texts report only their first error.
 _TOKENS_MAX: Final = 5000
-#: Recoveries before the parser gives up.
+#: Maximum number of recoveries.
 _ATTEMPTS_MAX: Final = 30
 _RESERVED_FIELD: Final = re.compile(r"no viable alternative at input '.(true|false|null)'")
 
 
 class _RecognitionError(Exception):
-    """The parser cannot go on in this rule."""
+    """The parser cannot continue in this rule."""
 
 
 class _NoAlternativeError(_RecognitionError):
@@ -41,9 +41,9 @@ class _MismatchError(_RecognitionError):
 
 
 class _Frame(NamedTuple):
-    """A rule that is being read."""
+    """An active rule invocation."""
 
-    #: Where its caller goes on; -1 for the first rule.
+    #: Follow state of the caller; -1 for the first rule.
     after: int
     precedence: int
 
@@ -51,7 +51,7 @@ class _Frame(NamedTuple):
 def explain(
     text: str, tokens: Sequence[Token], unreadable: Sequence[Unreadable] = (), *, net: Network | None = None
 ) -> list[Issue]:
-    """What is wrong with a text; at least one thing. ``net`` is shared by all calls unless one is given."""
+    """Return the syntax errors of a text, at least one. ``net`` defaults to the shared network."""
     parser = _Parser(text, tokens, unreadable, net=net or network())
     with suppress(_GaveUpError, RecursionError):
         parser.rule("start", _Frame(-1, 0))
@@ -61,7 +61,7 @@ def explain(
 
 
 class _GaveUpError(Exception):
-    """Too many recoveries, or too long a text."""
+    """The text is too long or needs too many recoveries."""
 
 
 class _Parser:
@@ -80,9 +80,9 @@ class _Parser:
         self._attempts = 0
         self.issues: list[Issue] = []
 
-    # What is reported
+    # Reporting
 
-    def _tell(self, token: Token, message: str) -> None:
+    def _report_error(self, token: Token, message: str) -> None:
         if self._recovering:
             return
         self._recovering = True
@@ -95,14 +95,14 @@ class _Parser:
         if isinstance(fault, _NoAlternativeError):
             begin, offending = self._tokens[fault.begin], self._tokens[fault.offending]
             text = self._between(fault.begin, fault.offending) if begin.type != EOF else "<EOF>"
-            self._tell(offending, f"no viable alternative at input '{escape(text)}'")
+            self._report_error(offending, f"no viable alternative at input '{escape(text)}'")
         elif isinstance(fault, _MismatchError):
             expected = show_tokens(self._expected(fault.state), NAMES)
             token = self._current
-            self._tell(token, f"mismatched input {_shown(token)} expecting {expected}")
+            self._report_error(token, f"mismatched input {_display(token)} expecting {expected}")
 
     def _between(self, begin: int, end: int) -> str:
-        """The text of tokens, with what lies between them and can be read."""
+        """Return the source text of a token range."""
         first, last = self._tokens[begin], self._tokens[end]
         stop = last.position + (0 if last.type == EOF else len(last.text))
         parts: list[str] = []
@@ -128,7 +128,7 @@ class _Parser:
             self._place += 1
 
     def _expected(self, state: int) -> set[int]:
-        """The tokens that could come, given the rules that are being read."""
+        """Return the tokens that can follow, given the active rules."""
         following = self._net.look(state)
         expected = set(following)
         for frame in reversed(self._frames):
@@ -144,7 +144,7 @@ class _Parser:
     # Recovery (``DefaultErrorStrategy``)
 
     def _resync(self) -> set[int]:
-        """The tokens at which one of the rules being read could go on."""
+        """Return the tokens at which an active rule could continue."""
         found: set[int] = set()
         for frame in self._frames:
             if frame.after >= 0:
@@ -168,32 +168,32 @@ class _Parser:
         self._fault_states.add(self._state)
         self._skip_to(self._resync())
 
-    def _tell_unwanted(self) -> None:
+    def _report_unwanted_token(self) -> None:
         token = self._current
         expected = show_tokens(self._expected(self._state), NAMES)
-        self._tell(token, f"extraneous input {_shown(token)} expecting {expected}")
+        self._report_error(token, f"extraneous input {_display(token)} expecting {expected}")
 
     def _delete_one(self) -> bool:
-        """Whether leaving out the current token helps; then it is left out."""
+        """Skip the current token if the next one fits (single token deletion); report success."""
         if self._ahead(2) not in self._expected(self._state):
             return False
-        self._tell_unwanted()
+        self._report_unwanted_token()
         self._consume()
         self._recovering = False
         return True
 
     def _insert_one(self) -> bool:
-        """Whether the token that is missing can be thought of as there."""
+        """Report whether parsing can continue as if the missing token were present (single token insertion)."""
         _, after = self._net.taking[self._state]
         if self._ahead(1) not in self._expected(after):
             return False
         token = self._current
         expected = show_tokens(self._expected(self._state), NAMES)
-        self._tell(token, f"missing {expected} at {_shown(token)}")
+        self._report_error(token, f"missing {expected} at {_display(token)}")
         return True
 
     def _sync(self, state: int, *, looping: bool = False) -> None:
-        """Look, before a decision, whether the current token fits."""
+        """Check before a decision whether the current token fits."""
         self._state = state
         if self._recovering:
             return
@@ -201,7 +201,7 @@ class _Parser:
         if EPSILON in following or self._ahead(1) in following:
             return
         if looping:
-            self._tell_unwanted()
+            self._report_unwanted_token()
             self._skip_to(self._expected(state) | self._resync())
         elif not self._delete_one():
             raise _MismatchError(state)
@@ -209,7 +209,7 @@ class _Parser:
     # The rules
 
     def rule(self, name: str, frame: _Frame) -> None:
-        """Read a rule; faults are reported, and the parser goes on behind it."""
+        """Parse a rule; report errors and resume after it."""
         self._frames.append(frame)
         try:
             self._read(self._net.rules[name])
@@ -277,5 +277,5 @@ class _Parser:
         return choice
 
 
-def _shown(token: Token) -> str:
+def _display(token: Token) -> str:
     return f"'{escape(token.text)}'"

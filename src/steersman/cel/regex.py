@@ -1,4 +1,4 @@
-"""The functions of CEL that take regular expressions: ``matches``, ``find`` and ``findAll``."""
+"""Functions with regular expressions: ``matches``, ``find`` and ``findAll``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from steersman.cel.values import CostError, EvalError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-#: Upstream charges a call after it was made; one that costs more than any evaluation may is refused before.
+#: Upstream charges after the call; here a call above the per-evaluation limit is rejected before it runs.
 _COST_MAX: Final = 1_000_000
 
 
@@ -58,7 +58,7 @@ def _check_cost(text: str, pattern: str) -> None:
 
 
 def cost(args: Sequence[Any], _: Any) -> int:
-    """A tenth of the text times a quarter of the pattern."""
+    """Return a tenth of the text length times a quarter of the pattern length."""
     return -(-(1 + len(args[0])) // 10) * -(-len(args[1]) // 4)
 
 

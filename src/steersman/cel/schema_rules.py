@@ -1,8 +1,8 @@
-"""The rules of custom resources (``x-kubernetes-validations``, KEP-2876): compiled by the type of what they stand at."""
+"""Validation rules of custom resources (``x-kubernetes-validations``, KEP-2876), compiled for their schema type."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from steersman.cel import types as t
 from steersman.cel.cost_estimate import estimate_cost
@@ -14,25 +14,24 @@ from steersman.cel.source import CompileError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from steersman.apimachinery.trees import Tree
     from steersman.cel.types import Type
-
-    Tree = dict[str, Any]
 
 
 class Rule:
-    """A rule that was compiled, as far as that was possible."""
+    """A compiled rule, or its compile error."""
 
     __slots__ = ("error", "max_cost", "message", "message_error", "message_max_cost", "program", "rule", "uses_old")
 
     def __init__(self, rule: Tree, type_: Type, environment: Environment) -> None:
         self.rule: Final = rule
         self.program: Program | None = None
-        #: Why there is no program; empty also for a rule without text.
+        #: Compile error; also empty for a rule without text.
         self.error = ""
         self.message: Program | None = None
         self.message_error = ""
         self.uses_old = False
-        #: What an evaluation may cost at most, by the bounds in the schema.
+        #: Maximum cost by the size bounds of the schema.
         self.max_cost = 0
         self.message_max_cost = 0
         if not (rule.get("rule") or "").strip():
@@ -68,7 +67,7 @@ class Rule:
 
 
 def compile_rules(rules: Sequence[Tree], type_: Type) -> list[Rule]:
-    """The rules of one place in a schema, whose values have that type."""
+    """Compile the rules of a schema node whose values have ``type_``."""
     plain = kubernetes().extended(variables={"self": type_, "oldSelf": type_})
     optional = None
     if any(rule.get("optionalOldSelf") for rule in rules):
@@ -77,5 +76,5 @@ def compile_rules(rules: Sequence[Tree], type_: Type) -> list[Rule]:
 
 
 def cardinality(type_: Type) -> int:
-    """How many values of the type a request can hold."""
+    """Return the maximum number of values of the type in a request."""
     return REQUEST_MAX_BYTES // (type_.min_json_size + 1)

@@ -1,4 +1,4 @@
-"""The text of an expression, places in it, and what is wrong there, shown as cel-go shows it."""
+"""Source text of an expression and its issues, formatted as in cel-go."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-#: Expressions are not read beyond this many code points (``parser.expressionSizeCodePointLimit``).
+#: Maximum length of an expression in code points (``parser.expressionSizeCodePointLimit``).
 SIZE_MAX: Final = 100_000
-#: Faults told of one expression; how many more there are is told in their place.
+#: Maximum number of reported issues; a count replaces the rest.
 ISSUES_MAX: Final = 100
 
 _WIDE_DOT, _WIDE_MARK = "\uff0e", "\uff3e"
 
 
 class Issue(NamedTuple):
-    """One thing wrong with an expression."""
+    """An error at a position."""
 
     #: Offset in code points.
     position: int
@@ -25,11 +25,11 @@ class Issue(NamedTuple):
 
 
 class CelError(Exception):
-    """An expression cannot be compiled, or its evaluation has no value. The text is cel-go's."""
+    """Base class of compile and evaluation errors; the message is cel-go's."""
 
 
 class CompileError(CelError):
-    """An expression that is not CEL, or whose types do not fit."""
+    """Syntax or type errors of an expression."""
 
     def __init__(self, source: Source, issues: Sequence[Issue]) -> None:
         super().__init__(source.show_all(issues))
@@ -37,19 +37,19 @@ class CompileError(CelError):
 
 
 class Source:
-    """An expression, with its lines."""
+    """An expression with its line offsets."""
 
     def __init__(self, text: str) -> None:
         self.text: Final = text
         self._starts: Final = [0, *(place + 1 for place, char in enumerate(text) if char == "\n")]
 
     def place(self, position: int) -> tuple[int, int]:
-        """Line from 1 and column from 0 of an offset."""
+        """Return the line (from 1) and column (from 0) of an offset."""
         line = bisect_right(self._starts, position)
         return line, position - self._starts[line - 1]
 
     def show(self, issue: Issue) -> str:
-        """An issue with its line and a mark below the place."""
+        """Format an issue with its line and a position marker."""
         if issue.position < 0:
             return f"ERROR: <input>:-1:0: {issue.message}"
         line, column = self.place(issue.position)
@@ -62,7 +62,7 @@ class Source:
         return f"ERROR: <input>:{line}:{column + 1}: {issue.message}\n | {text}\n | {before}{mark}"
 
     def show_all(self, issues: Sequence[Issue]) -> str:
-        """All issues by their places, at most ``ISSUES_MAX`` of them."""
+        """Format issues by position, at most ``ISSUES_MAX``."""
         ordered = sorted(issues[:ISSUES_MAX], key=lambda issue: issue.position)
         shown = [self.show(issue) for issue in ordered]
         if len(issues) > ISSUES_MAX:

@@ -1,4 +1,4 @@
-"""The functions and operators of the language itself, with the identifiers that cel-go gives their overloads."""
+"""Standard functions and operators, with cel-go's overload identifiers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from steersman.cel import arithmetic as a
 from steersman.cel import regex, times
 from steersman.cel import values as v
-from steersman.cel.conversions import CONVERSIONS, same, to_type
+from steersman.cel.conversions import CONVERSIONS, to_dyn, to_type
 from steersman.cel.functions import Function, Overload, member
 from steersman.cel.types import (
     BOOL,
@@ -59,7 +59,7 @@ def _subtractions() -> Iterator[Overload]:
 
 
 def _comparisons(verb: str, compute: Callable[..., Any]) -> Iterator[Overload]:
-    """Numbers of different types can be compared (``CrossTypeNumericComparisons``)."""
+    """Yield comparison overloads, including mixed numeric types (``CrossTypeNumericComparisons``)."""
     for label, type_ in (("bool", BOOL), *_NUMBERS.items()):
         yield Overload(f"{verb}_{label}", (type_, type_), BOOL, compute)
     for left, one in _NUMBERS.items():
@@ -71,12 +71,12 @@ def _comparisons(verb: str, compute: Callable[..., Any]) -> Iterator[Overload]:
 
 
 def _no_compute(*_: Any) -> Any:
-    """Operators that decide what is evaluated are compiled, not called."""
+    """Placeholder: control-flow operators are compiled, not called."""
     raise AssertionError
 
 
 def _operators() -> Iterator[Function]:
-    """Their computations tell the types apart by themselves."""
+    """Yield the operators; their implementations dispatch on types themselves."""
     yield Function("_?_:_", [Overload("conditional", (BOOL, _A, _A), _A, _no_compute)])
     yield Function("_&&_", [Overload("logical_and", (BOOL, BOOL), BOOL, _no_compute)])
     yield Function("_||_", [Overload("logical_or", (BOOL, BOOL), BOOL, _no_compute)])
@@ -164,7 +164,7 @@ def _conversions() -> Iterator[Function]:
         yield Function(
             name, [Overload(f"{label}_to_{name}", (type_,), results[name], compute) for label, type_ in accepted]
         )
-    yield Function("dyn", [Overload("to_dyn", (_A,), DYN, same)])
+    yield Function("dyn", [Overload("to_dyn", (_A,), DYN, to_dyn)])
     yield Function("type", [Overload("type", (_A,), type_of(_A), to_type)])
 
 
@@ -210,7 +210,7 @@ def _times() -> Iterator[Function]:
 
 
 def tenth(size: int) -> int:
-    """A tenth, rounded up: what it costs to walk over a text of that size."""
+    """Return a tenth, rounded up: the cost of traversing a string of this size."""
     return -(-size // 10)
 
 
@@ -239,7 +239,7 @@ def _affix_cost(args: Sequence[Any], _: Any) -> int:
 
 
 def functions() -> Iterator[Function]:
-    """All of them."""
+    """Return the standard functions."""
     yield from _operators()
     yield from _conversions()
     yield from _texts()

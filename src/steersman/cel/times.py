@@ -1,4 +1,4 @@
-"""Durations and timestamps: their texts, and their parts in a time zone."""
+"""Durations and timestamps: parsing, formatting and accessors with time zones."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def parse_duration(text: str) -> Duration:
-    """``1h30m``, as Go writes it. Raises EvalError."""
+    """Parse a Go duration (``1h30m``). Raises EvalError."""
     if text.lstrip("+-") == "0":
         return Duration(0)
     if not _DURATION.fullmatch(text) or len(text) > 200:
@@ -46,7 +46,7 @@ def parse_duration(text: str) -> Duration:
 
 
 def show_duration(value: Duration) -> str:
-    """Seconds with as many digits as needed: ``90s``, ``1.5s``."""
+    """Format a duration in seconds with the digits needed: ``90s``, ``1.5s``."""
     nanos = abs(value.nanos)
     whole, rest = divmod(nanos, NANOS)
     fraction = f".{rest:09d}".rstrip("0") if rest else ""
@@ -54,7 +54,7 @@ def show_duration(value: Duration) -> str:
 
 
 def parse_timestamp(text: str) -> Timestamp:
-    """RFC 3339, to the nanosecond. Raises EvalError."""
+    """Parse RFC 3339 with nanoseconds. Raises EvalError."""
     match = _TIMESTAMP.fullmatch(text)
     if match is None:
         raise EvalError(f'parsing time "{text}" as "2006-01-02T15:04:05Z07:00": cannot parse "{text}" as "2006"')
@@ -74,7 +74,7 @@ def parse_timestamp(text: str) -> Timestamp:
 
 
 def show_timestamp(value: Timestamp) -> str:
-    """RFC 3339 in UTC, with as many digits as needed."""
+    """Format as RFC 3339 in UTC with the digits needed."""
     seconds, nanos = divmod(value.nanos, NANOS)
     moment = _EPOCH + timedelta(seconds=seconds)
     fraction = f".{nanos:09d}".rstrip("0") if nanos else ""
@@ -111,7 +111,7 @@ def _part(read: Callable[[datetime], int]) -> Callable[..., int]:
     return of
 
 
-#: The parts of a timestamp, by the function's name.
+#: Timestamp accessors by function name.
 PARTS: Final[dict[str, Callable[..., int]]] = {
     "getFullYear": _part(lambda moment: moment.year),
     "getMonth": _part(lambda moment: moment.month - 1),
@@ -126,7 +126,7 @@ PARTS: Final[dict[str, Callable[..., int]]] = {
 
 
 def milliseconds(value: Timestamp, zone: str = "UTC") -> int:
-    """The milliseconds within the second."""
+    """Return the milliseconds within the second."""
     _zone(zone)
     return value.nanos % NANOS // 10**6
 
@@ -139,7 +139,7 @@ def _whole(unit_nanos: int) -> Callable[[Duration], int]:
     return of
 
 
-#: A duration in whole units, by the function's name.
+#: Duration accessors by function name.
 DURATION_PARTS: Final[dict[str, Callable[[Duration], int]]] = {
     "getHours": _whole(3600 * NANOS),
     "getMinutes": _whole(60 * NANOS),

@@ -1,4 +1,4 @@
-"""From characters to tokens, with the token names and the lexical errors of CEL's ANTLR grammar."""
+"""Lexer, with the token names and lexical errors of CEL's ANTLR grammar."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from steersman.cel.source import Issue
 
-#: In the order of the grammar, which is the order in which expected tokens are told.
+#: Grammar order, which is the order of expected tokens in messages.
 NAMES: Final = (
     "<EOF>",
     "'=='",
@@ -48,7 +48,7 @@ NAMES: Final = (
 )
 _SIGNS: Final = {name.strip("'"): number for number, name in enumerate(NAMES) if name.startswith("'")}
 EOF: Final = 0
-#: Token types by the way the grammar writes them: ``TYPE["'=='"]``, ``TYPE["STRING"]``.
+#: Token types by their grammar notation: ``TYPE["'=='"]``, ``TYPE["STRING"]``.
 TYPE: Final = {name: number for number, name in enumerate(NAMES)}
 NUM_FLOAT, NUM_INT, NUM_UINT = TYPE["NUM_FLOAT"], TYPE["NUM_INT"], TYPE["NUM_UINT"]
 STRING, BYTES, IDENTIFIER, ESC_IDENTIFIER = TYPE["STRING"], TYPE["BYTES"], TYPE["IDENTIFIER"], TYPE["ESC_IDENTIFIER"]
@@ -79,7 +79,7 @@ _KINDS: Final = {
     "uint": NUM_UINT,
     "escaped": ESC_IDENTIFIER,
 }
-#: What a text that never ends swallows before the lexer gives up.
+#: Prefix that an unterminated literal consumes before the lexer fails.
 _UNFINISHED: Final = re.compile(
     rf"[rRbB]{{0,2}}(?:\"\"\"(?:{_ESCAPE}|[^\\])*|'''(?:{_ESCAPE}|[^\\])*"
     rf"|\"(?:{_ESCAPE}|[^\\\"\n\r])*|'(?:{_ESCAPE}|[^\\'\n\r])*|`[A-Za-z0-9_.\-/ ]*|[&|=])"
@@ -87,7 +87,7 @@ _UNFINISHED: Final = re.compile(
 
 
 class Token(NamedTuple):
-    """A token, and where it begins (code points)."""
+    """A token and its offset in code points."""
 
     type: int
     text: str
@@ -95,18 +95,18 @@ class Token(NamedTuple):
 
 
 class Unreadable(NamedTuple):
-    """A part of a text that is no token."""
+    """Text that matches no token."""
 
     begin: int
     end: int
 
     def issue(self, text: str) -> Issue:
-        """As it is told."""
+        """Return the issue with ANTLR's message."""
         return Issue(self.begin, f"Syntax error: token recognition error at: '{escape(text[self.begin : self.end])}'")
 
 
 def tokenize(text: str) -> tuple[list[Token], list[Unreadable]]:
-    """All tokens, the last of them EOF, and what could not be read."""
+    """Return the tokens, ending with EOF, and the unreadable parts."""
     found: list[Token] = []
     unreadable: list[Unreadable] = []
     place, end, match = 0, len(text), _TOKEN.match
@@ -131,10 +131,10 @@ def _unreadable(text: str, place: int) -> Unreadable:
     stop = max(unfinished.end(), place + 1) if unfinished else place + 1
     if unfinished and text[stop : stop + 1] == "\\":
         stop += 1
-    # The character that did not fit belongs to what is told, unless the text ended.
+    # The message includes the offending character, except at the end of the text.
     return Unreadable(place, min(stop + 1, len(text)) if unfinished else stop)
 
 
 def escape(text: str) -> str:
-    """Line breaks and tabs as they are told."""
+    """Escape line breaks and tabs for messages."""
     return text.replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")

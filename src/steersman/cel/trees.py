@@ -1,4 +1,4 @@
-"""Values as JSON trees: what mutating policies write into objects."""
+"""Conversion of CEL values to JSON trees, for mutating policies."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from steersman.cel.values import Duration, EvalError, ObjectValue, Optional, Tim
 
 
 def to_tree(value: Any) -> Any:
-    """A JSON tree. Raises EvalError for what JSON has no form for."""
+    """Return a JSON tree. Raises EvalError for values without a JSON form."""
     match value:
         case None | bool() | str() | float():
             return value
@@ -36,8 +36,8 @@ def _key(key: Any) -> str:
     return to_string(key)
 
 
-def misnamed(value: Any, path: tuple[str, ...] = ("Object",)) -> str:
-    """What is wrong with the types of made objects: they must be named by their place; empty if nothing is."""
+def object_type_error(value: Any, path: tuple[str, ...] = ("Object",)) -> str:
+    """Return the error of an object literal whose type name does not match its path; empty if all match."""
     if isinstance(value, ObjectValue):
         expected = ".".join(path)
         if value.type_name != expected:
@@ -47,7 +47,7 @@ def misnamed(value: Any, path: tuple[str, ...] = ("Object",)) -> str:
             )
     if isinstance(value, dict):
         inner = value.items() if isinstance(value, ObjectValue) else ()
-        return next((fault for name, item in inner if (fault := misnamed(item, (*path, name)))), "")
+        return next((fault for name, item in inner if (fault := object_type_error(item, (*path, name)))), "")
     if isinstance(value, list):
-        return next((fault for item in value if (fault := misnamed(item, path))), "")
+        return next((fault for item in value if (fault := object_type_error(item, path))), "")
     return ""

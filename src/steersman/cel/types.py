@@ -1,4 +1,4 @@
-"""Types of expressions: what is declared, what is inferred, and when one goes where another is wanted."""
+"""Types of expressions, type parameters and assignability."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class Type:
-    """A type: its kind, its name, and what it is made of."""
+    """A type: kind, name and type arguments."""
 
     __slots__ = ("fields", "keys", "kind", "max_size", "min_json_size", "name", "params")
 
@@ -26,13 +26,13 @@ class Type:
         self.kind: Final = kind
         self.name: Final = name or kind
         self.params: Final = tuple(params)
-        #: Of objects: the fields by the names that expressions use.
+        #: Object fields by escaped name.
         self.fields: Mapping[str, Type] = {} if fields is None else fields
-        #: Of objects: the names in the tree where they differ from those.
+        #: Object field names in the tree where they differ from the escaped ones.
         self.keys: Mapping[str, str] = {} if keys is None else keys
-        #: How many characters, items or entries a value can have; None where nobody said. No part of the type's identity.
+        #: Maximum number of characters, items or entries; None if unbounded. Not part of the identity of the type.
         self.max_size: int | None = None
-        #: How few bytes a value takes in JSON.
+        #: Minimum size of a value in JSON, in bytes.
         self.min_json_size = 0
 
     def __eq__(self, other: object) -> bool:
@@ -47,14 +47,14 @@ class Type:
         return hash((self.kind, self.name, self.params))
 
     def __str__(self) -> str:
-        """As results are told: ``list(int)``, ``google.protobuf.Timestamp``, ``null_type``."""
+        """Return the name used for results: ``list(int)``, ``google.protobuf.Timestamp``, ``null_type``."""
         return f"{self.name}({', '.join(map(str, self.params))})" if self.params else self.name
 
     def __repr__(self) -> str:
         return f"Type({self})"
 
     def show(self) -> str:
-        """As the checker's errors tell it: ``timestamp``, ``null``, ``map(string, dyn)``."""
+        """Return the name used in checker errors: ``timestamp``, ``null``, ``map(string, dyn)``."""
         plain = _SHOWN.get(self.kind)
         if plain is not None:
             return plain
@@ -79,37 +79,37 @@ TYPE: Final = Type("type")
 
 
 def list_of(item: Type) -> Type:
-    """``list(item)``."""
+    """Return ``list(item)``."""
     return Type("list", "list", (item,))
 
 
 def map_of(key: Type, value: Type) -> Type:
-    """``map(key, value)``."""
+    """Return ``map(key, value)``."""
     return Type("map", "map", (key, value))
 
 
 def type_of(inner: Type) -> Type:
-    """The type of a type."""
+    """Return the type of a type."""
     return Type("type", "type", (inner,))
 
 
 def optional_of(inner: Type) -> Type:
-    """``optional_type(inner)``."""
+    """Return ``optional_type(inner)``."""
     return Type("opaque", "optional_type", (inner,))
 
 
 def param(name: str) -> Type:
-    """A type that is to be found out."""
+    """Return a type parameter."""
     return Type("param", name)
 
 
 def opaque(name: str) -> Type:
-    """A type of a library's own."""
+    """Return an opaque type of a library."""
     return Type("opaque", name)
 
 
 def object_type(name: str, fields: Mapping[str, Type], keys: Mapping[str, str] | None = None) -> Type:
-    """An object with declared fields."""
+    """Return an object type with declared fields."""
     return Type("object", name, fields=fields, keys=keys)
 
 
@@ -119,7 +119,7 @@ MAP_STRING_DYN: Final = map_of(STRING, DYN)
 
 
 def sized(type_: Type, max_size: int | None, *, min_json_size: int = 0) -> Type:
-    """The same type, with a bound on the size of its values."""
+    """Return the type with a bound on the size of its values."""
     made = Type(type_.kind, type_.name, type_.params, fields=type_.fields, keys=type_.keys)
     made.max_size = max_size
     made.min_json_size = min_json_size
@@ -127,22 +127,22 @@ def sized(type_: Type, max_size: int | None, *, min_json_size: int = 0) -> Type:
 
 
 def is_optional(type_: Type) -> bool:
-    """Whether it is an ``optional_type``."""
+    """Report whether the type is an ``optional_type``."""
     return type_.kind == "opaque" and type_.name == "optional_type"
 
 
 def is_dyn(type_: Type) -> bool:
-    """Whether nothing is known of it."""
+    """Report whether the type is ``dyn``."""
     return type_.kind in ("dyn", "any")
 
 
 def is_dyn_or_error(type_: Type) -> bool:
-    """Whether nothing is known of it, perhaps because of an error told already."""
+    """Report whether the type is ``dyn`` or the result of a reported error."""
     return type_.kind in ("dyn", "any", "error")
 
 
 class Bindings:
-    """What type parameters were found to stand for."""
+    """Substitutions of type parameters."""
 
     __slots__ = ("_known",)
 
@@ -150,19 +150,19 @@ class Bindings:
         self._known: Final = dict(known or {})
 
     def copy(self) -> Bindings:
-        """A copy to try something with."""
+        """Return a copy for a trial match."""
         return Bindings(self._known)
 
     def find(self, type_: Type) -> Type | None:
-        """What a parameter stands for."""
+        """Return the binding of a parameter, or None."""
         return self._known.get(type_)
 
     def add(self, type_: Type, meaning: Type) -> None:
-        """A parameter stands for this from now on."""
+        """Bind a parameter."""
         self._known[type_] = meaning
 
     def resolve(self, type_: Type, *, free_is_dyn: bool = False) -> Type:
-        """The type with what its parameters stand for."""
+        """Return the type with its parameters substituted."""
         known = self._known.get(type_)
         if known is not None:
             return self.resolve(known, free_is_dyn=free_is_dyn)
@@ -175,34 +175,36 @@ class Bindings:
             return type_
         return Type(type_.kind, type_.name, params)
 
-    def assignable(self, wanted: Type, given: Type) -> bool:
-        """Whether a value of one type can go where another is wanted; learns parameters on the way (cel-go's ``mapping``)."""
-        if wanted is given:
+    def assignable(self, expected: Type, actual: Type) -> bool:
+        """Report whether ``actual`` is assignable to ``expected``; binds parameters. Upstream: ``internalIsAssignable`` in
+        cel-go.
+        """
+        if expected is actual:
             return True
-        if wanted.kind == "param":
-            fits, decided = self._substitute(wanted, given)
+        if expected.kind == "param":
+            fits, decided = self._substitute(expected, actual)
             if decided:
                 return fits
-        if given.kind == "param":
-            fits, decided = self._substitute(given, wanted)
+        if actual.kind == "param":
+            fits, decided = self._substitute(actual, expected)
             if decided:
                 return fits
-        if is_dyn_or_error(wanted) or is_dyn_or_error(given):
+        if is_dyn_or_error(expected) or is_dyn_or_error(actual):
             return True
-        if wanted.kind == "null":
-            return _takes_null(given)
-        if given.kind == "null":
-            return _takes_null(wanted)
-        if wanted.kind != given.kind:
+        if expected.kind == "null":
+            return _takes_null(actual)
+        if actual.kind == "null":
+            return _takes_null(expected)
+        if expected.kind != actual.kind:
             return False
-        if wanted.kind == "type":
+        if expected.kind == "type":
             return True
-        if wanted.name != given.name or len(wanted.params) != len(given.params):
+        if expected.name != actual.name or len(expected.params) != len(actual.params):
             return False
-        return all(map(self.assignable, wanted.params, given.params))
+        return all(map(self.assignable, expected.params, actual.params))
 
     def _substitute(self, parameter: Type, other: Type) -> tuple[bool, bool]:
-        """Whether it fits, and whether that is already said."""
+        """Return whether the types match, and whether the binding already decides it."""
         known = self._known.get(parameter)
         if known is not None:
             if known == other:
@@ -234,7 +236,7 @@ def _takes_null(type_: Type) -> bool:
 
 
 def is_less_specific(one: Type, other: Type) -> bool:
-    """Whether ``one`` says as little as ``other``, or less."""
+    """Report whether ``one`` is as general as ``other`` or more."""
     if is_dyn(one) or one.kind == "param":
         return True
     if is_dyn(other) or other.kind == "param":

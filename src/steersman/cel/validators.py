@@ -1,4 +1,4 @@
-"""Literals that are looked at once types are known: durations, timestamps, regular expressions (``ASTValidators``)."""
+"""Validation of duration, timestamp and regex literals after type checking (``ASTValidators``)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def validate_literals(tree: Node, source: Source) -> None:
-    """Raises CompileError for literals that can never be read."""
+    """Reject invalid literals. Raises CompileError."""
     issues = list(_issues(tree))
     if issues:
         raise CompileError(source, issues)

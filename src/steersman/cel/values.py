@@ -1,7 +1,7 @@
-"""What CEL values are in Python, and when they are equal or ordered.
+"""Python representation of CEL values, equality and hashing.
 
-bool, int (int64), float, str, bytes, None, list and dict stand for themselves; the classes below for the rest. Absent
-values are errors (``EvalError``), which are raised: ``&&``, ``||`` and ``?:`` catch those of the sides they may ignore.
+bool, int (int64), float, str, bytes, None, list and dict represent themselves; the classes below represent the other
+types. Errors (``EvalError``) are raised; ``&&``, ``||`` and ``?:`` catch those of operands that they may ignore.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ NANOS: Final = 10**9
 
 
 class EvalError(CelError):
-    """An evaluation has no value; the text is cel-go's."""
+    """Evaluation error; the message is cel-go's."""
 
 
 class CostError(EvalError):
-    """An evaluation costs more than it may; not caught by any operator."""
+    """The cost limit is exceeded; no operator catches it."""
 
     def __init__(self) -> None:
         super().__init__("operation cancelled: actual cost limit exceeded")
@@ -37,11 +37,11 @@ class UInt(int):
 
 
 class Timestamp:
-    """A moment, in nanoseconds since 1970."""
+    """A point in time, in nanoseconds since 1970."""
 
     __slots__ = ("nanos",)
 
-    #: Year 1 and the end of year 9999.
+    #: Start of year 1 and end of year 9999.
     MIN: ClassVar[int] = -62135596800 * NANOS
     MAX: ClassVar[int] = 253402300799 * NANOS + 999_999_999
 
@@ -58,7 +58,7 @@ class Timestamp:
 
 
 class Duration:
-    """A span, in nanoseconds."""
+    """A duration in nanoseconds."""
 
     __slots__ = ("nanos",)
 
@@ -75,7 +75,7 @@ class Duration:
 
 
 class Optional:
-    """A value that may not be there (``optional_type``)."""
+    """A value of ``optional_type``."""
 
     __slots__ = ("_value", "has_value")
 
@@ -85,7 +85,7 @@ class Optional:
 
     @property
     def value(self) -> Any:
-        """The value. Raises EvalError when there is none."""
+        """Return the value. Raises EvalError if it is empty."""
         if not self.has_value:
             raise EvalError("optional.none() dereference")
         return self._value
@@ -110,27 +110,27 @@ class TypeValue:
 
 
 class Opaque:
-    """A value of a library's own type; equal by ``key`` to values of the same type."""
+    """A value of a library type; values of one type are equal if their ``key`` is."""
 
-    #: The name of the type.
+    #: Type name.
     type_name: ClassVar[str]
 
     __slots__ = ()
 
     @property
     def key(self) -> Any:
-        """What makes the value what it is."""
+        """Return the identity of the value."""
         return id(self)
 
 
 class SetList(list[Any]):
-    """A list with ``x-kubernetes-list-type: set``: order says nothing, and nothing is held twice."""
+    """A list with ``x-kubernetes-list-type: set``: unordered and without duplicates."""
 
     __slots__ = ()
 
 
 class MapList(list[Any]):
-    """A list with ``x-kubernetes-list-type: map``: items are known by their keys."""
+    """A list with ``x-kubernetes-list-type: map``: items are identified by their keys."""
 
     __slots__ = ("keys",)
 
@@ -139,12 +139,12 @@ class MapList(list[Any]):
         self.keys: Final = keys
 
     def key_of(self, item: Any) -> tuple[Any, ...]:
-        """What an item is known by."""
+        """Return the key of an item."""
         return tuple(freeze(item.get(key)) if isinstance(item, dict) else None for key in self.keys)
 
 
 class ObjectValue(dict[str, Any]):
-    """An object made by an expression (``Object.spec{…}``)."""
+    """An object literal (``Object.spec{…}``)."""
 
     __slots__ = ("type_name",)
 
@@ -173,7 +173,7 @@ _NAMES: Final[dict[type, str]] = {
 
 
 def type_name(value: Any) -> str:
-    """The name of a value's type at run time."""
+    """Return the run-time type name of a value."""
     known = _NAMES.get(type(value))
     if known is not None:
         return known
@@ -181,12 +181,12 @@ def type_name(value: Any) -> str:
 
 
 def is_number(value: Any) -> bool:
-    """An int, a uint or a double."""
+    """Report whether the value is an int, uint or double."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def freeze(value: Any) -> Any:
-    """Something hashable that is equal when the values are."""
+    """Return a hashable form that is equal if the values are."""
     if isinstance(value, bool) or value is None:
         return (type(value).__name__, value)
     if isinstance(value, list):
@@ -199,7 +199,7 @@ def freeze(value: Any) -> Any:
 
 
 def equal(left: Any, right: Any) -> bool:
-    """CEL's ``==``: of values of different types, only numbers can be equal."""
+    """Evaluate ``==``; values of different types are equal only if they are numbers."""
     if isinstance(left, bool) or isinstance(right, bool):
         return left is right
     if is_number(left):
@@ -236,14 +236,14 @@ def _equal_maps(left: dict[Any, Any], right: dict[Any, Any]) -> bool:
 
 
 def contains(items: list[Any], value: Any) -> bool:
-    """CEL's ``in`` of lists."""
+    """Evaluate ``in`` for lists."""
     if isinstance(value, str):
         return value in items
     return any(equal(value, item) for item in items)
 
 
 def lookup(mapping: dict[Any, Any], key: Any) -> Any:
-    """A value of a map. Raises EvalError when there is none."""
+    """Return a map value. Raises EvalError if the key is missing."""
     try:
         value = mapping[key]
     except KeyError:
@@ -251,24 +251,24 @@ def lookup(mapping: dict[Any, Any], key: Any) -> Any:
     except TypeError:
         raise EvalError(f"unsupported key type: {type_name(key)}") from None
     if isinstance(key, bool) and not any(own is key for own in mapping):
-        raise missing_key(key)  # to Python, true is 1
+        raise missing_key(key)  # Python considers True equal to 1
     return value
 
 
 def missing_key(key: Any) -> EvalError:
-    """What a key that a map does not have is told as."""
+    """Return the error for a missing map key."""
     return EvalError(f"no such key: {show_key(key)}")
 
 
 def show_key(key: Any) -> str:
-    """A key as Go prints it."""
+    """Format a key as Go prints it."""
     if isinstance(key, bool):
         return "true" if key else "false"
     return str(int(key)) if isinstance(key, int) else str(key)
 
 
 def index(items: list[Any], position: Any) -> Any:
-    """An item of a list; whole doubles count. Raises EvalError."""
+    """Return a list item; integral doubles are valid indexes. Raises EvalError."""
     if isinstance(position, bool) or not isinstance(position, int | float):
         raise EvalError(f"unsupported index type '{type_name(position)}' in list")
     if isinstance(position, float) and not position.is_integer():

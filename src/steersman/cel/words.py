@@ -1,11 +1,11 @@
-"""Names that expressions may use, and words that the language keeps for itself."""
+"""Identifiers and reserved words."""
 
 from __future__ import annotations
 
 import re
 from typing import Final
 
-#: Words that are no names, whether the grammar uses them yet or not.
+#: Reserved words, including those that the grammar does not use yet.
 RESERVED: Final = frozenset(
     [
         "as",
@@ -36,5 +36,5 @@ _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def is_name(text: str) -> bool:
-    """Whether a text has the form of a name; reserved words have it too."""
+    """Report whether the text is an identifier; reserved words count as well."""
     return _NAME.fullmatch(text) is not None

@@ -9,8 +9,8 @@ from tests.fuzz.choices import Choices
 
 from steersman.apimachinery.trees import copy_tree
 from steersman.nodes.gotemplate.errors import TemplateRenderError, TemplateSyntaxError
-from steersman.nodes.kwok.templating import read, rendered
-from steersman.nodes.stages import Surroundings
+from steersman.nodes.kwok.templating import read, render_tree
+from steersman.nodes.stages import StageContext
 
 OBJECTS: tuple[dict[str, Any], ...] = (
     {"metadata": {"name": "a", "labels": {"a": "b"}, "creationTimestamp": "2024-05-06T07:08:09Z"}, "a": 1, "b": [1, "x", None], "c": {"d": True},
@@ -18,7 +18,7 @@ OBJECTS: tuple[dict[str, Any], ...] = (
     {"metadata": {"name": "b"}, "a": None, "b": {}, "c": [], "spec": 1.5, "status": "x"},
     {"metadata": {}, "a": "1e999", "b": 10**30, "c": "2024-05-06T07:08:09Z", "d": -1},
 )  # fmt: skip
-SURROUNDINGS = Surroundings(
+SURROUNDINGS = StageContext(
     datetime(2024, 5, 6, 7, 8, 9, tzinfo=UTC), host_ip="10.0.0.1", pod_ip="10.0.0.2", node_name="n"
 )
 ACTIONS = ("{{ ", " }}", "{{- ", " -}}", "if ", "else", "else if ", "end", "range ", "with ", 'define "t"', 'template "t" .', 'block "u" .', "$x := ", "$x = ",
@@ -42,7 +42,7 @@ def run(data: bytes) -> None:
     for obj in OBJECTS:
         before = copy_tree(obj)
         try:
-            rendered(template, obj, SURROUNDINGS)
+            render_tree(template, obj, SURROUNDINGS)
         except TemplateRenderError as error:
             assert str(error)
         assert obj == before

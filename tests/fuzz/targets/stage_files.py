@@ -47,7 +47,7 @@ def _check(stages: list[StageOf], kind: str, obj: dict[str, Any]) -> None:
         return
     assert stage.delay.length_seconds(obj, now=SURROUNDINGS.now, dice=dice) >= 0
     try:
-        outcome = stage.turns_into(obj, SURROUNDINGS)
+        outcome = stage.transition(obj, SURROUNDINGS)
     except ValueError as error:
         assert type(error).__name__ == "TemplateRenderError", error
         return

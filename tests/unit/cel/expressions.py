@@ -1,4 +1,4 @@
-"""Expressions in an environment with a few variables, for the tests of the package."""
+"""Test environment with a few variables, and helpers to compile and evaluate expressions."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ ENVIRONMENT = kubernetes().extended(
 
 
 def evaluated(expression, **variables):
-    """The value; raises what the evaluation comes to, if that is no value."""
+    """Return the value of an expression; raises its evaluation error."""
     result = compile_expression(expression, ENVIRONMENT).evaluate(variables)
     if result.error is not None:
         raise result.error
     return result.value
 
 
-def fault(expression):
-    """What the compiler tells, without the picture of the line."""
+def compile_errors(expression):
+    """Return the compile errors of an expression, without the source excerpts."""
     try:
         compile_expression(expression, ENVIRONMENT)
     except CelError as error:

@@ -6,7 +6,7 @@ from steersman.cel import admission, devices
 from steersman.cel.admission import Compiler, ExpressionError
 
 
-def told(expression, purpose=admission.CONDITION, *, params=False, composed=False, authorizer=True):
+def compile_message(expression, purpose=admission.CONDITION, *, params=False, composed=False, authorizer=True):
     with pytest.raises(ExpressionError) as raised:
         Compiler(params=params, composed=composed).compile(expression, purpose, authorizer=authorizer)
     return str(raised.value).partition("\n")[0].removeprefix("compilation failed: ERROR: <input>:")
@@ -21,26 +21,27 @@ def told(expression, purpose=admission.CONDITION, *, params=False, composed=Fals
         "oldObject == null || oldObject.spec == object.spec",
     ],
 )
-def test_what_policies_may_say(expression):
+def test_compiler_accepts_policy_variables(expression):
     assert str(Compiler(params=False, composed=False).compile(expression, admission.CONDITION).type) == "bool"
 
 
-def test_what_is_told_of_expressions_of_policies():
-    assert told("1 + 1") == "must evaluate to bool but got int"
-    assert told("object.x") == "must evaluate to bool but got dyn"
-    assert told("1", admission.AUDIT_ANNOTATION) == "must evaluate to one of [string null_type] but got int"
-    assert told("{}", admission.APPLY_CONFIGURATION) == "must evaluate to Object but got map(dyn, dyn)"
-    assert told("[1]", admission.JSON_PATCH) == "must evaluate to list(JSONPatch) but got list(int)"
-    assert told("params.x == 1") == "1:1: undeclared reference to 'params' (in container '')"
+def test_compiler_reports_errors_of_policy_expressions():
+    assert compile_message("1 + 1") == "must evaluate to bool but got int"
+    assert compile_message("object.x") == "must evaluate to bool but got dyn"
+    assert compile_message("1", admission.AUDIT_ANNOTATION) == "must evaluate to one of [string null_type] but got int"
+    assert compile_message("{}", admission.APPLY_CONFIGURATION) == "must evaluate to Object but got map(dyn, dyn)"
+    assert compile_message("[1]", admission.JSON_PATCH) == "must evaluate to list(JSONPatch) but got list(int)"
+    assert compile_message("params.x == 1") == "1:1: undeclared reference to 'params' (in container '')"
     assert (
-        told("authorizer.path('/')", authorizer=False) == "1:1: undeclared reference to 'authorizer' (in container '')"
+        compile_message("authorizer.path('/')", authorizer=False)
+        == "1:1: undeclared reference to 'authorizer' (in container '')"
     )
-    assert told("variables.x == 1") == "1:1: undeclared reference to 'variables' (in container '')"
-    assert told("variables.x == 1", composed=True) == "1:10: undefined field 'x'"
-    assert told("request.x == 1") == "1:8: undefined field 'x'"
+    assert compile_message("variables.x == 1") == "1:1: undeclared reference to 'variables' (in container '')"
+    assert compile_message("variables.x == 1", composed=True) == "1:10: undefined field 'x'"
+    assert compile_message("request.x == 1") == "1:8: undefined field 'x'"
 
 
-def test_variables_have_the_types_of_their_expressions():
+def test_compiler_types_variables_by_their_expressions():
     compiler = Compiler(params=True, composed=True)
     compiler.add_variable("a", "[1, 2]")
     compiler.add_variable("b", "variables.a.map(x, quantity(string(x)))")
@@ -51,7 +52,7 @@ def test_variables_have_the_types_of_their_expressions():
     assert str(compiler.compile("variables.c == 1", admission.CONDITION).type) == "bool"
 
 
-def test_selectors_of_devices():
+def test_compile_selector_checks_the_device_variable():
     ok = "cel.bind(d, device.attributes['x.example.com'], d.model == 'a') && device.capacity['x'].mem.isLessThan(quantity('1'))"
     assert str(devices.compile_selector(ok).type) == "bool"
     assert str(devices.compile_selector("device.attributes['x'].y").type) == "google.protobuf.Any"
@@ -61,6 +62,6 @@ def test_selectors_of_devices():
         devices.compile_selector("device.x")
 
 
-def test_what_a_binding_names_holds_while_it_is_evaluated():
+def test_cel_bind_variable_is_available_in_its_body():
     program = devices.compile_selector("cel.bind(x, 2, x + x == 4) && device.driver == 'd'")
     assert program.evaluate({"device": {"driver": "d"}}).value is True

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.cel.expressions import fault, type_of
+from tests.unit.cel.expressions import compile_errors, type_of
 
 
 @pytest.mark.parametrize(
@@ -37,12 +37,12 @@ from tests.unit.cel.expressions import fault, type_of
         ("o.__if__", "int"),
     ],
 )
-def test_types(expression, type_):
+def test_checker_infers_types(expression, type_):
     assert type_of(expression) == type_
 
 
 @pytest.mark.parametrize(
-    ("expression", "told"),
+    ("expression", "message"),
     [
         ("x", "1:1: undeclared reference to 'x' (in container '')"),
         ("x.y == 1", "1:1: undeclared reference to 'x' (in container '')"),
@@ -75,5 +75,5 @@ def test_types(expression, type_):
         ),
     ],
 )
-def test_what_is_told_of_types_that_do_not_fit(expression, told):
-    assert fault(expression) == [told]
+def test_checker_reports_type_errors(expression, message):
+    assert compile_errors(expression) == [message]

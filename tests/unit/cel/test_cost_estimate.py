@@ -1,4 +1,4 @@
-"""Estimates, which are part of the API: a change of them makes definitions valid or invalid. The numbers are upstream's."""
+"""Cost estimates with upstream's numbers; they decide which CustomResourceDefinitions are valid."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from steersman.cel.schema_rules import compile_rules
 
 
 def kind(name):
-    """A schema of a type, or of a text in a format."""
+    """Return a schema of a type, or of a string with a format."""
     if name == "int-or-string":
         return {"x-kubernetes-int-or-string": True}
     return {"type": "string", "format": name} if name in ("duration", "date", "date-time", "byte") else {"type": name}
@@ -58,7 +58,7 @@ def estimate(schema, rule):
         ("string", "self.isSorted() == true", None, 329854432052),
     ],
 )
-def test_of_lists(item, rule, most, cost):
+def test_estimate_of_lists(item, rule, most, cost):
     assert estimate(array(kind(item), most), rule) == cost
 
 
@@ -72,7 +72,7 @@ def test_of_lists(item, rule, most, cost):
         ("date-time", "self.all(x, true)", None, 349526),
     ],
 )
-def test_of_maps(value, rule, most, cost):
+def test_estimate_of_maps(value, rule, most, cost):
     assert estimate(mapping(kind(value), most), rule) == cost
 
 
@@ -93,11 +93,11 @@ def test_of_maps(value, rule, most, cost):
         ("self.find('[0-9]+') == ''", 10, 11),
     ],
 )
-def test_of_texts(rule, most, cost):
+def test_estimate_of_strings(rule, most, cost):
     assert estimate(text(most), rule) == cost
 
 
-def test_of_what_lies_in_each_other():
+def test_estimate_of_nested_comprehensions():
     assert estimate(array(mapping(kind("number"), None), 12), "self.all(x, x.y == 25.2)") == 74
     assert estimate(array(mapping(kind("number"), None), None), "self[0].x > 2.0") == 4
     assert estimate(array(array(kind("number"), None), None), "self[0][0] == -1.0") == 3
@@ -105,7 +105,7 @@ def test_of_what_lies_in_each_other():
     assert estimate(parts, "self.str.replace(self.before, self.after) == 'does not matter'") == 629154
 
 
-def test_estimate_takes_map_keys_as_empty():
+def test_estimate_assumes_empty_map_keys():
     labels = mapping(text(63), 4096)
     assert estimate(labels, 'self.all(key, !key.contains("*"))') < estimate(
         labels, 'self.all(key, !self[key].contains("*"))'

@@ -52,12 +52,12 @@ from steersman.cel.values import EvalError, UInt
         "self.a == {'x': 1} && self != null",
     ],
 )
-def test_what_holds(expression):
+def test_evaluator_true_expressions(expression):
     assert evaluated(expression, self={"a": {"x": 1}}) is True
 
 
 @pytest.mark.parametrize(
-    ("expression", "told"),
+    ("expression", "message"),
     [
         ("1 / 0", "division by zero"),
         ("1 % 0", "modulus by zero"),
@@ -73,6 +73,7 @@ def test_what_holds(expression):
         ("dyn(null) + dyn(1)", "no such overload: _+_"),
         ("dyn(1) && true", "no such overload"),
         ("dyn(1).contains('a')", "no such overload: contains(int, string)"),
+        ("dyn({'a': 1}).sortBy(x, x)", "no such overload: @sortByAssociatedKeys(map, list)"),
         ("[0, 2].all(x, 1 / x == 0)", "division by zero"),
         ("[0].map(x, 1 / x)", "division by zero"),
         ("int('a')", 'strconv.ParseInt: parsing "a": invalid syntax'),
@@ -81,13 +82,13 @@ def test_what_holds(expression):
         ("{'a': 1, 'a': 2}", "Failed with repeated key: a"),
     ],
 )
-def test_what_has_no_value(expression, told):
+def test_evaluator_reports_errors(expression, message):
     with pytest.raises(EvalError) as raised:
         evaluated(expression, self={"a": {"x": 1}})
-    assert str(raised.value) == told
+    assert str(raised.value) == message
 
 
-def test_values_are_those_of_python():
+def test_evaluator_returns_python_values():
     assert evaluated("[dyn(1), dyn(2.5), dyn(null), dyn(true), dyn(b'x'), dyn(1u)]") == [
         1,
         2.5,

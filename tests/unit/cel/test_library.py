@@ -1,13 +1,13 @@
-"""The functions that Kubernetes adds, and cel-go's extensions."""
+"""Kubernetes' function libraries and cel-go's extensions."""
 
 from __future__ import annotations
 
 import pytest
-from tests.unit.cel.expressions import evaluated, fault
+from tests.unit.cel.expressions import compile_errors, evaluated
 
 from steersman.cel.environment import kubernetes
 from steersman.cel.library import jsonpatch
-from steersman.cel.library.authorizer import AUTHORIZER, Answer, Query, authorizer
+from steersman.cel.library.authorizer import AUTHORIZER, CheckAttributes, CheckDecision, authorizer
 from steersman.cel.program import compile_expression
 from steersman.cel.values import EvalError
 
@@ -51,12 +51,12 @@ from steersman.cel.values import EvalError
         "optional.ofNonZeroValue('').or(optional.of('x')).value() == 'x'",
     ],
 )
-def test_what_holds(expression):
+def test_library_true_expressions(expression):
     assert evaluated(expression) is True
 
 
 @pytest.mark.parametrize(
-    ("expression", "told"),
+    ("expression", "message"),
     [
         ("'a'.charAt(5)", "index out of range: 5"),
         ("'abc'.substring(2, 1)", "invalid substring range. start: 2, end: 1"),
@@ -77,44 +77,44 @@ def test_what_holds(expression):
         ("'a'.matches(s)", "error parsing regexp: missing closing ): `(`"),
     ],
 )
-def test_what_has_no_value(expression, told):
+def test_library_reports_errors(expression, message):
     with pytest.raises(EvalError) as raised:
         evaluated(expression, s="(")
-    assert str(raised.value) == told
+    assert str(raised.value) == message
 
 
 @pytest.mark.parametrize("pattern", [r"(?=a)", r"(?<!a)", r"(a)\\1", "a++", "(?P=x)"])
-def test_patterns_that_re2_does_not_know_are_refused(pattern):
-    assert fault(f"s.matches('{pattern}')") == ["1:11: invalid matches argument"]
+def test_regex_rejects_patterns_unsupported_by_re2(pattern):
+    assert compile_errors(f"s.matches('{pattern}')") == ["1:11: invalid matches argument"]
 
 
-def test_matches_backtracks_for_no_pattern():
+def test_matches_never_backtracks():
     assert evaluated("s.matches('^(a+)+$')", s="a" * 300 + "b") is False
 
 
 @pytest.mark.parametrize("call", ["matches('a.*')", "find('a.*') == ''", "findAll('a.*') == []"])
-def test_regular_expressions_beyond_the_cost_limit_are_not_tried(call):
+def test_regex_above_the_cost_limit_is_not_executed(call):
     with pytest.raises(EvalError, match="cost limit exceeded"):
         evaluated(f"s.{call}", s="a" * 10_000_001)
 
 
 @pytest.mark.parametrize("name", ["contains", "equivalent", "intersects"])
-def test_sets_beyond_the_cost_limit_are_not_compared(name):
+def test_sets_above_the_cost_limit_are_not_compared(name):
     items = [{"a": number} for number in range(1_001)]
     with pytest.raises(EvalError, match="cost limit exceeded"):
         evaluated(f"sets.{name}(self, self)", self=items)
 
 
-def test_a_dollar_is_the_end_of_the_text():
+def test_dollar_matches_only_the_end_of_the_text():
     assert evaluated("s.matches('^a$')", s="a\n") is False
 
 
-def test_authorizers_are_asked_through_an_interface():
-    asked: list[Query] = []
+def test_authorizer_receives_the_check_attributes():
+    asked: list[CheckAttributes] = []
 
     def ask(query):
         asked.append(query)
-        return Answer(query.verb == "get", "because")
+        return CheckDecision(query.verb == "get", "because")
 
     environment = kubernetes().extended(variables={"authorizer": AUTHORIZER})
     text = (
@@ -124,20 +124,20 @@ def test_authorizers_are_asked_through_an_interface():
     program = compile_expression(text, environment)
     assert program.evaluate({"authorizer": authorizer(ask)}).value is True
     assert asked == [
-        Query(("ns", "sa"), "get", "", "apps", "deployments", "scale", "n", "x"),
-        Query(None, "post", "/healthz"),
+        CheckAttributes(("ns", "sa"), "get", "", "apps", "deployments", "scale", "n", "x"),
+        CheckAttributes(None, "post", "/healthz"),
     ]
 
 
-def test_three_checks_of_an_authorizer_are_too_many():
+def test_authorizer_checks_are_limited_by_cost():
     environment = kubernetes().extended(variables={"authorizer": AUTHORIZER})
     one = "authorizer.path('/x').check('get').allowed()"
     program = compile_expression(f"{one} && {one} && {one}", environment)
-    found = program.evaluate({"authorizer": authorizer(lambda _: Answer(allowed=True))})
+    found = program.evaluate({"authorizer": authorizer(lambda _: CheckDecision(allowed=True))})
     assert str(found.error) == "operation cancelled: actual cost limit exceeded"
 
 
-def test_objects_and_patches_are_made_by_name():
+def test_object_and_json_patch_literals():
     environment = kubernetes().extended(
         variables={}, functions=jsonpatch.functions(), resolve_type=jsonpatch.resolve_type
     )

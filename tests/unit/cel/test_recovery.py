@@ -1,13 +1,14 @@
-"""Syntax errors, as ANTLR tells them of CEL's grammar."""
+"""Syntax errors, compared with ANTLR's messages."""
 
 from __future__ import annotations
 
 import pytest
-from tests.unit.cel.expressions import fault
+from tests.unit.cel.expressions import compile_errors
 
+from steersman.cel import prediction
 from steersman.cel.atn import Network
 from steersman.cel.parser import parse
-from steersman.cel.prediction import STATES_MAX
+from steersman.cel.prediction import WAYS_MAX
 from steersman.cel.recovery import explain
 from steersman.cel.source import CelError
 from steersman.cel.tokens import tokenize
@@ -48,7 +49,7 @@ START = (
         ("a.`b-c`", ["1:3: unsupported syntax: '`'"]),
     ],
 )
-def test_what_is_told(expression, faults):
+def test_syntax_errors_are_those_of_antlr(expression, faults):
     try:
         parse(expression)
     except CelError as error:
@@ -56,26 +57,26 @@ def test_what_is_told(expression, faults):
     assert found == faults
 
 
-def test_the_line_is_shown_with_a_mark_below_the_place():
-    with pytest.raises(CelError) as told:
+def test_error_message_marks_the_position():
+    with pytest.raises(CelError) as message:
         parse("true &&\n\t'ä' ==")
-    assert str(told.value) == (
+    assert str(message.value) == (
         f"ERROR: <input>:2:8: Syntax error: mismatched input '<EOF>' expecting {START}\n |  'ä' ==\n | ..\uff0e....^"
     )
 
 
-def test_faults_come_in_the_order_of_their_places():
-    assert [text.partition(" ")[0] for text in fault("x + y")] == ["1:1:", "1:5:"]
+def test_errors_are_sorted_by_position():
+    assert [text.partition(" ")[0] for text in compile_errors("x + y")] == ["1:1:", "1:5:"]
 
 
 def test_lookahead_states_are_shared_by_repeated_operators():
-    """A syntax error at the end of a long text costs no more states than one at the end of a short text."""
+    """A syntax error after a long expression needs no more states than one after a short expression."""
     net = Network()
     sizes = []
     for count in (10, 1000):
         tokens, unreadable = tokenize("1 + " * count)
         explain("1 + " * count, tokens, unreadable, net=net)
-        sizes.append(net.automaton.size)
+        sizes.append(net.automaton.ways)
     assert sizes[0] == sizes[1]
 
 
@@ -84,4 +85,23 @@ def test_lookahead_states_are_bounded():
     for text in ("[" * 200 + "1", "(" * 300 + "1", "{1:" * 150):
         tokens, unreadable = tokenize(text)
         explain(text, tokens, unreadable, net=net)
-    assert 0 < net.automaton.size <= 2 * STATES_MAX
+    assert 0 < net.automaton.ways <= 2 * WAYS_MAX
+
+
+def test_lookahead_of_nested_ambiguous_calls_grows_linearly():
+    ways = []
+    for count in (5, 10, 20):
+        net = Network()
+        text = "-1[?1].replace(" * count + ".replace(1"
+        tokens, unreadable = tokenize(text)
+        assert explain(text, tokens, unreadable, net=net)
+        ways.append(net.automaton.ways)
+    assert ways[2] - ways[1] < 2.5 * (ways[1] - ways[0])
+
+
+def test_lookahead_decides_when_one_prediction_makes_too_many_states(monkeypatch):
+    monkeypatch.setattr(prediction, "WAYS_MAX", 100)
+    net = Network()
+    text = "-1[?1].replace(" * 20 + ".replace(1"
+    tokens, unreadable = tokenize(text)
+    assert explain(text, tokens, unreadable, net=net)

@@ -1,4 +1,4 @@
-"""Rules of custom resources: the types of schemas, values of trees, and what rules may cost."""
+"""Validation rules of custom resources: schema types, values and cost limits."""
 
 from __future__ import annotations
 
@@ -63,16 +63,16 @@ def holds(text, obj, old=None):
         ("self.metadata.name == 'n' && self.kind == 'K'", {}),
     ],
 )
-def test_what_holds(text, spec):
+def test_rules_hold_for_schema_values(text, spec):
     assert holds(text, {"kind": "K", "metadata": {"name": "n"}, "spec": spec}) is True
 
 
-def test_lists_with_keys_are_equal_in_any_order():
+def test_map_lists_are_equal_in_any_order():
     one, other = ({"spec": {"parts": parts}} for parts in ([{"k": "a"}, {"k": "b"}], [{"k": "b"}, {"k": "a"}]))
     assert holds("self.spec.parts == oldSelf.spec.parts", one, other) is True
 
 
-def test_what_nobody_declared_cannot_be_seen():
+def test_undeclared_fields_are_not_accessible():
     assert "undefined field 'free'" in rule("has(self.spec.free)").error
     assert "undefined field 'labels'" in rule("has(self.metadata.labels)").error
 
@@ -88,11 +88,11 @@ def test_what_nobody_declared_cannot_be_seen():
         ("1a", ""),
     ],
 )
-def test_names_are_escaped(name, escaped):
+def test_escape_property_names(name, escaped):
     assert escape(name) == escaped
 
 
-def test_what_is_told_of_rules():
+def test_rule_reports_compile_errors():
     assert rule("1").error == "cel expression must evaluate to a bool"
     assert rule("true", messageExpression="1").message_error == "messageExpression must evaluate to a string"
     assert rule("true", messageExpression="x").message_error.startswith("messageExpression compilation failed: ERROR")
@@ -101,7 +101,7 @@ def test_what_is_told_of_rules():
     assert rule(" ").program is None
 
 
-def test_costs_grow_with_what_the_schema_allows():
+def test_rule_cost_grows_with_schema_bounds():
     assert rule("self.spec.name == 'a'").max_cost < 10
     assert rule("self.spec.tags.all(t, t.startsWith('a'))").max_cost > 10_000_000 // 3
     assert rule("self.spec.tags.all(t, self.spec.tags.all(u, t != u))").max_cost > 10**12

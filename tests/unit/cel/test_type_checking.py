@@ -15,18 +15,18 @@ def warnings(*expressions, params=None, **spec):
     return expression_warnings(spec, KINDS, params)
 
 
-def test_what_fits_all_kinds_is_not_mentioned():
+def test_expression_warnings_empty_when_valid_for_all_kinds():
     assert warnings("object.metadata.name == 'a' && object.metadata.labels['x'] == 'y'", "oldObject == null") == []
 
 
-def test_what_does_not_fit_a_kind_is_told_with_its_name():
-    told = "ERROR: <input>:1:12: undefined field 'replicas'\n | object.spec.replicas > 1\n | ...........^"
+def test_expression_warnings_name_the_kind():
+    message = "ERROR: <input>:1:12: undefined field 'replicas'\n | object.spec.replicas > 1\n | ...........^"
     assert warnings("true", "object.spec.replicas > 1") == [
-        {"fieldRef": "spec.validations[1].expression", "warning": f"/v1, Kind=Pod: {told}\n"}
+        {"fieldRef": "spec.validations[1].expression", "warning": f"/v1, Kind=Pod: {message}\n"}
     ]
 
 
-def test_variables_and_parameters_have_types_too():
+def test_expression_warnings_check_variables_and_params():
     variables = [{"name": "n", "expression": "object.metadata.name"}]
     config = declare_struct(struct_for("", "v1", "ConfigMap"))
     assert warnings("variables.n == params.data['x']", variables=variables, params=config) == []
@@ -34,7 +34,7 @@ def test_variables_and_parameters_have_types_too():
     assert "found no matching overload for '_==_' applied to '(string, int)'" in found["warning"]
 
 
-def test_types_that_hold_themselves_end():
+def test_expression_warnings_handle_recursive_types():
     definition = declare_struct(struct_for("apiextensions.k8s.io", "v1", "CustomResourceDefinition"))
     expression = "object.spec.versions.all(v, v.schema.openAPIV3Schema.properties.x.properties.y.type == 'z')"
     spec = {"validations": [{"expression": expression}]}

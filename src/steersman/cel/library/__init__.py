@@ -1,1 +1,1 @@
-"""The function libraries that Kubernetes 1.36 gives to expressions: cel-go's extensions, and its own."""
+"""Function libraries of Kubernetes 1.36: cel-go's extensions and Kubernetes' own."""

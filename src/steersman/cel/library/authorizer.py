@@ -1,4 +1,4 @@
-"""Kubernetes' authorizer library: ``authorizer.group('apps').resource('deployments').check('create').allowed()``."""
+"""Authorizer library: ``authorizer.group('apps').resource('deployments').check('create').allowed()``."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ RESOURCE_CHECK: Final = object_type("kubernetes.authorization.ResourceCheck", {}
 DECISION: Final = object_type("kubernetes.authorization.Decision", {})
 TYPES: Final = {type_.name: type_ for type_ in (AUTHORIZER, PATH_CHECK, GROUP_CHECK, RESOURCE_CHECK, DECISION)}
 
-#: A check is dear: an expression can afford two.
+#: Cost of a check; the limit of one evaluation allows two.
 _CHECK_COST: Final = 350_000
 
 
-class Query(NamedTuple):
-    """What is asked of an authorizer."""
+class CheckAttributes(NamedTuple):
+    """Attributes of an authorization check."""
 
-    #: ``namespace`` and ``name`` of the service account to ask for, instead of who sent the request.
+    #: ``namespace`` and ``name`` of the service account to check; None for the user of the request.
     service_account: tuple[str, str] | None = None
     verb: str = ""
-    #: Of requests that are not for a resource.
+    #: Path of a non-resource request.
     path: str = ""
     group: str = ""
     resource: str = ""
@@ -39,82 +39,88 @@ class Query(NamedTuple):
     label_selector: str = ""
 
 
-class Answer(NamedTuple):
-    """What an authorizer says."""
+class CheckDecision(NamedTuple):
+    """Decision of an authorizer."""
 
     allowed: bool
     reason: str = ""
     error: str = ""
 
 
-class _Asking(Opaque):
-    """A question, as far as it was put."""
+class _AuthorizationCheck(Opaque):
+    """A partially built authorization check."""
 
-    __slots__ = ("ask", "query")
+    __slots__ = ("attributes", "authorize")
 
-    def __init__(self, ask: Callable[[Query], Answer], query: Query) -> None:
-        self.ask: Final = ask
-        self.query: Final = query
+    def __init__(self, authorize: Callable[[CheckAttributes], CheckDecision], attributes: CheckAttributes) -> None:
+        self.authorize: Final = authorize
+        self.attributes: Final = attributes
 
 
-class AuthorizerValue(_Asking):
-    """Answers whether who sent the request may do something."""
+class AuthorizerValue(_AuthorizationCheck):
+    """The authorizer of the requesting user."""
 
     type_name: ClassVar[str] = AUTHORIZER.name
     __slots__ = ()
 
 
-class PathCheck(_Asking):
-    """Asks about a path."""
+class PathCheck(_AuthorizationCheck):
+    """A check of a path."""
 
     type_name: ClassVar[str] = PATH_CHECK.name
     __slots__ = ()
 
 
-class GroupCheck(_Asking):
-    """Asks about a resource of a group, which is still to be named."""
+class GroupCheck(_AuthorizationCheck):
+    """A check of a group whose resource is not set yet."""
 
     type_name: ClassVar[str] = GROUP_CHECK.name
     __slots__ = ()
 
 
-class ResourceCheck(_Asking):
-    """Asks about a resource."""
+class ResourceCheck(_AuthorizationCheck):
+    """A check of a resource."""
 
     type_name: ClassVar[str] = RESOURCE_CHECK.name
     __slots__ = ()
 
 
 class DecisionValue(Opaque):
-    """The answer."""
+    """The decision of a check."""
 
     type_name: ClassVar[str] = DECISION.name
-    __slots__ = ("answer",)
+    __slots__ = ("decision",)
 
-    def __init__(self, answer: Answer) -> None:
-        self.answer: Final = answer
-
-
-def authorizer(ask: Callable[[Query], Answer]) -> AuthorizerValue:
-    """The value of the variable ``authorizer``."""
-    return AuthorizerValue(ask, Query())
+    def __init__(self, decision: CheckDecision) -> None:
+        self.decision: Final = decision
 
 
-def request_resource(ask: Callable[[Query], Answer], query: Query) -> ResourceCheck:
-    """The value of ``authorizer.requestResource``: a question about what the request is for."""
-    return ResourceCheck(ask, query)
+def authorizer(authorize: Callable[[CheckAttributes], CheckDecision]) -> AuthorizerValue:
+    """Return the ``authorizer`` variable."""
+    return AuthorizerValue(authorize, CheckAttributes())
 
 
-def _narrowed(made: type[_Asking], part: str) -> Callable[[_Asking, str], _Asking]:
-    return lambda asking, value: made(asking.ask, Query(**{**asking.query._asdict(), part: value}))
+def request_resource(
+    authorize: Callable[[CheckAttributes], CheckDecision], attributes: CheckAttributes
+) -> ResourceCheck:
+    """Return ``authorizer.requestResource``: a check of the request's own resource."""
+    return ResourceCheck(authorize, attributes)
 
 
-def _service_account(asking: _Asking, namespace: str, name: str) -> AuthorizerValue:
-    return AuthorizerValue(asking.ask, asking.query._replace(service_account=(namespace, name)))
+def _with_attribute(
+    made: type[_AuthorizationCheck], part: str
+) -> Callable[[_AuthorizationCheck, str], _AuthorizationCheck]:
+    return lambda pending, value: made(
+        pending.authorize, CheckAttributes(**{**pending.attributes._asdict(), part: value})
+    )
 
 
-def _check(asking: _Asking, verb: str) -> DecisionValue:
-    return DecisionValue(asking.ask(asking.query._replace(verb=verb)))
+def _service_account(pending: _AuthorizationCheck, namespace: str, name: str) -> AuthorizerValue:
+    return AuthorizerValue(pending.authorize, pending.attributes._replace(service_account=(namespace, name)))
+
+
+def _check(pending: _AuthorizationCheck, verb: str) -> DecisionValue:
+    return DecisionValue(pending.authorize(pending.attributes._replace(verb=verb)))
 
 
 def _check_cost(_: Sequence[Any], __: Any) -> int:
@@ -122,14 +128,14 @@ def _check_cost(_: Sequence[Any], __: Any) -> int:
 
 
 def functions() -> Iterator[Function]:
-    """All of them."""
+    """Return the functions of the library."""
     account = member("authorizer_serviceaccount", (AUTHORIZER, STRING, STRING), AUTHORIZER, _service_account)
     yield Function("serviceAccount", [account])
-    path = member("authorizer_path", (AUTHORIZER, STRING), PATH_CHECK, _narrowed(PathCheck, "path"))
+    path = member("authorizer_path", (AUTHORIZER, STRING), PATH_CHECK, _with_attribute(PathCheck, "path"))
     yield Function("path", [path])
-    group = member("authorizer_group", (AUTHORIZER, STRING), GROUP_CHECK, _narrowed(GroupCheck, "group"))
+    group = member("authorizer_group", (AUTHORIZER, STRING), GROUP_CHECK, _with_attribute(GroupCheck, "group"))
     yield Function("group", [group])
-    resource = _narrowed(ResourceCheck, "resource")
+    resource = _with_attribute(ResourceCheck, "resource")
     yield Function("resource", [member("groupcheck_resource", (GROUP_CHECK, STRING), RESOURCE_CHECK, resource)])
     for name, field in (
         ("subresource", "subresource"),
@@ -138,7 +144,7 @@ def functions() -> Iterator[Function]:
         ("fieldSelector", "field_selector"),
         ("labelSelector", "label_selector"),
     ):
-        narrow = _narrowed(ResourceCheck, field)
+        narrow = _with_attribute(ResourceCheck, field)
         label = f"resourcecheck_{name.lower()}"
         yield Function(name, [member(label, (RESOURCE_CHECK, STRING), RESOURCE_CHECK, narrow)])
     yield Function(
@@ -150,10 +156,10 @@ def functions() -> Iterator[Function]:
         cost=_check_cost,
     )
     answers: dict[str, tuple[Any, Callable[[DecisionValue], Any]]] = {
-        "errored": (BOOL, lambda decision: bool(decision.answer.error)),
-        "error": (STRING, lambda decision: decision.answer.error),
-        "allowed": (BOOL, lambda decision: decision.answer.allowed),
-        "reason": (STRING, lambda decision: decision.answer.reason),
+        "errored": (BOOL, lambda decision: bool(decision.decision.error)),
+        "error": (STRING, lambda decision: decision.decision.error),
+        "allowed": (BOOL, lambda decision: decision.decision.allowed),
+        "reason": (STRING, lambda decision: decision.decision.reason),
     }
     for name, (type_, read) in answers.items():
         yield Function(name, [member(f"decision_{name}", (DECISION,), type_, read)])

@@ -1,4 +1,4 @@
-"""Kubernetes' named formats: ``format.dns1123Label().validate(name)``."""
+"""Format library: ``format.dns1123Label().validate(name)``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _UUID: Final = re.compile(r"(?i)[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{
 
 
 class FormatValue(Opaque):
-    """A format, by its name."""
+    """A named format."""
 
     type_name: ClassVar[str] = FORMAT.name
     __slots__ = ("name",)
@@ -41,7 +41,7 @@ class FormatValue(Opaque):
 
 
 def _prefix(check: Check) -> Check:
-    """A prefix may end as the middle of a name may."""
+    """Return a check for name prefixes, which may end in ``-``."""
     return lambda text: check(text[:-1] + "a" if text.endswith("-") else text)
 
 
@@ -112,7 +112,7 @@ def _cost(args: Sequence[Any], _: Any) -> int:
 
 
 def functions() -> Iterator[Function]:
-    """All of them."""
+    """Return the functions of the library."""
     for name in _CHECKS:
         known = FormatValue(name)
         yield Function(f"format.{name}", [Overload(f"format-{name}", (), FORMAT, lambda known=known: known)])

@@ -1,4 +1,4 @@
-"""``"%s is %d".format([a, b])``."""
+"""String formatting: ``"%s is %d".format([a, b])``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _RESULT_MAX: Final = 1_000_000
 
 
 def format_text(text: str, args: list[Any]) -> str:
-    """The text with its clauses replaced. Raises EvalError."""
+    """Substitute the formatting clauses. Raises EvalError."""
     parts: list[str] = []
     place = used = size = 0
     for clause in _CLAUSE.finditer(text):

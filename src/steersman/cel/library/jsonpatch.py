@@ -1,4 +1,6 @@
-"""What mutating policies make: ``Object{spec: Object.spec{…}}`` and ``JSONPatch{op: "add", …}`` (KEP-3962)."""
+"""Object construction in mutating policies (KEP-3962): ``Object{spec: Object.spec{…}}`` and ``JSONPatch{op: "add",
+…}``.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ JSON_PATCH: Final = t.object_type("JSONPatch", {"op": t.STRING, "path": t.STRING
 
 
 class _AnyField(Mapping[str, Type]):
-    """Every field, of any type."""
+    """Mapping that contains every field with type ``dyn``."""
 
     def __getitem__(self, name: str) -> Type:
         return t.DYN
@@ -26,7 +28,7 @@ class _AnyField(Mapping[str, Type]):
 
 
 def resolve_type(name: str) -> Type | None:
-    """``JSONPatch``, ``Object`` and what lies below it (``Object.spec.template``)."""
+    """Return the type ``JSONPatch``, ``Object`` or a nested one (``Object.spec.template``)."""
     if name == JSON_PATCH.name:
         return JSON_PATCH
     if name == "Object" or name.startswith("Object."):
@@ -39,7 +41,7 @@ def _escape_key(text: str) -> str:
 
 
 def functions() -> Iterator[Function]:
-    """``jsonpatch.escapeKey``."""
+    """Return ``jsonpatch.escapeKey``."""
     yield Function(
         "jsonpatch.escapeKey", [Overload("string_jsonpatch_escapeKey_string", (t.STRING,), t.STRING, _escape_key)]
     )

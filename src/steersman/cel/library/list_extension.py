@@ -15,7 +15,7 @@ from steersman.cel.values import CostError, EvalError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-#: Lists made from nothing may not be longer than this.
+#: Maximum length of ``lists.range``.
 _RANGE_MAX: Final = 1_000_000
 
 
@@ -77,6 +77,8 @@ def _sort(items: list[Any]) -> list[Any]:
 
 
 def _sort_by_keys(items: list[Any], keys: list[Any]) -> list[Any]:
+    if not isinstance(items, list):  # the macro takes maps as well, and their keys are as many as the entries
+        raise EvalError(f"no such overload: @sortByAssociatedKeys({v.type_name(items)}, {v.type_name(keys)})")
     _check_keys(keys)
     order = sorted(range(len(items)), key=lambda place: cmp_to_key(_compare)(keys[place]))
     return [items[place] for place in order]
@@ -91,7 +93,7 @@ def _made(_: Sequence[Any], result: Any) -> int:
 
 
 def functions() -> Iterator[Function]:
-    """All of them; ``sortBy`` is a macro for ``@sortByAssociatedKeys``."""
+    """Return the functions of the library; ``sortBy`` is a macro for ``@sortByAssociatedKeys``."""
     item, items = param("T"), list_of(param("T"))
     yield Function("slice", [member("list_slice", (items, INT, INT), items, _slice)], cost=_made)
     yield Function(

@@ -26,7 +26,7 @@ from steersman.cel.values import Duration, EvalError, UInt
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-#: Types that have an order, by their names in overloads.
+#: Ordered types by their names in overloads.
 ORDERED: Final = {
     "int": INT,
     "uint": UINT,
@@ -75,7 +75,7 @@ def _cost(args: Sequence[Any], _: Any) -> int:
 
 
 def functions() -> Iterator[Function]:
-    """All of them."""
+    """Return the functions of the library."""
     sorted_ = [member(f"list_{n}_is_sorted_bool", (list_of(t),), BOOL, _is_sorted) for n, t in ORDERED.items()]
     yield Function("isSorted", sorted_, cost=_cost)
     sums = [member(f"list_{n}_sum_{n}", (list_of(t),), t, _sum(zero)) for n, (t, zero) in _SUMS.items()]

@@ -1,4 +1,4 @@
-"""Kubernetes' IP address and CIDR libraries."""
+"""IP address and CIDR libraries."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TYPES: Final = {IP.name: IP, CIDR.name: CIDR}
 
 
 class IPValue(Opaque):
-    """An address."""
+    """An IP address."""
 
     type_name: ClassVar[str] = IP.name
     __slots__ = ("address",)
@@ -36,7 +36,7 @@ class IPValue(Opaque):
 
     @property
     def cost_size(self) -> int:
-        """Bytes."""
+        """Return the number of bytes."""
         return len(self.address.packed)
 
     def __str__(self) -> str:
@@ -44,7 +44,7 @@ class IPValue(Opaque):
 
 
 class CIDRValue(Opaque):
-    """An address with the length of its network's prefix; host bits may be set."""
+    """An IP address with a prefix length; host bits may be set."""
 
     type_name: ClassVar[str] = CIDR.name
     __slots__ = ("address", "bits")
@@ -59,23 +59,25 @@ class CIDRValue(Opaque):
 
     @property
     def cost_size(self) -> int:
-        """Bytes of the prefix, rounded up."""
+        """Return the number of prefix bytes, rounded up."""
         return -(-self.bits // 8)
 
     def __str__(self) -> str:
         return f"{self.address}/{self.bits}"
 
     def holds(self, address: _Address) -> bool:
-        """Whether the address lies in the network."""
+        """Report whether the network contains the address."""
         return address.version == self.address.version and address in ip_network(str(self), strict=False)
 
 
 def _address(text: str) -> _Address:
-    """As Go's ``netip.ParseAddr``, without zones and IPv4 in IPv6. Raises EvalError."""
+    """Parse as Go's ``netip.ParseAddr``, without zones and IPv4-mapped IPv6. Raises EvalError."""
     try:
         found = ip_address(text)
     except ValueError:
-        raise EvalError(f"IP Address {quote(text)} parse error during conversion from string: {_why(text)}") from None
+        raise EvalError(
+            f"IP Address {quote(text)} parse error during conversion from string: {_parse_error(text)}"
+        ) from None
     if "%" in text:
         raise EvalError(f"IP address {quote(text)} with zone value is not allowed")
     if isinstance(found, IPv6Address) and found.ipv4_mapped is not None:
@@ -83,7 +85,7 @@ def _address(text: str) -> _Address:
     return found
 
 
-def _why(text: str) -> str:
+def _parse_error(text: str) -> str:
     if "." in text or ":" in text:
         return f"ParseAddr({quote(text)}): unexpected character (at {quote(text)})"
     return f"ParseAddr({quote(text)}): unable to parse IP"
@@ -164,7 +166,7 @@ def _containing(args: Sequence[Any], _: Any) -> int:
 
 
 def functions() -> Iterator[Function]:
-    """All of them."""
+    """Return the functions of the library."""
     yield Function(
         "ip",
         [

@@ -1,4 +1,4 @@
-"""Optional values: ``optional.of``, ``orValue``, ``hasValue``, … (the macros are in ``macros``)."""
+"""Optional values: ``optional.of``, ``orValue``, ``hasValue``, … (``macros`` has the macros)."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _last(items: list[Any]) -> Optional:
 
 
 def functions() -> Iterator[Function]:
-    """All of them."""
+    """Return the functions of the library."""
     any_ = param("V")
     maybe, items, maybes = optional_of(any_), list_of(any_), list_of(optional_of(any_))
     yield Function("optional.of", [Overload("optional_of", (any_,), maybe, _of)])

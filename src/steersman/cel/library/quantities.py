@@ -1,4 +1,4 @@
-"""Kubernetes' quantities: ``quantity('1Gi').isGreaterThan(quantity('1G'))``."""
+"""Quantity library: ``quantity('1Gi').isGreaterThan(quantity('1G'))``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TYPES: Final = {QUANTITY.name: QUANTITY}
 
 
 class QuantityValue(Opaque):
-    """An amount."""
+    """A resource quantity."""
 
     type_name: ClassVar[str] = QUANTITY.name
     __slots__ = ("amount",)
@@ -87,7 +87,7 @@ def _walk(args: Sequence[Any], _: Any) -> int:
 
 
 def functions() -> Iterator[Function]:
-    """All of them."""
+    """Return the functions of the library."""
     one, two = (QUANTITY,), (QUANTITY, QUANTITY)
     yield Function("quantity", [Overload("string_to_quantity", (STRING,), QUANTITY, _parse)], cost=_walk)
     yield Function("isQuantity", [Overload("is_quantity_string", (STRING,), BOOL, _is_quantity)], cost=_walk)

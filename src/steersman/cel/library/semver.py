@@ -1,4 +1,4 @@
-"""Kubernetes' semantic versions: ``semver('1.2.3').isLessThan(semver('1.3.0'))``."""
+"""Semver library: ``semver('1.2.3').isLessThan(semver('1.3.0'))``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _VERSION: Final = re.compile(
 
 
 class SemverValue(Opaque):
-    """A version; what follows ``+`` says nothing of order."""
+    """A semantic version; build metadata does not affect the order."""
 
     type_name: ClassVar[str] = SEMVER.name
     __slots__ = ("core", "order")
@@ -32,7 +32,7 @@ class SemverValue(Opaque):
     def __init__(self, core: tuple[int, int, int], pre: str) -> None:
         self.core: Final = core
         parts = tuple((0, int(p), "") if p.isdigit() else (1, 0, p) for p in pre.split(".") if p)
-        #: A version before its release comes before it.
+        #: Pre-releases sort before their release.
         self.order: Final = (core, not parts, parts)
 
     @property
@@ -41,7 +41,7 @@ class SemverValue(Opaque):
 
 
 def read(text: str) -> SemverValue | None:
-    """A version; None when it is none."""
+    """Parse a version; None if it is invalid."""
     match = _VERSION.fullmatch(text)
     if match is None:
         return None
@@ -49,7 +49,7 @@ def read(text: str) -> SemverValue | None:
 
 
 def _normalized(text: str) -> str:
-    """Without a leading ``v``, missing numbers zero, numbers without leading zeros."""
+    """Remove a leading ``v`` and leading zeros, and add missing numbers as zero."""
     text = text.removeprefix("v")
     core = re.match(r"[0-9.]*", text)
     head = core[0] if core else ""
@@ -61,11 +61,11 @@ def _normalized(text: str) -> str:
 def _parse(text: str, normalize: bool = False) -> SemverValue:  # noqa: FBT001, FBT002 — CEL calls by position
     found = read(_normalized(text) if normalize else text)
     if found is None:
-        raise EvalError(f"semver parse error: {_why(text)}")
+        raise EvalError(f"semver parse error: {_parse_error(text)}")
     return found
 
 
-def _why(text: str) -> str:
+def _parse_error(text: str) -> str:
     if not text:
         return "Version string empty"
     if text.count(".") < 2:
@@ -86,7 +86,7 @@ def _walk(args: Sequence[Any], _: Any) -> int:
 
 
 def functions() -> Iterator[Function]:
-    """All of them."""
+    """Return the functions of the library."""
     one, two = (SEMVER,), (SEMVER, SEMVER)
     yield Function(
         "semver",

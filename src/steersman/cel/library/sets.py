@@ -1,4 +1,4 @@
-"""cel-go's set extension: lists compared as sets."""
+"""cel-go's sets extension: set operations on lists."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from steersman.cel.values import CostError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-#: Pairs to compare; upstream charges for them after the comparison, and no evaluation may cost as much.
+#: Maximum number of comparisons; upstream charges after them, but no evaluation may cost that much.
 _PAIRS_MAX: Final = 1_000_000
 
 
@@ -40,7 +40,7 @@ def _cost(args: Sequence[Any], _: Any) -> int:
 
 
 def functions() -> Iterator[Function]:
-    """All of them."""
+    """Return the functions of the library."""
     items = list_of(param("T"))
     for name, compute, factor in (
         ("contains", _contains, 1),

@@ -28,7 +28,7 @@ _QUOTED: Final = {
     "\\": "\\\\",
     '"': '\\"',
 }
-#: What Go's ``strings.TrimSpace`` and the extension count as white space.
+#: White space of Go's ``strings.TrimSpace`` and of the extension.
 _SPACES: Final = "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
 
 
@@ -134,7 +134,7 @@ def _result_twice(_: Sequence[Any], result: Any) -> int:
 
 
 def functions() -> Iterator[Function]:
-    """All of them."""
+    """Return the functions of the library."""
     yield Function("charAt", [member("string_char_at_int", (STRING, INT), STRING, _char_at)])
     for name, compute in (("indexOf", _index_of), ("lastIndexOf", _last_index_of)):
         label = "index_of" if name == "indexOf" else "last_index_of"

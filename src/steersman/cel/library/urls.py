@@ -1,4 +1,4 @@
-"""Kubernetes' URL library."""
+"""URL library."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class URLValue(Opaque):
 
 
 def _read(text: str) -> SplitResult:
-    """As Go's ``ParseRequestURI``. Raises ValueError."""
+    """Parse as Go's ``url.ParseRequestURI``. Raises ValueError."""
     if not text:
         raise ValueError("empty url")
     if any(ord(char) < 0x20 or ord(char) == 0x7F for char in text):
@@ -91,7 +91,7 @@ def _walk(args: Sequence[Any], _: Any) -> int:
 
 
 def functions() -> Iterator[Function]:
-    """All of them."""
+    """Return the functions of the library."""
     yield Function("url", [Overload("string_to_url", (STRING,), URL, _parse)], cost=_walk)
     yield Function("isURL", [Overload("is_url_string", (STRING,), BOOL, _is_url)], cost=_walk)
     parts: dict[str, Callable[[URLValue], str]] = {
