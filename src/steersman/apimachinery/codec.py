@@ -14,6 +14,7 @@ import msgspec
 from steersman.apimachinery import json_syntax
 from steersman.apimachinery.gotext import quote
 from steersman.apimachinery.json_values import NumberText, Pairs
+from steersman.apimachinery.workmeter import spend_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,6 +47,7 @@ def decode_json(raw: bytes) -> Any:
         raise DecodeError("exceeded max depth") from None
     except (msgspec.MsgspecError, UnicodeDecodeError):
         return _decode_slowly(raw, float_from=_float)
+    spend_bytes(len(raw))
     check_depth(tree, raw)
     return tree
 

@@ -7,7 +7,7 @@ the envelope is ``runtime.Unknown`` behind the magic number.
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -16,7 +16,8 @@ from steersman.apimachinery.protowire import boolean, integer, length_delimited,
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-Tree = dict[str, Any]
+    from steersman.apimachinery.trees import Tree
+
 
 MEDIA_TYPE: Final = "application/vnd.kubernetes.protobuf"
 _MAGIC: Final = b"k8s\x00"

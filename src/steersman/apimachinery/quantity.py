@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
-from functools import lru_cache, total_ordering
 from typing import Final, NamedTuple, cast
+
+from steersman.apimachinery.text_cache import text_cache
 
 
 class Format(StrEnum):
@@ -43,7 +44,6 @@ class _Suffix(NamedTuple):
     format: Format
 
 
-@total_ordering
 class Quantity:
     """An immutable amount. Equal amounts are equal, however they are written."""
 
@@ -92,6 +92,15 @@ class Quantity:
     def __lt__(self, other: Quantity) -> bool:
         return self.nanos < other.nanos
 
+    def __le__(self, other: Quantity) -> bool:
+        return self.nanos <= other.nanos
+
+    def __gt__(self, other: Quantity) -> bool:
+        return self.nanos > other.nanos
+
+    def __ge__(self, other: Quantity) -> bool:
+        return self.nanos >= other.nanos
+
     def __hash__(self) -> int:
         return hash(self.nanos)
 
@@ -125,7 +134,7 @@ def _decimal_text(nanos: int, *, exponents: bool) -> str:
     return f"{nanos}{_BY_EXPONENT[exponent]}"
 
 
-@lru_cache(maxsize=4096)
+@text_cache(4096, length_max=64)
 def parse(text: str) -> Quantity:
     """The amount that a text means. What is finer than a billionth is rounded up, away from zero.
 
@@ -173,7 +182,7 @@ def _rounded_up(digits: int, exponent: int) -> int:
     return digits * scale if exponent >= 0 else -(-digits // scale)
 
 
-@lru_cache(maxsize=4096)
+@text_cache(4096, length_max=64)
 def _canonical(text: str) -> str:
     return str(parse(text))
 
@@ -183,7 +192,7 @@ def canonical(value: str | float) -> str:
     return _canonical(value.strip() if isinstance(value, str) else repr(value))
 
 
-@lru_cache(maxsize=4096)
+@text_cache(4096, length_max=64)
 def read_back(text: str) -> str:
     """What a quantity of a body reads back as: its canonical text, or its own where that looks canonical enough.
 

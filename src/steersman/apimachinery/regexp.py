@@ -7,11 +7,11 @@ RE2 takes time linear in the text. This is the only module that imports ``re2``.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 import re2
 
+from steersman.apimachinery.remembering import Remembered
 from steersman.apimachinery.workmeter import spend
 
 if TYPE_CHECKING:
@@ -30,6 +30,10 @@ _STEPS_PER_UNIT: Final = 16
 #: What compilation costs, besides what an instruction does.
 _UNITS_PER_COMPILATION: Final = 100
 _UNITS_PER_INSTRUCTION: Final = 4
+#: Bound of the programs that are kept; in use each may take up to ``_PROGRAM_MAX_BYTES`` with its DFA.
+_COMPILED_BYTES: Final = 32 << 20
+_PROGRAM_BYTES: Final = 4096
+_BYTES_PER_INSTRUCTION: Final = 32
 
 _PREFIX: Final = "error parsing regexp: "
 #: Texts of RE2 as ``regexp/syntax`` has them; what stands behind the colon is the same in both.
@@ -53,7 +57,7 @@ _TOO_LARGE: Final = "pattern too large"
 _TOKEN: Final = re.compile(
     r"\\Q.*?(?:\\E|\Z)|\\(?P<escape>.)|\(\?P?<(?P<name>[^>]*)>|\[\^?\]?(?:\[:\^?\w*:\]|\\.|[^\]\\])*\]", re.DOTALL
 )
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
 _CAPTURE_NAME: Final = re.compile(r"[A-Za-z0-9_]+")
 _LOOK_BEHIND: Final = re.compile(r"\(\?<[=!]")
 
@@ -72,11 +76,12 @@ class RegexpCostError(Exception):
 class Regexp:
     """A compiled expression; immutable, and safe to share between threads."""
 
-    __slots__ = ("_program", "_size")
+    __slots__ = ("_program", "size")
 
     def __init__(self, program: Any) -> None:
         self._program: Final = program
-        self._size: Final[int] = program.programsize
+        #: Instructions of the program.
+        self.size: Final[int] = program.programsize
 
     def matches(self, text: str) -> bool:
         """Report whether the expression matches anywhere in ``text``. Raises RegexpCostError."""
@@ -117,7 +122,7 @@ class Regexp:
             previous_end = end
 
     def _search(self, data: bytes, position: int) -> tuple[int, int] | None:
-        steps = (len(data) - position) * self._size
+        steps = (len(data) - position) * self.size
         if steps > STEPS_MAX:
             raise RegexpCostError
         spend(1 + steps // _STEPS_PER_UNIT)
@@ -128,9 +133,20 @@ class Regexp:
         return start, end
 
 
-@lru_cache(maxsize=256)
+#: Programs by their pattern.
+_compiled: Final = Remembered[Regexp](entries_max=256, bytes_max=_COMPILED_BYTES, name="regular expressions")
+
+
 def compile_regexp(pattern: str) -> Regexp:
-    """Raises RegexpError."""
+    """Return the program of a pattern, which may be shared. Raises RegexpError."""
+    known = _compiled.get(pattern)
+    if known is None:
+        known = _compile(pattern)
+        _compiled.put(pattern, known, _PROGRAM_BYTES + len(pattern) + _BYTES_PER_INSTRUCTION * known.size)
+    return known
+
+
+def _compile(pattern: str) -> Regexp:
     if len(pattern) > _PATTERN_MAX:
         raise RegexpError(f"{_PREFIX}expression too large")
     options = re2.Options()

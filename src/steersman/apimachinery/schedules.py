@@ -7,16 +7,14 @@ where clocks are set forward a start in the missing hour is left out, where they
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping  # noqa: TC003 — compiled named tuples load the types of their fields
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 from zoneinfo import ZoneInfo
 
 from steersman.apimachinery.durations import parse_duration
 from steersman.apimachinery.gotext import quote
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 #: A schedule that does not come within so many years never does.
 _YEARS_MAX: Final = 5

@@ -6,6 +6,11 @@ from typing import Any, Final
 
 import msgspec
 
+from steersman.apimachinery.workmeter import spend_bytes
+
+#: A decoded JSON object.
+Tree = dict[str, Any]
+
 _pack: Final = msgspec.msgpack.Encoder().encode
 _sorted_json: Final = msgspec.json.Encoder(order="sorted").encode
 _unpack: Final = msgspec.msgpack.Decoder().decode
@@ -14,9 +19,12 @@ _unpack: Final = msgspec.msgpack.Decoder().decode
 def copy_tree(tree: Any) -> Any:
     """A tree that shares no dict or list with the given one."""
     try:
-        return _unpack(_pack(tree))  # twice as fast as walking it here
+        packed = _pack(tree)  # and unpacked it is twice as fast as walking it here
+        copy = _unpack(packed)
     except (OverflowError, TypeError, ValueError):  # integers beyond 64 bits, numbers that remember their text
         return _copy(tree)
+    spend_bytes(len(packed))
+    return copy
 
 
 def _copy(node: Any) -> Any:

@@ -14,6 +14,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
+#: Bytes of JSON that are decoded or copied for one unit.
+_BYTES_PER_UNIT: Final = 32
+#: Smaller texts are decoded without an account.
+_ACCOUNTED_BYTES: Final = 128 * 1024
+
+
 class WorkLimitError(Exception):
     """The allowance is spent: the work must start again in a worker thread. Never an answer to a client."""
 
@@ -69,6 +75,12 @@ def spend(units: int) -> None:
     meter = _meter.get()
     if meter is not None:
         meter.spend(units)
+
+
+def spend_bytes(size: int) -> None:
+    """Account for ``size`` bytes of JSON that were decoded, or copied as trees, in one call; free for short ones."""
+    if size >= _ACCOUNTED_BYTES:
+        spend(size // _BYTES_PER_UNIT)
 
 
 @contextmanager

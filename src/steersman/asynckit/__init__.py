@@ -1,1 +1,1 @@
-"""Tools for asyncio with no Kubernetes in them: the clock, supervised tasks."""
+"""asyncio building blocks without Kubernetes concepts: clock, supervised tasks, timeouts, backoff, rate limits."""

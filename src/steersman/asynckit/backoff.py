@@ -1,4 +1,7 @@
-"""How long to wait before the next try: growth, a cap and jitter, as pure rules. Dice come in as a parameter."""
+"""Exponential backoff with a cap and jitter, as pure functions; randomness is a parameter.
+
+Upstream: ``k8s.io/apimachinery/pkg/util/wait.Backoff``.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,12 @@ if TYPE_CHECKING:
 
 
 def jittered(seconds: float, fraction: float, dice: Random) -> float:
-    """``seconds``, made longer by up to ``fraction`` of it (``wait.Jitter``), so that many waiters spread out."""
+    """Return ``seconds`` lengthened by up to ``fraction`` of it, to spread retries. Upstream: ``wait.Jitter``."""
     return seconds * (1 + dice.random() * fraction)
 
 
 def exponential(base_seconds: float, failures: int, max_seconds: float, *, factor: float = 2.0) -> float:
-    """``base · factor**failures``, at most ``max_seconds``; ``failures`` may be any size."""
+    """Return ``base · factor**failures``, at most ``max_seconds``, for any number of failures."""
     try:
         return min(base_seconds * factor**failures, max_seconds)
     except OverflowError:
@@ -24,9 +27,9 @@ def exponential(base_seconds: float, failures: int, max_seconds: float, *, facto
 
 @dataclass(frozen=True, slots=True)
 class BackoffPolicy:
-    """``initial_seconds`` first, each next wait ``factor`` times as long, up to ``max_seconds``.
+    """First delay ``initial_seconds``, then ``factor`` times the previous delay, up to ``max_seconds``.
 
-    Jitter lengthens a wait by up to that fraction and may so go past the maximum, as ``wait.Backoff`` does.
+    Jitter lengthens a delay by up to that fraction, also beyond the maximum, as in ``wait.Backoff``.
     """
 
     initial_seconds: float
@@ -36,10 +39,10 @@ class BackoffPolicy:
 
 
 class Backoff:
-    """The waits of one thing that is tried again and again until it works."""
+    """Delays between the attempts of one operation."""
 
     def __init__(self, policy: BackoffPolicy, *, dice: Random | None = None) -> None:
-        """``dice`` is needed where the policy has jitter."""
+        """``dice`` is required for a policy with jitter."""
         if policy.jitter and dice is None:
             raise ValueError("a backoff with jitter needs dice")
         self._policy = policy
@@ -48,16 +51,16 @@ class Backoff:
 
     @property
     def failures(self) -> int:
-        """Waits handed out since the start or the last reset."""
+        """Number of delays since the start or the last reset."""
         return self._failures
 
     def next_seconds(self) -> float:
-        """The wait after one more failure."""
+        """Return the delay after one more failure."""
         policy = self._policy
         seconds = exponential(policy.initial_seconds, self._failures, policy.max_seconds, factor=policy.factor)
         self._failures += 1
         return seconds if self._dice is None else jittered(seconds, policy.jitter, self._dice)
 
     def reset(self) -> None:
-        """It worked: the next wait is the first one again."""
+        """Restart with the initial delay, after a success."""
         self._failures = 0

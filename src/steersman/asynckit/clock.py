@@ -1,7 +1,7 @@
-"""Time as a parameter: every wait, deadline and timestamp goes through one ``Clock``.
+"""Clock abstraction: every wait, deadline and timestamp uses a ``Clock``.
 
-The server runs on ``RealClock``; a test hands in a ``FakeClock`` and steps hours in milliseconds. This is the only
-module that may read the machine's clock or sleep on the loop.
+The server runs on ``RealClock``; tests pass a ``FakeClock`` and advance it. No other module may read the system's clock
+or sleep on the event loop. Upstream: ``k8s.io/utils/clock``.
 """
 
 from __future__ import annotations
@@ -17,38 +17,38 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-#: Passes of the event loop that ``FakeClock.advance`` gives the woken code before time goes on: enough for a chain of
-#: awaits of that length to come to rest. Work handed to threads is not waited for.
+#: Passes of the event loop that ``FakeClock.advance`` runs after each instant: enough for chains of this many awaits.
+#: Work in threads is not awaited.
 SETTLE_PASSES = 20
 
 
 class Timer(Protocol):
-    """A call that is due later."""
+    """A scheduled callback."""
 
     def cancel(self) -> None:
-        """Do not call any more. Idempotent, and harmless after the call."""
+        """Cancel the callback. Idempotent, and a no-op after the call."""
 
 
 class Clock(Protocol):
-    """Where time comes from."""
+    """Source of time and timers."""
 
     def now(self) -> datetime:
-        """The wall clock, aware, in UTC. May jump; for timestamps only."""
+        """Return the wall clock time, aware, in UTC. May jump; for timestamps only."""
 
     def monotonic(self) -> float:
-        """Seconds since some fixed moment; never goes back. For deadlines and durations."""
+        """Return seconds since an arbitrary fixed time; never decreases. For deadlines and durations."""
 
     async def sleep(self, seconds: float) -> None:
-        """Wait; at least one pass of the loop even for zero or less."""
+        """Sleep for ``seconds``; at least one pass of the event loop, also for zero or less."""
 
     def timer(self, seconds: float, callback: Callable[[], None]) -> Timer:
-        """Call ``callback`` on the running loop after ``seconds`` (soon, but never at once, for zero or less)."""
+        """Schedule ``callback`` on the running loop after ``seconds``; never synchronously, also for zero or less."""
 
 
 class RealClock:
-    """The machine's clock and the running loop's timers."""
+    """System clock and timers of the running event loop."""
 
-    # Functions of C as they are: every request asks for the time five times.
+    # C functions without a Python frame: every request reads the clock several times.
     now = staticmethod(partial(datetime.now, UTC))  # noqa: TID251 — this is the clock
     monotonic = staticmethod(time.monotonic)
 
@@ -60,7 +60,7 @@ class RealClock:
 
 
 class _FakeTimer:
-    """A call in a ``FakeClock``'s queue; ordered by time, then by age."""
+    """Timer of a ``FakeClock``, ordered by due time, then by creation."""
 
     __slots__ = ("_callback", "due", "serial")
 
@@ -86,11 +86,11 @@ class _FakeTimer:
 
 
 class FakeClock:
-    """A clock that stands still until a test advances it.
+    """Clock for tests that only moves when advanced.
 
-    Sleepers and timers are woken one instant at a time, in order of their time and, within an instant, of their age;
-    after each instant the woken code gets ``SETTLE_PASSES`` passes of the loop, so what it starts to wait for in turn is
-    in the queue before time goes on.
+    Sleepers and timers fire one instant at a time, ordered by due time and, within an instant, by creation. After each
+    instant the event loop runs ``SETTLE_PASSES`` passes, so that waits started by the woken code are registered before
+    time continues.
     """
 
     def __init__(self, start: datetime | None = None) -> None:
@@ -123,11 +123,11 @@ class FakeClock:
 
     @property
     def waiting(self) -> int:
-        """Sleepers and timers that are due in the future."""
+        """Number of pending sleepers and timers."""
         return sum(timer.pending for timer in self._timers)
 
     async def advance(self, seconds: float) -> None:
-        """Let ``seconds`` pass. What falls due on the way is woken at its own time."""
+        """Advance by ``seconds``; timers that fall due fire at their own time."""
         if seconds < 0:
             raise ValueError("time does not go back")
         end = self._elapsed + seconds
@@ -139,7 +139,7 @@ class FakeClock:
         self._elapsed = end
 
     async def jump(self, seconds: float) -> None:
-        """Be ``seconds`` later at once, as a machine that slept: what fell due meanwhile is woken late, all of it now."""
+        """Advance by ``seconds`` at once, like a suspended machine: timers due meanwhile all fire late, at the end."""
         if seconds < 0:
             raise ValueError("time does not go back")
         self._elapsed += seconds
@@ -151,7 +151,7 @@ class FakeClock:
         return self._timers[0].due if self._timers else None
 
     def _fire_due(self) -> None:
-        """Fire everything due by now, but nothing that the fired calls add."""
+        """Fire all timers due now, except timers added by their callbacks."""
         due = []
         while self._timers and self._timers[0].due <= self._elapsed:
             due.append(heapq.heappop(self._timers))

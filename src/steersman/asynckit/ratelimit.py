@@ -1,4 +1,4 @@
-"""A token bucket over a ``Clock``."""
+"""Token bucket based on a ``Clock``. Upstream: ``golang.org/x/time/rate``."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ if TYPE_CHECKING:
 
 
 class TokenBucket:
-    """``rate_per_second`` on average, up to ``burst`` at once; full at the start.
+    """Token bucket of ``rate_per_second`` with a burst of ``burst`` tokens; initially full.
 
-    Tokens may be owed: ``reserve`` always takes one and says how long to wait before acting on it, so waiters are
-    served in the order in which they asked.
+    ``reserve`` may take future tokens and returns the delay until they exist, so waiters are served in order.
     """
 
     def __init__(self, rate_per_second: float, burst: float, *, clock: Clock) -> None:
@@ -21,18 +20,18 @@ class TokenBucket:
         self._rate = rate_per_second
         self._burst = float(burst)
         self._clock = clock
-        #: Negative when future tokens are promised already.
+        #: Negative while future tokens are reserved.
         self._tokens = float(burst)
-        self._counted_at = clock.monotonic()
+        self._refilled_at = clock.monotonic()
 
     @property
     def tokens(self) -> float:
-        """What could be taken now; negative when that much is owed."""
+        """Available tokens; negative while future tokens are reserved."""
         self._refill()
         return self._tokens
 
     def try_take(self) -> bool:
-        """Take a token if there is one now."""
+        """Take a token if one is available; return whether it was."""
         self._refill()
         if self._tokens < 1:
             return False
@@ -40,18 +39,18 @@ class TokenBucket:
         return True
 
     def reserve(self) -> float:
-        """Take a token, maybe a future one; seconds to wait until it is there."""
+        """Take a token, possibly a future one; return the seconds until it is available."""
         self._refill()
         self._tokens -= 1
         return max(0.0, -self._tokens / self._rate)
 
     async def take(self) -> None:
-        """Wait for a token. One that is waited for is spent even if the waiter is cancelled."""
+        """Wait for a token. A reserved token is spent even if the waiter is cancelled."""
         seconds = self.reserve()
         if seconds > 0:
             await self._clock.sleep(seconds)
 
     def _refill(self) -> None:
         now = self._clock.monotonic()
-        self._tokens = min(self._burst, self._tokens + (now - self._counted_at) * self._rate)
-        self._counted_at = now
+        self._tokens = min(self._burst, self._tokens + (now - self._refilled_at) * self._rate)
+        self._refilled_at = now

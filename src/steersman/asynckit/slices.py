@@ -1,4 +1,4 @@
-"""Measurement of slices: the work that a coroutine does between two awaits, while nothing else on its loop runs."""
+"""Slices: the synchronous work of a coroutine between two awaits, which blocks its event loop."""
 
 from __future__ import annotations
 
@@ -13,6 +13,12 @@ S = TypeVar("S")
 
 
 @types.coroutine
+def next_turn() -> Generator[None, None, None]:
+    """End the slice: wait until everything else on the loop that is due has run."""
+    yield
+
+
+@types.coroutine
 def measured(
     work: Coroutine[Any, Any, T],
     monotonic: Callable[[], float],
@@ -20,28 +26,28 @@ def measured(
     report: Callable[[S, float], None],
     subject: S,
 ) -> Generator[Any, Any, T]:
-    """Await ``work``; call ``report`` with ``subject`` and the seconds of each slice that takes longer than ``limit_seconds``.
+    """Await ``work``; call ``report`` with ``subject`` and the duration of each slice longer than ``limit_seconds``.
 
-    Results, exceptions and cancellation pass through unchanged. Costs less than a microsecond where ``work`` does not wait.
+    Results, exceptions and cancellation pass through unchanged.
     """
     error: BaseException | None = None
     while True:
-        began = monotonic()
+        started = monotonic()
         try:
             waiting = work.send(None) if error is None else work.throw(error)
         except StopIteration as end:
-            if (seconds := monotonic() - began) > limit_seconds:
+            if (seconds := monotonic() - started) > limit_seconds:
                 report(subject, seconds)
             result: T = end.value
             return result
         except BaseException:
-            if (seconds := monotonic() - began) > limit_seconds:
+            if (seconds := monotonic() - started) > limit_seconds:
                 report(subject, seconds)
             raise
-        if (seconds := monotonic() - began) > limit_seconds:
+        if (seconds := monotonic() - started) > limit_seconds:
             report(subject, seconds)
         error = None
         try:
             yield waiting
-        except BaseException as thrown:  # noqa: BLE001 — it belongs to the coroutine
+        except BaseException as thrown:  # noqa: BLE001 — thrown into the coroutine
             error = thrown

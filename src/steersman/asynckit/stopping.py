@@ -1,4 +1,4 @@
-"""Waiting for work that a stop request makes pointless."""
+"""Running work until a stop is requested."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Structured log records: verbosity levels beside Python's, and key/value pairs, as klog's ``V(n).InfoS`` has them.
+"""Structured log records: klog's verbosity levels and key/value pairs (``V(n).InfoS``).
 
-``log_fields`` makes the records, formatters read their pairs with ``fields_of``.
+``log_fields`` creates the records; formatters read the pairs with ``fields_of``.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import logging
     from collections.abc import Mapping
 
-#: Levels of ``-v 2`` (what each controller does) and ``-v 3`` (requests), between INFO (20) and DEBUG (10, ``-v 4``).
+#: Levels of ``-v 2`` (reconciles) and ``-v 3`` (requests), between INFO (20) and DEBUG (10, ``-v 4``).
 V2: Final = 18
 V3: Final = 16
 
@@ -20,7 +20,7 @@ _ATTRIBUTE: Final = "fields"
 
 
 def log_fields(log: logging.Logger, level: int, message: str, fields: Mapping[str, object]) -> None:
-    """Log ``message`` with ``fields``, in their order; the caller is the record's source line."""
+    """Log ``message`` with ``fields`` in their order; the caller is the source location of the record."""
     log.log(level, message, extra={_ATTRIBUTE: fields}, stacklevel=2)
 
 

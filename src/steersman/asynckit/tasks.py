@@ -1,4 +1,4 @@
-"""Supervised tasks: each has a name and an owner, none fails unseen, none outlives its supervisor."""
+"""Supervised tasks: each has a name and an owner, its failure is logged, and it ends with its supervisor."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ _log = logging.getLogger(__name__)
 
 
 class Supervisor:
-    """Owns tasks: logs the exception that ends one, cancels all of them on ``close``.
+    """Owner of tasks: logs the exception of a failed task, cancels all tasks on ``close``.
 
-    A task that fails does not take the others along; an owner that wants that passes ``on_failure``.
+    A failed task does not affect the others; pass ``on_failure`` to react to it.
     """
 
     def __init__(self, owner: str, *, on_failure: Callable[[str, BaseException], None] | None = None) -> None:
         self.owner = owner
         self._on_failure = on_failure
-        #: Running tasks in the order of their start; a task leaves when it is done.
+        #: Running tasks in start order; done tasks are removed.
         self._tasks: dict[asyncio.Task[Any], None] = {}
         self._closing = False
 
@@ -33,7 +33,7 @@ class Supervisor:
         return [task.get_name() for task in self._tasks]
 
     def start(self, name: str, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
-        """Run ``work`` under ``name``. Raises ``RuntimeError`` after ``close``."""
+        """Run ``work`` as a named task. Raises ``RuntimeError`` after ``close``."""
         if self._closing:
             work.close()
             raise RuntimeError(f"{self.owner} is closed, cannot start {name}")
@@ -43,10 +43,10 @@ class Supervisor:
         return task
 
     async def close(self) -> None:
-        """Cancel every task, youngest first (it may lean on older ones), and wait for each to end. Idempotent."""
+        """Cancel all tasks, youngest first as they may depend on older ones, and await each. Idempotent."""
         self._closing = True
-        me = asyncio.current_task()
-        for task in reversed([task for task in self._tasks if task is not me]):
+        current = asyncio.current_task()
+        for task in reversed([task for task in self._tasks if task is not current]):
             task.cancel()
             await asyncio.wait([task])
 

@@ -1,4 +1,4 @@
-"""A bound on how long a block of code may wait, measured by a ``Clock`` (``asyncio.timeout`` knows only the loop's)."""
+"""Timeouts measured by a ``Clock``; ``asyncio.timeout`` supports only the event loop's time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class Timeout:
     """``async with Timeout(seconds, clock=clock):`` raises ``TimeoutError`` when the block takes longer.
 
-    The block is cancelled at its next await; a cancellation from outside stays one. None: no bound.
+    The block is cancelled at its next await; an outside cancellation is propagated. None: no bound.
     """
 
     def __init__(self, seconds: float | None, *, clock: Clock) -> None:
@@ -31,7 +31,7 @@ class Timeout:
 
     @property
     def expired(self) -> bool:
-        """Whether the time ran out within the block."""
+        """True if the time expired within the block."""
         return self._expired
 
     async def __aenter__(self) -> Self:
@@ -61,13 +61,13 @@ class Timeout:
 
 
 async def wait_for(work: Awaitable[T], seconds: float | None, *, clock: Clock) -> T:
-    """``work``'s result. Raises ``TimeoutError`` when it takes longer than ``seconds`` by ``clock``."""
+    """Return the result of ``work``. Raises ``TimeoutError`` after ``seconds``."""
     async with Timeout(seconds, clock=clock):
         return await work
 
 
 async def woken(event: asyncio.Event, seconds: float | None, *, clock: Clock) -> bool:
-    """Wait until ``event`` is set, at most ``seconds``; whether it is set."""
+    """Wait until ``event`` is set, at most ``seconds``; return whether it is set."""
     try:
         await wait_for(event.wait(), seconds, clock=clock)
     except TimeoutError:

@@ -14,14 +14,13 @@ from typing import Any, NamedTuple
 
 from steersman.apimachinery.codec import DecodeError, encode
 from steersman.apimachinery.remembering import Remembered, digest
-from steersman.apimachinery.trees import copy_tree
+from steersman.apimachinery.trees import Tree, copy_tree
 from steersman.apimachinery.typemodel import Field, ListOf, MapOf, Scalar, ScalarKind, Struct, Type
 from steersman.schema import diagnosis
 from steersman.schema.leaves import LEAVES, PLAIN, ZEROS, Mismatch
 
 __all__ = ["DecodeError", "Decoded", "decode", "zero"]
 
-Tree = dict[str, Any]
 #: What a walk meets on its way; here: one entry per unknown field.
 Unknown = list[str]
 Convert = Callable[[Any, Unknown], Any]

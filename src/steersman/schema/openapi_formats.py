@@ -6,7 +6,7 @@ import ipaddress
 import re
 from datetime import date
 from decimal import Decimal
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 from unicodedata import category
 
 from steersman.apimachinery import names
@@ -195,7 +195,7 @@ def fits(name: str, text: str) -> bool:
     return _CHECKS[name.replace("-", "")](text)
 
 
-def has_room(name: str, number: float) -> bool:
+def has_room(name: str, number: Any) -> bool:
     """Whether a number, written without an exponent, could be read as one of a format of numbers."""
     if name.startswith("int"):
         whole = Decimal(repr(number))

@@ -19,7 +19,8 @@ from steersman.schema import openapi_formats
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-Tree = dict[str, Any]
+    from steersman.apimachinery.trees import Tree
+
 
 #: As Go shows the path of the whole object.
 NO_PATH: Final = "<nil>"
@@ -310,11 +311,13 @@ def _mismatch(pattern: str, text: str) -> str:
         return f"{pattern}, but the text is too long for the pattern"
 
 
-def _check_number(schema: Tree, value: float, path: Path | None, result: _Result, format_: str) -> None:
+def _check_number(schema: Tree, value: Any, path: Path | None, result: _Result, format_: str) -> None:
     """A format must have room for the number, and for what bounds it."""
-    least, most, step = schema.get("minimum"), schema.get("maximum"), schema.get("multipleOf")
+    least: Any = schema.get("minimum")
+    most: Any = schema.get("maximum")
+    step: Any = schema.get("multipleOf")
 
-    def check_room(number: float | None, name: str) -> None:
+    def check_room(number: Any, name: str) -> None:
         if format_ and number is not None and not openapi_formats.has_room(format_, number):
             where = f"{schema['type']} with format {format_} in {_text(path)}"
             _add_unplaced(f"{name} value must be of type {where}", path, result)

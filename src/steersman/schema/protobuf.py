@@ -25,7 +25,8 @@ from steersman.schema.loader import struct_for
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-Tree = dict[str, Any]
+    from steersman.apimachinery.trees import Tree
+
 
 MAGIC: Final = b"k8s\x00"
 _TABLE: Final = Path(__file__).parent / "generated" / "protobuf.json"

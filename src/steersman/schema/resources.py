@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Container
 
 
 class Subresource(msgspec.Struct, frozen=True):
@@ -106,6 +110,15 @@ class ResourceTable:
     def of_kind(self, group: str, version: str, kind: str) -> Resource | None:
         """The resource that serves a kind, or None."""
         return next((r for r in self.of_version(group, version) if r.kind == kind), None)
+
+    def without_versions(self, disabled: Container[str]) -> ResourceTable:
+        """Return the table without group versions such as ``apps/v1``, and without groups of which none is left."""
+        groups = []
+        for group in self.groups:
+            versions = tuple(one for one in group.versions if f"{group.name}/{one.name}" not in disabled)
+            if versions:
+                groups.append(msgspec.structs.replace(group, versions=versions))
+        return ResourceTable(tuple(groups), tuple(one for one in self.resources if one.api_version not in disabled))
 
 
 @cache

@@ -18,9 +18,8 @@ from steersman.schema.strategic_merge import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from steersman.apimachinery.trees import Tree
     from steersman.apimachinery.typemodel import Type
-
-    Tree = dict[str, Any]
 
 
 def create_two_way_merge_patch(original: Mapping[str, Any], modified: Mapping[str, Any], type_: Type | None) -> Tree:

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from steersman.apimachinery.errors import StatusError
+    from steersman.apimachinery.trees import Tree
 
-    Tree = dict[str, Any]
     Identity = Callable[[Any], Any]
 
 DIRECTIVE: Final = "$patch"

@@ -3,7 +3,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steersman.apimachinery.remembering import Remembered, digest_of
+from steersman.apimachinery.cache_sizes import cache_sizes
+from steersman.apimachinery.remembering import Doorkeeper, Remembered, digest_of
 
 
 def test_what_was_put_is_found() -> None:
@@ -27,3 +28,28 @@ def test_numbers_of_different_types_have_different_digests() -> None:
 @given(st.dictionaries(st.text(max_size=3), st.integers(), max_size=4))
 def test_equal_trees_in_equal_order_share_a_digest(tree: dict[str, int]) -> None:
     assert digest_of(tree) == digest_of(dict(tree))
+
+
+def test_a_table_with_a_name_is_bounded_by_bytes() -> None:
+    table = Remembered[int](bytes_max=10_000, name="bounded")
+    for number in range(8):
+        table.put(number, number, 1_100)
+    assert cache_sizes()["bounded"] == 8 * 1_200
+    table.put("one more", 1, 1_100)
+    assert [table.get(number) for number in range(8)] == [None] * 8
+    assert table.get("one more") == 1
+    assert cache_sizes()["bounded"] == 1_200
+
+
+def test_a_table_with_a_name_keeps_nothing_that_would_fill_an_eighth_of_it() -> None:
+    table = Remembered[int](bytes_max=8_000, name="large")
+    table.put("large", 1, 1_000)
+    assert table.get("large") is None
+    assert cache_sizes()["large"] == 0
+
+
+def test_doorkeeper_admits_keys_that_come_again():
+    doorkeeper = Doorkeeper(entries_max=2)
+    assert [doorkeeper.admits(key) for key in "aab"] == [False, True, False]
+    assert not doorkeeper.admits("c")  # the set was full, and is cleared
+    assert not doorkeeper.admits("a")

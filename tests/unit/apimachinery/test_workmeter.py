@@ -9,6 +9,7 @@ from steersman.apimachinery.workmeter import (
     WorkLimitError,
     metered,
     spend,
+    spend_bytes,
 )
 
 
@@ -40,3 +41,10 @@ def test_interruption_ends_work_once_it_is_set():
         interruption.set()
         with pytest.raises(InterruptedWorkError):
             spend(0)
+
+
+def test_spend_bytes_charges_large_texts_alone():
+    with metered(Allowance(0)):
+        spend_bytes(1_000)
+        with pytest.raises(WorkLimitError):
+            spend_bytes(1_000_000)

@@ -13,7 +13,7 @@ async def sleep_then(clock, seconds, woken, name):
     woken.append((name, clock.monotonic()))
 
 
-async def test_sleepers_wake_in_order_of_their_time_at_their_time():
+async def test_sleepers_wake_in_order_of_their_due_time():
     clock, woken = FakeClock(), []
     tasks = [asyncio.ensure_future(sleep_then(clock, seconds, woken, seconds)) for seconds in (3, 1, 2, 9)]
     await clock.advance(5)
@@ -24,7 +24,7 @@ async def test_sleepers_wake_in_order_of_their_time_at_their_time():
     assert woken[-1] == (9, 9.0)
 
 
-async def test_sleepers_of_one_instant_wake_in_order_of_their_age():
+async def test_sleepers_of_one_instant_wake_in_order_of_creation():
     clock, woken = FakeClock(), []
     tasks = [asyncio.ensure_future(sleep_then(clock, 1, woken, name)) for name in "abc"]
     await clock.advance(1)
@@ -32,7 +32,7 @@ async def test_sleepers_of_one_instant_wake_in_order_of_their_age():
     assert [name for name, _ in woken] == ["a", "b", "c"]
 
 
-async def test_a_loop_of_sleeps_runs_as_often_as_time_allows():
+async def test_advance_wakes_repeated_sleeps():
     clock, rounds = FakeClock(), []
 
     async def every_ten_seconds():
@@ -47,7 +47,7 @@ async def test_a_loop_of_sleeps_runs_as_often_as_time_allows():
     assert rounds[-1] == 3600.0
 
 
-async def test_nothing_wakes_before_its_time():
+async def test_sleepers_do_not_wake_early():
     clock, woken = FakeClock(), []
     task = asyncio.ensure_future(sleep_then(clock, 1, woken, "a"))
     await clock.advance(0.999)
@@ -55,13 +55,13 @@ async def test_nothing_wakes_before_its_time():
     task.cancel()
 
 
-async def test_a_sleep_of_zero_gives_way_once():
+async def test_sleep_of_zero_yields_once():
     clock, woken = FakeClock(), []
     await asyncio.gather(sleep_then(clock, 0, woken, "a"), sleep_then(clock, -1, woken, "b"))
     assert woken == [("a", 0.0), ("b", 0.0)]
 
 
-async def test_a_cancelled_sleeper_is_forgotten():
+async def test_cancelled_sleeper_is_removed():
     clock = FakeClock()
     task = asyncio.ensure_future(clock.sleep(5))
     await clock.advance(1)
@@ -71,7 +71,7 @@ async def test_a_cancelled_sleeper_is_forgotten():
     assert clock.waiting == 0
 
 
-async def test_a_timer_calls_once_unless_cancelled():
+async def test_timer_calls_once_unless_cancelled():
     clock, calls = FakeClock(), []
     clock.timer(1, lambda: calls.append("kept"))
     cancelled = clock.timer(1, lambda: calls.append("cancelled"))
@@ -80,7 +80,7 @@ async def test_a_timer_calls_once_unless_cancelled():
     assert calls == ["kept"]
 
 
-async def test_a_timer_for_now_is_called_when_time_is_advanced_by_nothing():
+async def test_timer_of_zero_is_called_by_advance_of_zero():
     clock, calls = FakeClock(), []
     clock.timer(0, lambda: calls.append("now"))
     assert calls == []
@@ -88,7 +88,7 @@ async def test_a_timer_for_now_is_called_when_time_is_advanced_by_nothing():
     assert calls == ["now"]
 
 
-async def test_after_a_jump_all_that_was_due_meanwhile_is_woken_at_the_new_time():
+async def test_jump_fires_all_due_timers_at_the_new_time():
     clock, woken = FakeClock(), []
     tasks = [asyncio.ensure_future(sleep_then(clock, seconds, woken, seconds)) for seconds in (3, 1, 90)]
     await clock.advance(0)
@@ -102,7 +102,7 @@ async def test_after_a_jump_all_that_was_due_meanwhile_is_woken_at_the_new_time(
         await clock.jump(-1)
 
 
-async def test_the_wall_clock_advances_along():
+async def test_advance_moves_the_wall_clock():
     start = datetime(2030, 5, 1, tzinfo=UTC)
     clock = FakeClock(start)
     assert clock.now() == start
@@ -110,12 +110,12 @@ async def test_the_wall_clock_advances_along():
     assert clock.now() == start + timedelta(seconds=90)
 
 
-async def test_time_does_not_go_back():
+async def test_advance_rejects_negative_seconds():
     with pytest.raises(ValueError, match="back"):
         await FakeClock().advance(-1)
 
 
-async def test_the_real_clock_is_aware_and_moves():
+async def test_real_clock_is_aware_and_moves():
     clock = RealClock()
     assert clock.now().tzinfo is UTC
     before = clock.monotonic()
@@ -123,7 +123,7 @@ async def test_the_real_clock_is_aware_and_moves():
     assert clock.monotonic() >= before
 
 
-async def test_the_real_clocks_timer_runs_on_the_loop():
+async def test_real_clock_timer_runs_on_the_loop():
     called = asyncio.get_running_loop().create_future()
     RealClock().timer(0, lambda: called.set_result("called"))
     assert await called == "called"

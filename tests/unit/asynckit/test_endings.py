@@ -4,7 +4,7 @@ from steersman.asynckit.clock import FakeClock
 from steersman.asynckit.endings import cancel_and_wait, is_ending, wait_through
 
 
-async def test_a_cancelled_task_is_waited_for():
+async def test_cancel_and_wait_waits_for_the_end():
     clock, ended = FakeClock(), []
 
     async def slow_to_end():
@@ -22,7 +22,7 @@ async def test_a_cancelled_task_is_waited_for():
     assert ended == [6]
 
 
-async def test_a_task_that_does_not_listen_is_cancelled_each_time_its_owner_is():
+async def test_cancel_and_wait_cancels_again_with_each_cancellation_of_the_caller():
     clock, heard = FakeClock(), []
 
     async def stubborn():
@@ -43,7 +43,7 @@ async def test_a_task_that_does_not_listen_is_cancelled_each_time_its_owner_is()
     assert heard == [1, 2, 3]
 
 
-async def test_a_task_is_seen_through_though_its_owner_is_cancelled():
+async def test_wait_through_outlasts_cancellation_of_the_caller():
     clock = FakeClock()
     task = asyncio.create_task(clock.sleep(5))
     waiter = asyncio.create_task(wait_through(task))
@@ -56,7 +56,7 @@ async def test_a_task_is_seen_through_though_its_owner_is_cancelled():
     assert not task.cancelled()
 
 
-async def test_a_cancellation_of_ones_own_is_told_from_that_of_what_one_waits_for():
+async def test_is_ending_distinguishes_own_cancellation():
     seen = []
 
     async def waiting(what):

@@ -8,12 +8,12 @@ from steersman.asynckit.clock import FakeClock
 from steersman.asynckit.ratelimit import TokenBucket
 
 
-async def test_a_burst_goes_at_once_and_the_rest_at_the_rate():
+async def test_bucket_allows_a_burst_then_the_rate():
     bucket = TokenBucket(10, 3, clock=FakeClock())
     assert [bucket.reserve() for _ in range(5)] == pytest.approx([0, 0, 0, 0.1, 0.2])
 
 
-async def test_tokens_come_back_with_time_up_to_the_burst():
+async def test_tokens_refill_up_to_the_burst():
     clock = FakeClock()
     bucket = TokenBucket(1, 2, clock=clock)
     assert [bucket.try_take() for _ in range(3)] == [True, True, False]
@@ -23,7 +23,7 @@ async def test_tokens_come_back_with_time_up_to_the_burst():
     assert bucket.tokens == 2
 
 
-async def test_takers_wait_for_their_tokens_in_order():
+async def test_take_serves_waiters_in_order():
     clock, taken = FakeClock(), []
     bucket = TokenBucket(2, 1, clock=clock)
 
@@ -39,13 +39,13 @@ async def test_takers_wait_for_their_tokens_in_order():
 
 
 @pytest.mark.parametrize(("rate", "burst"), [(0, 1), (1, 0)])
-def test_a_bucket_that_never_gives_is_refused(rate, burst):
+def test_bucket_rejects_a_zero_rate_or_burst(rate, burst):
     with pytest.raises(ValueError, match="positive rate"):
         TokenBucket(rate, burst, clock=FakeClock())
 
 
 @given(st.lists(st.floats(0, 3), max_size=50))
-def test_never_more_than_burst_and_rate_allow(pauses):
+def test_bucket_never_exceeds_burst_and_rate(pauses):
     class Stepped(FakeClock):
         def step(self, seconds):
             self._elapsed += seconds

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from steersman.asynckit.slices import measured
+from steersman.asynckit.slices import measured, next_turn
 
 
 class Work:
@@ -107,3 +107,10 @@ async def test_measured_lets_the_coroutine_swallow_an_exception():
     await _one_pass()
     task.cancel()
     assert await task == "ended"
+
+
+async def test_next_turn_lets_the_loop_run_once():
+    turns = []
+    asyncio.get_running_loop().call_soon(turns.append, 1)
+    await next_turn()
+    assert turns == [1]

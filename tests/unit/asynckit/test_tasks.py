@@ -19,7 +19,7 @@ async def forever(ended=None):
             ended.append(asyncio.current_task().get_name())
 
 
-async def test_a_task_has_its_owners_and_its_own_name():
+async def test_task_name_contains_the_owner():
     supervisor = Supervisor("store")
     task = supervisor.start("upkeep", forever())
     assert task.get_name() == "store: upkeep"
@@ -27,14 +27,14 @@ async def test_a_task_has_its_owners_and_its_own_name():
     await supervisor.close()
 
 
-async def test_a_result_is_the_tasks():
+async def test_start_returns_the_task_with_its_result():
     async def answer():
         return 42
 
     assert await Supervisor("store").start("answer", answer()) == 42
 
 
-async def test_a_failure_is_logged_and_reported(caplog):
+async def test_failure_is_logged_and_reported(caplog):
     failures = []
     supervisor = Supervisor("store", on_failure=lambda name, error: failures.append((name, str(error))))
     task = supervisor.start("upkeep", fail())
@@ -44,7 +44,7 @@ async def test_a_failure_is_logged_and_reported(caplog):
     assert "RuntimeError: broken" in caplog.text
 
 
-async def test_a_failure_does_not_take_others_along():
+async def test_failure_does_not_affect_other_tasks():
     supervisor = Supervisor("store")
     other = supervisor.start("other", forever())
     await asyncio.wait([supervisor.start("upkeep", fail())])
@@ -64,21 +64,21 @@ async def test_close_cancels_the_youngest_first_and_waits():
     assert supervisor.names == []
 
 
-async def test_a_cancelled_task_is_no_failure(caplog):
+async def test_cancelled_task_is_not_a_failure(caplog):
     supervisor = Supervisor("store")
     supervisor.start("upkeep", forever())
     await supervisor.close()
     assert caplog.text == ""
 
 
-async def test_nothing_starts_after_close():
+async def test_start_raises_after_close():
     supervisor = Supervisor("store")
     await supervisor.close()
     with pytest.raises(RuntimeError, match="store is closed, cannot start upkeep"):
         supervisor.start("upkeep", forever())
 
 
-async def test_a_task_may_close_its_own_supervisor():
+async def test_close_may_be_called_by_a_supervised_task():
     supervisor = Supervisor("store")
     await supervisor.start("end", supervisor.close())
     assert supervisor.names == []

@@ -10,7 +10,7 @@ async def forever():
     await asyncio.get_running_loop().create_future()
 
 
-async def test_a_block_in_time_is_left_alone():
+async def test_timeout_does_not_affect_a_block_in_time():
     clock = FakeClock()
     async with Timeout(1, clock=clock) as timeout:
         await clock.sleep(0)
@@ -18,7 +18,7 @@ async def test_a_block_in_time_is_left_alone():
     assert clock.waiting == 0
 
 
-async def test_a_block_that_takes_longer_raises():
+async def test_timeout_raises_when_the_block_takes_longer():
     clock = FakeClock()
     task = asyncio.create_task(wait_for(forever(), 5, clock=clock))
     await clock.advance(4.9)
@@ -28,7 +28,7 @@ async def test_a_block_that_takes_longer_raises():
         await task
 
 
-async def test_no_bound_waits_on():
+async def test_timeout_of_none_has_no_bound():
     clock = FakeClock()
     task = asyncio.create_task(wait_for(forever(), None, clock=clock))
     await clock.advance(10_000)
@@ -37,7 +37,7 @@ async def test_no_bound_waits_on():
     await asyncio.wait([task])
 
 
-async def test_a_cancellation_from_outside_stays_one():
+async def test_timeout_propagates_outside_cancellation():
     clock = FakeClock()
     task = asyncio.create_task(wait_for(forever(), 5, clock=clock))
     await clock.advance(1)
@@ -47,7 +47,7 @@ async def test_a_cancellation_from_outside_stays_one():
     assert clock.waiting == 0
 
 
-async def test_a_cancellation_from_outside_wins_over_the_timeout():
+async def test_outside_cancellation_takes_precedence_over_the_timeout():
     clock = FakeClock()
 
     async def stubborn():
@@ -63,7 +63,7 @@ async def test_a_cancellation_from_outside_wins_over_the_timeout():
     assert task.cancelled()
 
 
-async def test_the_inner_of_two_timeouts_does_not_raise_the_outer():
+async def test_inner_timeout_does_not_expire_the_outer():
     clock, seen = FakeClock(), []
 
     async def nested():
@@ -79,7 +79,7 @@ async def test_the_inner_of_two_timeouts_does_not_raise_the_outer():
     assert seen == [1]
 
 
-async def test_an_event_or_its_timeout_ends_the_wait():
+async def test_woken_returns_after_the_event_or_the_timeout():
     clock, event = FakeClock(), asyncio.Event()
     waits = [asyncio.create_task(woken(event, seconds, clock=clock)) for seconds in (1, 3, None)]
     await clock.advance(2)

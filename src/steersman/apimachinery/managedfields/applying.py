@@ -21,12 +21,12 @@ from steersman.apimachinery.managedfields.ownership import (
     reconcile_all,
     settle,
 )
-from steersman.apimachinery.managedfields.schema import Schema, Tree, Versions
+from steersman.apimachinery.managedfields.schema import Schema, Versions
 from steersman.apimachinery.managedfields.shapes import is_strict, root_shape
 from steersman.apimachinery.managedfields.unchanged import repeats
 from steersman.apimachinery.managedfields.updating import take_over
 from steersman.apimachinery.managedfields.validate import faults_of, faults_text
-from steersman.apimachinery.trees import copy_tree
+from steersman.apimachinery.trees import Tree, copy_tree
 
 if TYPE_CHECKING:
     from collections.abc import Callable

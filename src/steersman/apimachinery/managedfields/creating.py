@@ -6,28 +6,27 @@ remembered by an *outline*: of leaves the name, of maps the keys, of all else (s
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery.codec import encode
 from steersman.apimachinery.managedfields.compare import UNOWNED, UNOWNED_METADATA, compare_objects
-from steersman.apimachinery.managedfields.fieldset import Node, in_order
+from steersman.apimachinery.managedfields.fieldset import Node
 from steersman.apimachinery.managedfields.shapes import KeysShape, ObjectShape, Shape, root_shape
 from steersman.apimachinery.managedfields.zero import zero_value
-from steersman.apimachinery.remembering import Remembered, digest, digest_of
+from steersman.apimachinery.remembering import Doorkeeper, Remembered, digest
 
 if TYPE_CHECKING:
     from steersman.apimachinery.managedfields.fieldset import Filter
+    from steersman.apimachinery.trees import Tree
     from steersman.apimachinery.typemodel import Struct
 
-    Tree = dict[str, Any]
     #: Equal for objects whose creators own the same.
     Outline = tuple[Any, ...]
 
-#: What creators own of outlines and of specs that were met before. Sets of fields are never changed, so objects may
-#: share them.
-_fields_of_outlines: Final = Remembered[Node]()
-_fields_of_specs: Final = Remembered[Node]()
+#: Bound of the fields that are kept for one type.
+_FIELDS_BYTES: Final = 2 * 1024 * 1024
+#: An estimate, as of all caches: a node of a set of fields with its element, for a character of it as JSON.
+_BYTES_PER_CHARACTER: Final = 12
 #: Objects with larger maps are not remembered: there are few of a form, and each would take much memory.
 _KEYS_MAX: Final = 64
 #: Larger values stand in the outline as a digest.
@@ -40,7 +39,7 @@ _END: Final = 1
 class Creation:
     """What creators of objects of one type own, with all that can be worked out before an object comes."""
 
-    __slots__ = ("_reset", "_shape", "_struct", "_zero")
+    __slots__ = ("_doorkeeper", "_fields_of_outlines", "_reset", "_shape", "_struct", "_zero")
 
     def __init__(self, struct: Struct, reset: Filter | None = None) -> None:
         """``reset`` takes away what is not owned by whoever writes it."""
@@ -49,6 +48,9 @@ class Creation:
         self._shape: Final = root_shape(struct)
         #: What an object has that says nothing.
         self._zero: Final = zero_value(struct)
+        #: Sets of fields are never changed, so objects may share them.
+        self._fields_of_outlines: Final = Remembered[Node](bytes_max=_FIELDS_BYTES, name="fields of new objects")
+        self._doorkeeper: Final = Doorkeeper()
 
     def fields_of(self, new: Tree, known_spec: object = None) -> Node:
         """What a creator owns of an object. Raises UnkeyedItemError.
@@ -59,15 +61,15 @@ class Creation:
         outline = self._outline_of(new, known_spec)
         if outline is None:
             return self._worked_out(new)
-        fields = _fields_of_outlines.get(outline)
+        fields = self._fields_of_outlines.get(outline)
         if fields is None:
             fields = self._worked_out(new)
-            _fields_of_outlines.put(outline, fields)
+            if self._doorkeeper.admits(outline):
+                self._fields_of_outlines.put(outline, fields, _size_of(fields))
         return fields
 
     def _worked_out(self, new: Tree) -> Node:
-        fields = _fields(self._zero, new, self._struct)
-        return fields if self._reset is None else self._reset(fields)
+        return creator_fields(new, self._struct, self._reset)
 
     def _outline_of(self, new: Tree, known_spec: object) -> Outline | None:
         """None when the object is none that should be remembered."""
@@ -92,12 +94,6 @@ class Creation:
         return tuple(outline)
 
 
-@lru_cache(maxsize=1024)
-def creation_of(struct: Struct, reset: Filter | None) -> Creation:
-    """The same for a type and a filter each time."""
-    return Creation(struct, reset)
-
-
 def _add(outline: list[Any], name: str, value: Any, shape: Shape | None) -> bool:
     """Add a field; without a shape, as what it holds. Whether the object may be remembered."""
     if shape is None:
@@ -113,17 +109,11 @@ def _add(outline: list[Any], name: str, value: Any, shape: Shape | None) -> bool
     return True
 
 
-def _fields(zero: Tree, new: Tree, struct: Struct) -> Node:
-    """As a comparison has it; of specs, which come with other names and labels again, it is remembered by itself."""
-    spec = new.get("spec")
-    if spec.__class__ is not dict:
-        return compare_objects(zero, new, struct).changed
-    key = (struct, digest_of(spec))
-    of_spec = _fields_of_specs.get(key)
-    if of_spec is None:
-        before = {"spec": zero["spec"]} if "spec" in zero else {}
-        of_spec = compare_objects(before, {"spec": spec}, struct).changed
-        _fields_of_specs.put(key, of_spec)
-    rest = {name: value for name, value in new.items() if name != "spec"}
-    of_rest = compare_objects({name: value for name, value in zero.items() if name != "spec"}, rest, struct).changed
-    return in_order({**of_rest, **of_spec})
+def _size_of(fields: Node) -> int:
+    return _BYTES_PER_CHARACTER * len(encode(fields))
+
+
+def creator_fields(new: Tree, struct: Struct, reset: Filter | None = None) -> Node:
+    """Return the fields that the creator of an object owns, computed without a cache. Raises UnkeyedItemError."""
+    fields = compare_objects(zero_value(struct), new, struct).changed
+    return fields if reset is None else reset(fields)

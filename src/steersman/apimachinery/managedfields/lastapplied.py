@@ -17,7 +17,8 @@ from steersman.apimachinery.managedfields.validate import faults_of
 
 if TYPE_CHECKING:
     from steersman.apimachinery.managedfields.entries import Owner
-    from steersman.apimachinery.managedfields.schema import Schema, Tree
+    from steersman.apimachinery.managedfields.schema import Schema
+    from steersman.apimachinery.trees import Tree
 
 ANNOTATION: Final = "kubectl.kubernetes.io/last-applied-configuration"
 #: The manager whose applies follow these rules.

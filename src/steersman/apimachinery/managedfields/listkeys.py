@@ -7,13 +7,14 @@ from operator import itemgetter
 from typing import Any, Final
 
 from steersman.apimachinery.gotext import quote
-from steersman.apimachinery.managedfields.elements import list_item, set_item
+from steersman.apimachinery.managedfields.elements import list_item, set_item, value_text
 from steersman.apimachinery.typemodel import ListOf, Scalar, ScalarKind, Struct
 
 _MISSING: Final = object()
 _NUMBERS: Final = frozenset({ScalarKind.INT32, ScalarKind.INT64, ScalarKind.NUMBER, ScalarKind.INT_OR_STRING})
 #: Elements that a list type keeps before it starts anew.
 _ELEMENTS_MAX: Final = 4096
+_ELEMENT_LENGTH_MAX: Final = 256
 
 
 class UnkeyedItemError(ValueError):
@@ -23,11 +24,14 @@ class UnkeyedItemError(ValueError):
 class ItemKeys:
     """What tells the items of one list type apart. Elements are made once per key: names come again and again."""
 
-    __slots__ = ("_defaults", "_elements", "_get", "_keys")
+    __slots__ = ("_defaults", "_elements", "_get", "_keys", "_only_key", "_prefix")
 
     def __init__(self, type_: ListOf) -> None:
         self._keys = type_.keys
         self._get = itemgetter(*type_.keys) if type_.keys else None
+        #: The key field where there is one alone, and how its elements begin.
+        self._only_key = type_.keys[0] if len(type_.keys) == 1 else None
+        self._prefix = f"k:{{{value_text(self._only_key)}:"
         self._defaults = {key: value for key in type_.keys if (value := _default(type_, key)) is not _MISSING}
         #: Key value, or the values in the order of the keys → element.
         self._elements: dict[Any, str] = {}
@@ -49,6 +53,8 @@ class ItemKeys:
         return list(map(self.element_of, items))
 
     def _list_element(self, item: dict[str, Any]) -> str:
+        if self._only_key is not None and (value := item.get(self._only_key)).__class__ is str:
+            return self._remember(value, f"{self._prefix}{value_text(value)}}}")
         keys = {
             key: value
             for key in self._keys
@@ -81,6 +87,8 @@ class ItemKeys:
         return set_item(item)
 
     def _remember(self, key: Any, element: str) -> str:
+        if len(element) > _ELEMENT_LENGTH_MAX:
+            return element
         if len(self._elements) >= _ELEMENTS_MAX:
             self._elements.clear()
         self._elements[key] = element

@@ -21,11 +21,11 @@ from steersman.apimachinery.managedfields.fieldset import (
 )
 from steersman.apimachinery.managedfields.reconcile import reconcile, with_named_fields
 from steersman.apimachinery.managedfields.remove import remove_fields
-from steersman.apimachinery.managedfields.schema import Schema, Tree, UnknownVersionError
+from steersman.apimachinery.managedfields.schema import Schema, UnknownVersionError
 from steersman.apimachinery.managedfields.shapes import ObjectShape, root_shape
-from steersman.apimachinery.remembering import Remembered, digest_of
 
 if TYPE_CHECKING:
+    from steersman.apimachinery.trees import Tree
     from steersman.apimachinery.typemodel import Struct
 
 #: Fields that a write never owns because the kind's strategy puts them back: paths, or a filter that keeps the others.
@@ -60,10 +60,6 @@ def ownable(fields: Node) -> Node:
     return out
 
 
-#: Sets that are as their type wants them, by type. The same ones come with every object of a workload.
-_up_to_date: Final = Remembered[bool]()
-
-
 def reconcile_all(managed: Managed, schema: Schema) -> None:
     """Bring every owner's set up to the types as they are now."""
     for owner, owned in managed.items():
@@ -71,13 +67,8 @@ def reconcile_all(managed: Managed, schema: Schema) -> None:
             struct = schema.struct_in(owned.api_version)
         except UnknownVersionError:
             continue
-        key = (struct, digest_of(owned.fields))
-        if _up_to_date.get(key):
-            continue
         fields = reconcile(owned.fields, root_shape(struct))
-        if fields is owned.fields:
-            _up_to_date.put(key, True)
-        else:
+        if fields is not owned.fields:
             managed[owner] = Owned(fields, owned.api_version, owned.time)
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from steersman.apimachinery.trees import Tree
     from steersman.apimachinery.typemodel import Struct
-
-Tree = dict[str, Any]
 
 
 class UnknownVersionError(LookupError):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from steersman.apimachinery.managedfields.equality import equal_exactly
 
 if TYPE_CHECKING:
-    from steersman.apimachinery.managedfields.schema import Tree
+    from steersman.apimachinery.trees import Tree
 
 
 def keep_times_of_unchanged(live: Tree, new: Tree) -> None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from steersman.apimachinery.managedfields.fieldset import Node
-    from steersman.apimachinery.managedfields.schema import Tree
+    from steersman.apimachinery.trees import Tree
     from steersman.apimachinery.typemodel import Struct
 
 _MISSING: Final = object()

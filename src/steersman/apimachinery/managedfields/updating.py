@@ -5,16 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from steersman.apimachinery.managedfields import entries
-from steersman.apimachinery.managedfields.creating import Creation, creation_of
+from steersman.apimachinery.managedfields.creating import Creation, creator_fields
 from steersman.apimachinery.managedfields.entries import UPDATE, MalformedError, Managed, Owned, Owner, owner_of
 from steersman.apimachinery.managedfields.fieldset import difference, union
 from steersman.apimachinery.managedfields.listkeys import UnkeyedItemError
 from steersman.apimachinery.managedfields.ownership import ResetFields, filter_of, reconcile_all, settle
-from steersman.apimachinery.managedfields.schema import Schema, Tree, Versions
+from steersman.apimachinery.managedfields.schema import Schema, Versions
 from steersman.apimachinery.managedfields.zero import zero_value
 
 if TYPE_CHECKING:
     from steersman.apimachinery.managedfields.fieldset import Filter
+    from steersman.apimachinery.trees import Tree
     from steersman.apimachinery.typemodel import Struct
 
 
@@ -86,7 +87,7 @@ def take_over(
 ) -> None:
     """Bring ``managed`` up to a write of ``new`` over ``live`` by ``owner``. Raises UnkeyedItemError."""
     if live is None and not managed:
-        fields = creation_of(schema.struct, reset).fields_of(new)  # a new object is its creator's
+        fields = creator_fields(new, schema.struct, reset)
         if fields:
             managed[owner] = Owned(fields, schema.api_version, time)
         return

@@ -28,8 +28,8 @@ _GO_TYPES: Final = {str: "string", bool: "bool", dict: "map[string]interface {}"
 #: A path as messages show it, and what is wrong there.
 Fault = tuple[str, str]
 #: Where a value stands: the place above it and its own step (a name, a path element or a position), put into words only
-#: for a fault.
-Place = tuple["Place | None", str, Any]
+#: for a fault. The place above is a ``Place | None``; the compiler takes no type that holds itself.
+Place = tuple[Any, str, Any]
 
 
 def faults_of(tree: Any, struct: Struct) -> list[Fault]:

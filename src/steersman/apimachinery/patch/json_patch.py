@@ -7,6 +7,7 @@ missing key for null holds, negative indexes count from the end, and of a path o
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence  # noqa: TC003 — compiled named tuples load the types of their fields
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from steersman.apimachinery import codec, errors
@@ -16,7 +17,7 @@ from steersman.apimachinery.gotext import quote
 from steersman.apimachinery.trees import copy_tree, same_tree
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from steersman.apimachinery.errors import StatusError
 

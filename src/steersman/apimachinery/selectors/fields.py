@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from steersman.apimachinery.selectors.labels import SelectorError
+from steersman.apimachinery.text_cache import text_cache
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -66,7 +66,7 @@ class FieldSelector:
         return hash(self.requirements)
 
 
-@lru_cache(maxsize=512)
+@text_cache(512, length_max=2048)
 def parse_field_selector(text: str) -> FieldSelector:
     r"""The selector that a text means; ``\``, ``,`` and ``=`` in values are escaped. Raises ``SelectorError``."""
     found: list[FieldRequirement] = []

@@ -6,7 +6,6 @@ Grammar and messages are those of kube-apiserver's parser, which reads one token
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import Final
 
 from steersman.apimachinery.selectors.labels import (
@@ -19,6 +18,7 @@ from steersman.apimachinery.selectors.labels import (
     check_key,
     requirement,
 )
+from steersman.apimachinery.text_cache import text_cache
 
 _TOKEN: Final = re.compile(r"[ \t\r\n]*(==|!=|[=!(),><]|[^ \t\r\n=!(),><]+)")
 _SYMBOLS: Final = frozenset({"==", "!=", "=", "!", "(", ")", ",", ">", "<"})
@@ -35,7 +35,7 @@ _OPERATORS: Final = {
 _END: Final = ""
 
 
-@lru_cache(maxsize=512)
+@text_cache(512, length_max=2048)
 def parse_label_selector(text: str) -> LabelSelector:
     """The selector that a text means; an empty one matches everything. Raises ``SelectorError``."""
     parser = _Parser(text)

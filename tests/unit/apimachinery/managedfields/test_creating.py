@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steersman.apimachinery.managedfields.compare import compare_objects
-from steersman.apimachinery.managedfields.creating import Creation, creation_of
+from steersman.apimachinery.managedfields.creating import Creation, creator_fields
 from steersman.apimachinery.managedfields.zero import zero_value
 from steersman.schema.loader import struct_for
 
@@ -58,9 +58,10 @@ def test_values_of_a_wrong_type_are_told_apart(wrong):
 
 
 def test_objects_of_one_form_share_the_answer():
-    creation = creation_of(CONFIG_MAP, None)
-    first, second = ({"metadata": {"name": name}, "data": {"key": name}} for name in ("a", "b"))
-    assert creation.fields_of(first) is creation.fields_of(second)
+    creation = Creation(CONFIG_MAP)
+    first, second, third = ({"metadata": {"name": name}, "data": {"key": name}} for name in ("a", "b", "c"))
+    creation.fields_of(first)
+    assert creation.fields_of(second) is creation.fields_of(third)
 
 
 def test_large_maps_are_not_remembered():
@@ -71,6 +72,13 @@ def test_large_maps_are_not_remembered():
 
 def test_a_spec_that_somebody_knows_is_not_looked_at_again():
     creation, known = Creation(SERVICE), object()
+    creation.fields_of({"spec": {"type": "a"}}, known)
     first = creation.fields_of({"spec": {"type": "a"}}, known)
     assert creation.fields_of({"spec": {"type": "b"}}, known) is first
     assert creation.fields_of({"spec": {"clusterIP": "b"}}, object()) != first
+
+
+def test_creator_fields_equals_the_fields_of_creation():
+    new = {"metadata": {"name": "a", "labels": {"b": "c"}}, "spec": {"type": "ClusterIP", "ports": [{"port": 80}]}}
+    assert creator_fields(new, SERVICE) == Creation(SERVICE).fields_of(new)
+    assert creator_fields(new, SERVICE, lambda fields: {}) == {}

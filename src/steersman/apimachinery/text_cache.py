@@ -1,0 +1,34 @@
+"""Caches of functions of a text that a client writes: bounded by the length of the text, not by the number of texts alone."""
+
+from __future__ import annotations
+
+from functools import lru_cache, wraps
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def text_cache(
+    entries_max: int, *, length_max: int
+) -> Callable[[Callable[Concatenate[str, P], T]], Callable[Concatenate[str, P], T]]:
+    """Cache the results for texts of up to ``length_max`` characters; longer ones are worked out each time.
+
+    The other arguments must be hashable and small.
+    """
+
+    def decorate(function: Callable[Concatenate[str, P], T]) -> Callable[Concatenate[str, P], T]:
+        cached = lru_cache(maxsize=entries_max)(function)
+
+        @wraps(function)
+        def of_text(text: str, /, *args: P.args, **kwargs: P.kwargs) -> T:
+            if len(text) > length_max:
+                return function(text, *args, **kwargs)
+            return cached(text, *args, **kwargs)  # type: ignore[arg-type]  # hashable, as the contract says
+
+        return of_text
+
+    return decorate
