@@ -1,8 +1,8 @@
-"""A client for any Kubernetes cluster, and what controllers build on it.
+"""Client for any Kubernetes cluster, with informers, work queues, event recorders and leader election.
 
-Promises: nothing here knows the API server of this project; nothing is retried that may have had effect; every refusal
-carries the server's ``Status``; all waiting goes through a ``Clock``; a third-party HTTP library is imported only when
-a client over TCP is made.
+Contract: no dependency on the API server of this project; a request is sent again only if it cannot have had effect;
+every API error carries the server's ``Status``; all waiting uses a ``Clock``; the HTTP library is imported only for a
+client over TCP.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from steersman.client.reflector import ReflectorOptions
     from steersman.client.requests import PatchType
     from steersman.client.resource_types import ResourceType, custom, tree, typed, typed_model
+    from steersman.client.sending import RetryPolicy
     from steersman.client.sharing import drop_managed_fields
     from steersman.client.store import Lister
 
@@ -47,6 +48,7 @@ __all__ = [
     "PatchType",
     "ReflectorOptions",
     "ResourceType",
+    "RetryPolicy",
     "Updated",
     "WatchEvent",
     "connect",
@@ -79,6 +81,7 @@ _MODULES: Final = {
     "PatchType": "requests",
     "ReflectorOptions": "reflector",
     "ResourceType": "resource_types",
+    "RetryPolicy": "sending",
     "Updated": "changes",
     "WatchEvent": "decoding",
     "connect": "connecting",
@@ -95,7 +98,10 @@ _MODULES: Final = {
 
 
 def __getattr__(name: str) -> Any:
-    """Load what is asked for: the API server's own loops use a client, and no informer before they run."""
+    """Import an exported name on first use.
+
+    The API server's bootstrap controller needs the client without the informers.
+    """
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return load_attribute(f"{__name__}.{_MODULES[name]}", name, f"{__name__}.{name}", "toolkit")

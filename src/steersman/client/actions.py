@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from steersman.client.transport import Request
 
-#: Of the reconcile that runs in this context; None: writes are not counted.
+#: Actions of the reconcile that runs in this context; None: writes are not counted.
 ACTIONS: Final[ContextVar[Actions | None]] = ContextVar("actions", default=None)
 
 _VERBS: Final = {"POST": "created", "PUT": "updated", "PATCH": "patched", "DELETE": "deleted"}
@@ -57,7 +57,7 @@ def note_action(text: str) -> None:
 
 @contextmanager
 def uncounted() -> Iterator[None]:
-    """Keep the writes of the block, which serve no object, out of the summary: requests for credentials."""
+    """Exclude the writes of the block from the summary. For requests that serve no object, e.g. for credentials."""
     token = ACTIONS.set(None)
     try:
         yield

@@ -1,6 +1,7 @@
-"""The transport over TCP: aiohttp, imported when the first connection is made.
+"""HTTP transport over TCP, based on aiohttp, which is imported with the first connection.
 
-Measured: twice as many requests a second as httpx, for less than half of the CPU (``docs/toolkit.md``).
+Also reads the proxy environment variables and builds the TLS context. See ``docs/toolkit.md`` for the choice of
+library.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from steersman.client.credentials import ConfigError
-from steersman.client.transport import Answer, TransportError
+from steersman.client.transport import Response, TransportError
 from steersman.extras import require
 
 if TYPE_CHECKING:
@@ -27,14 +28,14 @@ if TYPE_CHECKING:
     from steersman.client.kubeconfig import ClusterAccess
     from steersman.client.transport import Request
 
-#: Connections at a time; a watch has one to itself. Requests beyond it wait for one that is free.
+#: Concurrent connections; each watch occupies one. Further requests wait for a free connection.
 CONNECTIONS_MAX: Final = 256
 _CONNECT_SECONDS: Final = 30.0
-_PIECE_BYTES: Final = 256 * 1024
+_READ_BUFFER_BYTES: Final = 256 * 1024
 
 
 class AiohttpTransport:
-    """Speaks to one server as one user. Connections are kept and used again."""
+    """``Transport`` to one server as one user, with a pool of persistent connections."""
 
     def __init__(self, access: ClusterAccess, *, connections_max: int = CONNECTIONS_MAX) -> None:
         """Raises MissingPackagesError without aiohttp."""
@@ -43,35 +44,35 @@ class AiohttpTransport:
         self._connections_max = connections_max
         parts = urlsplit(access.server)
         self.host: Final = parts.netloc
-        #: PEM that the server's certificate is checked with; None: the machine's own.
+        #: CA bundle (PEM) that verifies the server's certificate; None: the system's trust store.
         self.ca: Final = access.ca
         self._base = access.server
         self._proxy = access.proxy_url or proxy_from(os.environ, access.server)
-        self._more_headers = [("accept-encoding", "identity")] if access.disable_compression else []
+        self._extra_headers = [("accept-encoding", "identity")] if access.disable_compression else []
         self._session: aiohttp.ClientSession | None = None
-        #: What the session's TLS was made for: another certificate needs another session.
+        #: Client certificate and key of the session; another certificate needs another session.
         self._session_pair: tuple[bytes | None, bytes | None] = (None, None)
-        #: Sessions of earlier certificates, which may have streams open.
+        #: Sessions of earlier certificates, which may have open streams.
         self._retired: list[aiohttp.ClientSession] = []
 
-    async def request(self, request: Request) -> Answer:
-        """The whole answer; asked once more with new credentials when those at hand are refused."""
-        answer = await self._request_once(request)
-        if answer.status == 401 and self._access.credentials.reject():
-            answer = await self._request_once(request)
-        return answer
+    async def request(self, request: Request) -> Response:
+        """Return the whole response. After a 401, retry once if the credentials can be renewed."""
+        response = await self._request_once(request)
+        if response.status == 401 and self._access.credentials.reject():
+            response = await self._request_once(request)
+        return response
 
-    async def _request_once(self, request: Request) -> Answer:
+    async def _request_once(self, request: Request) -> Response:
         async with self._respond(request) as response:
             try:
                 body = await response.read()
             except (OSError, _error_class()) as error:
-                raise TransportError(_said(error)) from error
-            return Answer(response.status, _headers(response), body)
+                raise TransportError(_error_text(error)) from error
+            return Response(response.status, _headers(response), body)
 
     @asynccontextmanager
     async def open(self, request: Request) -> AsyncIterator[_ResponseStream]:
-        """A streamed answer; asked once more with new credentials when those at hand are refused."""
+        """Open a streamed response. After a 401, retry once if the credentials can be renewed."""
         async with self._respond(request) as response:
             if response.status != 401 or not self._access.credentials.reject():
                 yield _ResponseStream(response)
@@ -98,19 +99,19 @@ class AiohttpTransport:
                 request.method,
                 URL(self._base + request.target, encoded=True),
                 data=request.body,
-                headers=[*request.headers.items(), *identity.headers, *self._more_headers],
+                headers=[*request.headers.items(), *identity.headers, *self._extra_headers],
                 allow_redirects=False,
                 proxy=self._proxy or None,
                 server_hostname=self._access.tls_server_name or None,
             )
         except ClientConnectorError as error:
-            raise TransportError(_said(error), before_sending=True) from error
+            raise TransportError(_error_text(error), before_sending=True) from error
         except (ClientError, OSError) as error:
-            raise TransportError(_said(error)) from error
+            raise TransportError(_error_text(error)) from error
         try:
             yield response
         finally:
-            _let_go(response)
+            _discard(response)
 
     async def _session_for(self, identity: Identity) -> aiohttp.ClientSession:
         pair = (identity.certificate, identity.key)
@@ -124,7 +125,7 @@ class AiohttpTransport:
         self._session = aiohttp.ClientSession(
             connector=connector,
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_SECONDS),
-            read_bufsize=_PIECE_BYTES,
+            read_bufsize=_READ_BUFFER_BYTES,
             # Not ``trust_env``: it reads the environment and ``.netrc`` in a thread for each request.
             cookie_jar=aiohttp.DummyCookieJar(),
         )
@@ -132,10 +133,10 @@ class AiohttpTransport:
         return self._session
 
 
-def _let_go(response: aiohttp.ClientResponse) -> None:
-    """An answer that was read whole has given its connection back; that of another is of no more use, and ends now.
+def _discard(response: aiohttp.ClientResponse) -> None:
+    """Abort the connection of a response that was not read to its end, then close the response.
 
-    An orderly end of TLS would wait for the server's part of it, and neither ``close`` nor the end of the loop for that.
+    A TLS close handshake would wait for the server; neither ``close`` nor the event loop's shutdown waits for that.
     """
     if response.connection is not None and response.connection.transport is not None:
         response.connection.transport.abort()
@@ -150,38 +151,41 @@ class _ResponseStream:
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         try:
-            async for piece in self._response.content.iter_any():
-                yield piece
+            async for chunk in self._response.content.iter_any():
+                yield chunk
         except (OSError, RuntimeError, _error_class()) as error:  # RuntimeError: the transport was closed meanwhile
-            raise TransportError(_said(error)) from error
+            raise TransportError(_error_text(error)) from error
 
 
 def proxy_from(environment: Mapping[str, str], server: str) -> str:
-    """The proxy that ``HTTPS_PROXY``, ``HTTP_PROXY`` and ``NO_PROXY`` name for a server; empty: none.
+    """Return the proxy URL for a server from ``HTTPS_PROXY``, ``HTTP_PROXY`` and ``NO_PROXY``; empty: no proxy.
 
-    As Go reads them: lower case too, and never for this machine itself.
+    Lower-case names are accepted, and loopback addresses are never proxied. Upstream:
+    ``golang.org/x/net/http/httpproxy``.
     """
-    given = {name.lower(): value for name, value in environment.items() if value and name.lower().endswith("_proxy")}
+    environment_proxies = {
+        name.lower(): value for name, value in environment.items() if value and name.lower().endswith("_proxy")
+    }
     parts = urlsplit(server)
     host = parts.hostname or ""
-    proxy = given.get(f"{parts.scheme}_proxy", "")
-    if not proxy or _is_this_machine(host):
+    proxy = environment_proxies.get(f"{parts.scheme}_proxy", "")
+    if not proxy or _is_loopback(host):
         return ""
-    for entry in given.get("no_proxy", "").split(","):
-        if _excepts(entry.strip().lower(), host, parts.port):
+    for entry in environment_proxies.get("no_proxy", "").split(","):
+        if _matches_no_proxy(entry.strip().lower(), host, parts.port):
             return ""
     return proxy if "://" in proxy else f"http://{proxy}"
 
 
-def _is_this_machine(host: str) -> bool:
+def _is_loopback(host: str) -> bool:
     try:
         return ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
 
 
-def _excepts(entry: str, host: str, port: int | None) -> bool:
-    """Whether an entry of ``NO_PROXY`` (a name, a domain, an address or a range, maybe with a port) means the host."""
+def _matches_no_proxy(entry: str, host: str, port: int | None) -> bool:
+    """Report whether a ``NO_PROXY`` entry (name, domain, address or CIDR, optionally with a port) matches the host."""
     name, _, number = entry.rpartition(":") if entry.count(":") == 1 else (entry, "", "")
     if not name or (number and number != str(port or 443)):
         return False
@@ -195,7 +199,10 @@ def _excepts(entry: str, host: str, port: int | None) -> bool:
 
 
 def tls_context(access: ClusterAccess, identity: Identity) -> ssl.SSLContext | bool:
-    """How to check the server, and what to show it. Raises ``ConfigError`` for certificates that are none."""
+    """Return the TLS context for a cluster and identity; True for plain HTTP.
+
+    Raises ``ConfigError`` for an unreadable CA bundle, client certificate or key.
+    """
     if not access.server.startswith("https://"):
         return True
     try:
@@ -212,7 +219,10 @@ def tls_context(access: ClusterAccess, identity: Identity) -> ssl.SSLContext | b
 
 
 def _load_pair(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
-    """OpenSSL reads pairs from files only: ours is readable by nobody else, and gone at once."""
+    """Load a client certificate and key. OpenSSL reads them from files only.
+
+    The file has mode 0600 and is removed at once.
+    """
     handle, name = tempfile.mkstemp(prefix="steersman-client-")
     try:
         with os.fdopen(handle, "wb") as file:
@@ -238,28 +248,28 @@ def _error_class() -> type[Exception]:
     return ClientError
 
 
-def _said(error: BaseException) -> Any:
+def _error_text(error: BaseException) -> Any:
     return str(error) or type(error).__name__
 
 
 def preload() -> None:
-    """Import aiohttp now, so that the first connection does not wait for it."""
+    """Import aiohttp now, so that the first connection does not wait for the import."""
     import aiohttp  # noqa: F401, PLC0415
 
 
 def preload_without_trust_store() -> Callable[[], None]:
-    """Import aiohttp without the machine's trust store; return the function that loads it, to be called in a thread.
+    """Import aiohttp without the system's trust store; return the function that loads it, to be called in a thread.
 
-    aiohttp reads the trust store twice at import, for its default contexts; that is half of the time of the import. Clusters
-    are reached with contexts of their own. Until the returned function is called, connections that use the default
-    contexts fail to verify their server. No effect when aiohttp is imported already.
+    aiohttp reads the trust store twice at import, for its default contexts, which takes half of the import's time.
+    Clusters are reached with their own contexts. Until the returned function is called, connections that use the
+    default contexts fail to verify their server. No effect when aiohttp is already imported.
     """
     contexts: list[ssl.SSLContext] = []
 
     def defer(self: ssl.SSLContext) -> None:
         contexts.append(self)
 
-    # A method of the base class, hidden for the time of the import.
+    # Shadow the base class's method during the import.
     ssl.SSLContext.set_default_verify_paths = defer  # type: ignore[method-assign]
     try:
         preload()

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _log: Final = logging.getLogger(__name__)
-#: Kind and event under delivery, or the text of another cause; None: no cause is known.
+#: Kind and event under delivery, or the text of another cause; None: unknown.
 _CAUSE: Final[ContextVar[tuple[str, Change[Any]] | str | None]] = ContextVar("cause", default=None)
 
 
 def traced(call: Callable[[Change[T]], None], kind: str) -> Callable[[Change[T]], None]:
-    """Return ``call``, wrapped to publish the event as the cause of what it queues if reconciles are logged."""
+    """Return ``call``, wrapped to publish the event as the cause of the keys it queues if reconciles are logged."""
     if not _log.isEnabledFor(V2):
         return call
 
@@ -44,7 +44,7 @@ def traced(call: Callable[[Change[T]], None], kind: str) -> Callable[[Change[T]]
 
 @contextmanager
 def because(cause: str) -> Iterator[None]:
-    """Set the cause of what is queued in the block."""
+    """Set the cause of keys queued in the block."""
     token = _CAUSE.set(cause)
     try:
         yield
@@ -53,7 +53,7 @@ def because(cause: str) -> Iterator[None]:
 
 
 def current_cause() -> str:
-    """Return the cause of what is queued now (``Pod default/web added``); empty when it is not known."""
+    """Return the cause of keys queued now (``Pod default/web added``); empty when unknown."""
     cause = _CAUSE.get()
     if cause is None or isinstance(cause, str):
         return cause or ""
@@ -61,7 +61,7 @@ def current_cause() -> str:
 
 
 def describe(kind: str, change: Change[Any]) -> str:
-    """Return an event in words: ``Pod default/web added``."""
+    """Return the text of an event: ``Pod default/web added``."""
     if isinstance(change, Added):
         event = "listed" if change.is_initial else "added"
     elif isinstance(change, Updated):

@@ -1,4 +1,7 @@
-"""What an informer tells its listeners: one closed union, to be matched."""
+"""Events that informers deliver to their listeners, as one closed union for ``match``.
+
+Upstream: ``k8s.io/client-go/tools/cache.ResourceEventHandler``.
+"""
 
 from __future__ import annotations
 
@@ -10,23 +13,23 @@ T = TypeVar("T")
 
 
 class Added(msgspec.Struct, Generic[T], frozen=True):
-    """An object is new in the cache."""
+    """An object was added to the cache."""
 
     new: T
-    #: It was there when the listener began to listen.
+    #: The object was in the cache, or in the first list, when the listener was registered.
     is_initial: bool = False
 
     @property
     def latest(self) -> T:
-        """The newest state that is known."""
+        """Newest state of the object."""
         return self.new
 
 
 class Updated(msgspec.Struct, Generic[T], frozen=True):
-    """An object is another than before; both are the same at a resync.
+    """An object was replaced in the cache; at a resync ``old`` and ``new`` are the same object.
 
-    One that was deleted and made anew while nobody watched comes as a deletion and an addition; client-go tells of one
-    update then, which controllers easily take for a change of the same object.
+    An object that was deleted and recreated between two lists is delivered as a deletion and an addition. client-go
+    delivers one update, which controllers easily mistake for a change of the same object.
     """
 
     old: T
@@ -34,31 +37,32 @@ class Updated(msgspec.Struct, Generic[T], frozen=True):
 
     @property
     def latest(self) -> T:
-        """The newest state that is known."""
+        """Newest state of the object."""
         return self.new
 
 
 class Deleted(msgspec.Struct, Generic[T], frozen=True):
-    """An object is gone."""
+    """An object was removed from the cache."""
 
-    #: Its last state, or with ``final_state_unknown`` the last that was seen: the deletion itself was missed
-    #: (client-go's ``DeletedFinalStateUnknown``).
+    #: Final state; with ``final_state_unknown`` the last cached state, as the deletion event was missed (client-go's
+    #: ``DeletedFinalStateUnknown``).
     old: T
     final_state_unknown: bool = False
 
     @property
     def latest(self) -> T:
-        """The newest state that is known."""
+        """Newest state of the object."""
         return self.old
 
 
 Change = Added[T] | Updated[T] | Deleted[T]
 
 
-def merged(first: Change[Any], second: Change[Any]) -> Change[Any] | None:
-    """Two changes of one object as one, for a listener who heard of neither; None: they must stay two, or vanish.
+def coalesce(first: Change[Any], second: Change[Any]) -> Change[Any] | None:
+    """Return two consecutive changes of one object as one; None if they cannot be coalesce.
 
-    An addition with a deletion vanishes (``vanishes``); a deletion with an addition stays two.
+    An addition followed by a deletion cancels out (``cancels_out``); a deletion followed by an addition stays two
+    changes.
     """
     match first, second:
         case Added(), Updated():
@@ -71,6 +75,6 @@ def merged(first: Change[Any], second: Change[Any]) -> Change[Any] | None:
             return None
 
 
-def vanishes(first: Change[Any], second: Change[Any]) -> bool:
-    """Whether two changes together are none."""
+def cancels_out(first: Change[Any], second: Change[Any]) -> bool:
+    """Report whether two consecutive changes leave a listener with nothing to process."""
     return isinstance(first, Added) and isinstance(second, Deleted)

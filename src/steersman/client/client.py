@@ -1,7 +1,11 @@
-"""The client: every verb of the API, for typed objects and plain trees alike."""
+"""API client: every verb of the API, for typed objects and plain trees.
+
+Builds requests with ``requests``, sends them with ``sending.Sender`` and decodes with ``decoding``.
+"""
 
 from __future__ import annotations
 
+import copy
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, overload
 
 import msgspec
@@ -10,7 +14,7 @@ from steersman.asynckit.clock import RealClock
 from steersman.client import requests
 from steersman.client.decoding import ObjectList, decoding_of
 from steersman.client.discovery import Discovery
-from steersman.client.errors import Expired, UnreadableAnswer, from_answer
+from steersman.client.errors import Expired, UnexpectedResponse, from_response
 from steersman.client.objects import name_of, namespace_of
 from steersman.client.requests import PatchType
 from steersman.client.resource_types import ResourceType, typed
@@ -24,30 +28,31 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Unpack
 
+    from steersman.apimachinery.trees import Tree
     from steersman.asynckit.clock import Clock
     from steersman.asynckit.ratelimit import TokenBucket
     from steersman.client.requests import ApplyOptions, DeleteOptions, ListOptions, WriteOptions
-    from steersman.client.sending import ClientMetrics
-    from steersman.client.transport import Answer, Request, Transport
+    from steersman.client.sending import ClientMetrics, RetryPolicy
+    from steersman.client.transport import Request, Response, Transport
 
 T = TypeVar("T")
 S = TypeVar("S")
-Tree = dict[str, Any]
-#: A class (of ``lightkube.models``, or one made known by ``custom``), or what ``tree``, ``custom``, ``discover`` return.
-What = type[T] | ResourceType[T]
+#: A class (of ``lightkube.models``, or registered with ``custom``), or a result of ``tree``, ``custom`` or
+#: ``discover``.
+ResourceLike = type[T] | ResourceType[T]
 
-#: As client-go's pager: larger pages are hard on the server.
+#: Page size of client-go's pager.
 PAGE_SIZE: Final = 500
-#: As long as the server itself works on a request that is no watch.
+#: kube-apiserver's ``--request-timeout`` for requests other than watches.
 REQUEST_TIMEOUT_SECONDS: Final = 60.0
 
 
 class Client:
-    """Talks to one cluster as one user; safe to share between tasks. Close it, or use ``async with``.
+    """Client of one cluster as one user; safe to share between tasks. Close it, or use ``async with``.
 
-    Where an object's namespace is not given it is the object's own, or else ``default_namespace``; ``list``, ``watch``
-    and ``delete_collection`` without one are for all namespaces. All verbs raise ``ApiError`` when the server refuses,
-    ``RequestFailed`` when it gives no answer, ``UnreadableAnswer`` when the answer is not what was asked for.
+    The namespace defaults to the object's own, then to ``default_namespace``; ``list``, ``watch`` and
+    ``delete_collection`` default to all namespaces. All verbs raise ``ApiError`` for an error status, ``RequestFailed``
+    when no response arrives and ``UnexpectedResponse`` when the body cannot be decoded.
     """
 
     def __init__(
@@ -62,10 +67,11 @@ class Client:
         metrics: ClientMetrics | None = None,
         on_warning: Callable[[str], None] | None = None,
     ) -> None:
-        """``limiter``: all requests wait for its tokens; none by default, as servers have their own flow control.
+        """Create a client.
 
-        ``on_warning`` hears the text of each warning the server sends. ``timeout_seconds`` bounds every request but
-        the stream of a watch.
+        ``limiter`` delays every request until it has a token; none by default, as servers have API Priority and
+        Fairness. ``on_warning`` receives the text of each ``Warning`` header. ``timeout_seconds`` bounds every attempt
+        of a request except the stream of a watch; see ``with_options`` for a bound that includes retries.
         """
         self.clock: Final[Clock] = clock or RealClock()
         self.default_namespace: Final = default_namespace
@@ -81,13 +87,25 @@ class Client:
         )
         self._discovery = Discovery(self.raw)
 
+    def with_options(self, *, deadline_seconds: float | None = None, retry: RetryPolicy | None = None) -> Self:
+        """Return a client with other bounds for its calls.
+
+        ``deadline_seconds`` bounds a call with its retries and waits; without it only each attempt is bounded.
+        ``retry`` replaces the retry policy. None keeps the value of this client. Transport, credentials, limiter and
+        discovery are shared: closing either client closes both. Example: ``await
+        client.with_options(deadline_seconds=2).update(obj)``.
+        """
+        client = copy.copy(self)
+        client._sender = self._sender.with_options(deadline_seconds=deadline_seconds, retry=retry)
+        return client
+
     @property
     def trusted_ca(self) -> bytes | None:
-        """PEM that the server's certificate is checked with, where the client was given one of its own."""
+        """CA bundle (PEM) that verifies the server's certificate; None: the system's trust store."""
         return getattr(self._transport, "ca", None)
 
     async def close(self) -> None:
-        """Give up the connections. Idempotent."""
+        """Close the transport's connections. Idempotent."""
         await self._transport.close()
 
     async def __aenter__(self) -> Self:
@@ -98,69 +116,84 @@ class Client:
     ) -> None:
         await self.close()
 
-    # What is there
+    # Discovery
 
     async def discover(self, api_version: str, kind: str) -> ResourceType[Tree]:
-        """The resource that serves a kind, built-in or as the server tells; the answer is kept. Raises LookupError."""
+        """Return the resource that serves a kind, built-in or discovered; results are cached. Raises LookupError."""
         return await self._discovery.resource(api_version, kind)
 
-    async def serves(self, what: What[Any], subresource: str) -> bool:
-        """Whether a resource has a subresource; the server is asked each time."""
-        return await self._discovery.serves(resource_type(what), subresource)
+    async def serves(self, resource: ResourceLike[Any], subresource: str) -> bool:
+        """Report whether a resource has a subresource. Queries the server on each call."""
+        return await self._discovery.serves(resource_type(resource), subresource)
 
     # Reading
 
-    async def get(self, what: What[T], name: str, *, namespace: str | None = None, resource_version: str = "") -> T:
-        """One object. ``resource_version`` "0" allows any that the server has at hand."""
-        resource = resource_type(what)
+    async def get(
+        self, resource: ResourceLike[T], name: str, *, namespace: str | None = None, resource_version: str = ""
+    ) -> T:
+        """Return one object. ``resource_version="0"`` allows any cached state of the server."""
+        resolved = resource_type(resource)
         query = (("resourceVersion", resource_version),) if resource_version else ()
-        accept = requests.accept_header(resource.accept_as)
-        request = requests.read(self._path(resource, name, namespace), query=query, accept=accept)
-        return decoding_of(resource).decode_object(await self._body(request, resource, name))
+        accept = requests.accept_header(resolved.accept_as)
+        request = requests.read(self._path(resolved, name, namespace), query=query, accept=accept)
+        return decoding_of(resolved).decode_object(await self._body(request, resolved, name))
 
     async def list(
         self,
-        what: What[T],
+        resource: ResourceLike[T],
         *,
         namespace: str | None = None,
         limit: int | None = None,
         continue_token: str = "",
         **options: Unpack[ListOptions],
     ) -> ObjectList[T]:
-        """Objects in one answer: all, or at most ``limit`` with a token for the next page."""
-        resource = resource_type(what)
+        """Return objects of one response: all, or at most ``limit`` with a continue token for the next page."""
+        resolved = resource_type(resource)
         query = requests.list_query(options, limit=limit, continue_token=continue_token)
-        path = requests.resource_path(resource.info, namespace=namespace or "")
-        accept = requests.accept_header(resource.accept_as and f"{resource.accept_as}List")
-        return decoding_of(resource).decode_list(
-            await self._body(requests.read(path, query=query, accept=accept), resource)
+        path = requests.resource_path(resolved.info, namespace=namespace or "")
+        accept = requests.accept_header(resolved.accept_as and f"{resolved.accept_as}List")
+        return decoding_of(resolved).decode_list(
+            await self._body(requests.read(path, query=query, accept=accept), resolved)
         )
 
     async def pages(
-        self, what: What[T], *, namespace: str | None = None, page_size: int = PAGE_SIZE, **options: Unpack[ListOptions]
+        self,
+        resource: ResourceLike[T],
+        *,
+        namespace: str | None = None,
+        page_size: int = PAGE_SIZE,
+        **options: Unpack[ListOptions],
     ) -> AsyncIterator[ObjectList[T]]:
-        """All objects, page by page, as one consistent list.
+        """Yield all objects page by page, as one consistent list.
 
-        Raises ``Expired`` when the list is no longer kept before its end; begin anew.
+        Raises ``Expired`` when the continue token expires before the last page; list again from the start.
         """
         token = ""
         while True:
-            page = await self.list(what, namespace=namespace, limit=page_size, continue_token=token, **options)
+            page = await self.list(resource, namespace=namespace, limit=page_size, continue_token=token, **options)
             yield page
             token = page.continue_token
             if not token:
                 return
-            # The token stands for the version; both together are refused.
+            # The server rejects a continue token together with a resource version.
             options.pop("resource_version", None)
             options.pop("resource_version_match", None)
 
     async def list_all(
-        self, what: What[T], *, namespace: str | None = None, page_size: int = PAGE_SIZE, **options: Unpack[ListOptions]
+        self,
+        resource: ResourceLike[T],
+        *,
+        namespace: str | None = None,
+        page_size: int = PAGE_SIZE,
+        **options: Unpack[ListOptions],
     ) -> ObjectList[T]:
-        """All objects, fetched in pages; in one piece should the pages expire on the way, as client-go's pager does."""
+        """Return all objects, fetched in pages; falls back to one full list if a continue token expires.
+
+        Upstream: ``k8s.io/client-go/tools/pager.ListPager``.
+        """
         whole: ObjectList[T] | None = None
         try:
-            async for page in self.pages(what, namespace=namespace, page_size=page_size, **options):
+            async for page in self.pages(resource, namespace=namespace, page_size=page_size, **options):
                 if whole is None:
                     whole = page
                 else:
@@ -168,34 +201,34 @@ class Client:
         except Expired:
             if whole is None:
                 raise
-            return await self.list(what, namespace=namespace, **options)
+            return await self.list(resource, namespace=namespace, **options)
         assert whole is not None
         return whole
 
     def watch(
         self,
-        what: What[T],
+        resource: ResourceLike[T],
         *,
         namespace: str | None = None,
         bookmarks: bool = True,
         send_initial_events: bool | None = None,
         **options: Unpack[ListOptions],
     ) -> AbstractAsyncContextManager[Watch[T]]:
-        """Changes after ``resource_version``: ``async with client.watch(Pod, …) as events: async for event in events``.
+        """Watch changes after ``resource_version``.
 
-        ``send_initial_events`` begins with the present objects and a bookmark (KEP-3157). See ``Informer`` for a watch
-        that goes on when this one ends.
+        Use: ``async with client.watch(Pod, …) as events: async for event in events``. ``send_initial_events`` starts
+        with the existing objects and a bookmark (KEP-3157). See ``Informer`` for a watch that resumes after its end.
         """
-        resource = resource_type(what)
+        resolved = resource_type(resource)
         query = requests.watch_query(options, bookmarks=bookmarks, send_initial_events=send_initial_events)
-        path = requests.resource_path(resource.info, namespace=namespace or "")
-        accept = requests.accept_header(resource.accept_as)
-        return open_watch(self._sender, requests.read(path, query=query, accept=accept), resource)
+        path = requests.resource_path(resolved.info, namespace=namespace or "")
+        accept = requests.accept_header(resolved.accept_as)
+        return open_watch(self._sender, requests.read(path, query=query, accept=accept), resolved)
 
     # Writing
 
     async def create(self, obj: T, *, namespace: str | None = None, **options: Unpack[WriteOptions]) -> T:
-        """Create the object; as the server stored it."""
+        """Create the object; return it as stored."""
         resource = await self._type_of(obj)
         path = requests.resource_path(resource.info, namespace=self._namespace(resource, namespace, obj))
         request = requests.write("POST", path, obj, query=requests.write_query(options))
@@ -204,19 +237,19 @@ class Client:
     async def update(
         self, obj: T, *, namespace: str | None = None, subresource: str = "", **options: Unpack[WriteOptions]
     ) -> T:
-        """Replace the object. Raises ``Conflict`` when it carries a version that is not the latest."""
+        """Replace the object. Raises ``Conflict`` when its ``resourceVersion`` is not the latest."""
         resource = await self._type_of(obj)
         path = self._path(resource, name_of(obj), self._namespace(resource, namespace, obj), subresource)
         request = requests.write("PUT", path, obj, query=requests.write_query(options))
         return decoding_of(resource).decode_object(await self._body(request, resource, name_of(obj)))
 
     async def update_status(self, obj: T, *, namespace: str | None = None, **options: Unpack[WriteOptions]) -> T:
-        """Replace the object's status, and nothing else."""
+        """Replace the status of the object, and no other field."""
         return await self.update(obj, namespace=namespace, subresource="status", **options)
 
     async def patch(
         self,
-        what: What[T],
+        resource: ResourceLike[T],
         name: str,
         patch: Any,
         *,
@@ -225,13 +258,13 @@ class Client:
         subresource: str = "",
         **options: Unpack[WriteOptions],
     ) -> T:
-        """Change parts of an object; ``patch`` is a tree, or bytes. Custom resources know no strategic patch."""
-        resource = resource_type(what)
-        path = self._path(resource, name, namespace, subresource)
+        """Patch an object; ``patch`` is a tree, or bytes. Custom resources have no strategic merge patch."""
+        resolved = resource_type(resource)
+        path = self._path(resolved, name, namespace, subresource)
         query = requests.write_query(options)
-        accept = requests.accept_header(resource.accept_as)
+        accept = requests.accept_header(resolved.accept_as)
         request = requests.write("PATCH", path, patch, content_type=patch_type.value, query=query, accept=accept)
-        return decoding_of(resource).decode_object(await self._body(request, resource, name))
+        return decoding_of(resolved).decode_object(await self._body(request, resolved, name))
 
     async def apply(
         self,
@@ -243,7 +276,9 @@ class Client:
         subresource: str = "",
         **options: Unpack[ApplyOptions],
     ) -> T:
-        """Server-side apply: the fields of ``obj`` are ``field_manager``'s from now on, others stay.
+        """Apply the object with server-side apply: ``field_manager`` owns the fields of ``obj``.
+
+        Other fields are unchanged.
 
         Raises ``Conflict`` for fields of other managers unless ``force``.
         """
@@ -255,54 +290,63 @@ class Client:
         return decoding_of(resource).decode_object(await self._body(request, resource, name_of(obj)))
 
     async def delete(
-        self, what: What[T], name: str, *, namespace: str | None = None, **options: Unpack[DeleteOptions]
+        self, resource: ResourceLike[T], name: str, *, namespace: str | None = None, **options: Unpack[DeleteOptions]
     ) -> Tree:
-        """Delete an object: a Status, or the object itself where something holds it back."""
-        resource = resource_type(what)
-        request = requests.delete(self._path(resource, name, namespace), options)
-        return _tree(await self._body(request, resource, name))
+        """Delete an object; return a Status, or the object while finalizers or a grace period delay its deletion."""
+        resolved = resource_type(resource)
+        request = requests.delete(self._path(resolved, name, namespace), options)
+        return _tree(await self._body(request, resolved, name))
 
     async def delete_object(self, obj: Any, **options: Unpack[DeleteOptions]) -> Tree:
-        """Delete this object; give ``uid`` or ``resource_version`` to spare one that took its name."""
+        """Delete this object.
+
+        Set ``uid`` or ``resource_version`` as a precondition against a recreated object of the same name.
+        """
         resource = await self._type_of(obj)
         return await self.delete(resource, name_of(obj), namespace=namespace_of(obj) or None, **options)
 
     async def delete_collection(
         self,
-        what: What[T],
+        resource: ResourceLike[T],
         *,
         namespace: str | None = None,
         label_selector: str = "",
         field_selector: str = "",
         **options: Unpack[DeleteOptions],
     ) -> Tree:
-        """Delete all objects that the selectors choose; without selectors, all there are."""
-        resource = resource_type(what)
+        """Delete all objects that match the selectors; without selectors, all objects."""
+        resolved = resource_type(resource)
         query = requests.list_query({"label_selector": label_selector, "field_selector": field_selector})
-        path = requests.resource_path(resource.info, namespace=namespace or "")
-        return _tree(await self._body(requests.delete(path, options, query=query), resource))
+        path = requests.resource_path(resolved.info, namespace=namespace or "")
+        return _tree(await self._body(requests.delete(path, options, query=query), resolved))
 
     # Subresources
 
     @overload
     async def get_subresource(
-        self, what: What[T], name: str, subresource: str, *, namespace: str | None = None
+        self, resource: ResourceLike[T], name: str, subresource: str, *, namespace: str | None = None
     ) -> Tree: ...
     @overload
     async def get_subresource(
-        self, what: What[T], name: str, subresource: str, *, namespace: str | None = None, model: type[S]
+        self, resource: ResourceLike[T], name: str, subresource: str, *, namespace: str | None = None, model: type[S]
     ) -> S: ...
     async def get_subresource(
-        self, what: What[T], name: str, subresource: str, *, namespace: str | None = None, model: type[Any] = dict
+        self,
+        resource: ResourceLike[T],
+        name: str,
+        subresource: str,
+        *,
+        namespace: str | None = None,
+        model: type[Any] = dict,
     ) -> Any:
-        """``scale`` and the like; as ``model`` if given."""
-        resource = resource_type(what)
-        request = requests.read(self._path(resource, name, namespace, subresource))
-        return _as(await self._body(request, resource, name), model)
+        """Return a subresource, e.g. ``scale``, decoded as ``model``."""
+        resolved = resource_type(resource)
+        request = requests.read(self._path(resolved, name, namespace, subresource))
+        return _as(await self._body(request, resolved, name), model)
 
     async def create_subresource(
         self,
-        what: What[T],
+        resource: ResourceLike[T],
         name: str,
         subresource: str,
         body: Any,
@@ -310,15 +354,15 @@ class Client:
         namespace: str | None = None,
         **options: Unpack[WriteOptions],
     ) -> Tree:
-        """``eviction``, ``binding``, ``token``: what the server answers."""
-        resource = resource_type(what)
-        path = self._path(resource, name, namespace, subresource)
+        """Post to a subresource, e.g. ``eviction``, ``binding``, ``token``; return the response body."""
+        resolved = resource_type(resource)
+        path = self._path(resolved, name, namespace, subresource)
         request = requests.write("POST", path, body, query=requests.write_query(options))
-        return _tree(await self._body(request, resource, name))
+        return _tree(await self._body(request, resolved, name))
 
     async def update_subresource(
         self,
-        what: What[T],
+        resource: ResourceLike[T],
         name: str,
         subresource: str,
         body: S,
@@ -326,27 +370,33 @@ class Client:
         namespace: str | None = None,
         **options: Unpack[WriteOptions],
     ) -> S:
-        """Replace a subresource whose kind is not the object's own (``scale``); decoded as ``body`` is."""
-        resource = resource_type(what)
-        path = self._path(resource, name, namespace, subresource)
+        """Replace a subresource whose kind is not the object's own, e.g. ``scale``.
+
+        The result has the class of ``body``.
+        """
+        resolved = resource_type(resource)
+        path = self._path(resolved, name, namespace, subresource)
         request = requests.write("PUT", path, body, query=requests.write_query(options))
-        return _as(await self._body(request, resource, name), type(body))
+        return _as(await self._body(request, resolved, name), type(body))
 
-    # Beneath the verbs
+    # Raw requests
 
-    async def raw(self, request: Request) -> Answer:
-        """Send any request (``/version``, ``/healthz``, logs), with retries. Raises ``ApiError`` for codes from 400."""
-        answer = await self._sender.request(request)
-        if answer.status >= 400:
-            raise from_answer(answer, method=request.method)
-        return answer
+    async def raw(self, request: Request) -> Response:
+        """Send any request (``/version``, ``/healthz``, logs), with retries.
+
+        Raises ``ApiError`` for status codes from 400.
+        """
+        response = await self._sender.request(request)
+        if response.status >= 400:
+            raise from_response(response, method=request.method)
+        return response
 
     async def _body(self, request: Request, resource: ResourceType[Any], name: str = "") -> bytes:
-        answer = await self._sender.request(request)
-        if answer.status >= 400:
+        response = await self._sender.request(request)
+        if response.status >= 400:
             group_resource = resource.info.group_resource
-            raise from_answer(answer, method=request.method, group_resource=group_resource, name=name)
-        return answer.body
+            raise from_response(response, method=request.method, group_resource=group_resource, name=name)
+        return response.body
 
     async def _type_of(self, obj: T) -> ResourceType[T]:
         if not isinstance(obj, dict):
@@ -354,28 +404,28 @@ class Client:
         api_version, kind = obj.get("apiVersion"), obj.get("kind")
         if not (isinstance(api_version, str) and isinstance(kind, str) and kind):
             raise ValueError("a plain object must say its apiVersion and kind")
-        found: ResourceType[Any] = await self.discover(api_version, kind)
-        return found
+        resource: ResourceType[Any] = await self.discover(api_version, kind)
+        return resource
 
     def _namespace(self, resource: ResourceType[Any], namespace: str | None, obj: Any = None) -> str:
-        """Where the object is; empty for cluster-scoped ones."""
+        """Return the namespace of a request; empty for cluster-scoped resources."""
         if not resource.info.namespaced:
             return ""
         return namespace or namespace_of(obj) or self.default_namespace
 
     def _path(self, resource: ResourceType[Any], name: str, namespace: str | None, subresource: str = "") -> str:
-        where = self._namespace(resource, namespace)
-        return requests.named_path(resource.info, namespace=where, name=name, subresource=subresource)
+        namespace = self._namespace(resource, namespace)
+        return requests.named_path(resource.info, namespace=namespace, name=name, subresource=subresource)
 
     def _with_kind(self, obj: Any, resource: ResourceType[Any]) -> Any:
-        """An applied body must say its kind, which a caller's own struct may not."""
+        """Return the object as a tree with ``apiVersion`` and ``kind``, which apply requires and a struct may lack."""
         body = msgspec.to_builtins(obj)
         return {"apiVersion": resource.info.api_version, "kind": resource.info.kind, **body}
 
 
-def resource_type(what: What[T]) -> ResourceType[T]:
-    """The resource that a class stands for. Raises LookupError."""
-    return what if isinstance(what, ResourceType) else typed(what)
+def resource_type(resource: ResourceLike[T]) -> ResourceType[T]:
+    """Return the resource of a class. Raises LookupError."""
+    return resource if isinstance(resource, ResourceType) else typed(resource)
 
 
 def _tree(body: bytes) -> Tree:
@@ -386,4 +436,4 @@ def _as(body: bytes, model: type[S]) -> S:
     try:
         return msgspec.json.decode(body, type=model)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise UnreadableAnswer(f"no {model.__name__}: {error}") from error
+        raise UnexpectedResponse(f"no {model.__name__}: {error}") from error

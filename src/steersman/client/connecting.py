@@ -1,4 +1,4 @@
-"""From a kubeconfig, or a pod's service account, to a client."""
+"""Connect to a cluster with a kubeconfig, or with a pod's service account."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
 
 
 def connect(kubeconfig: Path | str | None = None, *, context: str = "", server: str = "", **options: Any) -> Client:
-    """Return a client for the cluster that ``find_access`` finds; nothing is sent yet.
+    """Return a client for the cluster of ``find_access``; no request is sent yet.
 
-    ``options`` are ``Client``'s. Raises ``ConfigError``.
+    ``options`` are passed to ``Client``. Raises ``ConfigError``.
     """
     access = find_access(kubeconfig, context=context, server=server)
     return Client(AiohttpTransport(access), **{"default_namespace": access.namespace, **options})
 
 
 def find_access(kubeconfig: Path | str | None = None, *, context: str = "", server: str = "") -> ClusterAccess:
-    """Return where the cluster is, and the credentials of the caller.
+    """Return the address of the cluster and the credentials of the caller.
 
-    Looked for as controllers do (controller-runtime's ``GetConfig``): the file that is given, ``$KUBECONFIG``, the
-    service account of the pod, ``~/.kube/config``. ``server`` replaces the address of the file; without a file it is
-    used without credentials (upstream: ``clientcmd.BuildConfigFromFlags``). Raises ``ConfigError``.
+    Search order of controller-runtime's ``GetConfig``: the given file, ``$KUBECONFIG``, the pod's service account,
+    ``~/.kube/config``. ``server`` replaces the address of the file; without a file it is used without credentials
+    (upstream: ``clientcmd.BuildConfigFromFlags``). Raises ``ConfigError``.
     """
     if server and kubeconfig is None:
         return ClusterAccess(server=_url(server, "http"), credentials=StaticCredentials(Identity()))
@@ -44,5 +44,5 @@ def find_access(kubeconfig: Path | str | None = None, *, context: str = "", serv
 
 
 def _url(server: str, scheme: str) -> str:
-    """Return the address with a scheme, and without a slash at its end."""
+    """Return the address with a scheme and without a trailing slash."""
     return (server if "://" in server else f"{scheme}://{server}").rstrip("/")

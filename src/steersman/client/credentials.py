@@ -1,4 +1,4 @@
-"""Who the caller is: headers, and maybe a client certificate, that may change while a client lives."""
+"""Credentials of a client: request headers and an optional client certificate, static or renewed."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ if TYPE_CHECKING:
 
     from steersman.asynckit.clock import Clock
 
-#: As client-go's ``cachedTokenSource`` for in-cluster tokens, which the kubelet renews long before they end.
+#: Re-read interval of client-go's ``cachedTokenSource``; the kubelet rotates tokens long before they expire.
 _TOKEN_FILE_SECONDS: Final = 60.0
-#: A credential that ends within this is not used any more.
+#: Credentials are renewed this long before they expire.
 _EXPIRY_LEEWAY: Final = timedelta(seconds=10)
 
 
 class ConfigError(ClientError):
-    """A kubeconfig, or what it points to, cannot be used; the text says what and where."""
+    """A kubeconfig, or a file it refers to, cannot be used; the message names the location."""
 
 
 class Identity(msgspec.Struct, frozen=True):
-    """What requests carry now. Certificate and key are PEM."""
+    """Credentials of a request. Certificate and key are PEM."""
 
-    #: Names in lower case; a name may come more than once (groups).
+    #: Lower-case names; a name may occur more than once (groups).
     headers: tuple[tuple[str, str], ...] = ()
     certificate: bytes | None = None
     key: bytes | None = None
 
 
 class Credentials(Protocol):
-    """Where the identity comes from."""
+    """Source of the identity."""
 
     async def identity(self) -> Identity:
-        """What to send now. Raises ``ConfigError`` when it cannot be had."""
+        """Return the current identity. Raises ``ConfigError`` when none is available."""
 
     def reject(self) -> bool:
-        """The server answered 401: whether another identity may be had by asking again."""
+        """Handle a 401: report whether ``identity`` may return other credentials now."""
 
 
 class StaticCredentials:
@@ -51,16 +51,16 @@ class StaticCredentials:
         self._identity = identity
 
     async def identity(self) -> Identity:
-        """Always the same."""
+        """Return the identity."""
         return self._identity
 
     def reject(self) -> bool:
-        """There is no other."""
+        """Return False: the identity never changes."""
         return False
 
 
 class TokenFile:
-    """A bearer token in a file that somebody else renews; read anew every minute, and after a 401."""
+    """Bearer token in a file that another process rotates; re-read every minute, and after a 401."""
 
     def __init__(self, path: Path, *, clock: Clock, base: Identity | None = None) -> None:
         self._path = path
@@ -70,7 +70,7 @@ class TokenFile:
         self._read_at = 0.0
 
     async def identity(self) -> Identity:
-        """The token of now; the last one if the file cannot be read for a while."""
+        """Return the current token, or the last one while the file cannot be read."""
         now = self._clock.monotonic()
         if self._identity is None or now - self._read_at >= _TOKEN_FILE_SECONDS:
             try:
@@ -86,17 +86,17 @@ class TokenFile:
         return self._identity
 
     def reject(self) -> bool:
-        """The file may have a newer token than was read."""
-        fresh = self._identity is not None and self._clock.monotonic() > self._read_at
+        """Report whether the file may hold a newer token than the last one read."""
+        may_differ = self._identity is not None and self._clock.monotonic() > self._read_at
         self._read_at = -_TOKEN_FILE_SECONDS
-        return fresh
+        return may_differ
 
 
 class ExecCredentials:
-    """What a plugin says (``client.authentication.k8s.io``); kept until it expires or the server refuses it."""
+    """Output of an exec plugin (``client.authentication.k8s.io``), cached until it expires or the server rejects it."""
 
     def __init__(self, run: Callable[[], Awaitable[bytes]], *, clock: Clock, base: Identity | None = None) -> None:
-        """``run`` starts the plugin and returns what it wrote; raises ``ConfigError``."""
+        """``run`` starts the plugin and returns its output; it raises ``ConfigError``."""
         self._run = run
         self._clock = clock
         self._base = base or Identity()
@@ -104,24 +104,24 @@ class ExecCredentials:
         self._expires: datetime | None = None
 
     async def identity(self) -> Identity:
-        """What the plugin said, or says now."""
+        """Return the cached identity; run the plugin if it is missing or expires."""
         if self._identity is None or (self._expires and self._clock.now() >= self._expires - _EXPIRY_LEEWAY):
             self._identity, self._expires = read_exec_credential(await self._run(), base=self._base)
         return self._identity
 
     def reject(self) -> bool:
-        """The plugin may say something else."""
+        """Drop the cached identity; the plugin may return another."""
         self._identity = None
         return True
 
 
 def with_bearer(base: Identity, token: str) -> Identity:
-    """``base`` with a bearer token."""
+    """Return ``base`` with a bearer token."""
     return msgspec.structs.replace(base, headers=(*base.headers, ("authorization", f"Bearer {token}")))
 
 
 def read_exec_credential(output: bytes, *, base: Identity) -> tuple[Identity, datetime | None]:
-    """The identity in an ``ExecCredential``, and when it ends. Raises ``ConfigError``."""
+    """Return the identity of an ``ExecCredential`` and its expiration time. Raises ``ConfigError``."""
     try:
         tree: Any = msgspec.json.decode(output)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
@@ -144,7 +144,7 @@ def _timestamp(text: Any) -> datetime | None:
     if not text:
         return None
     try:
-        found = datetime.fromisoformat(str(text))
+        timestamp = datetime.fromisoformat(str(text))
     except ValueError as error:
         raise ConfigError(f"exec plugin returned a malformed expirationTimestamp {text!r}") from error
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+    return timestamp if timestamp.tzinfo else timestamp.replace(tzinfo=UTC)

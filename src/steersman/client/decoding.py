@@ -1,7 +1,7 @@
-"""Bytes to objects: straight into structs, without a tree in between, where the bytes are as the struct says.
+"""Decoding of responses directly into structs, without an intermediate tree.
 
-Go writes ``null`` for an empty list and leaves out what is empty, also where the API says that a field is there; a
-struct would not take that. Such an object is read a second time, slowly, with Go's zero values in those places.
+Go encoders write ``null`` for an empty list and omit empty values even where the API declares a field required, which
+structs reject. These objects are decoded a second time, more slowly, with Go's zero values filled in (``zero_values``).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 import msgspec
 
-from steersman.client.errors import UnreadableAnswer
+from steersman.client.errors import UnexpectedResponse
 from steersman.client.gc_pause import gc_paused
 from steersman.client.zero_values import fit
 
@@ -26,11 +26,12 @@ DELETED: Final = "DELETED"
 BOOKMARK: Final = "BOOKMARK"
 ERROR: Final = "ERROR"
 
-_SHOWN_BYTES: Final = 80
+#: Length of an excerpt in an error message.
+_EXCERPT_BYTES: Final = 80
 
 
 class ListMeta(msgspec.Struct, frozen=True):
-    """Metadata of a list, as far as clients need it."""
+    """``metav1.ListMeta``, as far as clients need it."""
 
     resourceVersion: str = ""  # noqa: N815 — as on the wire
     continue_: str = msgspec.field(name="continue", default="")
@@ -38,11 +39,11 @@ class ListMeta(msgspec.Struct, frozen=True):
 
 
 class ObjectList(list[T]):
-    """Objects of one answer to a LIST, and what the answer says of itself."""
+    """Items of a list response, with the list's metadata."""
 
     def __init__(self, items: list[T], metadata: ListMeta) -> None:
         super().__init__(items)
-        #: The version of the whole list, where a watch may go on.
+        #: Version of the whole list; a watch may start from it.
         self.resource_version = metadata.resourceVersion
         #: Empty on the last page.
         self.continue_token = metadata.continue_
@@ -50,13 +51,13 @@ class ObjectList(list[T]):
 
 
 class WatchEvent(msgspec.Struct, Generic[T]):
-    """One change. ``object`` of a bookmark has little more than a version; of an ``ERROR`` it is a Status, a tree."""
+    """One watch event. The object of a bookmark is a ``Bookmark``; the object of an ``ERROR`` is a Status as a tree."""
 
     type: str
     object: T
 
 
-class _Listed(msgspec.Struct, Generic[T]):
+class _List(msgspec.Struct, Generic[T]):
     items: list[T] | None = None
     metadata: ListMeta = ListMeta()
 
@@ -67,20 +68,20 @@ class _RawEvent(msgspec.Struct):
 
 
 class BookmarkMeta(msgspec.Struct):
-    """What a bookmark tells."""
+    """Metadata of a bookmark."""
 
     resourceVersion: str = ""  # noqa: N815 — as on the wire
     annotations: dict[str, str] | None = None
 
 
 class Bookmark(msgspec.Struct):
-    """A version that the stream has reached."""
+    """Resource version that the stream has reached."""
 
     metadata: BookmarkMeta = msgspec.field(default_factory=BookmarkMeta)
 
     @property
     def ends_initial_events(self) -> bool:
-        """Whether the objects that a streaming list begins with have all been sent (KEP-3157)."""
+        """True if all initial events of a streaming list have been sent (KEP-3157)."""
         return (self.metadata.annotations or {}).get("k8s.io/initial-events-end") == "true"
 
 
@@ -90,7 +91,7 @@ _bookmark_decoder: Final = msgspec.json.Decoder(Bookmark)
 
 
 class Decoding(Generic[T]):
-    """Decoders for the objects of one resource; made once for each (see ``decoding_of``)."""
+    """Decoders for the objects of one resource; cached per resource (``decoding_of``)."""
 
     def __init__(self, resource: ResourceType[T]) -> None:
         self._info = resource.info
@@ -98,36 +99,39 @@ class Decoding(Generic[T]):
         self._model = model
         self._is_tree = resource.is_tree
         self._object: msgspec.json.Decoder[Any] = msgspec.json.Decoder(model)
-        self._list: msgspec.json.Decoder[Any] = msgspec.json.Decoder(_Listed[model])
+        self._list: msgspec.json.Decoder[Any] = msgspec.json.Decoder(_List[model])
         self._event: msgspec.json.Decoder[Any] = msgspec.json.Decoder(WatchEvent[model])
 
     def decode_object(self, raw: bytes | msgspec.Raw) -> T:
-        """One object. Raises UnreadableAnswer."""
+        """Decode one object. Raises UnexpectedResponse."""
         try:
             return self._object.decode(raw)  # type: ignore[no-any-return]
         except (msgspec.MsgspecError, UnicodeDecodeError):
-            return self._fitted(_tree(bytes(raw)))
+            return self._with_zero_values(_tree(bytes(raw)))
 
     def decode_list(self, raw: bytes) -> ObjectList[T]:
-        """A whole list. Raises UnreadableAnswer."""
+        """Decode a whole list. Raises UnexpectedResponse."""
         try:
             with gc_paused(len(raw)):
-                read = self._list.decode(raw)
+                decoded = self._list.decode(raw)
         except (msgspec.MsgspecError, UnicodeDecodeError):
-            read = self._list_slowly(raw)
-        items = read.items or []
+            decoded = self._list_with_zero_values(raw)
+        items = decoded.items or []
         if self._is_tree:
-            self._say_kind(items)
-        return ObjectList(items, read.metadata)
+            self._set_kind(items)
+        return ObjectList(items, decoded.metadata)
 
     def decode_event(self, line: bytes) -> WatchEvent[Any]:
-        """One line of a watch: a bookmark's object is a ``Bookmark``, an error's a tree. Raises UnreadableAnswer."""
-        # Servers write the type first, so most lines need to be read only once.
+        """Decode one line of a watch stream. Raises UnexpectedResponse.
+
+        The object of a bookmark is a ``Bookmark``, the object of an error a tree.
+        """
+        # Servers write the type first, so most lines are decoded in one pass.
         if line.startswith((b'{"type":"ADDED"', b'{"type":"MODIFIED"', b'{"type":"DELETED"')):
             try:
                 return self._event.decode(line)  # type: ignore[no-any-return]
             except (msgspec.MsgspecError, UnicodeDecodeError):
-                pass  # read again below, more slowly
+                pass  # decoded below, in two passes
         try:
             event = _raw_event_decoder.decode(line)
             if event.type == BOOKMARK:
@@ -135,37 +139,37 @@ class Decoding(Generic[T]):
             if event.type == ERROR:
                 return WatchEvent(ERROR, _tree_decoder.decode(event.object))
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            raise UnreadableAnswer(f"no watch event: {_shown(line)}: {error}") from error
+            raise UnexpectedResponse(f"no watch event: {_excerpt(line)}: {error}") from error
         return WatchEvent(event.type, self.decode_object(event.object))
 
-    def _list_slowly(self, raw: bytes) -> _Listed[T]:
-        read = _tree(raw)
-        items = read.get("items") if isinstance(read, dict) else None
-        if not isinstance(read, dict) or not isinstance(items, list | None):
-            raise UnreadableAnswer(f"no list of {self._info.name}: {_shown(raw)}")
-        metadata = fit(read.get("metadata") or {}, ListMeta)
-        return _Listed([self._fitted(item) for item in items or ()], metadata)
+    def _list_with_zero_values(self, raw: bytes) -> _List[T]:
+        decoded = _tree(raw)
+        items = decoded.get("items") if isinstance(decoded, dict) else None
+        if not isinstance(decoded, dict) or not isinstance(items, list | None):
+            raise UnexpectedResponse(f"no list of {self._info.name}: {_excerpt(raw)}")
+        metadata = fit(decoded.get("metadata") or {}, ListMeta)
+        return _List([self._with_zero_values(item) for item in items or ()], metadata)
 
-    def _fitted(self, read: Any) -> T:
+    def _with_zero_values(self, decoded: Any) -> T:
         try:
-            return fit(read, self._model)  # type: ignore[no-any-return]
+            return fit(decoded, self._model)  # type: ignore[no-any-return]
         except msgspec.ValidationError as error:
-            raise UnreadableAnswer(f"no {self._info.kind} as {self._model.__name__} says: {error}") from error
+            raise UnexpectedResponse(f"no {self._info.kind} as {self._model.__name__} says: {error}") from error
 
-    def _say_kind(self, items: list[Any]) -> None:
-        """Items of a list do not say their kind; the list does (upstream's ``UnstructuredList``)."""
+    def _set_kind(self, items: list[Any]) -> None:
+        """Set ``apiVersion`` and ``kind``, which list items omit. Upstream: ``unstructured.UnstructuredList``."""
         for item in items:
             item.setdefault("apiVersion", self._info.api_version)
             item.setdefault("kind", self._info.kind)
 
 
 def decoding_of(resource: ResourceType[T]) -> Decoding[T]:
-    """The decoders of a resource; making them reads the type hints of its class once."""
-    return _made(resource)
+    """Return the decoders of a resource; created once, as creation reads the type hints of the class."""
+    return _cached_decoding(resource)
 
 
 @cache
-def _made(resource: ResourceType[Any]) -> Decoding[Any]:
+def _cached_decoding(resource: ResourceType[Any]) -> Decoding[Any]:
     return Decoding(resource)
 
 
@@ -173,9 +177,9 @@ def _tree(raw: bytes) -> Any:
     try:
         return _tree_decoder.decode(raw)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise UnreadableAnswer(f"no JSON: {_shown(raw)}: {error}") from error
+        raise UnexpectedResponse(f"no JSON: {_excerpt(raw)}: {error}") from error
 
 
-def _shown(raw: bytes) -> str:
-    text = raw[:_SHOWN_BYTES].decode("utf-8", "replace")
-    return f"{text} …" if len(raw) > _SHOWN_BYTES else text
+def _excerpt(raw: bytes) -> str:
+    text = raw[:_EXCERPT_BYTES].decode("utf-8", "replace")
+    return f"{text} …" if len(raw) > _EXCERPT_BYTES else text

@@ -1,16 +1,16 @@
-"""What can go wrong when one talks to an API server; every refusal carries the server's ``Status``.
+"""Exceptions of the client; every API error carries the server's ``Status``.
 
 ::
 
     ClientError
-    ├── RequestFailed                the server gave no answer (a ``TransportError`` is its cause)
-    ├── RequestTimedOut              nor within the request's time
-    ├── UnreadableAnswer             the answer is not what was asked for
-    └── ApiError                     the server said no: a ``StatusError`` too, so ``errors.is_*`` work
+    ├── RequestFailed                no response (a ``TransportError`` is the cause)
+    ├── RequestTimedOut              no response in time; a RequestFailed
+    ├── UnexpectedResponse           a response that cannot be decoded
+    └── ApiError                     an error status; a ``StatusError`` too, so ``errors.is_*`` work
         ├── BadRequest 400   ├── Unauthorized 401   ├── Forbidden 403     ├── NotFound 404
         ├── MethodNotAllowed 405                    ├── NotAcceptable 406
         ├── AlreadyExists 409                       ├── Conflict 409
-        ├── Gone 410         └── Expired: a version that is no longer kept
+        ├── Gone 410         └── Expired: a resource version or continue token that is too old
         ├── RequestEntityTooLarge 413               ├── UnsupportedMediaType 415
         ├── Invalid 422      ├── TooManyRequests 429
         ├── InternalError 500                       ├── ServerTimeout 500: try again later
@@ -29,42 +29,42 @@ from steersman.apimachinery.errors import Reason, StatusError, generic_server_re
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from steersman.client.transport import Answer
+    from steersman.client.transport import Response
 
 
 class ClientError(Exception):
-    """The root of all that the client raises, except ``ValueError`` and ``LookupError`` for wrong calls."""
+    """Base class of the client's exceptions, except ``ValueError`` and ``LookupError`` for invalid calls."""
 
 
 class RequestFailed(ClientError):
-    """No answer came; the request may or may not have had effect."""
+    """No response arrived; the request may or may not have had effect."""
 
 
 class RequestTimedOut(RequestFailed):
-    """No answer came in time; the request may or may not have had effect."""
+    """No response arrived in time; the request may or may not have had effect."""
 
 
-class UnreadableAnswer(ClientError):
-    """The server answered with something that is not what was asked for."""
+class UnexpectedResponse(ClientError):
+    """The response cannot be decoded as the requested object."""
 
 
 class ApiError(StatusError, ClientError):
-    """The server refused; ``status`` is the whole ``metav1.Status``."""
+    """The server responded with an error; ``status`` is the whole ``metav1.Status``."""
 
     def __str__(self) -> str:
         return self.message or f"{self.code} {self.reason}".strip()
 
 
 class BadRequest(ApiError):
-    """400: the request cannot be understood."""
+    """400: the request is malformed."""
 
 
 class Unauthorized(ApiError):
-    """401: the credentials are missing or wrong."""
+    """401: the credentials are missing or invalid."""
 
 
 class Forbidden(ApiError):
-    """403: the caller may not do this."""
+    """403: the caller is not authorized for the request."""
 
 
 class NotFound(ApiError):
@@ -72,59 +72,59 @@ class NotFound(ApiError):
 
 
 class MethodNotAllowed(ApiError):
-    """405: the resource does not know this verb."""
+    """405: the resource does not support the verb."""
 
 
 class NotAcceptable(ApiError):
-    """406: no accepted media type is served."""
+    """406: the server supports none of the accepted media types."""
 
 
 class AlreadyExists(ApiError):
-    """409: the name is taken."""
+    """409: an object of this name exists."""
 
 
 class Conflict(ApiError):
-    """409: the write was made against an old version, or a precondition does not hold, or a field is another's."""
+    """409: the write is based on an old version, a precondition failed, or another manager owns an applied field."""
 
 
 class Gone(ApiError):
-    """410: what was asked for will not come back."""
+    """410: the requested item is no longer available."""
 
 
 class Expired(Gone):
-    """410: the asked version is no longer kept; list again."""
+    """410: the resource version or continue token is too old; list again."""
 
 
 class RequestEntityTooLarge(ApiError):
-    """413: the body is beyond a limit."""
+    """413: the body exceeds a limit."""
 
 
 class UnsupportedMediaType(ApiError):
-    """415: the server does not read bodies of this type."""
+    """415: the server does not support the media type of the body."""
 
 
 class Invalid(ApiError):
-    """422: the object breaks rules of its kind; ``causes`` tells which."""
+    """422: validation of the object failed; ``causes`` lists the fields."""
 
 
 class TooManyRequests(ApiError):
-    """429: not now; ``retry_after_seconds`` may tell when."""
+    """429: the client must wait; ``retry_after_seconds`` is the delay, if the server set one."""
 
 
 class InternalError(ApiError):
-    """500: a fault of the server."""
+    """500: an internal error of the server."""
 
 
 class ServerTimeout(ApiError):
-    """500: the server gave up for now; the same request may work later."""
+    """500: the server could not complete the request in time; retry later."""
 
 
 class ServiceUnavailable(ApiError):
-    """503: a part that the request needs is not there."""
+    """503: a service that the request needs is unavailable."""
 
 
 class Timeout(ApiError):
-    """504: the request was not done within the server's time; it may or may not have had effect."""
+    """504: the request exceeded the server's time limit; it may or may not have had effect."""
 
 
 _BY_REASON: Final[dict[str, type[ApiError]]] = {
@@ -148,48 +148,51 @@ _BY_REASON: Final[dict[str, type[ApiError]]] = {
     Reason.UNSUPPORTED_MEDIA_TYPE: UnsupportedMediaType,
 }
 
-#: For a Status without a reason that is known.
+#: For a Status without a known reason.
 _BY_CODE: Final[dict[int, type[ApiError]]] = {
     400: BadRequest, 401: Unauthorized, 403: Forbidden, 404: NotFound, 405: MethodNotAllowed, 406: NotAcceptable,
     409: Conflict, 410: Gone, 413: RequestEntityTooLarge, 415: UnsupportedMediaType, 422: Invalid,
     429: TooManyRequests, 500: InternalError, 503: ServiceUnavailable, 504: Timeout,
 }  # fmt: skip
 
-#: How much of an answer that is no Status is kept, as client-go's ``maxUnstructuredResponseTextBytes``.
-_SHOWN_BYTES: Final = 2048
+#: Kept bytes of a response that is not a Status. Upstream: ``maxUnstructuredResponseTextBytes``.
+_EXCERPT_BYTES: Final = 2048
 
 
 def from_status(status: dict[str, Any], *, headers: Mapping[str, str] | None = None) -> ApiError:
-    """The error that a Status means."""
-    found = _BY_REASON.get(status.get("reason") or "") or _BY_CODE.get(status.get("code") or 0) or ApiError
-    return found(status, headers=headers)
+    """Return the exception for a Status."""
+    error_class = _BY_REASON.get(status.get("reason") or "") or _BY_CODE.get(status.get("code") or 0) or ApiError
+    return error_class(status, headers=headers)
 
 
-def from_answer(answer: Answer, *, method: str, group_resource: str = "", name: str = "") -> ApiError:
-    """The error that an answer with a code of 400 or more means, whether or not its body is a Status."""
-    retry_after = retry_after_seconds(answer.headers)
+def from_response(response: Response, *, method: str, group_resource: str = "", name: str = "") -> ApiError:
+    """Return the exception for a response with a status code from 400, with or without a Status as body.
+
+    Upstream: ``rest.Request.newUnstructuredResponseError``.
+    """
+    retry_after = retry_after_seconds(response.headers)
     try:
-        tree = msgspec.json.decode(answer.body)
+        tree = msgspec.json.decode(response.body)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         tree = None
     if isinstance(tree, dict) and tree.get("kind") == "Status" and tree.get("status") != "Success":
-        tree.setdefault("code", answer.status)
+        tree.setdefault("code", response.status)
         if retry_after:
             tree["details"] = {"retryAfterSeconds": int(retry_after), **(tree.get("details") or {})}
-        return from_status(tree, headers=answer.headers)
-    made = generic_server_response(
-        answer.status,
+        return from_status(tree, headers=response.headers)
+    error = generic_server_response(
+        response.status,
         verb=method,
         group_resource=group_resource,
         name=name,
-        server_message=answer.body[:_SHOWN_BYTES].decode("utf-8", "replace").strip() or "unknown",
+        server_message=response.body[:_EXCERPT_BYTES].decode("utf-8", "replace").strip() or "unknown",
         retry_after_seconds=int(retry_after or 0),
         unexpected=True,
     )
-    return from_status(made.status, headers=answer.headers)
+    return from_status(error.status, headers=response.headers)
 
 
 def retry_after_seconds(headers: Mapping[str, str]) -> float | None:
-    """``Retry-After`` in whole seconds, the only form that Kubernetes uses; None where there is none."""
+    """Return the seconds of ``Retry-After``; None without the header. Kubernetes uses no HTTP dates."""
     text = headers.get("retry-after", "").strip()
     return float(text) if text.isascii() and text.isdigit() else None

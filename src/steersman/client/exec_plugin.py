@@ -1,4 +1,4 @@
-"""Runs an exec plugin of a kubeconfig (KEP-541, ``client.authentication.k8s.io/v1`` and ``v1beta1``)."""
+"""Exec credential plugins of a kubeconfig (KEP-541, ``client.authentication.k8s.io/v1`` and ``v1beta1``)."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from steersman.asynckit.clock import Clock
 
 API_VERSIONS: Final = ("client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1")
-#: Plugins may ask a server in turn, but not a person: there is none.
+#: Bound for a plugin's run. Plugins may call a server; there is no terminal for user input.
 _PLUGIN_SECONDS: Final = 60.0
-_SHOWN_BYTES: Final = 2000
+_STDERR_BYTES: Final = 2000
 
 
 class ExecPlugin(msgspec.Struct, frozen=True):
@@ -30,11 +30,11 @@ class ExecPlugin(msgspec.Struct, frozen=True):
     arguments: tuple[str, ...] = ()
     environment: dict[str, str] = {}
     install_hint: str = ""
-    #: What the plugin is told of the cluster, if it wants to know.
+    #: ``spec.cluster`` of the plugin's input; None unless ``provideClusterInfo`` is set.
     cluster: dict[str, Any] | None = None
 
     async def run(self, *, clock: Clock) -> bytes:
-        """What the plugin writes. Raises ``ConfigError`` when it cannot be run or fails."""
+        """Run the plugin and return its output. Raises ``ConfigError`` when it cannot be started or fails."""
         spec: dict[str, Any] = {"interactive": False}
         if self.cluster is not None:
             spec["cluster"] = self.cluster
@@ -54,7 +54,7 @@ class ExecPlugin(msgspec.Struct, frozen=True):
             raise ConfigError(f"exec: executable {self.command} cannot be started: {error}{hint}") from error
         try:
             async with Timeout(_PLUGIN_SECONDS, clock=clock):
-                output, complaint = await process.communicate()
+                output, stderr = await process.communicate()
         except TimeoutError as error:
             raise ConfigError(f"exec: {self.command} did not end within {_PLUGIN_SECONDS:g} seconds") from error
         finally:
@@ -62,13 +62,16 @@ class ExecPlugin(msgspec.Struct, frozen=True):
                 process.kill()
                 await process.wait()
         if process.returncode:
-            said = complaint[:_SHOWN_BYTES].decode("utf-8", "replace").strip()
-            raise ConfigError(f"exec: executable {self.command} failed with exit code {process.returncode}: {said}")
+            message = stderr[:_STDERR_BYTES].decode("utf-8", "replace").strip()
+            raise ConfigError(f"exec: executable {self.command} failed with exit code {process.returncode}: {message}")
         return output
 
 
 def read_exec(entry: dict[str, Any], *, where: str, folder: Path, cluster: dict[str, Any]) -> ExecPlugin:
-    """The ``exec`` of a user. A command with a slash in it is relative to the kubeconfig. Raises ``ConfigError``."""
+    """Parse the ``exec`` section of a user. Raises ``ConfigError``.
+
+    A command that contains a slash is relative to the kubeconfig.
+    """
     command, api_version = entry.get("command"), entry.get("apiVersion")
     if not isinstance(command, str) or not command:
         raise ConfigError(f"{where}: command must be specified to use exec authentication plugin")

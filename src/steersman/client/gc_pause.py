@@ -1,7 +1,6 @@
-"""No garbage collection while many objects are made at once: they are all kept, so each pass over them is in vain.
+"""Pause of garbage collection while many objects are decoded: they all survive, so collections only cost time.
 
-Measured with 10,000 pods: 0.98 s with collections, 0.25 s without. Only for code that does not await, so that nobody
-else's garbage waits longer than a batch takes to decode.
+For code without ``await``, so that other tasks' garbage is delayed by at most one batch.
 """
 
 from __future__ import annotations
@@ -13,13 +12,13 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-#: Smaller input makes few objects.
+#: Smaller inputs decode to too few objects to matter.
 _WORTHWHILE_BYTES: Final = 32 * 1024
 
 
 @contextmanager
 def gc_paused(input_bytes: int) -> Iterator[None]:
-    """For as long as the block runs, if it is about to decode enough and collections are on."""
+    """Disable garbage collection in the block if the input is large and collection is enabled."""
     if input_bytes < _WORTHWHILE_BYTES or not gc.isenabled():
         yield
         return

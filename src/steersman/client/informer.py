@@ -1,4 +1,8 @@
-"""A cache of one resource that stays as the server is, and tells of each change; shared by all who need it."""
+"""Shared informer: an in-memory cache of one resource that follows the server and notifies listeners of each change.
+
+Upstream: ``k8s.io/client-go/tools/cache.SharedIndexInformer``. ``reflector`` lists and watches, ``store`` holds the
+objects, ``listeners`` deliver the changes, ``informer_factory`` shares informers.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +20,7 @@ from steersman.client.listeners import CAPACITY, Callback, Handler, Overflow
 from steersman.client.mutation_detector import MutationDetector
 from steersman.client.objects import compare_versions, key_of, resource_version_of, uid_of
 from steersman.client.reflector import Reflector
-from steersman.client.sharing import Sharing
+from steersman.client.sharing import MetadataInterner
 from steersman.client.store import Lister, Store, keyed
 
 if TYPE_CHECKING:
@@ -32,14 +36,14 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class InformerClosed(ClientError):  # noqa: N818 — says what happened, as its siblings do
-    """What was waited for will not be seen any more."""
+class InformerClosed(ClientError):  # noqa: N818 — named by the condition, like its siblings
+    """The informer was closed before the awaited condition held."""
 
 
 class Informer(Generic[T]):
-    """Start it, wait until it is synced, read its ``lister``; listen for changes.
+    """Cache of one resource: start it, wait until it is synced, read its ``lister``, add listeners.
 
-    Objects in the cache and in changes are shared: nobody may change them.
+    Objects in the cache and in changes are shared and must not be modified.
     """
 
     def __init__(
@@ -53,19 +57,21 @@ class Informer(Generic[T]):
         options: ReflectorOptions | None = None,
         detect_mutations: bool = False,
     ) -> None:
-        """``transform`` makes of each object what is kept of it; it may change the object it is given.
+        """Create an informer.
 
-        ``resync_seconds``: every so often (up to a tenth later) listeners hear of each object in the cache anew, with
-        no request to the server; for those whose reconcile depends on more than objects.
+        ``transform`` returns the object to cache for each received object, and may modify its argument.
 
-        ``detect_mutations`` is for tests: ``close`` raises ``CacheMutated`` if somebody changed an object of the cache.
+        ``resync_seconds``: with this period (plus up to 10 % jitter) listeners receive an ``Updated`` for each cached
+        object, without requests to the server; for controllers whose reconcile depends on more than objects.
+
+        ``detect_mutations`` is for tests: ``close`` raises ``CacheMutated`` if a cached object was modified.
         """
         self._source = source
         self._clock = clock
         self._dice = dice or random.Random()  # noqa: S311 — jitter
         self._transform = transform
         self._resync_seconds = resync_seconds
-        self._sharing = Sharing()
+        self._interner = MetadataInterner()
         self._store: Store[T] = Store()
         self._reflector: Reflector[T] = Reflector(source, self, clock=clock, dice=self._dice, options=options)
         self._detector = MutationDetector() if detect_mutations else None
@@ -74,16 +80,16 @@ class Informer(Generic[T]):
         self._started = False
         self._synced = False
         self._closed = False
-        #: Held while a change is on its way to all listeners, so that each hears of them in one order.
-        self._telling = asyncio.Lock()
-        #: Who waits for something to be so; asked after each batch of changes.
+        #: Held while a change is delivered, so that all listeners receive changes in the same order.
+        self._delivery_lock = asyncio.Lock()
+        #: Waiting callers and their conditions, evaluated after each batch of changes.
         self._waiters: dict[asyncio.Future[None], Callable[[], bool]] = {}
         self.lister: Final = Lister(self._store)
 
-    # Life
+    # Life cycle
 
     def start(self) -> None:
-        """Begin to follow the server. Idempotent."""
+        """Start the reflector. Idempotent."""
         if self._started:
             return
         self._started = True
@@ -92,7 +98,10 @@ class Informer(Generic[T]):
             self._supervisor.start("resync", self._resync(self._resync_seconds))
 
     async def close(self) -> None:
-        """Stop; what is in the cache stays readable. Idempotent. Raises ``CacheMutated`` if that was to be detected."""
+        """Stop the informer; the cache stays readable. Idempotent.
+
+        Raises ``CacheMutated`` with ``detect_mutations``.
+        """
         await self._supervisor.close()
         self._closed = True
         for waiter in self._waiters:
@@ -110,66 +119,69 @@ class Informer(Generic[T]):
     ) -> None:
         await self.close()
 
-    # What is known
+    # State
 
     @property
     def name(self) -> str:
-        """The group resource: ``pods``, ``deployments.apps``."""
+        """Group resource: ``pods``, ``deployments.apps``."""
         return self._source.name
 
     @property
     def resource_version(self) -> str:
-        """The newest version that the cache has seen; empty before the first list."""
+        """Newest resource version that the cache has reached; empty before the first list."""
         return self._reflector.position.newest
 
     @property
     def has_synced(self) -> bool:
-        """Whether the cache holds a whole list, and callbacks have heard of it."""
+        """True if the cache holds a complete list and callbacks have received it."""
         return self._synced
 
     async def wait_synced(self, *, timeout_seconds: float | None = None) -> None:
         """Wait for ``has_synced``. Raises ``TimeoutError``, ``InformerClosed``."""
-        await self._until(lambda: self.has_synced, timeout_seconds)
+        await self._wait_until(lambda: self.has_synced, timeout_seconds)
 
-    async def has_seen(self, written: T | str, *, key: str = "", timeout_seconds: float | None = None) -> None:
-        """Wait until the cache is at least as new as ``written``: an object as a write answered it, or its version.
+    async def wait_seen(self, written: T | str, *, key: str = "", timeout_seconds: float | None = None) -> None:
+        """Wait until the cache is at least as new as ``written``.
 
-        After it a reconcile reads its own last write. A version without the object's ``key``, or an object that the
-        selection leaves out, is seen with the next change or bookmark, which may take a minute. Raises ``TimeoutError``.
+        An object returned by a write, or its resource version.
+
+        After that a reconcile reads its own last write. A version without the object's ``key``, or an object outside of
+        the informer's selection, counts as seen with the next event or bookmark, which may take a minute. Raises
+        ``TimeoutError``.
         """
         if isinstance(written, str):
             version = written
         else:
             version, key = resource_version_of(written), key_of(written)
-        await self._until(lambda: self._is_seen(version, key), timeout_seconds)
+        await self._wait_until(lambda: self._is_seen(version, key), timeout_seconds)
 
-    async def has_dropped(self, key: str, *, uid: str = "", timeout_seconds: float | None = None) -> None:
-        """Wait until the cache no longer has the object (of this UID): what ``has_seen`` is for deletions."""
+    async def wait_deleted(self, key: str, *, uid: str = "", timeout_seconds: float | None = None) -> None:
+        """Wait until the cache no longer holds the object (with this UID). Raises ``TimeoutError``."""
 
         def is_gone() -> bool:
-            known = self._store.get(key)
-            return self.has_synced and (known is None or bool(uid and uid_of(known) != uid))
+            cached = self._store.get(key)
+            return self.has_synced and (cached is None or bool(uid and uid_of(cached) != uid))
 
-        await self._until(is_gone, timeout_seconds)
+        await self._wait_until(is_gone, timeout_seconds)
 
     def _is_seen(self, version: str, key: str) -> bool:
         if not self.has_synced:
             return False
         if self._reflector.position.has_reached(version):
             return True
-        known = self._store.get(key) if key else None
-        if known is None:
+        cached = self._store.get(key) if key else None
+        if cached is None:
             return False
-        order = compare_versions(resource_version_of(known), version)
+        order = compare_versions(resource_version_of(cached), version)
         return order is not None and order >= 0
 
-    async def _until(self, is_so: Callable[[], bool], timeout_seconds: float | None) -> None:
-        if is_so():
+    async def _wait_until(self, condition: Callable[[], bool], timeout_seconds: float | None) -> None:
+        if condition():
             return
         if self._closed:
             raise self._closed_error()
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiters[waiter] = is_so
+        self._waiters[waiter] = condition
         try:
             await wait_for(waiter, timeout_seconds, clock=self._clock)
         finally:
@@ -178,20 +190,20 @@ class Informer(Generic[T]):
     def _closed_error(self) -> InformerClosed:
         return InformerClosed(f"the informer of {self.name} was closed")
 
-    # Who listens
+    # Indexes and listeners
 
     def add_index(self, name: str, values_of: Callable[[T], Iterable[str]]) -> None:
-        """Let the lister find objects by what ``values_of`` says; raises ValueError for another index of that name."""
+        """Add an index on the values of ``values_of``. Raises ValueError if the name has another function."""
         self._store.add_index(name, values_of)
 
     def add_callback(self, call: Callable[[Change[T]], None]) -> Callback[T]:
-        """Call at once for each change, and now for each object that is in the cache; ``call`` must be quick.
+        """Call ``call`` synchronously for each change, and now for each object in the cache; ``call`` must be quick.
 
-        For a handler that only puts keys into a queue.
+        For handlers that only add keys to a queue.
         """
         listener = Callback(traced(call, getattr(self._source, "kind", self.name)))
         for obj in [*self._store.values()]:
-            listener.tell(Added(obj, is_initial=True))
+            listener.notify(Added(obj, is_initial=True))
         self._listeners.append(listener)
         return listener
 
@@ -202,9 +214,9 @@ class Informer(Generic[T]):
         capacity: int = CAPACITY,
         overflow: Overflow = Overflow.WAIT,
     ) -> Handler[T]:
-        """Await ``call`` for each change, one after the other, in a task of its own; first for what is in the cache.
+        """Await ``call`` for each change, one at a time, in a task of its own; first for each object in the cache.
 
-        At most ``capacity`` changes wait; ``overflow`` says what happens to more.
+        At most ``capacity`` changes are queued; ``overflow`` defines the handling of further ones.
         """
         handler = Handler(call, initial=[*self._store.values()], capacity=capacity, overflow=overflow)
         self._listeners.append(handler)
@@ -212,24 +224,24 @@ class Informer(Generic[T]):
         return handler
 
     def remove(self, listener: Listener) -> None:
-        """Tell it nothing more; what waits for a handler is still handed over. Idempotent."""
+        """Stop notifying a listener; a handler still receives its queued changes. Idempotent."""
         if listener in self._listeners:
             self._listeners.remove(listener)
 
-    # What the reflector does (``reflector.Sink``)
+    # Called by the reflector (``reflector.Sink``)
 
-    def kept(self, obj: T) -> T:
-        """What is kept of an object that came."""
+    def transform(self, obj: T) -> T:
+        """Return the object to cache for a received object."""
         if self._transform is not None:
             obj = self._transform(obj)
-        self._sharing.share(obj)
+        self._interner.intern(obj)
         return obj
 
     async def replace(self, objects: list[T]) -> None:
-        """A whole list came."""
+        """Replace the cache with a complete list."""
         fresh = keyed(objects)
         is_initial = not self.has_synced
-        async with self._telling:
+        async with self._delivery_lock:
             for key in self._store.snapshot_keys():
                 if key not in fresh:
                     await self._remove(key, None)
@@ -237,19 +249,19 @@ class Informer(Generic[T]):
                 await self._put(key, obj, is_initial=is_initial)
 
     async def change(self, kind: str, obj: T) -> None:
-        """One change came."""
+        """Apply one watch event."""
         key = key_of(obj)
-        async with self._telling:
+        async with self._delivery_lock:
             if kind == DELETED:
                 await self._remove(key, obj)
             else:
                 await self._put(key, obj)
 
     def progressed(self) -> None:
-        """A batch is in the cache."""
+        """Wake waiting callers after a batch of changes."""
         self._synced = True
-        for waiter, is_so in list(self._waiters.items()):
-            if not waiter.done() and is_so():
+        for waiter, condition in list(self._waiters.items()):
+            if not waiter.done() and condition():
                 waiter.set_result(None)
 
     async def _put(self, key: str, obj: T, *, is_initial: bool = False) -> None:
@@ -262,25 +274,25 @@ class Informer(Generic[T]):
         self._store.put(key, obj)
         if self._detector is not None:
             self._detector.put(key, obj)
-        await self._tell(Added(obj, is_initial) if old is None else Updated(old, obj))
+        await self._deliver(Added(obj, is_initial) if old is None else Updated(old, obj))
 
     async def _remove(self, key: str, last: T | None) -> None:
-        """``last`` is the final state; None: the deletion was missed."""
+        """Remove an object. ``last`` is its final state; None: the deletion event was missed."""
         old = self._store.remove(key)
         if self._detector is not None:
             self._detector.remove(key)
         if old is not None:
-            await self._tell(Deleted(old, final_state_unknown=True) if last is None else Deleted(last))
+            await self._deliver(Deleted(old, final_state_unknown=True) if last is None else Deleted(last))
 
-    async def _tell(self, change: Change[Any]) -> None:
-        for listener in tuple(self._listeners):  # one that comes meanwhile has it from the cache
+    async def _deliver(self, change: Change[Any]) -> None:
+        for listener in tuple(self._listeners):  # a listener added meanwhile receives the object from the cache
             await listener.offer(change)
 
     async def _resync(self, period_seconds: float) -> None:
         while True:
             await self._clock.sleep(period_seconds * (1 + self._dice.random() / 10))
             for key in self._store.snapshot_keys():
-                async with self._telling:
+                async with self._delivery_lock:
                     obj = self._store.get(key)
                     if obj is not None:
-                        await self._tell(Updated(obj, obj))
+                        await self._deliver(Updated(obj, obj))

@@ -1,4 +1,7 @@
-"""Informers by what they watch: who asks for the same gets the same, so each object is kept and each watch open once."""
+"""Shared informers: one informer, cache and watch per resource, namespace and selection.
+
+Upstream: ``k8s.io/client-go/informers.SharedInformerFactory``.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from types import TracebackType
 
-    from steersman.client.client import Client, What
+    from steersman.client.client import Client, ResourceLike
     from steersman.client.reflector import ReflectorOptions
     from steersman.client.resource_types import ResourceType
 
@@ -24,7 +27,7 @@ T = TypeVar("T")
 
 
 class InformerFactory:
-    """Owns its informers: ``start`` starts those that are new, ``close`` stops all, the youngest first."""
+    """Owner of informers: ``start`` starts the new ones, ``close`` stops all in reverse order of creation."""
 
     def __init__(
         self,
@@ -36,7 +39,9 @@ class InformerFactory:
         options: ReflectorOptions | None = None,
         detect_mutations: bool = False,
     ) -> None:
-        """``transform`` and ``resync_seconds`` are for informers that are not given their own, the rest for all.
+        """Create a factory. ``transform`` and ``resync_seconds`` are defaults.
+
+        The other options apply to all informers.
 
         See ``Informer``.
         """
@@ -50,7 +55,7 @@ class InformerFactory:
 
     def informer(
         self,
-        what: What[T],
+        resource: ResourceLike[T],
         *,
         namespace: str | None = None,
         label_selector: str | Mapping[str, str] = "",
@@ -58,20 +63,20 @@ class InformerFactory:
         transform: Callable[[T], T] | None = None,
         resync_seconds: float | None = None,
     ) -> Informer[T]:
-        """The one informer of this resource, namespace (None: all) and selection; made if it is new.
+        """Return the informer of this resource, namespace (None: all) and selection; create it if necessary.
 
-        Raises ValueError when there is one that keeps something else of its objects (``transform``).
+        Raises ValueError if the informer exists with another ``transform``.
         """
-        resource = resource_type(what)
+        resolved = resource_type(resource)
         transform = transform or self._transform
         labels, fields = selector_text(label_selector) or "", selector_text(field_selector) or ""
-        known = self._informers.get((resource, namespace or "", labels, fields))
-        if known is not None:
-            if known[1] is not transform:
-                raise ValueError(f"the informer of {known[0].name} is there already, with another transform")
-            return known[0]
-        source = ClientSource(self._client, resource, namespace=namespace, label_selector=labels, field_selector=fields)
-        made = Informer(
+        entry = self._informers.get((resolved, namespace or "", labels, fields))
+        if entry is not None:
+            if entry[1] is not transform:
+                raise ValueError(f"the informer of {entry[0].name} is there already, with another transform")
+            return entry[0]
+        source = ClientSource(self._client, resolved, namespace=namespace, label_selector=labels, field_selector=fields)
+        informer = Informer(
             source,
             clock=self._client.clock,
             dice=self._dice,
@@ -80,38 +85,38 @@ class InformerFactory:
             options=self._options,
             detect_mutations=self._detect_mutations,
         )
-        self._informers[resource, namespace or "", labels, fields] = (made, transform)
-        return made
+        self._informers[resolved, namespace or "", labels, fields] = (informer, transform)
+        return informer
 
     @property
     def informers(self) -> list[Informer[Any]]:
-        """All that were asked for, oldest first."""
+        """Informers in order of creation."""
         return [informer for informer, _ in self._informers.values()]
 
     def start(self) -> None:
-        """Start every informer that is not started yet. May be called again after more were asked for."""
+        """Start every informer that is not started yet. Call again after creating more."""
         for informer in self.informers:
             informer.start()
 
     async def discard(self, informer: Informer[Any]) -> None:
-        """Stop one for good: what it watches is no longer served. Who asks for the same later gets a new one."""
-        for key, (known, _) in list(self._informers.items()):
-            if known is informer:
+        """Stop and remove an informer whose resource is no longer served; the next request for it creates a new one."""
+        for key, (candidate, _) in list(self._informers.items()):
+            if candidate is informer:
                 del self._informers[key]
         await informer.close()
 
     async def wait_synced(self, *, timeout_seconds: float | None = None) -> None:
-        """Wait until every informer is synced. Raises ``TimeoutError``, which names those that are not."""
+        """Wait until every informer is synced. Raises ``TimeoutError`` with the names of unsynced informers."""
         try:
             async with Timeout(timeout_seconds, clock=self._client.clock):
                 for informer in self.informers:
                     await informer.wait_synced()
         except TimeoutError:
-            late = ", ".join(informer.name for informer in self.informers if not informer.has_synced)
-            raise TimeoutError(f"not synced within {timeout_seconds} seconds: {late}") from None
+            unsynced = ", ".join(informer.name for informer in self.informers if not informer.has_synced)
+            raise TimeoutError(f"not synced within {timeout_seconds} seconds: {unsynced}") from None
 
     async def close(self) -> None:
-        """Stop all. Idempotent. Raises ``CacheMutated``, once all have stopped, if that was to be detected."""
+        """Stop all informers. Idempotent. Raises ``CacheMutated`` after all have stopped, with ``detect_mutations``."""
         mutated: list[CacheMutated] = []
         for informer in reversed(self.informers):
             try:

@@ -1,7 +1,7 @@
-"""Where the cluster is and who the caller is there: from kubeconfig files, or from inside a pod.
+"""Cluster address and credentials from kubeconfig files, or from a pod's service account.
 
-The rules are ``clientcmd``'s: the first file to say something wins, paths are relative to the file that names them, data
-wins over files. What is malformed is a ``ConfigError`` that says where.
+The rules are ``clientcmd``'s: the first file to set a value wins, paths are relative to the file that contains them,
+inline data takes precedence over files. Malformed input raises ``ConfigError`` with its location.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
 import msgspec
@@ -29,9 +29,9 @@ from steersman.client.exec_plugin import read_exec
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from steersman.apimachinery.trees import Tree
     from steersman.asynckit.clock import Clock
 
-Tree = dict[str, Any]
 
 _SERVICE_ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 #: Section of the file → key of its entries.
@@ -39,25 +39,25 @@ _SECTIONS: Final = {"clusters": "cluster", "users": "user", "contexts": "context
 
 
 class ClusterAccess(msgspec.Struct, frozen=True):
-    """All that a transport needs to know."""
+    """Configuration of a transport (client-go's ``rest.Config``)."""
 
-    #: ``https://host:port``, maybe with a path; no slash at its end.
+    #: ``https://host:port``, optionally with a path, without a trailing slash.
     server: str
     credentials: Credentials
-    #: PEM; None: the machine's own.
+    #: CA bundle (PEM); None: the system's trust store.
     ca: bytes | None = None
     verify: bool = True
-    #: Name in the server's certificate, where it is not the host's.
+    #: Name to verify in the server's certificate; empty: the host's.
     tls_server_name: str = ""
     proxy_url: str = ""
-    #: Ask for answers as they are: pays where the network is fast, as compressing a long list is work.
+    #: Request uncompressed responses: saves CPU of the server on fast networks.
     disable_compression: bool = False
-    #: Of the context.
+    #: Namespace of the context.
     namespace: str = "default"
 
 
 def kubeconfig_paths(environment: Mapping[str, str] | None = None) -> list[Path]:
-    """The files that kubectl reads: those of ``$KUBECONFIG``, or ``~/.kube/config``."""
+    """Return the files that kubectl reads: those of ``$KUBECONFIG``, or ``~/.kube/config``."""
     listed = (os.environ if environment is None else environment).get("KUBECONFIG", "")
     paths = [Path(part) for part in listed.split(os.pathsep) if part]
     return paths or [Path.home() / ".kube" / "config"]
@@ -66,24 +66,24 @@ def kubeconfig_paths(environment: Mapping[str, str] | None = None) -> list[Path]
 def load_kubeconfig(
     paths: Path | str | Sequence[Path] | None = None, *, context: str = "", clock: Clock | None = None
 ) -> ClusterAccess:
-    """The access that a context (the current one if not given) stands for.
+    """Return the access of a context (default: the current context). Raises ``ConfigError``.
 
-    Files of ``$KUBECONFIG`` that are missing are passed over, a file that is named here is not. Raises ``ConfigError``.
+    Missing files of ``$KUBECONFIG`` are skipped; a missing file in ``paths`` is an error.
     """
     if paths is None:
-        found = [path for path in kubeconfig_paths() if path.exists()]
-        if not found:
+        existing = [path for path in kubeconfig_paths() if path.exists()]
+        if not existing:
             names = ", ".join(map(str, kubeconfig_paths()))
             raise ConfigError(f"there is no kubeconfig: {names} does not exist, and KUBECONFIG names no other")
     else:
-        found = [Path(paths)] if isinstance(paths, str | Path) else list(paths)
-    return _Merged(found).access(context, clock or RealClock())
+        existing = [Path(paths)] if isinstance(paths, str | Path) else list(paths)
+    return _MergedConfig(existing).access(context, clock or RealClock())
 
 
 def in_cluster(
     *, folder: Path = _SERVICE_ACCOUNT, environment: Mapping[str, str] | None = None, clock: Clock | None = None
 ) -> ClusterAccess:
-    """The access of a pod's service account. Raises ``ConfigError`` outside of a pod."""
+    """Return the access of a pod's service account. Raises ``ConfigError`` outside of a pod."""
     environment = os.environ if environment is None else environment
     host, port = environment.get("KUBERNETES_SERVICE_HOST"), environment.get("KUBERNETES_SERVICE_PORT")
     if not host or not port:
@@ -106,8 +106,8 @@ def in_cluster(
     )
 
 
-class _Merged:
-    """Several files as one; each entry remembers the folder of its file."""
+class _MergedConfig:
+    """Several kubeconfig files merged into one; each entry keeps the folder of its file."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
         self._entries: dict[str, dict[str, tuple[Tree, Path]]] = {section: {} for section in _SECTIONS}
@@ -146,13 +146,13 @@ class _Merged:
             raise ConfigError(
                 f"cluster {context.get('cluster')!r}: specifying a root certificates file with the insecure flag is not allowed"
             )
-        told = {"server": server, "insecure-skip-tls-verify": not verify}
+        exec_cluster = {"server": server, "insecure-skip-tls-verify": not verify}
         if ca is not None:
-            told["certificate-authority-data"] = base64.b64encode(ca).decode()
+            exec_cluster["certificate-authority-data"] = base64.b64encode(ca).decode()
         user_name = str(context.get("user") or "")
         return ClusterAccess(
             server=server.rstrip("/"),
-            credentials=self._credentials(user_name, f"context {name!r}", told, clock),
+            credentials=self._credentials(user_name, f"context {name!r}", exec_cluster, clock),
             ca=ca,
             verify=verify,
             tls_server_name=str(cluster.get("tls-server-name") or ""),
@@ -161,19 +161,19 @@ class _Merged:
             namespace=str(context.get("namespace") or "default"),
         )
 
-    def _entry(self, section: str, name: str, asked_by: str) -> tuple[Tree, Path]:
+    def _entry(self, section: str, name: str, referrer: str) -> tuple[Tree, Path]:
         try:
             return self._entries[section][name]
         except KeyError:
-            known = ", ".join(sorted(self._entries[section])) or "none"
+            names = ", ".join(sorted(self._entries[section])) or "none"
             raise ConfigError(
-                f"{self._names}: there is no {_SECTIONS[section]} {name!r} ({asked_by}); known: {known}"
+                f"{self._names}: there is no {_SECTIONS[section]} {name!r} ({referrer}); known: {names}"
             ) from None
 
-    def _credentials(self, name: str, asked_by: str, cluster: Tree, clock: Clock) -> Credentials:
+    def _credentials(self, name: str, referrer: str, cluster: Tree, clock: Clock) -> Credentials:
         if not name:
             return StaticCredentials(Identity())
-        user, folder = self._entry("users", name, asked_by)
+        user, folder = self._entry("users", name, referrer)
         where = f"user {name!r}"
         certificate, key = _data(user, "client-certificate", folder, where), _data(user, "client-key", folder, where)
         if (certificate is None) != (key is None):
@@ -198,7 +198,7 @@ class _Merged:
 
 
 def _read(path: Path) -> Tree:
-    import yaml  # noqa: PLC0415 — only those who read a kubeconfig pay for it
+    import yaml  # noqa: PLC0415 — deferred: only kubeconfig readers need it
 
     try:
         config = yaml.safe_load(path.read_text(encoding="utf-8"))
@@ -207,7 +207,7 @@ def _read(path: Path) -> Tree:
         ValueError,
         RecursionError,
         yaml.YAMLError,
-    ) as error:  # ValueError: no UTF-8, or a date such as 2024-99-05
+    ) as error:  # ValueError: invalid UTF-8, or an invalid date, e.g. 2024-99-05
         raise ConfigError(f"the kubeconfig {path} cannot be read: {error}") from error
     if config is None:
         return {}
@@ -217,7 +217,7 @@ def _read(path: Path) -> Tree:
 
 
 def _data(entry: Tree, name: str, folder: Path, where: str) -> bytes | None:
-    """``<name>-data``, or what the file ``<name>`` holds; None where there is neither."""
+    """Return the value of ``<name>-data``, or the content of the file ``<name>``; None without either."""
     encoded, file = entry.get(f"{name}-data"), entry.get(name)
     if encoded:
         try:

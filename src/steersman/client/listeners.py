@@ -1,4 +1,4 @@
-"""Who hears of changes: callbacks at once, and slower handlers through a bounded queue each."""
+"""Listeners of an informer: synchronous callbacks, and asynchronous handlers with a bounded queue each."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections import deque
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
-from steersman.client.changes import Added, merged, vanishes
+from steersman.client.changes import Added, cancels_out, coalesce
 from steersman.client.objects import key_of
 
 if TYPE_CHECKING:
@@ -20,39 +20,39 @@ T = TypeVar("T")
 
 _log: Final = logging.getLogger(__name__)
 
-#: Changes that wait for a slow handler before the overflow rule applies.
+#: Changes queued for a handler before its overflow policy applies.
 CAPACITY: Final = 1000
 
 
 class Overflow(Enum):
-    """What happens when a handler has more changes waiting than its bound."""
+    """Policy for a handler whose queue is full."""
 
-    #: The informer waits: nothing is lost or merged, and everybody else who shares it waits too.
+    #: The informer waits: no change is lost or merged, and delivery to all other listeners waits too.
     WAIT = "wait"
-    #: Changes of one object become one (see ``changes.merged``); at most two for each object wait.
+    #: Changes of one object are merged (``changes.coalesce``); at most two per object are queued.
     COALESCE = "coalesce"
 
 
 class Callback(Generic[T]):
-    """Called in the informer's own task, so it must be quick; an exception is logged and goes no further."""
+    """Listener that runs in the informer's task, so it must be quick; its exceptions are logged."""
 
     def __init__(self, call: Callable[[Change[T]], None]) -> None:
         self._call = call
 
     async def offer(self, change: Change[T]) -> None:
-        """Call it."""
-        self.tell(change)
+        """Call the callback."""
+        self.notify(change)
 
-    def tell(self, change: Change[T]) -> None:
-        """Call it."""
+    def notify(self, change: Change[T]) -> None:
+        """Call the callback."""
         try:
             self._call(change)
-        except Exception:  # noqa: BLE001 — the others must still hear of it; logged
+        except Exception:  # noqa: BLE001 — other listeners must still be notified; logged
             _log.exception("a callback failed on %s", key_of(change.latest))
 
 
 class Handler(Generic[T]):
-    """Called one change at a time, in order, in a task of its own; an exception is logged and goes no further."""
+    """Listener that processes one change at a time, in order, in its own task; its exceptions are logged."""
 
     def __init__(
         self,
@@ -62,55 +62,55 @@ class Handler(Generic[T]):
         capacity: int = CAPACITY,
         overflow: Overflow = Overflow.WAIT,
     ) -> None:
-        """``initial`` is heard first, and is not counted by ``capacity``: the cache holds these objects anyway."""
+        """Deliver ``initial`` objects first; they do not count towards ``capacity``, as the cache holds them anyway."""
         if capacity < 1:
             raise ValueError("a handler needs room for one change")
         self._call = call
         self._capacity = capacity
         self._overflow = overflow
         self._initial: deque[T] = deque(initial)
-        #: Changes that wait, by arrival. With COALESCE and more than ``capacity`` of them, at most two for each object.
-        self._waiting: deque[Change[T]] = deque()
-        #: Not empty only while coalescing: what waits for each object, by the arrival of its first.
+        #: Queued changes in order of arrival, at most ``capacity``.
+        self._queue: deque[Change[T]] = deque()
+        #: Overflow of COALESCE: queued changes per object (at most two), ordered by each object's first change.
         self._by_key: dict[str, list[Change[T]]] = {}
         self._wake = asyncio.Event()
-        self._room = asyncio.Event()
+        self._has_room = asyncio.Event()
         self._idle = asyncio.Event()
 
     @property
-    def waiting(self) -> int:
-        """Changes that have not been handed over."""
-        return len(self._initial) + len(self._waiting) + sum(map(len, self._by_key.values()))
+    def queued(self) -> int:
+        """Number of changes that were not processed yet."""
+        return len(self._initial) + len(self._queue) + sum(map(len, self._by_key.values()))
 
     async def offer(self, change: Change[T]) -> None:
-        """Take a change in; may wait for room."""
+        """Queue a change; may wait for room."""
         if self._overflow is Overflow.COALESCE:
-            self._take_in(change)
+            self._coalesce(change)
         else:
-            while len(self._waiting) >= self._capacity:
-                self._room.clear()
-                await self._room.wait()
-            self._waiting.append(change)
+            while len(self._queue) >= self._capacity:
+                self._has_room.clear()
+                await self._has_room.wait()
+            self._queue.append(change)
         self._idle.clear()
         self._wake.set()
 
-    def _take_in(self, change: Change[T]) -> None:
-        if not self._by_key and len(self._waiting) < self._capacity:
-            self._waiting.append(change)
+    def _coalesce(self, change: Change[T]) -> None:
+        if not self._by_key and len(self._queue) < self._capacity:
+            self._queue.append(change)
             return
         key = key_of(change.latest)
-        waiting = self._by_key.setdefault(key, [])
-        if waiting and (one := merged(waiting[-1], change)) is not None:
-            waiting[-1] = one
-        elif waiting and vanishes(waiting[-1], change):
-            waiting.pop()
-            if not waiting:
+        queued = self._by_key.setdefault(key, [])
+        if queued and (one := coalesce(queued[-1], change)) is not None:
+            queued[-1] = one
+        elif queued and cancels_out(queued[-1], change):
+            queued.pop()
+            if not queued:
                 del self._by_key[key]
         else:
-            waiting.append(change)
+            queued.append(change)
 
     async def run(self) -> None:
-        """Until cancelled."""
+        """Process changes until cancelled."""
         while True:
             change = self._next()
             if change is None:
@@ -124,15 +124,15 @@ class Handler(Generic[T]):
                 _log.exception("a handler failed on %s", key_of(change.latest))
 
     async def drained(self) -> None:
-        """Wait until everything that was offered has been handled."""
+        """Wait until every offered change was processed."""
         await self._idle.wait()
 
     def _next(self) -> Change[T] | None:
         if self._initial:
             return Added(self._initial.popleft(), is_initial=True)
-        if self._waiting:
-            change = self._waiting.popleft()
-            self._room.set()
+        if self._queue:
+            change = self._queue.popleft()
+            self._has_room.set()
             return change
         if self._by_key:
             key = next(iter(self._by_key))

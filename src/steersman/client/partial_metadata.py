@@ -1,4 +1,4 @@
-"""Metadata alone: for informers that do not need the rest of large objects (``metav1.PartialObjectMetadata``)."""
+"""``metav1.PartialObjectMetadata``: informers and reads of metadata only, for large objects."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from steersman.client.client import resource_type
 from steersman.client.resource_types import ResourceType
 
 if TYPE_CHECKING:
-    from steersman.client.client import What
+    from steersman.client.client import ResourceLike
 
 
 class PartialObjectMetadata(msgspec.Struct, omit_defaults=True):
-    """An object without its spec and status. Its kind is ``PartialObjectMetadata``, whatever the object is."""
+    """An object without spec and status. Its kind is ``PartialObjectMetadata`` for every resource."""
 
     metadata: ObjectMeta
     apiVersion: str = "meta.k8s.io/v1"  # noqa: N815 — as on the wire
     kind: str = "PartialObjectMetadata"
 
 
-def metadata_only(what: What[Any]) -> ResourceType[PartialObjectMetadata]:
-    """The same resource, of which the server sends metadata alone. For get, list, watch and patch."""
-    return ResourceType(resource_type(what).info, PartialObjectMetadata, accept_as="PartialObjectMetadata")
+def metadata_only(resource: ResourceLike[Any]) -> ResourceType[PartialObjectMetadata]:
+    """Return the resource with metadata-only objects, for get, list, watch and patch."""
+    return ResourceType(resource_type(resource).info, PartialObjectMetadata, accept_as="PartialObjectMetadata")

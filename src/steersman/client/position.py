@@ -1,4 +1,4 @@
-"""How far a reflector has read: what is new, what is a repetition, and from where to go on."""
+"""Progress of a reflector: detects repeated events and the version to resume the watch from."""
 
 from __future__ import annotations
 
@@ -6,51 +6,55 @@ from steersman.client.objects import compare_versions
 
 
 class Position:
-    """Of one reflector; empty until the first list.
+    """Resource versions that one reflector has reached; empty until the first list.
 
-    Invariant: every change up to and including ``complete`` was delivered, so a watch from there misses nothing.
+    Invariant: every change up to and including ``complete`` was delivered, so a watch from there misses none.
     """
 
     __slots__ = ("complete", "newest")
 
     def __init__(self) -> None:
-        #: The newest version that was seen, in a list, an event or a bookmark.
+        #: Newest version of a list, an event or a bookmark.
         self.newest = ""
+        #: Version to resume a watch from; empty: a list is needed.
         self.complete = ""
 
     @property
-    def known(self) -> bool:
-        """Whether there is something to go on from."""
+    def can_resume(self) -> bool:
+        """True if a watch can resume without a list."""
         return bool(self.complete)
 
     def listed(self, version: str) -> None:
-        """A whole list was read."""
+        """Record the version of a complete list."""
         self.newest = self.complete = version
 
     def forget(self) -> None:
-        """The server no longer keeps what came after: a new list is needed."""
+        """Require a new list: the server no longer keeps the following versions."""
         self.complete = ""
 
     def is_repeated(self, version: str) -> bool:
-        """Whether a change of this version was delivered before; only where versions can be compared."""
+        """Report whether a change of this version was already delivered. False if versions are not comparable."""
         order = compare_versions(version, self.complete)
         return order is not None and order <= 0
 
     def reached_event(self, version: str) -> None:
-        """A change came. Others of the same version may still be on their way: a transaction gives all of its objects one.
+        """Record the version of an event.
 
-        So the place to go on from is just before it, where versions are numbers; what comes twice is told by its version.
+        More events of the same version may follow, as a transaction gives its objects one version.
+
+        Therefore the watch resumes just before this version, if versions are integers; repetitions are detected by
+        version.
         """
         self.newest = version
         self.complete = str(int(version) - 1) if version.isascii() and version.isdigit() else version
 
     def reached_bookmark(self, version: str) -> None:
-        """All up to this version was sent. A bookmark from before what is known is passed over."""
+        """Record a bookmark: all changes up to this version were sent. An older bookmark is ignored."""
         if not version or self.is_repeated(version):
             return
         self.newest = self.complete = version
 
     def has_reached(self, version: str) -> bool:
-        """Whether a change of this version, of the resources that are watched, must have come by."""
+        """Report whether all changes up to this version, of the watched resource, were received."""
         order = compare_versions(version, self.newest)
         return order is not None and order <= 0

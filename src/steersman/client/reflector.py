@@ -1,8 +1,8 @@
-"""Follows a resource for ever: list, watch, and whatever it takes to go on after the watch has ended.
+"""Reflector: lists and watches one resource, and resumes after every failure, until cancelled.
 
-The rules are client-go's ``Reflector``'s, with three of our own: changes that come twice are told by their version; a watch
-goes on from just before the last change (see ``position``); a watch that has said nothing for too long is given up, as
-connections die without a word.
+Upstream: ``k8s.io/client-go/tools/cache.Reflector``, with three differences: repeated events are detected by version; a
+watch resumes just before the last change (see ``position``); a watch without events or bookmarks for too long is closed
+and resumed, as connections can die silently.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from steersman.asynckit.backoff import Backoff, BackoffPolicy
 from steersman.asynckit.timeouts import Timeout
 from steersman.client.client import PAGE_SIZE
 from steersman.client.decoding import ADDED, BOOKMARK, DELETED, MODIFIED
-from steersman.client.errors import ApiError, ClientError, Expired, Gone, RequestFailed, UnreadableAnswer
+from steersman.client.errors import ApiError, ClientError, Expired, Gone, RequestFailed, UnexpectedResponse
 from steersman.client.objects import key_of, resource_version_of
 from steersman.client.position import Position
 
@@ -33,56 +33,56 @@ T = TypeVar("T")
 
 _log: Final = logging.getLogger(__name__)
 
-#: What a server says that does not know streaming lists, or not for this resource.
+#: Status codes of servers that do not support streaming lists, or not for this resource.
 _NO_STREAMING_LIST: Final = frozenset({400, 405, 406, 415, 422})
-#: Tries to go on at one place, without one event, before the reflector lists anew.
+#: Attempts to resume from one version, without any event, before the reflector relists.
 _RESUMES_MAX: Final = 10
 
 
-#: A watch that was open for so long was no failure, whatever came of it: quiet ones are ended by the server in the end.
+#: A watch that was open for this long does not count as a failed attempt: servers close idle watches.
 _LONG_SECONDS: Final = 10.0
 _BACKOFF: Final = BackoffPolicy(0.8, 30.0, jitter=1.0)
 
 
-class WatchSilent(ClientError):  # noqa: N818 — says what happened, as its siblings do
-    """A watch said nothing for longer than its bound."""
+class WatchSilent(ClientError):  # noqa: N818 — named by the condition, like its siblings
+    """A watch received no event for longer than its bound."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReflectorOptions:
-    """How a reflector goes about it; the defaults are client-go's where it has them."""
+    """Options of a reflector; defaults are client-go's where it has them."""
 
-    #: Begin with a streaming list (KEP-3157) where the server knows it.
+    #: Start with a streaming list (KEP-3157) if the server supports it.
     streaming_list: bool = True
     page_size: int = PAGE_SIZE
-    #: A watch that is silent for longer is cut and resumed. Servers send a bookmark about every minute.
+    #: A watch without events for longer is closed and resumed. Servers send a bookmark about every minute.
     idle_seconds: float = 150.0
-    #: The same while the objects of a streaming list come; then a plain list is tried.
+    #: The same bound during a streaming list; a regular list follows.
     initial_idle_seconds: float = 15.0
-    #: Servers are asked to end a watch after this, up to twice as long.
+    #: Base of ``timeoutSeconds`` of a watch, which is chosen between this and twice this.
     watch_seconds: float = 300.0
-    #: The first failure is met at once, the next ones so.
+    #: Delays between attempts from the second failure on; the first failure is retried at once.
     backoff: BackoffPolicy = _BACKOFF
 
 
 class Sink(Protocol[T]):
-    """Where the objects go. What takes its time holds the reflector back."""
+    """Receiver of the objects. The reflector awaits each call, so a slow sink delays it."""
 
-    def kept(self, obj: T) -> T:
-        """What is to be kept of an object; called at once, so that a long list is never there as it came."""
+    def transform(self, obj: T) -> T:
+        """Return the object to keep; called for each object at once, so that no list is held untransformed."""
 
     async def replace(self, objects: list[T]) -> None:
-        """All that there are; whatever else was known is gone."""
+        """Replace all objects with a complete list."""
 
     async def change(self, kind: str, obj: T) -> None:
-        """``ADDED``, ``MODIFIED`` or ``DELETED``; may be what was told before."""
+        """Apply an ``ADDED``, ``MODIFIED`` or ``DELETED`` event; it may repeat an earlier one."""
 
     def progressed(self) -> None:
-        """The position moved; called after ``replace``, and after each batch of changes."""
+        """Handle a new position; called after ``replace``, and after each batch of changes."""
 
 
 class Reflector(Generic[T]):
-    """Keeps a sink as the source is. Run it once, as a task."""
+    """Loop that keeps a sink in sync with a source. Run it once, as a task."""
 
     def __init__(
         self, source: Source[T], sink: Sink[T], *, clock: Clock, dice: Random, options: ReflectorOptions | None = None
@@ -92,70 +92,70 @@ class Reflector(Generic[T]):
         self._clock = clock
         self._dice = dice
         self._options = options or ReflectorOptions()
-        self._streams_lists = self._options.streaming_list
+        self._use_streaming_list = self._options.streaming_list
         self._backoff = Backoff(self._options.backoff, dice=dice)
-        #: Tries since the last event or bookmark.
-        self._fruitless = 0
+        #: Attempts since the last event or bookmark.
+        self._attempts = 0
         self.position: Final = Position()
 
     async def run(self) -> None:
-        """Until cancelled."""
+        """List and watch until cancelled."""
         while True:
             wait, started = 0.0, self._clock.monotonic()
             try:
-                await (self._follow() if self.position.known else self._synchronize())
+                await (self._watch() if self.position.can_resume else self._synchronize())
             except ClientError as error:
-                wait = self._failed(error)
-            except Exception:  # noqa: BLE001 — it must go on; logged
-                # A fault of a transform or a listener: what it did not take in must come again.
+                wait = self._handle_error(error)
+            except Exception:  # noqa: BLE001 — the loop must survive; logged
+                # An error of a transform or a listener: it must receive the objects again.
                 _log.exception("%s: what came could not be taken in, listing anew", self._source.name)
                 self.position.forget()
                 wait = self._backoff.next_seconds()
             if self._clock.monotonic() - started >= _LONG_SECONDS:
-                self._fruitful()
-            self._fruitless += 1
-            if self._fruitless > 1:
+                self._reset_backoff()
+            self._attempts += 1
+            if self._attempts > 1:
                 wait = max(wait, self._backoff.next_seconds())
-            if self._fruitless >= _RESUMES_MAX and self.position.known:
-                _log.warning("%s: nothing came in %d tries, listing anew", self._source.name, self._fruitless)
+            if self._attempts >= _RESUMES_MAX and self.position.can_resume:
+                _log.warning("%s: nothing came in %d tries, listing anew", self._source.name, self._attempts)
                 self.position.forget()
             await self._clock.sleep(wait)
 
-    def _failed(self, error: ClientError) -> float:
-        """Learn from a failure; seconds to wait at least."""
+    def _handle_error(self, error: ClientError) -> float:
+        """Update the state after an error; return the minimal delay in seconds."""
         if isinstance(error, Expired | Gone) or has_cause(error, CAUSE_RESOURCE_VERSION_TOO_LARGE):
-            # The latter: the server went back in time, as after a restore from a backup.
+            # A too large version: the server has older state, e.g. after a restore from a backup.
             _log.info("%s: version %s is no longer kept, listing anew", self._source.name, self.position.newest)
             self.position.forget()
-        elif isinstance(error, UnreadableAnswer):
-            # What was in it is lost, and going on at the same place would most likely meet it again.
+        elif isinstance(error, UnexpectedResponse):
+            # The event is lost, and resuming from the same version would most likely fail again.
             _log.warning("%s: %s", self._source.name, error)
             self.position.forget()
         elif isinstance(error, RequestFailed | InitialEventsEndedEarly):
-            _log.info("%s: %s", self._source.name, error)  # connections do break
+            _log.info("%s: %s", self._source.name, error)  # broken connections are normal
         else:
             _log.warning("%s: %s", self._source.name, error)
         return float((error.retry_after_seconds or 0) if isinstance(error, ApiError) else 0)
 
     async def _synchronize(self) -> None:
-        """From nothing to a watch."""
-        if self._streams_lists:
+        """List (streaming if supported), then watch."""
+        if self._use_streaming_list:
             try:
-                await self._follow(with_list=True)
+                await self._watch(with_list=True)
             except (ApiError, WatchSilent) as error:
-                unknown = isinstance(error, WatchSilent) or error.code in _NO_STREAMING_LIST
-                if self.position.known or not unknown:
+                unsupported = isinstance(error, WatchSilent) or error.code in _NO_STREAMING_LIST
+                if self.position.can_resume or not unsupported:
                     raise
                 _log.info("%s: no streaming list, listing instead: %s", self._source.name, error)
-                self._streams_lists = False
+                self._use_streaming_list = False
             else:
                 return
         objects, version = await self._list()
-        await self._take_all(objects, version)
-        await self._follow()
+        await self._replace(objects, version)
+        await self._watch()
 
     async def _list(self) -> tuple[list[T], str]:
-        """In pages; in one piece if the list expires between two."""
+        """Return all objects, listed in pages; listed at once if a continue token expires."""
         objects: list[T] = []
         token = ""
         while True:
@@ -166,12 +166,12 @@ class Reflector(Generic[T]):
                     raise
                 page = await self._source.list()
                 objects = []
-            objects.extend(map(self._sink.kept, page))
+            objects.extend(map(self._sink.transform, page))
             token = page.continue_token
             if not token:
                 return objects, page.resource_version
 
-    async def _follow(self, *, with_list: bool = False) -> None:
+    async def _watch(self, *, with_list: bool = False) -> None:
         async with self._source.watch(
             resource_version="" if with_list else self.position.complete,
             timeout_seconds=int(self._options.watch_seconds * (1 + self._dice.random())),
@@ -185,11 +185,11 @@ class Reflector(Generic[T]):
                     await self._deliver(batch)
 
     async def _bounded(self, stream: EventStream) -> AsyncGenerator[list[WatchEvent[Any]], None]:
-        """Batches of the stream. Raises WatchSilent."""
+        """Yield batches of the stream. Raises WatchSilent."""
         async with aclosing(stream.batches()) as batches:
             while True:
-                known = self.position.known
-                bound = self._options.idle_seconds if known else self._options.initial_idle_seconds
+                can_resume = self.position.can_resume
+                bound = self._options.idle_seconds if can_resume else self._options.initial_idle_seconds
                 try:
                     async with Timeout(bound, clock=self._clock):
                         batch = await anext(batches, None)
@@ -200,28 +200,28 @@ class Reflector(Generic[T]):
                 yield batch
 
     async def _read_initial(self, batches: AsyncIterator[list[WatchEvent[Any]]]) -> None:
-        """The objects that a streaming list begins with. Raises WatchSilent when the stream ends before they do."""
+        """Read the initial events of a streaming list. Raises InitialEventsEndedEarly if the stream ends first."""
         objects: dict[str, T] = {}
         async for batch in batches:
             for at, event in enumerate(batch):
                 match event.type:
                     case "BOOKMARK" if event.object.ends_initial_events:
-                        await self._take_all(list(objects.values()), event.object.metadata.resourceVersion)
+                        await self._replace(list(objects.values()), event.object.metadata.resourceVersion)
                         await self._deliver(batch[at + 1 :])
                         return
                     case "ADDED" | "MODIFIED":
-                        objects[key_of(event.object)] = self._sink.kept(event.object)
+                        objects[key_of(event.object)] = self._sink.transform(event.object)
                     case "DELETED":
                         objects.pop(key_of(event.object), None)
         raise InitialEventsEndedEarly("the stream ended before all present objects had come")
 
-    async def _take_all(self, objects: list[T], version: str) -> None:
+    async def _replace(self, objects: list[T], version: str) -> None:
         await self._sink.replace(objects)
         self.position.listed(version)
         self._sink.progressed()
 
     async def _deliver(self, batch: list[WatchEvent[Any]]) -> None:
-        """Hand on what is new."""
+        """Deliver the new events of a batch."""
         position = self.position
         for event in batch:
             if event.type == BOOKMARK:
@@ -230,18 +230,18 @@ class Reflector(Generic[T]):
                 version = resource_version_of(event.object)
                 if position.is_repeated(version):
                     continue
-                await self._sink.change(event.type, self._sink.kept(event.object))
+                await self._sink.change(event.type, self._sink.transform(event.object))
                 position.reached_event(version)
             else:
                 _log.warning("%s: a watch event of unknown type %r", self._source.name, event.type)
         if batch:
-            self._fruitful()
+            self._reset_backoff()
             self._sink.progressed()
 
-    def _fruitful(self) -> None:
-        self._fruitless = 0
+    def _reset_backoff(self) -> None:
+        self._attempts = 0
         self._backoff.reset()
 
 
-class InitialEventsEndedEarly(ClientError):  # noqa: N818 — says what happened, as its siblings do
-    """A streaming list broke off."""
+class InitialEventsEndedEarly(ClientError):  # noqa: N818 — named by the condition, like its siblings
+    """A streaming list ended before its final bookmark."""

@@ -1,6 +1,6 @@
-"""Kubernetes requests as plain values: built without a client, so that each rule is tested without one.
+"""Construction of Kubernetes API requests as plain values, independent of a client.
 
-Paths and parameters are those of the API conventions; names are Kubernetes' own.
+Paths and parameters follow the API conventions; names are Kubernetes' own.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ JSON: Final = "application/json"
 
 
 class PatchType(StrEnum):
-    """How a patch's body is to be understood; the value is its media type."""
+    """Patch format; the value is its media type."""
 
     JSON = "application/json-patch+json"
     MERGE = "application/merge-patch+json"
@@ -34,47 +34,47 @@ class PatchType(StrEnum):
 
 
 class ApplyOptions(TypedDict, total=False):
-    """Of server-side apply."""
+    """Options of server-side apply."""
 
     dry_run: bool
-    #: What the server does with fields it does not know; ``Warn`` if not given.
+    #: Treatment of unknown fields; the server defaults to ``Warn``.
     field_validation: FieldValidation
 
 
 class WriteOptions(ApplyOptions, total=False):
-    """Of create, update and patch."""
+    """Options of create, update and patch."""
 
-    #: Who owns the fields that the write sets; without it the server takes the user agent's first word.
+    #: Owner of the written fields; the server defaults to the user agent up to the first slash.
     field_manager: str
 
 
 class ListOptions(TypedDict, total=False):
-    """Of list and watch."""
+    """Options of list and watch."""
 
     label_selector: str | Mapping[str, str]
     field_selector: str | Mapping[str, str]
     resource_version: str
     resource_version_match: Literal["Exact", "NotOlderThan"]
-    #: How long the server may take, or keep a watch open.
+    #: Bound for a list on the server, or for the duration of a watch.
     timeout_seconds: int
 
 
 class DeleteOptions(TypedDict, total=False):
-    """Of delete and delete_collection."""
+    """Options of delete and delete_collection."""
 
     grace_period_seconds: int
     propagation_policy: PropagationPolicy
-    #: Delete only this very object.
+    #: Precondition: UID of the object.
     uid: str
-    #: Delete it only in this version.
+    #: Precondition: version of the object.
     resource_version: str
     dry_run: bool
 
 
 def resource_path(info: Resource, *, namespace: str = "", name: str = "", subresource: str = "") -> str:
-    """The path of a collection, of an object, or of a subresource.
+    """Return the path of a collection, an object or a subresource.
 
-    Raises ValueError for a name or namespace that would lead to another path.
+    Raises ValueError for a name or namespace that would change the path.
     """
     for text in (namespace, name):
         if "/" in text or "%" in text or text in (".", ".."):  # ``ValidatePathSegmentName``
@@ -88,7 +88,7 @@ def resource_path(info: Resource, *, namespace: str = "", name: str = "", subres
 
 
 def named_path(info: Resource, *, namespace: str, name: str, subresource: str = "") -> str:
-    """The path of one object. Raises ValueError when that would be the path of all of them."""
+    """Return the path of one object. Raises ValueError if name or namespace are missing."""
     if not name:
         raise ValueError("resource name may not be empty")
     if info.namespaced and not namespace:
@@ -97,12 +97,12 @@ def named_path(info: Resource, *, namespace: str, name: str, subresource: str = 
 
 
 def accept_header(accept_as: str) -> str:
-    """What asks for objects as a kind of ``meta.k8s.io/v1``; for the objects as they are if it is empty."""
+    """Return the ``Accept`` header for objects as a kind of ``meta.k8s.io/v1``; for plain objects if empty."""
     return f"{JSON};as={accept_as};g=meta.k8s.io;v=v1" if accept_as else JSON
 
 
 def read(path: str, *, query: tuple[tuple[str, str], ...] = (), accept: str = JSON) -> Request:
-    """GET."""
+    """Return a GET request."""
     return Request("GET", path, query, {"accept": accept})
 
 
@@ -115,12 +115,12 @@ def write(
     query: tuple[tuple[str, str], ...] = (),
     accept: str = JSON,
 ) -> Request:
-    """POST, PUT or PATCH; ``body`` is a tree, a struct or what is encoded already."""
+    """Return a POST, PUT or PATCH request; ``body`` is a tree, a struct or encoded bytes."""
     encoded = body if isinstance(body, bytes) else encode(body)
     return Request(method, path, query, {"accept": accept, "content-type": content_type}, encoded)
 
 
-#: Kinds with fields of type ``MicroTime``, and these fields.
+#: Kinds with ``MicroTime`` fields.
 _WITH_MICRO_TIMES: Final = frozenset({"Lease", "LeaseCandidate", "Event"})
 _WHOLE_SECONDS: Final = re.compile(
     rb'("(?:acquireTime|renewTime|pingTime|eventTime|lastObservedTime)":"[0-9-]{10}T[0-9:]{8})Z"'
@@ -128,9 +128,9 @@ _WHOLE_SECONDS: Final = re.compile(
 
 
 def encode(body: Any) -> bytes:
-    """A tree or a struct as JSON.
+    """Encode a tree or a struct as JSON.
 
-    A ``MicroTime`` always has its six digits: Go's parser refuses it without, and msgspec leaves zeros out.
+    A ``MicroTime`` always has six fractional digits: Go's parser requires them, and msgspec omits zeros.
     """
     encoded = msgspec.json.encode(body)
     if isinstance(body, msgspec.Struct) and type(body).__name__ in _WITH_MICRO_TIMES:
@@ -139,7 +139,7 @@ def encode(body: Any) -> bytes:
 
 
 def delete(path: str, options: DeleteOptions, *, query: tuple[tuple[str, str], ...] = ()) -> Request:
-    """DELETE with the options as its body; none where none is given."""
+    """Return a DELETE request, with the options as its body if any are set."""
     body = delete_body(options)
     if not body:
         return Request("DELETE", path, query, {"accept": JSON})
@@ -147,7 +147,7 @@ def delete(path: str, options: DeleteOptions, *, query: tuple[tuple[str, str], .
 
 
 def delete_body(options: DeleteOptions) -> dict[str, Any]:
-    """``metav1.DeleteOptions`` without its kind."""
+    """Return ``metav1.DeleteOptions`` without kind."""
     preconditions = {"uid": options.get("uid"), "resourceVersion": options.get("resource_version")}
     body: dict[str, Any] = {
         "gracePeriodSeconds": options.get("grace_period_seconds"),
@@ -161,37 +161,37 @@ def delete_body(options: DeleteOptions) -> dict[str, Any]:
 def write_query(
     options: WriteOptions | ApplyOptions, *, field_manager: str = "", force: bool | None = None
 ) -> tuple[tuple[str, str], ...]:
-    """The parameters of a write, those that are given."""
-    given: dict[str, str | None] = {
+    """Return the query parameters of a write."""
+    parameters: dict[str, str | None] = {
         "dryRun": "All" if options.get("dry_run") else None,
         "fieldManager": field_manager or cast("WriteOptions", options).get("field_manager"),
         "fieldValidation": options.get("field_validation"),
         "force": None if force is None else _bool(value=force),
     }
-    return _given(given)
+    return _without_none(parameters)
 
 
 def list_query(
     options: ListOptions, *, limit: int | None = None, continue_token: str = ""
 ) -> tuple[tuple[str, str], ...]:
-    """The parameters of a LIST, those that are given."""
-    return _given(_list_parameters(options) | {"limit": _int(limit), "continue": continue_token or None})
+    """Return the query parameters of a LIST."""
+    return _without_none(_list_parameters(options) | {"limit": _int(limit), "continue": continue_token or None})
 
 
 def watch_query(
     options: ListOptions, *, bookmarks: bool = True, send_initial_events: bool | None = None
 ) -> tuple[tuple[str, str], ...]:
-    """The parameters of a WATCH."""
+    """Return the query parameters of a WATCH."""
     extra = {
         "watch": "true",
         "allowWatchBookmarks": "true" if bookmarks else None,
         "sendInitialEvents": None if send_initial_events is None else _bool(value=send_initial_events),
     }
-    return _given(_list_parameters(options) | extra)
+    return _without_none(_list_parameters(options) | extra)
 
 
 def selector_text(selector: str | Mapping[str, str] | None) -> str | None:
-    """A selector as the server reads it; a mapping asks for equality of each."""
+    """Return a selector in the query format; a mapping requires equality of each entry."""
     if selector is None or isinstance(selector, str):
         return selector or None
     return ",".join(f"{key}={value}" for key, value in selector.items()) or None
@@ -207,7 +207,7 @@ def _list_parameters(options: ListOptions) -> dict[str, str | None]:
     }
 
 
-def _given(parameters: Mapping[str, str | None]) -> tuple[tuple[str, str], ...]:
+def _without_none(parameters: Mapping[str, str | None]) -> tuple[tuple[str, str], ...]:
     return tuple((key, value) for key, value in parameters.items() if value is not None)
 
 

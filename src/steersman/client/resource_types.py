@@ -1,4 +1,4 @@
-"""Which resource a Python class, or an ``apiVersion`` and kind, stands for, and what its objects are decoded to."""
+"""Resource types: the resource of a Python class or of an ``apiVersion`` and kind, with the class of its objects."""
 
 from __future__ import annotations
 
@@ -6,30 +6,30 @@ import importlib
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
+from steersman.apimachinery.trees import Tree
 from steersman.schema.resources import Resource, table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 T = TypeVar("T")
-Tree = dict[str, Any]
 
 _MODELS: Final = "lightkube.models."
 _CUSTOM_VERBS: Final = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 
-#: Classes of custom resources, as ``custom`` made them known.
+#: Classes of custom resources, registered by ``custom``.
 _custom_models: dict[type, ResourceType[Any]] = {}
 
 
 class ResourceType(Generic[T]):
-    """A resource, and the class that its objects are decoded to: a msgspec struct, or ``dict`` for plain trees."""
+    """A resource and the class that its objects are decoded to: a msgspec struct, or ``dict`` for plain trees."""
 
     __slots__ = ("accept_as", "info", "model")
 
     def __init__(self, info: Resource, model: type[T], *, accept_as: str = "") -> None:
         self.info = info
         self.model = model
-        #: A kind of ``meta.k8s.io/v1`` that the server makes of each object; empty for the objects as they are.
+        #: Kind of ``meta.k8s.io/v1`` that the server converts each object to; empty: no conversion.
         self.accept_as = accept_as
 
     def __repr__(self) -> str:
@@ -47,18 +47,18 @@ class ResourceType(Generic[T]):
 
     @property
     def is_tree(self) -> bool:
-        """Whether objects stay plain trees."""
+        """True if objects are plain trees."""
         return self.model is dict
 
     def as_trees(self) -> ResourceType[Tree]:
-        """The same resource with plain trees."""
+        """Return the resource with plain trees."""
         return ResourceType(self.info, Tree if self.model is Tree else dict)
 
 
 def typed(model: type[T]) -> ResourceType[T]:
-    """The resource of a class: one of ``lightkube.models`` (or ``lightkube.resources``), or one given to ``custom``.
+    """Return the resource of a class: from ``lightkube.models``, ``lightkube.resources`` or registered with ``custom``.
 
-    Raises LookupError for a class that stands for no resource.
+    Raises LookupError for any other class.
     """
     for base in model.__mro__:
         if base in _custom_models:
@@ -71,12 +71,15 @@ def typed(model: type[T]) -> ResourceType[T]:
 
 
 def tree(api_version: str, kind: str) -> ResourceType[Tree]:
-    """A built-in resource with plain trees. Raises LookupError; for others see ``custom`` and ``Client.discover``."""
+    """Return a built-in resource with plain trees. Raises LookupError.
+
+    For others see ``custom`` and ``Client.discover``.
+    """
     return ResourceType(_builtin(api_version, kind), dict)
 
 
 def typed_model(api_version: str, kind: str) -> ResourceType[Any]:
-    """A built-in resource with its class of ``lightkube.models``. Raises LookupError."""
+    """Return a built-in resource with its class of ``lightkube.models``. Raises LookupError."""
     info = _builtin(api_version, kind)
     module, name = _model_name(info)
     return ResourceType(info, getattr(importlib.import_module(_MODELS + module), name))
@@ -92,7 +95,7 @@ def custom(
     singular: str = "",
     verbs: Sequence[str] = _CUSTOM_VERBS,
 ) -> ResourceType[T]:
-    """A custom resource. ``model``, a msgspec struct with a ``metadata`` field, stands for it from now on."""
+    """Return a custom resource. Registers ``model``, a msgspec struct with a ``metadata`` field, as its class."""
     group, _, version = api_version.rpartition("/")
     info = Resource(
         group=group,
@@ -103,10 +106,10 @@ def custom(
         namespaced=namespaced,
         verbs=tuple(verbs),
     )
-    made = ResourceType(info, model)
-    if not made.is_tree:
-        _custom_models[model] = made
-    return made
+    resource = ResourceType(info, model)
+    if not resource.is_tree:
+        _custom_models[model] = resource
+    return resource
 
 
 def _builtin(api_version: str, kind: str) -> Resource:
@@ -118,7 +121,7 @@ def _builtin(api_version: str, kind: str) -> Resource:
 
 
 def _model_name(info: Resource) -> tuple[str, str]:
-    """``io.k8s.api.apps.v1.Deployment`` → ``apps_v1``, ``Deployment``."""
+    """Return module and class of a definition: ``io.k8s.api.apps.v1.Deployment`` → ``apps_v1``, ``Deployment``."""
     group, version, name = info.definition.split(".")[-3:]
     return f"{group}_{version}", name
 

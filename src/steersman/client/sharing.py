@@ -1,7 +1,7 @@
-"""Less memory for many objects that are alike: what is equal in their metadata is kept once.
+"""Interning of equal metadata: labels and managed fields of many similar objects are stored once.
 
-Pods of one ReplicaSet have the same labels and, but for a few, the same field ownership, which is half of a small object's
-memory. Objects of a cache are not to be changed, so parts may belong to many.
+Pods of one ReplicaSet have the same labels and mostly the same managed fields, which take half of a small object's
+memory. Cached objects are immutable by contract, so parts can be shared.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from typing import Any, Final
 
 import msgspec
 
-#: Distinct parts that are remembered. With more of them all are forgotten, and kept once from then on.
+#: Bound of distinct parts; when exceeded, the table is cleared.
 PARTS_MAX: Final = 10_000
 
 
-class Sharing:
-    """Of one informer."""
+class MetadataInterner:
+    """Table of distinct metadata parts of one informer."""
 
     __slots__ = ("_encode", "_parts")
 
@@ -23,15 +23,15 @@ class Sharing:
         self._parts: dict[Any, Any] = {}
         self._encode = msgspec.json.Encoder().encode
 
-    def share(self, obj: Any) -> None:
-        """Replace labels and field ownership by equal ones that were met before."""
+    def intern(self, obj: Any) -> None:
+        """Replace labels and managed fields by equal ones of earlier objects."""
         metadata = obj.get("metadata") if isinstance(obj, dict) else getattr(obj, "metadata", None)
         if metadata is None:
             return
         if len(self._parts) > PARTS_MAX:
             self._parts.clear()
         if isinstance(metadata, dict):
-            self._share_tree(metadata)
+            self._intern_tree(metadata)
             return
         parts = self._parts
         labels = getattr(metadata, "labels", None)
@@ -41,7 +41,7 @@ class Sharing:
             if entry.fieldsV1:
                 entry.fieldsV1 = parts.setdefault(self._encode(entry.fieldsV1), entry.fieldsV1)
 
-    def _share_tree(self, metadata: dict[str, Any]) -> None:
+    def _intern_tree(self, metadata: dict[str, Any]) -> None:
         parts = self._parts
         labels = metadata.get("labels")
         if labels:
@@ -52,7 +52,7 @@ class Sharing:
 
 
 def drop_managed_fields(obj: Any) -> Any:
-    """A transform for informers whose users do not ask who owns a field; of objects of any form, parts of some among them."""
+    """Transform for informers that removes ``managedFields``; accepts structs and trees, with or without metadata."""
     if isinstance(obj, dict):
         obj.get("metadata", {}).pop("managedFields", None)
     elif getattr(getattr(obj, "metadata", None), "managedFields", None) is not None:

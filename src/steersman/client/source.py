@@ -1,4 +1,4 @@
-"""Where a reflector's objects come from."""
+"""List and watch source of a reflector. Upstream: ``k8s.io/client-go/tools/cache.ListerWatcher``."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ class EventStream(Protocol):
     """An open watch."""
 
     def batches(self) -> AsyncGenerator[list[WatchEvent[Any]], None]:
-        """Events as they come. Raises ``ClientError``."""
+        """Yield batches of events. Raises ``ClientError``."""
 
 
 class Source(Protocol[T]):
-    """The list and watch of one resource, one namespace, one selection. Raises ``ClientError``."""
+    """List and watch of one resource, namespace and selection. Raises ``ClientError``."""
 
     @property
     def name(self) -> str:
-        """For logs and tasks: ``pods``, ``deployments.apps``."""
+        """Group resource, for logs and tasks: ``pods``, ``deployments.apps``."""
 
     async def list(self, *, limit: int | None = None, continue_token: str = "") -> ObjectList[T]:
-        """One page of the latest state, or all of it."""
+        """Return one page of the latest state, or all of it."""
 
     def watch(
         self, *, resource_version: str, timeout_seconds: int, send_initial_events: bool | None
     ) -> AbstractAsyncContextManager[EventStream]:
-        """Changes after a version, with bookmarks."""
+        """Watch changes after a version, with bookmarks."""
 
 
 class ClientSource(Generic[T]):
-    """A source over a client."""
+    """Source that uses a client."""
 
     def __init__(
         self,
@@ -59,16 +59,16 @@ class ClientSource(Generic[T]):
 
     @property
     def name(self) -> str:
-        """The group resource."""
+        """Group resource."""
         return self._resource.info.group_resource
 
     @property
     def kind(self) -> str:
-        """The kind of the objects: ``Pod``."""
+        """Kind of the objects: ``Pod``."""
         return self._resource.info.kind
 
     async def list(self, *, limit: int | None = None, continue_token: str = "") -> ObjectList[T]:
-        """One page, or all."""
+        """Return one page, or all objects."""
         return await self._client.list(
             self._resource, namespace=self._namespace, limit=limit, continue_token=continue_token, **self._selection
         )
@@ -76,7 +76,7 @@ class ClientSource(Generic[T]):
     def watch(
         self, *, resource_version: str, timeout_seconds: int, send_initial_events: bool | None
     ) -> AbstractAsyncContextManager[EventStream]:
-        """Changes after a version."""
+        """Watch changes after a version."""
         options: ListOptions = {**self._selection, "timeout_seconds": timeout_seconds}
         options["resource_version"] = resource_version
         if send_initial_events is not None:

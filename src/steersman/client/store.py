@@ -1,4 +1,7 @@
-"""The objects of an informer, by key and by whatever else is asked for."""
+"""Indexed object store of an informer, and the lister that reads it.
+
+Upstream: ``k8s.io/client-go/tools/cache`` ``Indexer`` and ``Lister``.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +15,14 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: The index that listing by namespace makes on first use.
+#: Index by namespace, created on first use.
 _BY_NAMESPACE: Final = "namespace"
 
 
 class _Index(Generic[T]):
     def __init__(self, values_of: Callable[[T], Iterable[str]]) -> None:
         self._values_of = values_of
-        #: Value → keys of the objects that have it, in order of arrival; no entry is empty.
+        #: Value → keys of the objects with it, in insertion order; entries are never empty.
         self.keys: dict[str, dict[str, None]] = {}
 
     def change(self, key: str, old: T | None, new: T | None) -> None:
@@ -35,7 +38,7 @@ class _Index(Generic[T]):
 
 
 class Store(Generic[T]):
-    """Used from one event loop. Only its informer writes to it."""
+    """Objects by key, with indexes. Confined to one event loop; only its informer writes to it."""
 
     def __init__(self) -> None:
         self._objects: dict[str, T] = {}
@@ -48,19 +51,19 @@ class Store(Generic[T]):
         return key in self._objects
 
     def get(self, key: str) -> T | None:
-        """The object of a key, or None."""
+        """Return the object of a key, or None."""
         return self._objects.get(key)
 
     def values(self) -> Iterable[T]:
-        """All objects, in order of their first arrival."""
+        """Return a view of all objects, in insertion order."""
         return self._objects.values()
 
     def snapshot_keys(self) -> list[str]:
-        """All keys there are now."""
+        """Return a copy of all keys."""
         return list(self._objects)
 
     def put(self, key: str, obj: T) -> None:
-        """Add or replace."""
+        """Add or replace an object."""
         if self._indexes:
             old = self._objects.get(key)
             for index in self._indexes.values():
@@ -68,7 +71,7 @@ class Store(Generic[T]):
         self._objects[key] = obj
 
     def remove(self, key: str) -> T | None:
-        """What was there, or None."""
+        """Remove an object; return it, or None."""
         old = self._objects.pop(key, None)
         if old is not None:
             for index in self._indexes.values():
@@ -76,13 +79,13 @@ class Store(Generic[T]):
         return old
 
     def add_index(self, name: str, values_of: Callable[[T], Iterable[str]]) -> None:
-        """Keep objects findable by what ``values_of`` says of them; may be done at any time.
+        """Add an index on the values of ``values_of``, at any time.
 
-        Raises ValueError when there is an index of that name with another function.
+        Raises ValueError if the name has another function.
         """
-        known = self._indexes.get(name)
-        if known is not None:
-            if known._values_of is not values_of:
+        existing = self._indexes.get(name)
+        if existing is not None:
+            if existing._values_of is not values_of:
                 raise ValueError(f"there is another index {name!r}")
             return
         index = _Index(values_of)
@@ -91,15 +94,15 @@ class Store(Generic[T]):
         self._indexes[name] = index
 
     def by_index(self, name: str, value: str) -> list[T]:
-        """Objects with that value. Raises LookupError when there is no such index."""
+        """Return objects with an index value. Raises LookupError for an unknown index."""
         return [self._objects[key] for key in self._index(name).keys.get(value, ())]
 
     def index_values(self, name: str) -> list[str]:
-        """Values that some object has. Raises LookupError when there is no such index."""
+        """Return the values of an index. Raises LookupError for an unknown index."""
         return list(self._index(name).keys)
 
     def in_namespace(self, namespace: str) -> list[T]:
-        """Objects of a namespace; the first call makes an index for it."""
+        """Return objects of a namespace; the first call creates the index."""
         if _BY_NAMESPACE not in self._indexes:
             self.add_index(_BY_NAMESPACE, _namespaces)
         return self.by_index(_BY_NAMESPACE, namespace)
@@ -116,9 +119,9 @@ def _namespaces(obj: Any) -> tuple[str]:
 
 
 class Lister(Generic[T]):
-    """Reads a cache, which may be behind the server. Objects are shared by all who read: they must not be changed.
+    """Read access to a cache, which may lag behind the server. Objects are shared and must not be modified.
 
-    To change one, copy it first (``copy.deepcopy``).
+    Copy an object before modifying it (``copy.deepcopy``).
     """
 
     def __init__(self, store: Store[T]) -> None:
@@ -131,33 +134,36 @@ class Lister(Generic[T]):
         return iter(self._store.values())
 
     def get(self, name: str, *, namespace: str = "") -> T | None:
-        """The object of that name, or None."""
+        """Return the object of a name, or None."""
         return self._store.get(f"{namespace}/{name}" if namespace else name)
 
     def by_key(self, key: str) -> T | None:
-        """The object of a key as ``objects.key_of`` makes it, or None."""
+        """Return the object of a key (``objects.key_of``), or None."""
         return self._store.get(key)
 
     def keys(self) -> list[str]:
-        """All keys."""
+        """Return all keys."""
         return self._store.snapshot_keys()
 
     def by_index(self, name: str, value: str) -> Sequence[T]:
-        """Objects with that value in an index of the informer. Raises LookupError when there is no such index."""
+        """Return objects with an index value. Raises LookupError for an unknown index."""
         return self._store.by_index(name, value)
 
     def list(self, *, namespace: str = "", label_selector: str | Mapping[str, str] = "") -> list[T]:
-        """Objects of one namespace or of all, whose labels match. Raises ``SelectorError`` for a malformed selector."""
-        found = self._store.in_namespace(namespace) if namespace else self._store.values()
+        """Return objects of one namespace or of all, filtered by labels.
+
+        Raises ``SelectorError`` for a malformed selector.
+        """
+        objects = self._store.in_namespace(namespace) if namespace else self._store.values()
         if not label_selector:
-            return [*found]
+            return [*objects]
         if not isinstance(label_selector, str):
-            wanted = label_selector.items()
-            return [obj for obj in found if wanted <= labels_of(obj).items()]
+            required = label_selector.items()
+            return [obj for obj in objects if required <= labels_of(obj).items()]
         selector = parse_label_selector(label_selector)
-        return [obj for obj in found if selector.matches(labels_of(obj))]
+        return [obj for obj in objects if selector.matches(labels_of(obj))]
 
 
 def keyed(objects: Iterable[T]) -> dict[str, T]:
-    """By key; of objects with one key the last."""
+    """Return the objects by key; the last of duplicates wins."""
     return {key_of(obj): obj for obj in objects}

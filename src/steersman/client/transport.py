@@ -1,7 +1,6 @@
-"""What the client needs of HTTP, and no more: a request goes out, a whole answer or a stream of pieces comes back.
+"""Transport interface: the client's requirements on an HTTP library.
 
-Bodies: ``aiohttp_transport`` speaks to a server over TCP, ``controlplane.loopback_transport`` calls the API server in
-this process. A test scripts one in a few lines.
+Implementations: ``aiohttp_transport`` (TCP) and ``controlplane.loopback_transport`` (the API server in this process).
 """
 
 from __future__ import annotations
@@ -17,9 +16,9 @@ if TYPE_CHECKING:
 
 
 class TransportError(Exception):
-    """The request was not answered: no connection, a broken one, or none of its answer in time.
+    """No response: the connection failed, broke or timed out.
 
-    The request may or may not have had effect, unless ``before_sending`` says that it cannot.
+    The request may or may not have had effect, unless ``before_sending`` is true.
     """
 
     def __init__(self, message: str, *, before_sending: bool = False) -> None:
@@ -28,60 +27,63 @@ class TransportError(Exception):
 
 
 class Request(msgspec.Struct, frozen=True):
-    """One HTTP request, without the server's address and the caller's credentials, which are the transport's."""
+    """One HTTP request, without the server's address and the caller's credentials, which the transport adds."""
 
     method: str
-    #: Not encoded; begins with a slash.
+    #: Not percent-encoded; starts with a slash.
     path: str
-    #: In this order; neither names nor values are encoded.
+    #: Ordered; names and values are not percent-encoded.
     query: tuple[tuple[str, str], ...] = ()
-    #: Names in lower case.
+    #: Lower-case names.
     headers: dict[str, str] = msgspec.field(default_factory=dict)
     body: bytes | None = None
 
     @property
     def target(self) -> str:
-        """Path and query as they go over the wire."""
+        """Encoded path and query (request target of HTTP)."""
         path = quote(self.path, safe="/:@!$&'()*+,;=~-._")
         return f"{path}?{urlencode(self.query)}" if self.query else path
 
 
-class Answer(msgspec.Struct, frozen=True):
-    """A whole answer, of whatever status."""
+class Response(msgspec.Struct, frozen=True):
+    """A whole response with any status code."""
 
     status: int
-    #: Names in lower case; of a repeated header all values, joined as HTTP joins them.
+    #: Lower-case names; values of repeated headers are joined with ``, ``.
     headers: Mapping[str, str]
     body: bytes
 
 
 class Stream(Protocol):
-    """An answer whose body comes piece by piece."""
+    """A response with a streamed body."""
 
     @property
     def status(self) -> int:
-        """The HTTP status code."""
+        """HTTP status code."""
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """As ``Answer.headers``."""
+        """Headers, as in ``Response.headers``."""
 
     def __aiter__(self) -> AsyncIterator[bytes]:
-        """Pieces as they come, cut anywhere. Raises ``TransportError`` when the connection breaks in the middle."""
+        """Yield chunks with arbitrary boundaries. Raises ``TransportError`` when the connection breaks."""
 
 
 class Transport(Protocol):
-    """Sends requests to one server, as one user. Status codes are no errors here."""
+    """Sends requests to one server as one user. Status codes are not errors at this level."""
 
     @property
     def host(self) -> str:
-        """Of the server, for metrics and messages."""
+        """Host of the server, for metrics and messages."""
 
-    async def request(self, request: Request) -> Answer:
-        """The whole answer. Raises ``TransportError``. Cancelling it gives the request up."""
+    async def request(self, request: Request) -> Response:
+        """Return the whole response. Raises ``TransportError``. Cancellation aborts the request."""
 
     def open(self, request: Request) -> AbstractAsyncContextManager[Stream]:
-        """Begin a request; entered when status and headers are there. Leaving hangs up. Raises ``TransportError``."""
+        """Open a streamed response; entering waits for the headers, leaving closes the connection.
+
+        Raises ``TransportError``.
+        """
 
     async def close(self) -> None:
-        """Give up the connections. Idempotent."""
+        """Close all connections. Idempotent."""

@@ -1,4 +1,4 @@
-"""One WATCH: lines of a stream as events."""
+"""One WATCH request: decodes the lines of a stream into events."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from steersman.client.decoding import ERROR, decoding_of
-from steersman.client.errors import RequestFailed, UnreadableAnswer, from_answer, from_status
+from steersman.client.errors import RequestFailed, UnexpectedResponse, from_response, from_status
 from steersman.client.gc_pause import gc_paused
-from steersman.client.transport import Answer, TransportError
+from steersman.client.transport import Response, TransportError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: Objects are far smaller (etcd's limit is 1.5 MiB); a line that does not end is no watch.
+#: Bound for one line. Objects are far smaller (etcd's limit is 1.5 MiB).
 _LINE_BYTES_MAX: Final = 64 * 1024 * 1024
 
 
 class Watch(Generic[T]):
     """An open watch; iterate over it. It ends when the server ends it.
 
-    A bookmark's object is a ``Bookmark``. Raises ``ApiError`` (``Expired``: list again) for an error event, and
+    The object of a bookmark is a ``Bookmark``. Raises ``ApiError`` (``Expired``: list again) for an error event, and
     ``RequestFailed`` when the connection breaks.
     """
 
@@ -41,7 +41,7 @@ class Watch(Generic[T]):
                 yield event
 
     async def batches(self) -> AsyncGenerator[list[WatchEvent[Any]], None]:
-        """Events as they come, those of one piece of the stream together."""
+        """Yield lists of events, one per chunk of the stream."""
         try:
             async for lines in split_lines(self._stream):
                 with gc_paused(sum(map(len, lines))):
@@ -60,28 +60,28 @@ class Watch(Generic[T]):
 
 @asynccontextmanager
 async def open_watch(sender: Sender, request: Request, resource: ResourceType[T]) -> AsyncIterator[Watch[T]]:
-    """The watch that ``request`` asks for. Raises ``ApiError`` when the server refuses it, ``RequestFailed``."""
+    """Open the watch of ``request``. Raises ``ApiError`` for an error status, ``RequestFailed``."""
     async with sender.open(request) as stream:
         if stream.status >= 400:
             try:
-                body = b"".join([piece async for piece in stream])
+                body = b"".join([chunk async for chunk in stream])
             except TransportError as error:
                 raise RequestFailed(f"{request.path}: {error}") from error
-            answer = Answer(stream.status, stream.headers, body)
-            raise from_answer(answer, method=request.method, group_resource=resource.info.group_resource)
+            response = Response(stream.status, stream.headers, body)
+            raise from_response(response, method=request.method, group_resource=resource.info.group_resource)
         yield Watch(stream, resource)
 
 
 async def split_lines(stream: Stream) -> AsyncIterator[list[bytes]]:
-    """The whole lines of each piece, without empty ones. What follows the last line's end is thrown away at the end."""
+    """Yield the complete, non-empty lines of each chunk. An incomplete last line is discarded."""
     rest = b""
-    async for piece in stream:
-        if b"\n" not in piece:
-            rest += piece
+    async for chunk in stream:
+        if b"\n" not in chunk:
+            rest += chunk
             if len(rest) > _LINE_BYTES_MAX:
-                raise UnreadableAnswer(f"a line of the watch is longer than {_LINE_BYTES_MAX} bytes")
+                raise UnexpectedResponse(f"a line of the watch is longer than {_LINE_BYTES_MAX} bytes")
             continue
-        lines = (rest + piece).split(b"\n")
+        lines = (rest + chunk).split(b"\n")
         rest = lines.pop()
         if whole := [line for line in lines if line.strip()]:
             yield whole

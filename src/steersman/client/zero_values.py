@@ -1,4 +1,4 @@
-"""Trees into structs where Go's encoder left out, or wrote ``null`` for, what the struct says is there."""
+"""Conversion of trees into structs with Go's zero values for required fields that are missing or ``null``."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ T = TypeVar("T")
 _ZEROS: dict[type, Any] = {str: "", int: 0, float: 0.0, bool: False, list: [], dict: {}, tuple: ()}
 
 
-def fit(value: Any, wanted: type[T]) -> T:
-    """``value`` as ``wanted``, with zero values for required parts that are missing or null. Raises ValidationError."""
-    return msgspec.convert(_filled(value, wanted), wanted)
+def fit(value: Any, target: type[T]) -> T:
+    """Convert ``value`` to ``target``, with zero values for missing or null required fields. Raises ValidationError."""
+    return msgspec.convert(_filled(value, target), target)
 
 
-def _filled(value: Any, wanted: Any) -> Any:
-    origin, arguments = typing.get_origin(wanted), typing.get_args(wanted)
+def _filled(value: Any, target: Any) -> Any:
+    origin, arguments = typing.get_origin(target), typing.get_args(target)
     if origin in (typing.Union, types.UnionType):
         if value is None:
             return None
@@ -31,30 +31,30 @@ def _filled(value: Any, wanted: Any) -> Any:
     if origin is dict and isinstance(value, dict) and len(arguments) == 2:
         return {key: _filled(item, arguments[1]) for key, item in value.items()}
     if value is None:
-        plain = origin or wanted
+        plain = origin or target
         if plain in _ZEROS:
             return _ZEROS[plain]
-        value = {} if _is_struct(wanted) else None
-    if _is_struct(wanted) and isinstance(value, dict):
-        return _filled_struct(value, wanted)
+        value = {} if _is_struct(target) else None
+    if _is_struct(target) and isinstance(value, dict):
+        return _filled_struct(value, target)
     return value
 
 
-def _filled_struct(value: dict[str, Any], wanted: type) -> dict[str, Any]:
+def _filled_struct(value: dict[str, Any], target: type) -> dict[str, Any]:
     filled = dict(value)
-    for name, kind, required in _fields(wanted):
+    for name, kind, required in _fields(target):
         if required or value.get(name) is not None:
             filled[name] = _filled(value.get(name), kind)
-        else:  # null where a default is: as if it were not there
+        else:  # null of an optional field: use the default
             filled.pop(name, None)
     return filled
 
 
 @cache
 def _fields(struct: type) -> tuple[tuple[str, Any, bool], ...]:
-    """Encoded name, type, and whether it must be there, of each field."""
+    """Return encoded name, type and required flag of each field."""
     return tuple((f.encode_name, f.type, f.required) for f in msgspec.structs.fields(struct))
 
 
-def _is_struct(wanted: Any) -> bool:
-    return isinstance(wanted, type) and issubclass(wanted, msgspec.Struct)
+def _is_struct(target: Any) -> bool:
+    return isinstance(target, type) and issubclass(target, msgspec.Struct)

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from steersman.client.transport import Answer, TransportError
+from steersman.client.transport import Response, TransportError
 
 if TYPE_CHECKING:
     import random
@@ -77,7 +77,7 @@ class FaultyTransport:
         #: Lines of earlier watches, for replays.
         self._history: list[bytes] = []
 
-    async def request(self, request: Request) -> Answer:
+    async def request(self, request: Request) -> Response:
         fault = self._faults.for_request()
         refused = await self._refuse(fault)
         if refused is not None:
@@ -90,7 +90,7 @@ class FaultyTransport:
             return self._faults.dice.choice((answer, second))
         return answer
 
-    async def _refuse(self, fault: str) -> Answer | None:
+    async def _refuse(self, fault: str) -> Response | None:
         if fault == "lost":
             raise TransportError("connection reset by peer")
         if fault == "slow":
@@ -98,7 +98,7 @@ class FaultyTransport:
         if not fault.isdigit():
             return None
         headers = {"retry-after": "1"} if fault in ("429", "503") else {}
-        return Answer(int(fault), headers, status(int(fault)))
+        return Response(int(fault), headers, status(int(fault)))
 
     @asynccontextmanager
     async def open(self, request: Request) -> AsyncIterator[Stream]:
@@ -115,7 +115,7 @@ class FaultyTransport:
 
 
 class _Whole:
-    def __init__(self, answer: Answer) -> None:
+    def __init__(self, answer: Response) -> None:
         self.status = answer.status
         self.headers = answer.headers
         self._body = answer.body

@@ -103,7 +103,7 @@ async def run(options, selector, *, clock, dice, server):
         await clock.advance(400)
         last = await direct.create(ConfigMap(metadata=ObjectMeta(name="last", labels={"app": "test"})))
         await clock.advance(60)
-        await informer.has_seen(last, timeout_seconds=0)
+        await informer.wait_seen(last, timeout_seconds=0)
         await handler.drained()
         there = {key_of(obj): obj for obj in await direct.list(ConfigMap, namespace="default", label_selector=selector)}
         cached = {key_of(obj): obj for obj in informer.lister}

@@ -1,4 +1,4 @@
-"""Contenders with clocks of their own, on a true time that none of them knows, and the faults that befall them."""
+"""Contenders with individual clocks on a common true time, and injected faults."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ DRIFT = 0.03
 
 
 class OwnClock:
-    """A process's clock: it shows anything and goes at its own speed; while the process is paused nothing fires."""
+    """Clock of a process, with an arbitrary offset and rate; while the process is paused no timer fires."""
 
     def __init__(self, true: FakeClock, dice: Random) -> None:
         self._true = true
@@ -61,7 +61,10 @@ class OwnClock:
 
 
 class Way:
-    """A contender's way to the lock: slow, and cut at times; what is on its way then is lost, there or back."""
+    """Network between a contender and the lock: delayed, and cut at times.
+
+    Messages in flight are lost in either direction.
+    """
 
     def __init__(self, true, clock, dice, failure=RequestFailed) -> None:
         self._true, self._clock, self._dice, self._failure = true, clock, dice, failure
@@ -139,7 +142,7 @@ class Contender:
 
 
 class World:
-    """Five contenders, one store, and what happened."""
+    """Five contenders, one store, and a record of events."""
 
     def __init__(self, seed, contenders=5, true=None) -> None:
         self.dice = Random(seed)
@@ -176,14 +179,14 @@ class World:
                 self.violations.append(f"{self.true.monotonic():.2f}: {names} lead at once")
 
     async def until_led(self, within_seconds, *, step_seconds=0.05):
-        """True seconds until somebody leads."""
+        """Return the true seconds until a contender leads."""
         start = self.true.monotonic()
         while not self.leaders and self.true.monotonic() < start + within_seconds:
             await self.true.advance(step_seconds)
         return self.true.monotonic() - start
 
     async def strike(self):
-        """One fault, somewhere. An outage of all lasts until the next one."""
+        """Inject one random fault. A common outage lasts until the next fault."""
         if self.faults and self.faults[-1] == "outage":
             for contender in self.contenders:
                 contender.link.is_cut = contender.link.hangs = False

@@ -1,14 +1,14 @@
-"""A transport that answers as it is told, and remembers what it was asked."""
+"""Transport with scripted responses that records its requests."""
 
 import asyncio
 import json
 from contextlib import asynccontextmanager
 
-from steersman.client.transport import Answer
+from steersman.client.transport import Response
 
 
 def answer(tree=None, *, status=200, headers=None, body=None):
-    return Answer(status, headers or {}, json.dumps(tree).encode() if body is None else body)
+    return Response(status, headers or {}, json.dumps(tree).encode() if body is None else body)
 
 
 def refusal(code, reason="", message="refused", *, headers=None, **details):
@@ -42,7 +42,7 @@ def listing(*items, version, continue_token=""):
 
 
 class Stream:
-    """Pieces are bytes; an exception among them is raised. Stays open at its end unless told otherwise."""
+    """Stream of chunks; exceptions among them are raised. Stays open at its end unless ``ends``."""
 
     def __init__(self, *pieces, status=200, headers=None, ends=False):
         self.status = status
@@ -60,7 +60,7 @@ class Stream:
 
 
 class ScriptedTransport:
-    """Each request takes the next thing of the script: an answer, a stream or an exception."""
+    """Each request consumes the next step of the script: a response, a stream or an exception."""
 
     host = "scripted"
 
@@ -91,7 +91,9 @@ class ScriptedTransport:
     async def open(self, request):
         step = self._next(request)
         yield (
-            Stream(step.body, status=step.status, headers=step.headers, ends=True) if isinstance(step, Answer) else step
+            Stream(step.body, status=step.status, headers=step.headers, ends=True)
+            if isinstance(step, Response)
+            else step
         )
 
     async def close(self):

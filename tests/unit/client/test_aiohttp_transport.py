@@ -1,4 +1,4 @@
-"""The transport over real sockets, against a server of a few lines."""
+"""aiohttp transport over real sockets, against a minimal server."""
 
 import asyncio
 import gc
@@ -27,7 +27,7 @@ CHUNKS = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nab\r\n"
 
 
 class Server:
-    """Answers each request with the next of its answers; None hangs up."""
+    """Responds to each request with the next of its answers; None closes the connection."""
 
     def __init__(self, *answers):
         self.answers = list(answers)
@@ -53,7 +53,7 @@ class Server:
 
 
 class Tokens:
-    """Another token after each refusal."""
+    """Credentials with another token after each rejection."""
 
     def __init__(self):
         self.count = 1
@@ -81,7 +81,7 @@ async def talking(*answers, credentials=None):
             await transport.close()
 
 
-async def test_a_request_and_its_answer():
+async def test_request_returns_the_response():
     async with talking(OK) as (transport, server):
         request = Request("POST", "/a b", (("x", "y z"),), {"content-type": "application/json"}, b"{}")
         answer = await transport.request(request)
@@ -91,7 +91,7 @@ async def test_a_request_and_its_answer():
         assert "content-type: application/json" in server.heads[0].lower()
 
 
-async def test_compression_can_be_declined():
+async def test_request_can_disable_compression():
     server = Server(OK)
     async with listening(server.serve) as port:
         access = ClusterAccess(f"http://127.0.0.1:{port}", StaticCredentials(Identity()), disable_compression=True)
@@ -101,14 +101,14 @@ async def test_compression_can_be_declined():
     assert "accept-encoding: identity\r\n" in server.heads[0].lower()
 
 
-async def test_connections_are_used_again():
+async def test_connections_are_reused():
     async with talking(OK, OK, OK) as (transport, server):
         for _ in range(3):
             await transport.request(Request("GET", "/"))
         assert server.connections == 1
 
 
-async def test_a_stream_comes_in_pieces_and_may_break():
+async def test_stream_yields_chunks_and_raises_when_it_breaks():
     async with talking(CHUNKS) as (transport, _), transport.open(Request("GET", "/")) as stream:
         pieces = aiter(stream)
         assert (stream.status, await anext(pieces)) == (200, b"ab")
@@ -116,7 +116,7 @@ async def test_a_stream_comes_in_pieces_and_may_break():
             await anext(pieces)
 
 
-async def test_closing_the_transport_breaks_its_streams():
+async def test_close_breaks_open_streams():
     async with talking(CHUNKS, None) as (transport, _), transport.open(Request("GET", "/")) as stream:
         pieces = aiter(stream)
         await anext(pieces)
@@ -125,7 +125,7 @@ async def test_closing_the_transport_breaks_its_streams():
             await anext(pieces)
 
 
-async def test_leaving_a_stream_hangs_up():
+async def test_leaving_a_stream_closes_its_connection():
     async with talking(CHUNKS, OK) as (transport, server):
         async with transport.open(Request("GET", "/")):
             pass
@@ -133,7 +133,7 @@ async def test_leaving_a_stream_hangs_up():
         assert server.connections == 2
 
 
-async def test_a_refused_credential_is_renewed_once():
+async def test_request_renews_credentials_once_after_401():
     async with talking(REFUSED, OK, REFUSED, REFUSED, credentials=Tokens()) as (transport, server):
         assert (await transport.request(Request("GET", "/"))).status == 200
         assert ["Bearer 1" in server.heads[0], "Bearer 2" in server.heads[1]] == [True, True]
@@ -141,7 +141,7 @@ async def test_a_refused_credential_is_renewed_once():
         assert server.heads[0].lower().count("impersonate-group") == 2
 
 
-async def test_a_stream_renews_its_credential_too():
+async def test_stream_renews_credentials_once_after_401():
     async with (
         talking(REFUSED, CHUNKS, credentials=Tokens()) as (transport, _),
         transport.open(Request("GET", "/")) as stream,
@@ -149,7 +149,7 @@ async def test_a_stream_renews_its_credential_too():
         assert stream.status == 200
 
 
-async def test_nobody_there_means_nothing_was_sent():
+async def test_refused_connection_raises_before_sending():
     transport = AiohttpTransport(ClusterAccess("http://127.0.0.1:1", StaticCredentials(Identity())))
     with pytest.raises(TransportError) as failed:
         await transport.request(Request("POST", "/"))
@@ -157,14 +157,14 @@ async def test_nobody_there_means_nothing_was_sent():
     await transport.close()
 
 
-async def test_hanging_up_without_an_answer_may_have_had_effect():
+async def test_closed_connection_without_response_may_have_had_effect():
     async with talking(None) as (transport, _):
         with pytest.raises(TransportError) as failed:
             await transport.request(Request("POST", "/"))
         assert not failed.value.before_sending
 
 
-async def test_client_and_server_show_each_other_their_certificates(tmp_path):
+async def test_mutual_tls_authenticates_client_and_server(tmp_path):
     pki = ensure_pki(tmp_path, ["127.0.0.1"], now=RealClock().now())
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=pki.ca.certificate)
     context.load_cert_chain(pki.server.certificate, pki.server.key)
@@ -179,7 +179,7 @@ async def test_client_and_server_show_each_other_their_certificates(tmp_path):
         await transport.close()
 
 
-def test_a_stream_given_up_is_closed_at_once_though_the_server_never_ends_its_tls(tmp_path):
+def test_abandoned_stream_is_aborted_without_tls_close(tmp_path):
     pki = ensure_pki(tmp_path, ["127.0.0.1"], now=RealClock().now())
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.load_cert_chain(pki.server.certificate, pki.server.key)
@@ -203,13 +203,13 @@ def test_a_stream_given_up_is_closed_at_once_though_the_server_never_ends_its_tl
     listener = socket.create_server(("127.0.0.1", 0))
     server = threading.Thread(target=serve)
     server.start()
-    with warnings.catch_warnings(record=True) as said:
+    with warnings.catch_warnings(record=True) as message_text:
         warnings.simplefilter("always", ResourceWarning)
         asyncio.run(read_and_give_up(f"https://127.0.0.1:{listener.getsockname()[1]}"))
         gc.collect()
     given_up.set()
     server.join()
-    assert [str(one.message) for one in said if "raddr" in str(one.message)] == []
+    assert [str(one.message) for one in message_text if "raddr" in str(one.message)] == []
 
 
 @pytest.mark.parametrize(
@@ -220,12 +220,12 @@ def test_a_stream_given_up_is_closed_at_once_though_the_server_never_ends_its_tl
         ({}, Identity((), b"no", b"pem"), "client certificate and its key cannot be read"),
     ],
 )
-def test_certificates_that_are_none_are_told(access, identity, message):
+def test_tls_context_rejects_malformed_certificates(access, identity, message):
     with pytest.raises(ConfigError, match=message):
         tls_context(ClusterAccess("https://h", StaticCredentials(identity), **access), identity)
 
 
-def test_the_server_is_checked_unless_told_otherwise():
+def test_tls_context_verifies_the_server_by_default():
     identity = Identity()
     context = tls_context(ClusterAccess("https://h", StaticCredentials(identity)), identity)
     assert (context.verify_mode, context.check_hostname) == (ssl.CERT_REQUIRED, True)
@@ -233,7 +233,7 @@ def test_the_server_is_checked_unless_told_otherwise():
     assert (context.verify_mode, context.check_hostname) == (ssl.CERT_NONE, False)
 
 
-def test_http_libraries_come_with_the_first_connection():
+def test_http_libraries_are_imported_with_the_first_connection():
     code = "import sys, steersman.client as c; c.connect; print([m in sys.modules for m in ('aiohttp', 'yaml', 'lightkube')])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
     assert json.loads(done.stdout.decode().lower()) == [False, False, False]
@@ -271,5 +271,5 @@ print(json.dumps([before, context.cert_store_stats()["x509_ca"] == expected, "se
         ({"HTTPS_PROXY": "http://p:3128", "NO_PROXY": "10.1.2.3:443"}, "https://10.1.2.3:6443", "http://p:3128"),
     ],
 )
-def test_the_environment_names_a_proxy_as_it_does_for_go(environment, server, proxy):
+def test_proxy_from_reads_the_environment_like_go(environment, server, proxy):
     assert proxy_from(environment, server) == proxy

@@ -1,8 +1,8 @@
-"""Two changes as one."""
+"""Merging of consecutive changes."""
 
 import pytest
 
-from steersman.client.changes import Added, Deleted, Updated, merged, vanishes
+from steersman.client.changes import Added, Deleted, Updated, cancels_out, coalesce
 
 
 @pytest.mark.parametrize(
@@ -16,15 +16,15 @@ from steersman.client.changes import Added, Deleted, Updated, merged, vanishes
         (Added(1), Deleted(1), None),
     ],
 )
-def test_what_one_may_hear_instead_of_two(first, second, one):
-    assert merged(first, second) == one
+def test_coalesce_merges_two_changes(first, second, one):
+    assert coalesce(first, second) == one
 
 
-def test_only_an_addition_with_its_deletion_vanishes():
-    assert vanishes(Added(1), Deleted(1))
-    assert not vanishes(Deleted(1), Added(2))
-    assert not vanishes(Updated(1, 2), Deleted(2))
+def test_cancels_out_only_addition_and_deletion():
+    assert cancels_out(Added(1), Deleted(1))
+    assert not cancels_out(Deleted(1), Added(2))
+    assert not cancels_out(Updated(1, 2), Deleted(2))
 
 
-def test_the_latest_state_is_always_there():
+def test_latest_is_the_newest_state():
     assert [change.latest for change in (Added(1), Updated(1, 2), Deleted(3))] == [1, 2, 3]

@@ -1,4 +1,4 @@
-"""The verbs."""
+"""Verbs of the client."""
 
 import json
 
@@ -10,10 +10,10 @@ from lightkube.models.meta_v1 import ObjectMeta
 from tests.unit.client.scripted import ScriptedTransport, Stream, answer, config_map, event, listing, refusal
 
 from steersman.asynckit.clock import FakeClock
-from steersman.client import Client, PatchType, custom, tree
-from steersman.client.errors import Conflict, Expired, NotFound, UnreadableAnswer
+from steersman.client import Client, PatchType, RetryPolicy, custom, tree
+from steersman.client.errors import Conflict, Expired, NotFound, RequestFailed, UnexpectedResponse
 from steersman.client.partial_metadata import metadata_only
-from steersman.client.transport import Request
+from steersman.client.transport import Request, TransportError
 
 HERE = "/api/v1/namespaces/default/configmaps"
 DEPLOYMENT = tree("apps/v1", "Deployment")
@@ -48,19 +48,19 @@ async def test_get_decodes_the_class(client, transport):
     assert transport.targets == [f"GET {HERE}/a"]
 
 
-async def test_get_may_allow_any_version(client, transport):
+async def test_get_passes_the_resource_version(client, transport):
     transport.add(answer(config_map("a", 5)))
     await client.get(ConfigMap, "a", namespace="x", resource_version="0")
     assert transport.targets == ["GET /api/v1/namespaces/x/configmaps/a?resourceVersion=0"]
 
 
-async def test_a_refusal_is_an_error(client, transport):
+async def test_get_raises_the_error_of_the_status(client, transport):
     transport.add(refusal(404, "NotFound", 'configmaps "a" not found'))
     with pytest.raises(NotFound, match='configmaps "a" not found'):
         await client.get(ConfigMap, "a")
 
 
-async def test_list_is_for_all_namespaces_unless_told(client, transport):
+async def test_list_defaults_to_all_namespaces(client, transport):
     transport.add(listing(version=9), listing(version=9))
     await client.list(ConfigMap, label_selector={"a": "b"})
     await client.list(ConfigMap, namespace="x", limit=5)
@@ -70,7 +70,7 @@ async def test_list_is_for_all_namespaces_unless_told(client, transport):
     ]
 
 
-async def test_pages_follow_each_other(client, transport):
+async def test_pages_follow_continue_tokens(client, transport):
     transport.add(listing(config_map("a", 1), version=9, continue_token="t"), listing(config_map("b", 2), version=9))
     found = await client.list_all(ConfigMap, page_size=1, resource_version="5", resource_version_match="Exact")
     assert [item.metadata.name for item in found] == ["a", "b"]
@@ -81,7 +81,7 @@ async def test_pages_follow_each_other(client, transport):
     ]
 
 
-async def test_when_pages_expire_the_whole_is_listed_at_once(client, transport):
+async def test_list_all_falls_back_to_a_full_list_when_a_token_expires(client, transport):
     transport.add(
         listing(config_map("a", 1), version=9, continue_token="t"),
         refusal(410, "Expired"),
@@ -91,20 +91,20 @@ async def test_when_pages_expire_the_whole_is_listed_at_once(client, transport):
     assert ([item.metadata.name for item in found], found.resource_version) == (["b"], "10")
 
 
-async def test_when_the_first_page_has_expired_that_is_told(client, transport):
+async def test_list_all_raises_expired_for_the_first_page(client, transport):
     transport.add(refusal(410, "Expired"))
     with pytest.raises(Expired):
         await client.list_all(ConfigMap)
 
 
-async def test_a_watch_streams(client, transport):
+async def test_watch_yields_events(client, transport):
     transport.add(Stream(event("ADDED", config_map("a", 5)), ends=True))
     async with client.watch(ConfigMap, namespace="default", resource_version="3") as watch:
         assert [e.object.metadata.name async for e in watch] == ["a"]
     assert transport.targets == [f"GET {HERE}?resourceVersion=3&watch=true&allowWatchBookmarks=true"]
 
 
-async def test_create_takes_the_namespace_from_argument_object_or_client(client, transport):
+async def test_create_uses_the_namespace_of_argument_object_or_client(client, transport):
     transport.add(*[answer(config_map("a", 1))] * 3)
     await client.create(ConfigMap(metadata=ObjectMeta(name="a", namespace="own")), namespace="told")
     await client.create(ConfigMap(metadata=ObjectMeta(name="a", namespace="own")))
@@ -116,13 +116,13 @@ async def test_create_takes_the_namespace_from_argument_object_or_client(client,
     ]
 
 
-async def test_cluster_scoped_objects_have_none(client, transport):
+async def test_create_omits_the_namespace_of_cluster_scoped_objects(client, transport):
     transport.add(answer({"metadata": {"name": "n"}}))
     await client.create(Namespace(metadata=ObjectMeta(name="n")))
     assert transport.targets == ["POST /api/v1/namespaces"]
 
 
-async def test_update_replaces(client, transport):
+async def test_update_sends_put(client, transport):
     transport.add(answer(config_map("a", 6)), refusal(409, "Conflict"))
     obj = ConfigMap(metadata=ObjectMeta(name="a", resourceVersion="5"))
     assert (await client.update(obj)).metadata.resourceVersion == "6"
@@ -132,14 +132,14 @@ async def test_update_replaces(client, transport):
 
 
 @pytest.mark.parametrize("patch_type", [PatchType.JSON, PatchType.MERGE, PatchType.STRATEGIC])
-async def test_patch_says_what_kind_it_is(client, transport, patch_type):
+async def test_patch_sends_its_media_type(client, transport, patch_type):
     transport.add(answer(config_map("a", 6)))
     await client.patch(ConfigMap, "a", {"data": None}, patch_type=patch_type)
     assert transport.requests[0].headers["content-type"] == patch_type.value
     assert (transport.requests[0].method, transport.requests[0].body) == ("PATCH", b'{"data":null}')
 
 
-async def test_apply_says_who_and_what(client, transport):
+async def test_apply_sends_field_manager_and_kind(client, transport):
     transport.add(answer({"metadata": {"name": "w"}, "size": 2}))
     applied = await client.apply(Widget(ObjectMeta(name="w"), 2), field_manager="me", force=True)
     assert applied.size == 2
@@ -150,7 +150,7 @@ async def test_apply_says_who_and_what(client, transport):
     }  # fmt: skip
 
 
-async def test_a_tree_says_what_it_is(client, transport):
+async def test_tree_requires_api_version_and_kind(client, transport):
     made = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d", "namespace": "x"}}
     transport.add(answer(made))
     assert await client.create(made) == made
@@ -159,7 +159,7 @@ async def test_a_tree_says_what_it_is(client, transport):
         await client.create({"metadata": {"name": "d"}})
 
 
-async def test_a_tree_of_an_unknown_kind_is_discovered(client, transport):
+async def test_tree_of_an_unknown_kind_is_discovered(client, transport):
     resources = [{"name": "things", "kind": "Thing", "namespaced": False, "verbs": []}]
     made = {"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "t"}}
     transport.add(answer({"resources": resources}), answer(made))
@@ -167,7 +167,7 @@ async def test_a_tree_of_an_unknown_kind_is_discovered(client, transport):
     assert transport.targets == ["GET /apis/example.com/v1", "POST /apis/example.com/v1/things"]
 
 
-async def test_delete_may_have_conditions(client, transport):
+async def test_delete_sends_preconditions(client, transport):
     transport.add(answer({"kind": "Status", "status": "Success"}), answer({"kind": "Status", "status": "Success"}))
     assert (await client.delete(ConfigMap, "a", uid="u"))["status"] == "Success"
     await client.delete_object(ConfigMap(metadata=ObjectMeta(name="a", namespace="x")))
@@ -175,7 +175,7 @@ async def test_delete_may_have_conditions(client, transport):
     assert transport.targets == [f"DELETE {HERE}/a", "DELETE /api/v1/namespaces/x/configmaps/a"]
 
 
-async def test_a_collection_is_deleted_by_selectors(client, transport):
+async def test_delete_collection_sends_selectors(client, transport):
     transport.add(answer({"kind": "ConfigMapList"}))
     await client.delete_collection(
         ConfigMap, namespace="default", label_selector="a=b", propagation_policy="Background"
@@ -184,7 +184,7 @@ async def test_a_collection_is_deleted_by_selectors(client, transport):
     assert body_of(transport)["propagationPolicy"] == "Background"
 
 
-async def test_subresources_of_other_kinds(client, transport):
+async def test_subresources_are_read_created_and_updated(client, transport):
     scale = {"metadata": {"name": "d"}, "spec": {"replicas": 3}}
     transport.add(answer(scale), answer(scale), answer(scale), answer({"kind": "Status"}))
     assert (await client.get_subresource(DEPLOYMENT, "d", "scale"))["spec"] == {"replicas": 3}
@@ -200,7 +200,7 @@ async def test_subresources_of_other_kinds(client, transport):
     ]
 
 
-async def test_metadata_alone(client, transport):
+async def test_get_of_metadata_only(client, transport):
     transport.add(answer(config_map("a", 5)), listing(config_map("a", 5), version=9))
     found = await client.get(metadata_only(ConfigMap), "a")
     assert (found.kind, found.metadata.name) == ("PartialObjectMetadata", "a")
@@ -209,22 +209,34 @@ async def test_metadata_alone(client, transport):
     assert kinds == ["application/json;as=PartialObjectMetadata", "application/json;as=PartialObjectMetadataList"]
 
 
-async def test_any_request_can_be_sent(client, transport):
+async def test_raw_sends_any_request(client, transport):
     transport.add(answer({"major": "1"}), refusal(403, "Forbidden"))
     assert json.loads((await client.raw(Request("GET", "/version"))).body) == {"major": "1"}
     with pytest.raises(Exception, match="refused"):
         await client.raw(Request("GET", "/version"))
 
 
-async def test_an_answer_of_another_kind_is_told_as_such(client, transport):
+async def test_get_raises_unexpected_response_for_another_kind(client, transport):
     transport.add(answer(body=b"<html>"), answer([]))
-    with pytest.raises(UnreadableAnswer):
+    with pytest.raises(UnexpectedResponse):
         await client.get(ConfigMap, "a")
-    with pytest.raises(UnreadableAnswer):
+    with pytest.raises(UnexpectedResponse):
         await client.delete(ConfigMap, "a")
 
 
-async def test_leaving_it_closes_the_transport(transport):
+async def test_leaving_the_client_closes_the_transport(transport):
     async with Client(transport, clock=FakeClock()):
         pass
+    assert transport.closed
+
+
+async def test_with_options_bounds_the_calls_of_one_client_and_shares_the_transport(client, transport):
+    refused = TransportError("refused", before_sending=True)
+    once = client.with_options(deadline_seconds=1, retry=RetryPolicy(retries_max=0))
+    transport.add(refused, answer(config_map("a", 1)))
+    with pytest.raises(RequestFailed, match="refused"):
+        await once.get(ConfigMap, "a")
+    assert (await client.get(ConfigMap, "a")).metadata.name == "a"
+    assert (once.clock, once.default_namespace) == (client.clock, client.default_namespace)
+    await once.close()
     assert transport.closed

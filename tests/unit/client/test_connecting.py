@@ -1,4 +1,4 @@
-"""Which cluster is meant."""
+"""Selection of the cluster and its credentials."""
 
 import pytest
 
@@ -24,17 +24,17 @@ def path(tmp_path, monkeypatch):
     return path
 
 
-async def test_the_file_in_the_home_is_the_default(path):
+async def test_find_access_defaults_to_the_home_kubeconfig(path):
     async with connect() as client:
         assert (client._transport.host, client.default_namespace) == ("c:1", "n")
 
 
-async def test_context_and_options_can_be_given(path):
+async def test_connect_accepts_context_and_options(path):
     async with connect(path, context="b", default_namespace="mine") as client:
         assert (client._transport.host, client.default_namespace) == ("d:1", "mine")
 
 
-async def test_in_a_pod_its_service_account_comes_first(path, monkeypatch):
+async def test_find_access_prefers_the_service_account_in_a_pod(path, monkeypatch):
     monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "h")
     monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "1")
     with pytest.raises(ConfigError, match="in-cluster"):
@@ -43,7 +43,7 @@ async def test_in_a_pod_its_service_account_comes_first(path, monkeypatch):
     assert connect()._transport.host == "c:1"
 
 
-async def test_without_any_file_it_must_be_a_pod(path):
+async def test_find_access_requires_a_pod_without_kubeconfig(path):
     path.unlink()
     with pytest.raises(ConfigError, match="in-cluster"):
         connect()

@@ -1,4 +1,4 @@
-"""Who the caller is, now and later."""
+"""Static and renewed credentials."""
 
 import json
 from datetime import UTC, datetime
@@ -29,13 +29,13 @@ def bearer(token):
     return (("authorization", f"Bearer {token}"),)
 
 
-async def test_what_is_static_stays():
+async def test_static_credentials_do_not_change():
     credentials = StaticCredentials(BASE)
     assert await credentials.identity() is BASE
     assert not credentials.reject()
 
 
-async def test_a_token_file_is_read_anew_every_minute(tmp_path):
+async def test_token_file_is_reread_every_minute(tmp_path):
     path, clock = tmp_path / "token", FakeClock()
     path.write_text("one\n")
     credentials = TokenFile(path, clock=clock)
@@ -47,7 +47,7 @@ async def test_a_token_file_is_read_anew_every_minute(tmp_path):
     assert (await credentials.identity()).headers == bearer("two")
 
 
-async def test_a_refused_token_is_read_anew_at_once(tmp_path):
+async def test_token_file_is_reread_after_a_rejection(tmp_path):
     path, clock = tmp_path / "token", FakeClock()
     path.write_text("one")
     credentials = TokenFile(path, clock=clock)
@@ -59,7 +59,7 @@ async def test_a_refused_token_is_read_anew_at_once(tmp_path):
     assert not credentials.reject()  # it was read just now
 
 
-async def test_while_the_file_is_missing_the_last_token_is_used(tmp_path):
+async def test_token_file_keeps_the_last_token_while_missing(tmp_path):
     path, clock = tmp_path / "token", FakeClock()
     path.write_text("one")
     credentials = TokenFile(path, clock=clock, base=BASE)
@@ -72,7 +72,7 @@ async def test_while_the_file_is_missing_the_last_token_is_used(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"), [(None, "failed to read token file"), ("\n", "read empty token from file")]
 )
-async def test_a_file_without_a_token_is_an_error(tmp_path, content, message):
+async def test_token_file_without_token_raises(tmp_path, content, message):
     path = tmp_path / "token"
     path.write_text(content) if content else None
     with pytest.raises(ConfigError, match=message):
@@ -87,7 +87,7 @@ class Plugin:
         return self.outputs.pop(0)
 
 
-async def test_what_a_plugin_says_is_kept_until_it_expires():
+async def test_exec_credentials_are_cached_until_they_expire():
     clock = FakeClock(datetime(2026, 1, 1, tzinfo=UTC))
     plugin = Plugin(credential(token="one", expirationTimestamp="2026-01-01T00:01:00Z"), credential(token="two"))
     credentials = ExecCredentials(plugin, clock=clock)
@@ -100,14 +100,14 @@ async def test_what_a_plugin_says_is_kept_until_it_expires():
     assert (await credentials.identity()).headers == bearer("two")
 
 
-async def test_a_plugin_is_asked_again_when_its_credential_is_refused():
+async def test_exec_credentials_are_renewed_after_a_rejection():
     credentials = ExecCredentials(Plugin(credential(token="one"), credential(token="two")), clock=FakeClock())
     await credentials.identity()
     assert credentials.reject()
     assert (await credentials.identity()).headers == bearer("two")
 
 
-def test_a_plugin_may_say_a_certificate():
+def test_read_exec_credential_returns_a_certificate():
     identity, expires = read_exec_credential(credential(clientCertificateData="C", clientKeyData="K"), base=BASE)
     assert (identity.certificate, identity.key, identity.headers, expires) == (b"C", b"K", BASE.headers, None)
 
@@ -123,15 +123,15 @@ def test_a_plugin_may_say_a_certificate():
         (credential(token="a", expirationTimestamp="soon"), "malformed expirationTimestamp 'soon'"),
     ],
 )
-def test_other_output_is_an_error(output, message):
+def test_read_exec_credential_rejects_other_output(output, message):
     with pytest.raises(ConfigError, match=message):
         read_exec_credential(output, base=BASE)
 
 
-def test_a_time_without_a_zone_is_utc():
+def test_read_exec_credential_treats_naive_times_as_utc():
     _, expires = read_exec_credential(credential(token="a", expirationTimestamp="2026-01-01T00:00:00"), base=BASE)
     assert expires == datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def test_a_token_leaves_the_rest():
+def test_with_bearer_keeps_other_headers():
     assert with_bearer(BASE, "t").headers == (*BASE.headers, *bearer("t"))

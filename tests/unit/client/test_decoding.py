@@ -1,4 +1,4 @@
-"""Bytes to objects."""
+"""Decoding of objects, lists and watch events."""
 
 import json
 
@@ -8,7 +8,7 @@ from lightkube.models.rbac_v1 import ClusterRole
 from tests.unit.client.scripted import bookmark, config_map, event
 
 from steersman.client.decoding import decoding_of
-from steersman.client.errors import UnreadableAnswer
+from steersman.client.errors import UnexpectedResponse
 from steersman.client.resource_types import tree, typed
 
 TYPED = decoding_of(typed(ConfigMap))
@@ -19,12 +19,12 @@ def encoded(value):
     return json.dumps(value).encode()
 
 
-def test_an_object_is_its_class():
+def test_decode_object_returns_the_model():
     found = TYPED.decode_object(encoded(config_map("a", 5, x="y")))
     assert (type(found), found.metadata.name, found.data) == (ConfigMap, "a", {"x": "y"})
 
 
-def test_a_list_knows_its_version_and_what_follows():
+def test_decode_list_returns_version_and_continue_token():
     body = {
         "items": [config_map("a", 5)],
         "metadata": {"resourceVersion": "9", "continue": "t", "remainingItemCount": 3},
@@ -34,16 +34,16 @@ def test_a_list_knows_its_version_and_what_follows():
     assert (found.resource_version, found.continue_token, found.remaining_item_count) == ("9", "t", 3)
 
 
-def test_an_empty_list_may_be_null():
+def test_decode_list_accepts_null_items():
     assert TYPED.decode_list(b'{"items":null,"metadata":{"resourceVersion":"9"}}') == []
 
 
-def test_trees_of_a_list_say_their_kind():
+def test_decode_list_sets_the_kind_of_trees():
     found = TREES.decode_list(encoded({"items": [config_map("a", 5)], "metadata": {}}))
     assert (found[0]["apiVersion"], found[0]["kind"]) == ("v1", "ConfigMap")
 
 
-def test_an_item_that_go_left_half_empty_is_read_all_the_same():
+def test_decode_list_fills_zero_values():
     roles = decoding_of(typed(ClusterRole))
     subject = {"metadata": {"name": "a"}, "rules": [{"verbs": None}], "aggregationRule": None}
     found = roles.decode_list(encoded({"items": [subject], "metadata": {"resourceVersion": "1"}}))
@@ -52,39 +52,39 @@ def test_an_item_that_go_left_half_empty_is_read_all_the_same():
 
 
 @pytest.mark.parametrize("kind", ["ADDED", "MODIFIED", "DELETED"])
-def test_an_event_has_the_object(kind):
+def test_decode_event_returns_the_object(kind):
     found = TYPED.decode_event(event(kind, config_map("a", 5)))
     assert (found.type, found.object.metadata.name) == (kind, "a")
 
 
-def test_the_type_may_come_last():
+def test_decode_event_accepts_the_type_last():
     found = TYPED.decode_event(encoded({"object": config_map("a", 5), "type": "ADDED"}))
     assert (found.type, found.object.metadata.name) == ("ADDED", "a")
 
 
-def test_a_bookmark_is_a_version():
+def test_decode_event_of_a_bookmark():
     found = TYPED.decode_event(bookmark("7")).object
     assert (found.metadata.resourceVersion, found.ends_initial_events) == ("7", False)
     assert TYPED.decode_event(bookmark("7", ends_initial=True)).object.ends_initial_events
 
 
-def test_an_error_is_a_tree():
+def test_decode_event_of_an_error_is_a_tree():
     assert TYPED.decode_event(event("ERROR", {"code": 410})).object == {"code": 410}
 
 
 @pytest.mark.parametrize("raw", [b"", b"nonsense", b"[]", b'{"items":5}', b"\xff"])
-def test_other_lists_cannot_be_read(raw):
-    with pytest.raises(UnreadableAnswer):
+def test_decode_list_rejects_other_bodies(raw):
+    with pytest.raises(UnexpectedResponse):
         TYPED.decode_list(raw)
 
 
 @pytest.mark.parametrize("raw", [b"nonsense", b'{"metadata":{"name":5}}', b'"\xff"'])
-def test_other_objects_cannot_be_read(raw):
-    with pytest.raises(UnreadableAnswer):
+def test_decode_object_rejects_other_bodies(raw):
+    with pytest.raises(UnexpectedResponse):
         TYPED.decode_object(raw)
 
 
 @pytest.mark.parametrize("raw", [b"nonsense" * 20, b'{"type":"ADDED","object":5}', b'{"type":"BOOKMARK","object":5}'])
-def test_other_events_cannot_be_read(raw):
-    with pytest.raises(UnreadableAnswer):
+def test_decode_event_rejects_other_lines(raw):
+    with pytest.raises(UnexpectedResponse):
         TYPED.decode_event(raw)

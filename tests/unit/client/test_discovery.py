@@ -1,13 +1,13 @@
-"""Which resource serves a kind."""
+"""Discovery of resources by kind."""
 
 import pytest
 from tests.unit.client.scripted import ScriptedTransport, answer, refusal
 
 from steersman.asynckit.clock import FakeClock
 from steersman.client.client import Client
-from steersman.client.errors import UnreadableAnswer
+from steersman.client.errors import UnexpectedResponse
 
-TOLD = {
+RESOURCE_LIST = {
     "resources": [
         {"name": "widgets", "kind": "Widget", "namespaced": True, "singularName": "widget", "verbs": ["get"]},
         {"name": "widgets/status", "kind": "Widget", "namespaced": True, "verbs": ["get"]},
@@ -21,14 +21,14 @@ def client_of(*script):
     return Client(transport, clock=FakeClock()), transport
 
 
-async def test_built_in_kinds_are_known():
+async def test_resource_of_a_built_in_kind_needs_no_request():
     client, transport = client_of()
     assert (await client.discover("apps/v1", "Deployment")).info.name == "deployments"
     assert transport.requests == []
 
 
-async def test_the_server_is_asked_once_for_all_kinds_of_a_version():
-    client, transport = client_of(answer(TOLD))
+async def test_resource_queries_each_group_version_once():
+    client, transport = client_of(answer(RESOURCE_LIST))
     widget, gadget = (
         await client.discover("example.com/v1", "Widget"),
         await client.discover("example.com/v1", "Gadget"),
@@ -38,8 +38,8 @@ async def test_the_server_is_asked_once_for_all_kinds_of_a_version():
     assert transport.targets == ["GET /apis/example.com/v1"]
 
 
-async def test_a_kind_that_is_not_there_may_come():
-    client, _ = client_of(refusal(404, "NotFound"), answer({"resources": None}), answer(TOLD))
+async def test_resource_is_queried_again_when_missing():
+    client, _ = client_of(refusal(404, "NotFound"), answer({"resources": None}), answer(RESOURCE_LIST))
     for _ in range(2):
         with pytest.raises(LookupError, match='no matches for kind "Widget" in version'):
             await client.discover("example.com/v1", "Widget")
@@ -47,13 +47,13 @@ async def test_a_kind_that_is_not_there_may_come():
 
 
 @pytest.mark.parametrize(("subresource", "is_there"), [("status", True), ("scale", False)])
-async def test_the_server_says_which_subresources_there_are(subresource, is_there):
-    client, _ = client_of(answer(TOLD), answer(TOLD))
+async def test_serves_reports_subresources(subresource, is_there):
+    client, _ = client_of(answer(RESOURCE_LIST), answer(RESOURCE_LIST))
     widget = await client.discover("example.com/v1", "Widget")
     assert await client.serves(widget, subresource) is is_there
 
 
-async def test_nonsense_is_told_as_such():
+async def test_resource_raises_unexpected_response_for_malformed_lists():
     client, _ = client_of(answer([1]))
-    with pytest.raises(UnreadableAnswer, match="no resources of v9"):
+    with pytest.raises(UnexpectedResponse, match="no resources of v9"):
         await client.discover("v9", "Widget")

@@ -1,11 +1,11 @@
-"""From answers to exceptions."""
+"""Mapping of responses to exceptions."""
 
 import pytest
 from tests.unit.client.scripted import refusal
 
 from steersman.apimachinery.errors import is_conflict, is_not_found
 from steersman.client import errors
-from steersman.client.transport import Answer
+from steersman.client.transport import Response
 
 
 @pytest.mark.parametrize(
@@ -28,49 +28,49 @@ from steersman.client.transport import Answer
         (418, "Teapot", errors.ApiError),
     ],
 )
-def test_reason_or_else_code_chooses_the_class(code, reason, wanted):
-    error = errors.from_answer(refusal(code, reason), method="GET")
+def test_from_status_selects_the_class_by_reason_then_code(code, reason, wanted):
+    error = errors.from_response(refusal(code, reason), method="GET")
     assert type(error) is wanted
     assert (error.code, str(error)) == (code, "refused")
 
 
-def test_predicates_know_them():
-    assert is_not_found(errors.from_answer(refusal(404, "NotFound"), method="GET"))
-    assert is_conflict(errors.from_answer(refusal(409, "Conflict"), method="PUT"))
+def test_predicates_match_api_errors():
+    assert is_not_found(errors.from_response(refusal(404, "NotFound"), method="GET"))
+    assert is_conflict(errors.from_response(refusal(409, "Conflict"), method="PUT"))
 
 
-def test_an_expired_version_is_gone_too():
+def test_expired_is_a_gone():
     assert issubclass(errors.Expired, errors.Gone)
 
 
-def test_an_answer_that_is_no_status_is_told_in_the_words_clients_know():
-    error = errors.from_answer(
-        Answer(404, {}, b"404 page not found\n"), method="GET", group_resource="widgets.example.com", name="a"
+def test_from_response_without_status_has_the_generic_message():
+    error = errors.from_response(
+        Response(404, {}, b"404 page not found\n"), method="GET", group_resource="widgets.example.com", name="a"
     )
     assert isinstance(error, errors.NotFound)
     assert error.message == "the server could not find the requested resource (get widgets.example.com a)"
     assert error.causes == [{"reason": "UnexpectedServerResponse", "message": "404 page not found"}]
 
 
-def test_retry_after_is_kept_of_such_an_answer():
-    error = errors.from_answer(Answer(429, {"retry-after": "3"}, b"slow down"), method="GET")
+def test_from_response_without_status_keeps_retry_after():
+    error = errors.from_response(Response(429, {"retry-after": "3"}, b"slow down"), method="GET")
     assert isinstance(error, errors.TooManyRequests)
     assert error.retry_after_seconds == 3
 
 
-def test_a_status_that_does_not_say_when_has_it_from_the_header():
-    said = refusal(429, "TooManyRequests", headers={"retry-after": "3"})
-    assert errors.from_answer(said, method="GET").retry_after_seconds == 3
-    said = refusal(429, "TooManyRequests", headers={"retry-after": "3"}, retryAfterSeconds=7)
-    assert errors.from_answer(said, method="GET").retry_after_seconds == 7
+def test_from_response_adds_retry_after_to_the_status():
+    status = refusal(429, "TooManyRequests", headers={"retry-after": "3"})
+    assert errors.from_response(status, method="GET").retry_after_seconds == 3
+    status = refusal(429, "TooManyRequests", headers={"retry-after": "3"}, retryAfterSeconds=7)
+    assert errors.from_response(status, method="GET").retry_after_seconds == 7
 
 
 @pytest.mark.parametrize(
     ("header", "seconds"), [("2", 2.0), ("", None), ("Wed, 21 Oct 2026 07:28:00 GMT", None), ("-1", None), ("²", None)]
 )
-def test_retry_after_is_whole_seconds(header, seconds):
+def test_retry_after_seconds_accepts_whole_seconds_only(header, seconds):
     assert errors.retry_after_seconds({"retry-after": header}) == seconds
 
 
-def test_without_a_message_the_code_speaks():
+def test_str_of_an_error_without_message_is_its_code():
     assert str(errors.from_status({"code": 418, "reason": "Teapot"})) == "418 Teapot"

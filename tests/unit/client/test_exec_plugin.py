@@ -1,4 +1,4 @@
-"""Plugins are started and understood."""
+"""Exec credential plugins."""
 
 import json
 import sys
@@ -21,7 +21,7 @@ def read(entry, folder="/home/x"):
     return read_exec(entry, where="user 'a'", folder=Path(folder), cluster={"server": "https://x"})
 
 
-async def test_it_is_told_what_it_is_for():
+async def test_run_passes_the_exec_info():
     script = "import os; print(os.environ['KUBERNETES_EXEC_INFO'], os.environ['MORE'])"
     output = await plugin(script, environment={"MORE": "5"}, cluster={"server": "https://x"}).run(clock=RealClock())
     info, more = output.decode().rsplit(None, 1)
@@ -33,18 +33,18 @@ async def test_it_is_told_what_it_is_for():
     assert more == "5"
 
 
-async def test_one_that_fails_says_why():
+async def test_run_reports_the_error_output_of_a_failure():
     with pytest.raises(ConfigError, match="failed with exit code 3: no luck"):
         await plugin("import sys; sys.stderr.write('no luck'); sys.exit(3)").run(clock=RealClock())
 
 
-async def test_one_that_is_missing_comes_with_its_hint():
+async def test_run_reports_the_install_hint_of_a_missing_command():
     missing = ExecPlugin(command="/nowhere/plugin", api_version=V1, install_hint="get it from x")
     with pytest.raises(ConfigError, match=r"(?s)executable /nowhere/plugin cannot be started.*get it from x"):
         await missing.run(clock=FakeClock())
 
 
-def test_an_entry_is_read_whole():
+def test_read_exec_parses_all_fields():
     entry = {
         "apiVersion": V1,
         "command": "aws",
@@ -56,7 +56,7 @@ def test_an_entry_is_read_whole():
     assert read(entry) == ExecPlugin("aws", V1, ("eks", "5"), {"A": "b"}, "hint", {"server": "https://x"})
 
 
-def test_a_path_is_relative_to_the_kubeconfig_and_a_name_is_not():
+def test_read_exec_resolves_paths_relative_to_the_kubeconfig():
     assert read({"apiVersion": V1, "command": "./bin/a"}).command == "/home/x/bin/a"
     assert read({"apiVersion": V1, "command": "/bin/a"}).command == "/bin/a"
     assert read({"apiVersion": V1, "command": "a"}).command == "a"
@@ -72,6 +72,6 @@ def test_a_path_is_relative_to_the_kubeconfig_and_a_name_is_not():
         ({"command": "a", "apiVersion": V1, "args": 5}, "args a list"),
     ],
 )
-def test_a_malformed_entry_is_an_error(entry, message):
+def test_read_exec_rejects_malformed_entries(entry, message):
     with pytest.raises(ConfigError, match=message):
         read(entry)

@@ -1,19 +1,19 @@
-"""What users import from the package is listed, and there."""
+"""Exports of the package."""
 
 import pytest
 
 from steersman import client
 
 
-def test_the_list_is_in_order_and_without_doubles():
+def test_all_is_sorted_and_unique():
     assert client.__all__ == sorted(set(client.__all__))
 
 
 @pytest.mark.parametrize("name", client.__all__)
-def test_every_name_is_there(name):
+def test_every_exported_name_exists(name):
     assert getattr(client, name) is not None
 
 
-def test_other_names_are_not():
+def test_unknown_names_raise_attribute_error():
     with pytest.raises(AttributeError):
         client.nothing  # noqa: B018 — asking is the test

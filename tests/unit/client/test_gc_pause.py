@@ -1,4 +1,4 @@
-"""No collections while much is decoded."""
+"""Pause of garbage collection during decoding."""
 
 import gc
 
@@ -7,7 +7,7 @@ import pytest
 from steersman.client.gc_pause import gc_paused
 
 
-def test_collections_pause_for_large_input_alone():
+def test_gc_paused_disables_collection_for_large_input_only():
     with gc_paused(10):
         assert gc.isenabled()
     with gc_paused(1_000_000):
@@ -15,13 +15,13 @@ def test_collections_pause_for_large_input_alone():
     assert gc.isenabled()
 
 
-def test_they_go_on_after_a_failure():
+def test_gc_paused_enables_collection_after_an_exception():
     with pytest.raises(ValueError, match="bad"), gc_paused(1_000_000):
         raise ValueError("bad")
     assert gc.isenabled()
 
 
-def test_who_turned_them_off_finds_them_off():
+def test_gc_paused_keeps_disabled_collection_disabled():
     gc.disable()
     try:
         with gc_paused(1_000_000):

@@ -1,4 +1,4 @@
-"""The cache and those who listen."""
+"""Informer: cache and notification of listeners."""
 
 import asyncio
 import random
@@ -21,16 +21,16 @@ LIST = ReflectorOptions(streaming_list=False)
 TREES = tree("v1", "ConfigMap")
 
 
-def said(obj):
-    """As the informer has it: items of a list say their kind."""
+def with_kind(obj):
+    """Return the object as cached: with the kind that list items omit."""
     return {**obj, "apiVersion": "v1", "kind": "ConfigMap"}
 
 
-A5, A9, B6 = said(config_map("a", 5)), said(config_map("a", 9)), said(config_map("b", 6))
+A5, A9, B6 = with_kind(config_map("a", 5)), with_kind(config_map("a", 9)), with_kind(config_map("b", 6))
 
 
 class Server(Stream):
-    """A watch that a test sends events to."""
+    """Watch stream that a test feeds with events."""
 
     def __init__(self):
         super().__init__()
@@ -54,7 +54,7 @@ async def running(*script, **options):
         yield informer, clock
 
 
-async def test_the_cache_follows_the_server():
+async def test_cache_follows_the_server():
     watch = Server()
     async with running(listing(A5, B6, version=8), watch) as (informer, clock):
         assert (informer.has_synced, list(informer.lister), informer.resource_version) == (True, [A5, B6], "8")
@@ -66,7 +66,7 @@ async def test_the_cache_follows_the_server():
         assert informer.name == "configmaps"
 
 
-async def test_it_is_not_synced_before_the_list():
+async def test_has_synced_is_false_before_the_list():
     async with running(None) as (informer, clock):
         task = asyncio.ensure_future(informer.wait_synced(timeout_seconds=5))
         await clock.advance(5)
@@ -75,17 +75,17 @@ async def test_it_is_not_synced_before_the_list():
             task.result()
 
 
-async def test_listeners_hear_old_and_new():
+async def test_callbacks_receive_old_and_new_objects():
     watch, heard = Server(), []
     async with running(listing(A5, version=8), watch) as (informer, clock):
         informer.add_callback(heard.append)
-        last = said(config_map("a", 11))
-        watch.send(event("MODIFIED", A9), event("ADDED", said(config_map("c", 10))), event("DELETED", last))
+        last = with_kind(config_map("a", 11))
+        watch.send(event("MODIFIED", A9), event("ADDED", with_kind(config_map("c", 10))), event("DELETED", last))
         await clock.advance(0)
-    assert heard == [Added(A5, is_initial=True), Updated(A5, A9), Added(said(config_map("c", 10))), Deleted(last)]
+    assert heard == [Added(A5, is_initial=True), Updated(A5, A9), Added(with_kind(config_map("c", 10))), Deleted(last)]
 
 
-async def test_who_listens_from_the_start_hears_the_first_list_as_initial():
+async def test_callbacks_receive_the_first_list_as_initial():
     heard = []
     clock, transport = FakeClock(), ScriptedTransport(listing(A5, version=8), Stream())
     informer = Informer(ClientSource(Client(transport, clock=clock), TREES), clock=clock, options=LIST)
@@ -95,7 +95,7 @@ async def test_who_listens_from_the_start_hears_the_first_list_as_initial():
     assert heard == [Added(A5, is_initial=True)]
 
 
-async def test_a_deletion_that_was_missed_is_a_tombstone():
+async def test_missed_deletion_has_an_unknown_final_state():
     heard = []
     script = listing(A5, B6, version=8), refusal(410, "Expired"), listing(A9, version=20), Stream()
     clock, transport = FakeClock(), ScriptedTransport(*script)
@@ -106,7 +106,7 @@ async def test_a_deletion_that_was_missed_is_a_tombstone():
     assert heard[2:] == [Deleted(B6, final_state_unknown=True), Updated(A5, A9)]
 
 
-async def test_another_object_of_a_name_is_a_deletion_and_an_addition():
+async def test_recreated_object_is_a_deletion_and_an_addition():
     heard, another = [], {**A9, "metadata": {**A9["metadata"], "uid": "another"}}
     script = listing(A5, version=8), refusal(410, "Expired"), listing(another, version=20), Stream()
     clock, transport = FakeClock(), ScriptedTransport(*script)
@@ -118,7 +118,7 @@ async def test_another_object_of_a_name_is_a_deletion_and_an_addition():
     assert list(informer.lister) == [another]
 
 
-async def test_a_new_list_with_nothing_new_is_not_heard():
+async def test_relist_without_changes_notifies_no_listener():
     heard = []
     async with running(listing(A5, version=8), refusal(410, "Expired"), listing(A5, version=20), Stream()) as (
         informer,
@@ -129,7 +129,7 @@ async def test_a_new_list_with_nothing_new_is_not_heard():
     assert heard == [Added(A5, is_initial=True)]
 
 
-async def test_a_handler_hears_in_a_task_of_its_own():
+async def test_handler_runs_in_its_own_task():
     watch, heard = Server(), []
     async with running(listing(A5, version=8), watch) as (informer, clock):
 
@@ -146,7 +146,7 @@ async def test_a_handler_hears_in_a_task_of_its_own():
         await handler.drained()
 
 
-async def test_who_stops_listening_hears_no_more():
+async def test_removed_listener_is_not_notified():
     watch, heard = Server(), []
     async with running(listing(version=8), watch) as (informer, clock):
         callback = informer.add_callback(heard.append)
@@ -157,7 +157,7 @@ async def test_who_stops_listening_hears_no_more():
     assert heard == []
 
 
-async def test_a_transform_says_what_is_kept():
+async def test_transform_returns_the_cached_object():
     owned = {**A5, "metadata": {**A5["metadata"], "managedFields": [{"manager": "x"}]}}
     watch = Server()
     async with running(listing(owned, version=8), watch, transform=drop_managed_fields) as (informer, clock):
@@ -167,13 +167,13 @@ async def test_a_transform_says_what_is_kept():
         assert list(informer.lister) == [A9]
 
 
-async def test_an_index_finds_objects():
-    async with running(listing(said(config_map("a", 5, color="red")), B6, version=8), Stream()) as (informer, _):
+async def test_lister_by_index_returns_matching_objects():
+    async with running(listing(with_kind(config_map("a", 5, color="red")), B6, version=8), Stream()) as (informer, _):
         informer.add_index("color", lambda obj: obj["data"].values())
         assert [obj["metadata"]["name"] for obj in informer.lister.by_index("color", "red")] == ["a"]
 
 
-async def test_a_resync_tells_of_the_cache_without_a_request():
+async def test_resync_notifies_without_requests():
     heard = []
     async with running(listing(A5, version=8), Stream(), resync_seconds=60) as (informer, clock):
         informer.add_callback(heard.append)
@@ -184,11 +184,11 @@ async def test_a_resync_tells_of_the_cache_without_a_request():
 
 
 @pytest.mark.parametrize("written", [A9, "9"], ids=["object", "version"])
-async def test_it_says_when_it_has_seen_a_write(written):
+async def test_wait_seen_returns_after_the_event_of_a_write(written):
     watch = Server()
     async with running(listing(A5, version=8), watch) as (informer, clock):
-        await informer.has_seen("8")
-        task = asyncio.ensure_future(informer.has_seen(written))
+        await informer.wait_seen("8")
+        task = asyncio.ensure_future(informer.wait_seen(written))
         await clock.advance(10)
         assert not task.done()
         watch.send(event("MODIFIED", A9))
@@ -196,10 +196,10 @@ async def test_it_says_when_it_has_seen_a_write(written):
         assert task.done()
 
 
-async def test_a_bookmark_shows_that_a_write_elsewhere_was_seen():
+async def test_wait_seen_returns_after_a_bookmark():
     watch = Server()
     async with running(listing(A5, version=8), watch) as (informer, clock):
-        task = asyncio.ensure_future(informer.has_seen("15"))
+        task = asyncio.ensure_future(informer.wait_seen("15"))
         watch.send(bookmark("14"))
         await clock.advance(0)
         assert not task.done()
@@ -208,18 +208,18 @@ async def test_a_bookmark_shows_that_a_write_elsewhere_was_seen():
         assert task.done()
 
 
-async def test_waiting_for_a_write_may_have_a_bound():
+async def test_wait_seen_raises_timeout_error():
     async with running(listing(A5, version=8), Stream()) as (informer, clock):
-        task = asyncio.ensure_future(informer.has_seen("9", timeout_seconds=5))
+        task = asyncio.ensure_future(informer.wait_seen("9", timeout_seconds=5))
         await clock.advance(5)
         with pytest.raises(TimeoutError):
             task.result()
 
 
-async def test_versions_that_are_no_numbers_are_seen_when_the_object_has_them():
-    watch, written = Server(), said(config_map("a", "xyz"))
-    async with running(listing(said(config_map("a", "abc")), version="l1"), watch) as (informer, clock):
-        task = asyncio.ensure_future(informer.has_seen(written))
+async def test_wait_seen_compares_opaque_versions_for_equality():
+    watch, written = Server(), with_kind(config_map("a", "xyz"))
+    async with running(listing(with_kind(config_map("a", "abc")), version="l1"), watch) as (informer, clock):
+        task = asyncio.ensure_future(informer.wait_seen(written))
         await clock.advance(0)
         assert not task.done()
         watch.send(event("MODIFIED", written))
@@ -227,22 +227,22 @@ async def test_versions_that_are_no_numbers_are_seen_when_the_object_has_them():
         assert task.done()
 
 
-async def test_it_says_when_it_has_seen_a_deletion():
+async def test_wait_deleted_returns_after_the_deletion():
     watch = Server()
     async with running(listing(A5, version=8), watch) as (informer, clock):
-        await informer.has_dropped("default/zzz")
-        await informer.has_dropped("default/a", uid="another")
-        task = asyncio.ensure_future(informer.has_dropped("default/a", uid="uid-a"))
+        await informer.wait_deleted("default/zzz")
+        await informer.wait_deleted("default/a", uid="another")
+        task = asyncio.ensure_future(informer.wait_deleted("default/a", uid="uid-a"))
         await clock.advance(0)
         assert not task.done()
-        watch.send(event("DELETED", said(config_map("a", 10))))
+        watch.send(event("DELETED", with_kind(config_map("a", 10))))
         await clock.advance(0)
         assert task.done()
 
 
-async def test_closing_it_ends_what_waits_and_keeps_the_cache():
+async def test_close_raises_in_waiters_and_keeps_the_cache():
     async with running(listing(A5, version=8), Stream()) as (informer, clock):
-        task = asyncio.ensure_future(informer.has_seen("9"))
+        task = asyncio.ensure_future(informer.wait_seen("9"))
         await clock.advance(0)
         await informer.close()
         await clock.advance(0)
@@ -261,14 +261,14 @@ async def test_informer_wait_synced_raises_when_closed_before_the_first_list(is_
         await (waits or informer.wait_synced())
 
 
-async def test_starting_twice_is_starting_once():
+async def test_start_is_idempotent():
     async with running(listing(A5, version=8), Stream()) as (informer, clock):
         informer.start()
         await clock.advance(1)
         assert len(informer.lister) == 1
 
 
-async def test_typed_objects_are_as_good():
+async def test_informer_caches_typed_objects():
     clock, transport = FakeClock(), ScriptedTransport(listing(A5, version=8), Stream())
     client = Client(transport, clock=clock)
     from steersman.client.resource_types import typed

@@ -1,4 +1,4 @@
-"""Who asks for the same gets the same."""
+"""Shared informers."""
 
 import asyncio
 
@@ -22,14 +22,14 @@ def factory_over(*script, **options):
     return InformerFactory(Client(transport, clock=FakeClock()), options=LIST, **options), transport
 
 
-def test_the_same_is_shared():
+def test_informer_is_shared_for_the_same_selection():
     informers, _ = factory_over()
     first = informers.informer(ConfigMap, label_selector={"a": "b"})
     assert informers.informer(ConfigMap, label_selector="a=b") is first
     assert informers.informers == [first]
 
 
-def test_another_class_namespace_or_selection_is_another():
+def test_informer_differs_by_class_namespace_and_selection():
     informers, _ = factory_over()
     made = {
         id(informers.informer(ConfigMap)),
@@ -42,7 +42,7 @@ def test_another_class_namespace_or_selection_is_another():
     assert len(made) == 6
 
 
-def test_two_who_want_other_things_of_one_cannot_share():
+def test_informer_rejects_another_transform():
     informers, _ = factory_over()
     first = informers.informer(Pod, transform=drop_managed_fields)
     assert informers.informer(Pod, transform=drop_managed_fields) is first
@@ -50,16 +50,16 @@ def test_two_who_want_other_things_of_one_cannot_share():
         informers.informer(Pod)
 
 
-def test_all_may_keep_the_same_part_of_objects():
+def test_factory_transform_is_the_default():
     informers, _ = factory_over(transform=drop_managed_fields)
     assert informers.informer(Pod) is informers.informer(Pod, transform=drop_managed_fields)
     assert (
-        informers.informer(Pod).kept(Pod(metadata=ObjectMeta(name="a", managedFields=[]))).metadata.managedFields
+        informers.informer(Pod).transform(Pod(metadata=ObjectMeta(name="a", managedFields=[]))).metadata.managedFields
         is None
     )
 
 
-async def test_start_starts_what_is_new_and_close_stops_all():
+async def test_start_starts_new_informers_and_close_stops_all():
     informers, transport = factory_over(listing(config_map("a", 1), version=5), Stream(), listing(version=5), Stream())
     before = asyncio.all_tasks()
     async with informers:
@@ -74,7 +74,7 @@ async def test_start_starts_what_is_new_and_close_stops_all():
     assert asyncio.all_tasks() == before
 
 
-async def test_who_is_late_is_named():
+async def test_wait_synced_names_unsynced_informers():
     transport = ScriptedTransport(None)
     clock = FakeClock()
     async with InformerFactory(Client(transport, clock=clock), options=LIST) as informers:

@@ -1,4 +1,4 @@
-"""Where the cluster is, and who the caller is there."""
+"""Cluster access from kubeconfig files and service accounts."""
 
 import base64
 import os
@@ -38,14 +38,14 @@ async def identity(access):
     return await access.credentials.identity()
 
 
-async def test_the_current_context_is_followed(write):
+async def test_load_kubeconfig_uses_the_current_context(write):
     path = write(config(user={"token": "t"}, cluster={"certificate-authority-data": CA}, context={"namespace": "n"}))
     access = load_kubeconfig(path)
     assert (access.server, access.ca, access.verify, access.namespace) == ("https://h:6443", b"the ca", True, "n")
     assert (await identity(access)).headers == (("authorization", "Bearer t"),)
 
 
-async def test_another_context_can_be_asked_for(write):
+async def test_load_kubeconfig_uses_a_given_context(write):
     tree = config()
     tree["contexts"].append({"name": "other", "context": {"cluster": "c2"}})
     tree["clusters"].append({"name": "c2", "cluster": {"server": "http://two", "insecure-skip-tls-verify": True}})
@@ -54,7 +54,7 @@ async def test_another_context_can_be_asked_for(write):
     assert await identity(access) == Identity()
 
 
-async def test_files_are_relative_to_their_kubeconfig(write):
+async def test_load_kubeconfig_resolves_relative_files(write):
     write("ca file", "deep/ca.pem")
     write("cert", "deep/c.pem")
     write("key", "deep/k.pem")
@@ -64,12 +64,12 @@ async def test_files_are_relative_to_their_kubeconfig(write):
     assert await identity(access) == Identity((), b"cert", b"key")
 
 
-async def test_data_wins_over_files(write):
+async def test_load_kubeconfig_prefers_data_to_files(write):
     cluster = {"certificate-authority": "missing.pem", "certificate-authority-data": CA}
     assert load_kubeconfig(write(config(cluster=cluster))).ca == b"the ca"
 
 
-async def test_the_first_of_several_files_to_say_something_wins(write, monkeypatch):
+async def test_load_kubeconfig_prefers_the_first_of_several_files(write, monkeypatch):
     first = write({"current-context": "main", "users": [{"name": "u", "user": {"token": "first"}}]}, "one/config")
     second = write(config(user={"token": "second"}, **{"current-context": "gone"}), "two/config")
     monkeypatch.setenv("KUBECONFIG", os.pathsep.join([str(first), "/nowhere/config", str(second)]))
@@ -77,7 +77,7 @@ async def test_the_first_of_several_files_to_say_something_wins(write, monkeypat
     assert (access.server, (await identity(access)).headers[0][1]) == ("https://h:6443", "Bearer first")
 
 
-def test_without_the_variable_it_is_in_the_home(monkeypatch, tmp_path):
+def test_kubeconfig_paths_default_to_the_home_folder(monkeypatch, tmp_path):
     monkeypatch.setenv("HOME", str(tmp_path))
     assert kubeconfig_paths({}) == [tmp_path / ".kube" / "config"]
     monkeypatch.delenv("KUBECONFIG", raising=False)
@@ -85,25 +85,25 @@ def test_without_the_variable_it_is_in_the_home(monkeypatch, tmp_path):
         load_kubeconfig()
 
 
-async def test_names_and_passwords_are_basic_authentication(write):
+async def test_username_and_password_are_basic_authentication(write):
     path = write(config(user={"username": "me", "password": "secret"}))
     encoded = base64.b64encode(b"me:secret").decode()
     assert (await identity(load_kubeconfig(path))).headers == (("authorization", f"Basic {encoded}"),)
 
 
-async def test_a_token_file_wins_over_a_token(write):
+async def test_token_file_is_preferred_to_a_token(write):
     write("from file", "token")
     access = load_kubeconfig(write(config(user={"tokenFile": "token", "token": "t"})), clock=FakeClock())
     assert isinstance(access.credentials, TokenFile)
     assert (await identity(access)).headers == (("authorization", "Bearer from file"),)
 
 
-def test_a_plugin_may_be_asked(write):
+def test_exec_plugin_provides_credentials(write):
     user = {"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": "x"}}
     assert isinstance(load_kubeconfig(write(config(user=user))).credentials, ExecCredentials)
 
 
-async def test_one_may_act_as_another(write):
+async def test_impersonation_sets_headers(write):
     user = {"as": "x", "as-uid": "7", "as-groups": ["g", "h"], "as-user-extra": {"Scope/a": ["1", "2"]}}
     assert (await identity(load_kubeconfig(write(config(user=user))))).headers == (
         ("impersonate-user", "x"),
@@ -115,7 +115,7 @@ async def test_one_may_act_as_another(write):
     )
 
 
-def test_proxies_server_names_and_compression_are_kept(write):
+def test_proxy_server_name_and_compression_are_read(write):
     cluster = {"proxy-url": "http://p:1", "tls-server-name": "s", "disable-compression": True}
     access = load_kubeconfig(write(config(cluster=cluster)))
     assert (access.proxy_url, access.tls_server_name, access.disable_compression) == ("http://p:1", "s", True)
@@ -149,12 +149,12 @@ def test_proxies_server_names_and_compression_are_kept(write):
         (config(user={"as": "x", "as-groups": "g"}), "as-groups must be a list"),
     ],
 )
-def test_what_is_malformed_is_told(write, tree, message):
+def test_load_kubeconfig_rejects_malformed_files(write, tree, message):
     with pytest.raises(ConfigError, match=message):
         load_kubeconfig(write(tree))
 
 
-def test_a_file_that_is_named_must_be_there(tmp_path):
+def test_load_kubeconfig_rejects_a_missing_file(tmp_path):
     with pytest.raises(ConfigError, match="cannot be read"):
         load_kubeconfig(tmp_path / "none")
 
@@ -162,7 +162,7 @@ def test_a_file_that_is_named_must_be_there(tmp_path):
 ENVIRONMENT = {"KUBERNETES_SERVICE_HOST": "10.0.0.1", "KUBERNETES_SERVICE_PORT": "443"}
 
 
-async def test_a_pod_finds_its_cluster(write):
+async def test_in_cluster_reads_the_service_account(write):
     folder = write("t", "token").parent
     write("ca", "ca.crt")
     write("n\n", "namespace")
@@ -173,14 +173,14 @@ async def test_a_pod_finds_its_cluster(write):
     assert six.server == "https://[fd00::1]:443"
 
 
-def test_elsewhere_there_is_none(tmp_path):
+def test_in_cluster_raises_outside_of_a_pod(tmp_path):
     with pytest.raises(ConfigError, match="KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT must be defined"):
         in_cluster(environment={})
     with pytest.raises(ConfigError, match=r"unable to load in-cluster configuration: .*ca\.crt"):
         in_cluster(folder=tmp_path, environment=ENVIRONMENT)
 
 
-def test_without_a_user_nobody_is_somebody(write):
+def test_context_without_user_has_no_credentials(write):
     assert isinstance(load_kubeconfig(write(config(context={"user": ""}))).credentials, StaticCredentials)
 
 

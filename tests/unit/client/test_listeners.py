@@ -1,4 +1,4 @@
-"""Who hears what, when, and what happens to those who are slow."""
+"""Callbacks, and handlers with bounded queues."""
 
 import asyncio
 
@@ -22,7 +22,7 @@ async def supervisor():
 
 
 class Slow:
-    """Each change takes a second."""
+    """Handler that takes a second per change."""
 
     def __init__(self, supervisor, **options):
         self.clock = FakeClock()
@@ -36,7 +36,7 @@ class Slow:
 
 
 async def offered(slow, *changes):
-    """A task that offers them; started."""
+    """Return a started task that offers the changes."""
 
     async def offer():
         for change in changes:
@@ -47,13 +47,13 @@ async def offered(slow, *changes):
     return task
 
 
-async def test_a_callback_is_called_at_once():
+async def test_callback_is_called_synchronously():
     heard = []
     await Callback(heard.append).offer(Added(A1))
     assert heard == [Added(A1)]
 
 
-async def test_a_callback_that_fails_stops_nobody(caplog):
+async def test_callback_exception_is_logged(caplog):
     def fail(change):
         raise RuntimeError("broken")
 
@@ -61,14 +61,14 @@ async def test_a_callback_that_fails_stops_nobody(caplog):
     assert "a callback failed on default/a" in caplog.text
 
 
-async def test_a_handler_hears_in_order_and_first_of_what_is_there(supervisor):
+async def test_handler_receives_initial_objects_first_then_changes_in_order(supervisor):
     slow = Slow(supervisor, initial=[A1, B1])
     await offered(slow, Updated(A1, A2))
     await slow.clock.advance(10)
     assert slow.heard == [Added(A1, is_initial=True), Added(B1, is_initial=True), Updated(A1, A2)]
 
 
-async def test_a_handler_that_fails_goes_on(supervisor, caplog):
+async def test_handler_exception_is_logged(supervisor, caplog):
     heard = []
 
     async def hear(change):
@@ -84,17 +84,17 @@ async def test_a_handler_that_fails_goes_on(supervisor, caplog):
     assert "a handler failed on default/a" in caplog.text
 
 
-async def test_with_wait_a_full_handler_holds_back_who_offers(supervisor):
+async def test_offer_waits_when_the_queue_is_full_with_wait(supervisor):
     slow = Slow(supervisor, capacity=1)
     task = await offered(slow, Added(A1), Added(B1), Added(C1))
-    assert (task.done(), slow.handler.waiting) == (False, 1)
+    assert (task.done(), slow.handler.queued) == (False, 1)
     await slow.clock.advance(1)
     assert task.done()
     await slow.clock.advance(5)
     assert slow.heard == [Added(A1), Added(B1), Added(C1)]
 
 
-async def test_with_coalesce_changes_of_one_object_become_one(supervisor):
+async def test_offer_merges_changes_of_an_object_with_coalesce(supervisor):
     slow = Slow(supervisor, capacity=1, overflow=Overflow.COALESCE)
     changes = [Added(B1), Added(C1), Added(A1), Updated(A1, A2), Updated(A2, A3), Deleted(B1), Added(B1)]
     task = await offered(slow, *changes)
@@ -103,21 +103,21 @@ async def test_with_coalesce_changes_of_one_object_become_one(supervisor):
     assert slow.heard == [Added(B1), Added(C1), Added(A3), Deleted(B1), Added(B1)]
 
 
-async def test_with_coalesce_what_came_and_went_is_never_heard_of(supervisor):
+async def test_offer_drops_addition_and_deletion_with_coalesce(supervisor):
     slow = Slow(supervisor, capacity=1, overflow=Overflow.COALESCE)
     await offered(slow, Added(B1), Added(C1), Added(A1), Deleted(A1))
     await slow.clock.advance(10)
     assert slow.heard == [Added(B1), Added(C1)]
-    assert slow.handler.waiting == 0
+    assert slow.handler.queued == 0
 
 
-async def test_with_coalesce_at_most_two_changes_of_an_object_wait(supervisor):
+async def test_offer_queues_at_most_two_changes_per_object_with_coalesce(supervisor):
     slow = Slow(supervisor, capacity=1, overflow=Overflow.COALESCE)
     await offered(slow, Added(B1), Added(C1), *[Deleted(A1), Added(A2), Updated(A2, A3)] * 5)
-    assert slow.handler.waiting <= 3
+    assert slow.handler.queued <= 3
 
 
-async def test_drained_waits_until_all_was_heard(supervisor):
+async def test_drained_waits_until_all_changes_are_processed(supervisor):
     slow = Slow(supervisor)
     await offered(slow, Added(A1), Added(B1))
     task = asyncio.ensure_future(slow.handler.drained())
@@ -127,6 +127,6 @@ async def test_drained_waits_until_all_was_heard(supervisor):
     assert task.done()
 
 
-def test_a_handler_needs_room():
+def test_handler_rejects_zero_capacity():
     with pytest.raises(ValueError, match="needs room for one change"):
         Handler(None, capacity=0)

@@ -1,4 +1,4 @@
-"""Who changes what belongs to all is found."""
+"""Detection of modified cache objects."""
 
 import pytest
 from lightkube.models.core_v1 import ConfigMap
@@ -9,7 +9,7 @@ from steersman.client import Client, InformerFactory, ReflectorOptions
 from steersman.client.mutation_detector import CacheMutated, MutationDetector
 
 
-def test_a_changed_object_is_found_once():
+def test_check_reports_a_modified_object_once():
     detector, obj = MutationDetector(), {"a": 1}
     detector.put("x", obj)
     detector.check("things")
@@ -20,7 +20,7 @@ def test_a_changed_object_is_found_once():
 
 
 @pytest.mark.parametrize("leave", [lambda d: d.remove("x"), lambda d: d.put("x", {})], ids=["removed", "replaced"])
-def test_an_object_is_looked_at_when_it_leaves(leave):
+def test_detector_checks_objects_that_leave_the_cache(leave):
     detector, obj = MutationDetector(), {"a": 1}
     detector.put("x", obj)
     obj["a"] = 2
@@ -29,7 +29,7 @@ def test_an_object_is_looked_at_when_it_leaves(leave):
         detector.check("things")
 
 
-async def test_an_informer_tells_when_it_is_closed():
+async def test_informer_close_raises_cache_mutated():
     transport = ScriptedTransport(listing(config_map("a", 5, x="y"), version=8), Stream())
     client = Client(transport, clock=FakeClock())
     informers = InformerFactory(client, options=ReflectorOptions(streaming_list=False), detect_mutations=True)

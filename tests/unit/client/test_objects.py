@@ -1,4 +1,4 @@
-"""What is known of any object."""
+"""Metadata accessors."""
 
 import pytest
 from hypothesis import given
@@ -13,7 +13,7 @@ TREE = {"metadata": {"name": "a", "namespace": "b", "uid": "u", "resourceVersion
 
 
 @pytest.mark.parametrize("obj", [POD, TREE], ids=["struct", "tree"])
-def test_structs_and_trees_are_read_alike(obj):
+def test_accessors_read_structs_and_trees(obj):
     assert (objects.name_of(obj), objects.namespace_of(obj), objects.uid_of(obj)) == ("a", "b", "u")
     assert (objects.resource_version_of(obj), objects.labels_of(obj), objects.annotations_of(obj)) == (
         "7",
@@ -24,27 +24,27 @@ def test_structs_and_trees_are_read_alike(obj):
 
 
 @pytest.mark.parametrize("obj", [Pod(), {}, {"metadata": None}], ids=str)
-def test_what_has_no_metadata_has_no_name(obj):
+def test_accessors_of_objects_without_metadata(obj):
     assert (objects.name_of(obj), objects.labels_of(obj), objects.key_of(obj)) == ("", {}, "")
 
 
-def test_a_cluster_scoped_key_is_the_name():
+def test_key_of_a_cluster_scoped_object_is_its_name():
     assert objects.key_of(Namespace(metadata=ObjectMeta(name="n"))) == "n"
 
 
 @pytest.mark.parametrize(("key", "parts"), [("a", ("", "a")), ("n/a", ("n", "a"))])
-def test_a_key_is_split_as_it_was_made(key, parts):
+def test_split_key_returns_namespace_and_name(key, parts):
     assert objects.split_key(key) == parts
 
 
 @pytest.mark.parametrize("key", ["", "/a", "a/", "a/b/c"])
-def test_other_keys_are_refused(key):
+def test_split_key_rejects_malformed_keys(key):
     with pytest.raises(ValueError, match="unexpected key format"):
         objects.split_key(key)
 
 
 @given(st.integers(min_value=0), st.integers(min_value=0))
-def test_versions_that_are_numbers_are_compared_as_numbers(first, second):
+def test_compare_versions_orders_integers(first, second):
     order = objects.compare_versions(str(first), str(second))
     assert (order > 0, order == 0) == (first > second, first == second)
 
@@ -52,5 +52,5 @@ def test_versions_that_are_numbers_are_compared_as_numbers(first, second):
 @pytest.mark.parametrize(
     ("first", "second", "order"), [("a", "a", 0), ("a", "b", None), ("5", "b", None), ("", "5", None)]
 )
-def test_other_versions_are_only_equal_or_not(first, second, order):
+def test_compare_versions_of_opaque_versions(first, second, order):
     assert objects.compare_versions(first, second) == order

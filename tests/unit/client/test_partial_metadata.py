@@ -1,4 +1,4 @@
-"""Metadata alone."""
+"""Metadata-only resources."""
 
 import msgspec
 from lightkube.models.core_v1 import Pod
@@ -7,13 +7,13 @@ from steersman.client.partial_metadata import PartialObjectMetadata, metadata_on
 from steersman.client.resource_types import typed
 
 
-def test_it_is_the_same_resource_seen_otherwise():
+def test_metadata_only_keeps_the_resource():
     found = metadata_only(Pod)
     assert (found.info, found.model) == (typed(Pod).info, PartialObjectMetadata)
     assert found != typed(Pod)
     assert metadata_only(typed(Pod)) == found
 
 
-def test_the_rest_is_not_read():
+def test_partial_object_metadata_ignores_other_fields():
     raw = b'{"metadata":{"name":"a"},"spec":{"big":1}}'
     assert msgspec.json.decode(raw, type=PartialObjectMetadata).metadata.name == "a"

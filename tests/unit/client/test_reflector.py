@@ -1,4 +1,4 @@
-"""List, watch, and what follows when a watch ends: a scripted server, and a clock that the test moves."""
+"""Reflector against a scripted server, with a fake clock."""
 
 import asyncio
 import random
@@ -34,7 +34,7 @@ class Sink:
     def __init__(self):
         self.heard = []
 
-    def kept(self, obj):
+    def transform(self, obj):
         return obj
 
     async def replace(self, objects):
@@ -48,7 +48,7 @@ class Sink:
 
 
 class Broken(Sink):
-    """Cannot take in the first change."""
+    """Sink whose first change raises."""
 
     failed = False
 
@@ -61,7 +61,7 @@ class Broken(Sink):
 
 @asynccontextmanager
 async def running(*script, options=LIST, sink=None):
-    """A reflector under way; time is at zero, and what can happen at once has happened."""
+    """Yield a running reflector at time zero, after all immediate work."""
     clock, transport, sink = FakeClock(), ScriptedTransport(*script), sink or Sink()
     source = ClientSource(Client(transport, clock=clock), typed(ConfigMap), namespace="default")
     reflector = Reflector(source, sink, clock=clock, dice=random.Random(1), options=options)
@@ -75,12 +75,12 @@ async def running(*script, options=LIST, sink=None):
 
 
 def watched_from(transport):
-    """The versions that watches began at."""
+    """Return the start versions of the watches."""
     queries = [dict(request.query) for request in transport.requests]
     return [query.get("resourceVersion", "") for query in queries if "watch" in query]
 
 
-async def test_it_lists_in_pages_then_watches_from_there():
+async def test_reflector_lists_in_pages_then_watches():
     pages = listing(A5, B6, version=8, continue_token="t"), listing(config_map("c", 7), version=8)
     async with running(*pages, Stream(event("MODIFIED", A9))) as (_, transport, heard, _):
         assert heard == [("ALL", ["default/a@5", "default/b@6", "default/c@7"]), ("MODIFIED", "default/a@9")]
@@ -88,7 +88,7 @@ async def test_it_lists_in_pages_then_watches_from_there():
         assert watched_from(transport) == ["8"]
 
 
-async def test_pages_that_expire_are_listed_at_once():
+async def test_reflector_lists_at_once_when_a_continue_token_expires():
     pages = listing(A5, B6, version=8, continue_token="t"), refusal(410, "Expired"), listing(A9, version=10)
     async with running(*pages, Stream()) as (_, transport, heard, _):
         assert heard == [("ALL", ["default/a@9"])]
@@ -96,7 +96,7 @@ async def test_pages_that_expire_are_listed_at_once():
         assert watched_from(transport) == ["10"]
 
 
-async def test_a_streaming_list_is_list_and_watch_in_one():
+async def test_reflector_uses_a_streaming_list():
     stream = Stream(event("ADDED", A5) + event("ADDED", B6), bookmark("8", ends_initial=True) + event("MODIFIED", A9))
     async with running(stream, options=STREAM) as (_, transport, heard, reflector):
         assert heard == [("ALL", ["default/a@5", "default/b@6"]), ("MODIFIED", "default/a@9")]
@@ -105,14 +105,14 @@ async def test_a_streaming_list_is_list_and_watch_in_one():
         assert reflector.position.newest == "9"
 
 
-async def test_changes_while_the_initial_objects_come_count():
+async def test_reflector_applies_changes_during_initial_events():
     pieces = event("ADDED", A5) + event("ADDED", B6) + event("MODIFIED", A7) + event("DELETED", B6)
     async with running(Stream(pieces + bookmark("8", ends_initial=True)), options=STREAM) as (_, _, heard, _):
         assert heard == [("ALL", ["default/a@7"])]
 
 
 @pytest.mark.parametrize("code", [400, 405, 406, 422])
-async def test_a_server_without_streaming_lists_is_listed(code):
+async def test_reflector_falls_back_to_a_list_without_streaming_support(code):
     script = refusal(code), listing(A5, version=8), Stream(), refusal(410, "Expired"), listing(A5, version=9), Stream()
     async with running(*script, options=STREAM) as (clock, transport, heard, _):
         assert heard == [("ALL", ["default/a@5"])]
@@ -120,14 +120,14 @@ async def test_a_server_without_streaming_lists_is_listed(code):
         assert sum("sendInitialEvents" in dict(r.query) for r in transport.requests) == 1
 
 
-async def test_a_server_that_never_ends_the_initial_objects_is_listed():
+async def test_reflector_falls_back_to_a_list_when_initial_events_stall():
     async with running(Stream(event("ADDED", A5)), listing(A5, version=8), Stream(), options=STREAM) as state:
         clock, _, heard, _ = state
         await clock.advance(16)
         assert heard == [("ALL", ["default/a@5"])]
 
 
-async def test_a_streaming_list_that_breaks_is_begun_anew():
+async def test_reflector_restarts_a_broken_streaming_list():
     whole = Stream(event("ADDED", A5) + bookmark("8", ends_initial=True))
     async with running(Stream(event("ADDED", A5), ends=True), whole, options=STREAM) as (_, _, heard, _):
         assert heard == [("ALL", ["default/a@5"])]
@@ -136,25 +136,25 @@ async def test_a_streaming_list_that_breaks_is_begun_anew():
 @pytest.mark.parametrize(
     "end", [Stream(event("MODIFIED", A9), ends=True), Stream(event("MODIFIED", A9), TransportError("reset"))]
 )
-async def test_a_watch_that_ends_goes_on_just_before_its_last_change(end):
+async def test_reflector_resumes_just_before_the_last_event(end):
     async with running(listing(A5, version=8), end, Stream()) as (_, transport, _, _):
         assert watched_from(transport) == ["8", "8"]
 
 
-async def test_a_bookmark_moves_the_place_to_go_on_from():
+async def test_reflector_resumes_from_a_bookmark():
     watch = Stream(event("MODIFIED", A9) + bookmark("20"), ends=True)
     async with running(listing(A5, version=8), watch, Stream()) as (_, transport, _, _):
         assert watched_from(transport) == ["8", "20"]
 
 
-async def test_changes_that_come_twice_are_heard_once_each():
+async def test_reflector_drops_repeated_events():
     first = Stream(event("DELETED", config_map("a", 9)) + event("ADDED", config_map("a", 11)), ends=True)
     again = Stream(event("DELETED", config_map("a", 9)) + event("ADDED", config_map("a", 12)))
     async with running(listing(A5, version=8), first, again) as (_, _, heard, _):
         assert heard[1:] == [("DELETED", "default/a@9"), ("ADDED", "default/a@11"), ("ADDED", "default/a@12")]
 
 
-async def test_objects_of_one_transaction_all_come_though_the_watch_breaks_between_them():
+async def test_reflector_delivers_all_objects_of_a_transaction_when_the_watch_breaks():
     first = Stream(event("ADDED", config_map("x", 9)), ends=True)
     rest = Stream(event("ADDED", config_map("x", 9)) + event("ADDED", config_map("y", 9)))
     async with running(listing(version=8), first, rest) as (_, transport, heard, _):
@@ -171,20 +171,20 @@ async def test_objects_of_one_transaction_all_come_though_the_watch_breaks_betwe
     ],
     ids=["refused", "in the stream", "the server went back in time"],
 )
-async def test_a_version_that_is_gone_means_a_new_list(end):
+async def test_reflector_relists_when_the_version_expired(end):
     async with running(listing(A5, version=8), end, listing(B6, version=20), Stream()) as (_, transport, heard, _):
         assert heard == [("ALL", ["default/a@5"]), ("ALL", ["default/b@6"])]
         assert watched_from(transport) == ["8", "20"]
 
 
-async def test_other_errors_of_a_watch_keep_its_place():
+async def test_reflector_resumes_after_other_errors():
     error = Stream(event("ERROR", {"kind": "Status", "code": 500, "reason": "InternalError"}))
     async with running(listing(A5, version=8), error, Stream()) as (_, transport, heard, _):
         assert len(heard) == 1
         assert watched_from(transport) == ["8", "8"]
 
 
-async def test_a_silent_watch_is_cut_and_resumed():
+async def test_reflector_resumes_a_silent_watch():
     async with running(listing(A5, version=8), Stream(), Stream()) as (clock, transport, _, _):
         await clock.advance(99)
         assert watched_from(transport) == ["8"]
@@ -192,7 +192,7 @@ async def test_a_silent_watch_is_cut_and_resumed():
         assert watched_from(transport) == ["8", "8"]
 
 
-async def test_the_first_failure_is_met_at_once_and_the_next_ones_with_patience():
+async def test_reflector_retries_the_first_failure_at_once_then_backs_off():
     script = [TransportError("reset")] * 4
     async with running(listing(A5, version=8), *script, Stream()) as (clock, transport, _, _):
         assert len(watched_from(transport)) == 2
@@ -206,7 +206,7 @@ async def test_the_first_failure_is_met_at_once_and_the_next_ones_with_patience(
         assert len(watched_from(transport)) == 4
 
 
-async def test_what_comes_makes_it_impatient_again():
+async def test_reflector_resets_the_backoff_after_an_event():
     broken = [TransportError("reset")] * 3
     news = Stream(event("MODIFIED", A9), TransportError("reset"))
     async with running(listing(A5, version=8), *broken, news, Stream()) as (clock, transport, _, _):
@@ -214,7 +214,7 @@ async def test_what_comes_makes_it_impatient_again():
         assert transport.script == []
 
 
-async def test_a_server_that_asks_for_patience_gets_it():
+async def test_reflector_respects_retry_after():
     slow = refusal(429, "TooManyRequests", retryAfterSeconds=20)
     async with running(listing(A5, version=8), slow, Stream()) as (clock, transport, _, _):
         await clock.advance(19)
@@ -223,7 +223,7 @@ async def test_a_server_that_asks_for_patience_gets_it():
         assert len(watched_from(transport)) == 2
 
 
-async def test_quiet_watches_that_the_server_ends_are_no_failures():
+async def test_reflector_does_not_count_idle_watches_as_failures():
     quiet = [Stream()] * 30
     async with running(listing(A5, version=8), *quiet) as (clock, transport, heard, _):
         await clock.advance(100 * 29)
@@ -231,7 +231,7 @@ async def test_quiet_watches_that_the_server_ends_are_no_failures():
         assert heard == [("ALL", ["default/a@5"])]
 
 
-async def test_after_many_tries_at_one_place_it_lists_anew():
+async def test_reflector_relists_after_many_resumes_without_events():
     script = [refusal(500, "InternalError")] * 10
     options = ReflectorOptions(streaming_list=False, idle_seconds=10_000)
     async with running(listing(A5, version=8), *script, listing(B6, version=9), Stream(), options=options) as state:
@@ -240,7 +240,7 @@ async def test_after_many_tries_at_one_place_it_lists_anew():
         assert heard == [("ALL", ["default/a@5"]), ("ALL", ["default/b@6"])]
 
 
-async def test_a_sink_that_fails_hears_all_anew(caplog):
+async def test_reflector_relists_after_an_exception_of_the_sink(caplog):
     watch = Stream(event("MODIFIED", A9))
     async with running(listing(A5, version=8), watch, listing(A9, version=9), Stream(), sink=Broken()) as state:
         clock, _, heard, _ = state
@@ -249,13 +249,13 @@ async def test_a_sink_that_fails_hears_all_anew(caplog):
         assert "could not be taken in" in caplog.text
 
 
-async def test_what_cannot_be_read_is_listed_anew():
+async def test_reflector_relists_after_an_undecodable_event():
     watch = Stream(b"nonsense\n")
     async with running(listing(A5, version=8), watch, listing(A9, version=9), Stream()) as (_, _, heard, _):
         assert heard[-1] == ("ALL", ["default/a@9"])
 
 
-async def test_an_event_of_an_unknown_type_is_passed_over(caplog):
+async def test_reflector_ignores_unknown_event_types(caplog):
     async with running(listing(A5, version=8), Stream(event("PAINTED", A9) + event("MODIFIED", A9))) as (
         _,
         _,
@@ -266,6 +266,6 @@ async def test_an_event_of_an_unknown_type_is_passed_over(caplog):
         assert "unknown type 'PAINTED'" in caplog.text
 
 
-async def test_watches_end_after_five_to_ten_minutes():
+async def test_watch_timeout_is_five_to_ten_minutes():
     async with running(listing(A5, version=8), Stream()) as (_, transport, _, _):
         assert 300 <= int(dict(transport.requests[1].query)["timeoutSeconds"]) <= 600

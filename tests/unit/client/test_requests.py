@@ -1,4 +1,4 @@
-"""Paths, parameters and bodies."""
+"""Paths, query parameters and bodies of requests."""
 
 import json
 from datetime import UTC, datetime
@@ -28,32 +28,32 @@ NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
         (custom("example.com/v1", "Widget", plural="widgets").info, {}, "/apis/example.com/v1/widgets"),
     ],
 )
-def test_paths_are_kubernetes_own(info, parts, path):
+def test_resource_path_of_resources_and_subresources(info, parts, path):
     assert requests.resource_path(info, **parts) == path
 
 
 @pytest.mark.parametrize("name", ["a/b", "..", ".", "a%2fb"])
-def test_a_name_cannot_lead_elsewhere(name):
+def test_resource_path_rejects_path_separators(name):
     with pytest.raises(ValueError, match="cannot be part of a path"):
         requests.resource_path(PODS, namespace="a", name=name)
 
 
-def test_an_empty_name_is_not_the_whole_collection():
+def test_named_path_requires_a_name():
     with pytest.raises(ValueError, match="resource name may not be empty"):
         requests.named_path(PODS, namespace="a", name="")
 
 
-def test_a_namespaced_object_needs_its_namespace():
+def test_named_path_requires_a_namespace():
     with pytest.raises(ValueError, match="an empty namespace may not be set when a resource name is provided"):
         requests.named_path(PODS, namespace="", name="a")
 
 
-def test_a_cluster_scoped_resource_has_none():
+def test_resource_path_rejects_a_namespace_for_cluster_scoped_resources():
     with pytest.raises(ValueError, match="nodes are not in namespaces"):
         requests.resource_path(NODES, namespace="a")
 
 
-def test_parameters_of_a_list():
+def test_list_query_has_all_options():
     options = {
         "label_selector": {"app": "web", "tier": "a"},
         "field_selector": "spec.nodeName=n",
@@ -68,11 +68,11 @@ def test_parameters_of_a_list():
     )
 
 
-def test_what_is_empty_is_not_sent():
+def test_list_query_omits_empty_options():
     assert requests.list_query({"label_selector": "", "resource_version": ""}) == ()
 
 
-def test_parameters_of_a_streaming_list():
+def test_watch_query_of_a_streaming_list():
     options = {"resource_version_match": "NotOlderThan", "timeout_seconds": 300}
     assert requests.watch_query(options, send_initial_events=True) == (
         ("resourceVersionMatch", "NotOlderThan"),
@@ -83,17 +83,17 @@ def test_parameters_of_a_streaming_list():
     )
 
 
-def test_parameters_of_a_write():
+def test_write_query_has_all_options():
     options = {"dry_run": True, "field_validation": "Strict", "field_manager": "me"}
     assert requests.write_query(options) == (("dryRun", "All"), ("fieldManager", "me"), ("fieldValidation", "Strict"))
     assert requests.write_query({}, field_manager="me", force=False) == (("fieldManager", "me"), ("force", "false"))
 
 
-def test_a_delete_without_options_has_no_body():
+def test_delete_without_options_has_no_body():
     assert requests.delete("/api/v1/nodes/n", {}).body is None
 
 
-def test_a_delete_carries_its_options():
+def test_delete_sends_its_options():
     options = {
         "grace_period_seconds": 0,
         "propagation_policy": "Orphan",
@@ -111,7 +111,7 @@ def test_a_delete_carries_its_options():
     }
 
 
-def test_a_struct_is_sent_without_what_is_not_set():
+def test_encode_omits_unset_fields():
     request = requests.write("POST", "/x", Pod(metadata=ObjectMeta(name="a", creationTimestamp=NOON)))
     assert json.loads(request.body) == {
         "apiVersion": "v1",
@@ -122,7 +122,7 @@ def test_a_struct_is_sent_without_what_is_not_set():
 
 
 @pytest.mark.parametrize(("micros", "text"), [(0, "12:00:00.000000Z"), (5, "12:00:00.000005Z")])
-def test_a_micro_time_always_has_six_digits(micros, text):
+def test_encode_writes_micro_times_with_six_digits(micros, text):
     lease = Lease(
         spec=LeaseSpec(renewTime=NOON.replace(microsecond=micros)), metadata=ObjectMeta(creationTimestamp=NOON)
     )
@@ -131,7 +131,7 @@ def test_a_micro_time_always_has_six_digits(micros, text):
     assert sent["metadata"]["creationTimestamp"] == "2026-01-01T12:00:00Z"
 
 
-def test_metadata_alone_is_asked_for_by_the_accept_header():
+def test_accept_header_requests_partial_object_metadata():
     assert (
         requests.accept_header("PartialObjectMetadata")
         == "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"

@@ -1,4 +1,4 @@
-"""Classes, kinds and resources."""
+"""Resources of classes and kinds."""
 
 import msgspec
 import pytest
@@ -23,45 +23,45 @@ class LoudWidget(Widget):
     ("model", "name"),
     [(Pod, "pods"), (Deployment, "deployments.apps"), (Event, "events"), (NewEvent, "events.events.k8s.io")],
 )
-def test_a_models_class_stands_for_its_resource(model, name):
+def test_typed_returns_the_resource_of_a_model(model, name):
     assert resource_types.typed(model).info.group_resource == name
 
 
-def test_lightkubes_resource_classes_do_too():
+def test_typed_returns_the_resource_of_a_lightkube_resource():
     found = resource_types.typed(PodResource)
     assert (found.info.name, found.model) == ("pods", PodResource)
 
 
-def test_other_classes_stand_for_none():
+def test_typed_rejects_other_classes():
     with pytest.raises(LookupError, match=r"core_v1\.Container is the class of no resource"):
         resource_types.typed(Container)
 
 
-def test_every_built_in_kind_has_its_class():
+def test_typed_model_exists_for_every_built_in_kind():
     for info in table().resources:
         found = resource_types.typed_model(info.api_version, info.kind)
         assert resource_types.typed(found.model).info == info
 
 
-def test_a_kind_may_stay_a_tree():
+def test_tree_returns_a_resource_of_plain_trees():
     found = resource_types.tree("apps/v1", "Deployment")
     assert (found.info.name, found.model, found.is_tree) == ("deployments", dict, True)
     assert resource_types.typed(Deployment).as_trees() == found
 
 
-def test_an_unknown_kind_is_no_built_in_kind():
+def test_tree_rejects_unknown_kinds():
     with pytest.raises(LookupError, match=r"example\.com/v1 Widget is no built-in kind"):
         resource_types.tree("example.com/v1", "Widget")
 
 
-def test_a_custom_class_is_known_once_it_was_told():
+def test_custom_registers_its_model():
     made = resource_types.custom("example.com/v1", "Widget", plural="widgets", model=Widget)
     assert resource_types.typed(Widget) == made
     assert made.info.api_version == "example.com/v1"
     assert resource_types.typed(LoudWidget).model is LoudWidget
 
 
-def test_types_of_one_resource_differ_by_their_class():
+def test_resource_types_differ_by_model():
     typed, tree = resource_types.typed(Pod), resource_types.tree("v1", "Pod")
     assert typed != tree
     assert len({typed, tree, resource_types.typed(Pod)}) == 2

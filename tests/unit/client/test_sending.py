@@ -1,6 +1,7 @@
-"""Retries, bounds, counts and warnings."""
+"""Retries, timeouts, metrics and warnings."""
 
 import asyncio
+from contextlib import asynccontextmanager
 
 import pytest
 from tests.unit.client.scripted import ScriptedTransport, Stream, answer, refusal
@@ -8,7 +9,7 @@ from tests.unit.client.scripted import ScriptedTransport, Stream, answer, refusa
 from steersman.asynckit.clock import FakeClock
 from steersman.asynckit.ratelimit import TokenBucket
 from steersman.client.errors import RequestFailed, RequestTimedOut
-from steersman.client.sending import RETRIES_MAX, Sender
+from steersman.client.sending import RETRIES_MAX, RetryPolicy, Sender
 from steersman.client.transport import Request, TransportError
 
 
@@ -31,7 +32,7 @@ def sender(transport, clock, **options):
 
 
 async def send(method, *script, seconds=1000, **options):
-    """What comes of a request within that time, and how many were sent."""
+    """Return the result of a request within that time, and the number of requests sent."""
     clock, transport = FakeClock(), ScriptedTransport(*script)
     task = asyncio.ensure_future(sender(transport, clock, **options).request(Request(method, "/x")))
     await clock.advance(seconds)
@@ -40,7 +41,7 @@ async def send(method, *script, seconds=1000, **options):
 
 @pytest.mark.parametrize("method", ["GET", "POST", "PUT", "PATCH", "DELETE"])
 @pytest.mark.parametrize("code", [429, 500, 503])
-async def test_what_the_server_wants_later_is_sent_again_then(method, code):
+async def test_request_is_retried_after_retry_after(method, code):
     task, transport = await send(method, refusal(code, headers={"retry-after": "5"}), answer({}), seconds=4.9)
     assert (task.done(), len(transport.requests)) == (False, 1)
     task.cancel()
@@ -49,50 +50,50 @@ async def test_what_the_server_wants_later_is_sent_again_then(method, code):
 
 
 @pytest.mark.parametrize("code", [429, 500, 503, 504])
-async def test_without_retry_after_a_refusal_is_final(code):
+async def test_request_is_not_retried_without_retry_after(code):
     task, transport = await send("GET", refusal(code))
     assert (task.result().status, len(transport.requests)) == (code, 1)
 
 
-async def test_other_refusals_are_final_even_with_retry_after():
+async def test_request_is_not_retried_for_other_codes():
     task, transport = await send("POST", refusal(409, headers={"retry-after": "1"}))
     assert (task.result().status, len(transport.requests)) == (409, 1)
 
 
-async def test_after_ten_retries_the_refusal_is_handed_back():
+async def test_request_returns_the_error_after_ten_retries():
     task, transport = await send("GET", *[refusal(429, headers={"retry-after": "1"})] * 20)
     assert (task.result().status, len(transport.requests)) == (429, RETRIES_MAX + 1)
 
 
-async def test_a_wait_that_is_too_long_is_cut():
+async def test_retry_after_is_capped():
     task, _ = await send("GET", refusal(429, headers={"retry-after": "100000"}), answer({}), seconds=60)
     assert task.result().status == 200
 
 
-async def test_a_read_is_sent_again_over_another_connection():
+async def test_read_is_retried_after_a_broken_connection():
     task, transport = await send("GET", TransportError("reset"), answer({}))
     assert (task.result().status, len(transport.requests)) == (200, 2)
 
 
-async def test_a_write_that_may_have_had_effect_is_not():
+async def test_write_is_not_retried_after_a_broken_connection():
     task, transport = await send("POST", TransportError("reset"), answer({}))
     with pytest.raises(RequestFailed, match="POST /x: reset"):
         task.result()
     assert len(transport.requests) == 1
 
 
-async def test_a_write_that_was_never_sent_is():
+async def test_write_is_retried_when_no_connection_was_made():
     task, _ = await send("POST", TransportError("refused", before_sending=True), answer({}))
     assert task.result().status == 200
 
 
-async def test_no_answer_in_time_is_a_failure():
+async def test_request_times_out():
     task, _ = await send("GET", None)
     with pytest.raises(RequestTimedOut, match="GET /x: not done within 60 seconds"):
         task.result()
 
 
-async def test_a_stream_is_opened_once_and_not_bounded():
+async def test_open_is_not_retried_and_the_stream_has_no_timeout():
     clock = FakeClock()
     transport = ScriptedTransport(Stream(b"a", ends=True), TransportError("refused"))
     way = sender(transport, clock)
@@ -103,7 +104,7 @@ async def test_a_stream_is_opened_once_and_not_bounded():
         await way.open(Request("GET", "/x")).__aenter__()
 
 
-async def test_requests_wait_for_tokens():
+async def test_requests_wait_for_the_rate_limiter():
     clock, metrics = FakeClock(), Metrics()
     limiter = TokenBucket(1, 1, clock=clock)
     way = sender(ScriptedTransport(answer({}), answer({})), clock, limiter=limiter, metrics=metrics)
@@ -116,7 +117,7 @@ async def test_requests_wait_for_tokens():
     assert [heard for heard in metrics.heard if heard[0] == "throttled"] == [("throttled", 0), ("throttled", 1.0)]
 
 
-async def test_all_is_counted():
+async def test_metrics_count_requests_and_retries():
     metrics = Metrics()
     await send("GET", TransportError("reset"), refusal(429, headers={"retry-after": "2"}), answer({}), metrics=metrics)
     assert metrics.heard == [
@@ -128,8 +129,93 @@ async def test_all_is_counted():
     ]
 
 
-async def test_warnings_are_handed_on_and_the_agent_is_told():
+async def test_request_reports_warnings_and_sends_the_user_agent():
     heard = []
     _, transport = await send("GET", answer({}, headers={"warning": '299 - "old"'}), on_warning=heard.append)
     assert heard == ["old"]
     assert transport.requests[0].headers["user-agent"] == "test"
+
+
+REFUSED = TransportError("refused", before_sending=True)
+
+
+@pytest.mark.parametrize("method", ["GET", "POST", "PUT"])
+async def test_retry_policy_of_client_go_reports_a_refused_connection_at_once(method):
+    task, transport = await send(method, REFUSED, seconds=0, retry=RetryPolicy(retry_failed_connections=False))
+    with pytest.raises(RequestFailed, match="refused"):
+        task.result()
+    assert len(transport.requests) == 1
+
+
+async def test_retry_policy_of_client_go_sends_a_read_again_after_a_broken_connection():
+    retry = RetryPolicy(retry_failed_connections=False)
+    task, transport = await send("GET", TransportError("reset"), answer({}), retry=retry)
+    assert (task.result().status, len(transport.requests)) == (200, 2)
+
+
+@pytest.mark.parametrize("step", [REFUSED, refusal(429, headers={"retry-after": "1"})])
+async def test_retry_policy_without_retries_sends_once(step):
+    task, transport = await send("GET", step, seconds=0, retry=RetryPolicy(retries_max=0))
+    assert (task.done(), len(transport.requests)) == (True, 1)
+    task.exception()
+
+
+async def test_deadline_bounds_an_attempt_without_answer():
+    task, _ = await send("GET", None, seconds=2, deadline_seconds=2)
+    with pytest.raises(RequestTimedOut, match="GET /x: deadline of 2 seconds exceeded"):
+        task.result()
+
+
+async def test_deadline_bounds_a_call_with_its_retries():
+    later = refusal(429, headers={"retry-after": "3"})
+    task, transport = await send("PUT", later, later, None, seconds=10, deadline_seconds=10)
+    with pytest.raises(RequestTimedOut, match="deadline of 10 seconds exceeded"):
+        task.result()
+    assert len(transport.requests) == 3
+
+
+async def test_answer_is_final_when_its_retry_is_due_after_the_deadline():
+    task, transport = await send("PUT", refusal(429, headers={"retry-after": "3"}), seconds=0, deadline_seconds=3)
+    assert (task.result().status, len(transport.requests)) == (429, 1)
+
+
+async def test_refused_connection_is_retried_until_the_deadline():
+    task, transport = await send("PUT", *[REFUSED] * 5, seconds=2, deadline_seconds=2.5)
+    with pytest.raises(RequestFailed, match="refused"):
+        task.result()
+    assert len(transport.requests) == 3
+
+
+async def test_deadline_bounds_the_wait_for_the_rate_limit():
+    clock = FakeClock()
+    way = sender(ScriptedTransport(answer({})), clock, limiter=TokenBucket(0.1, 1, clock=clock))
+    await way.request(Request("GET", "/x"))
+    task = asyncio.ensure_future(way.with_options(deadline_seconds=2).request(Request("GET", "/x")))
+    await clock.advance(2)
+    with pytest.raises(RequestTimedOut, match="exceeded by the rate limiter"):
+        task.result()
+
+
+async def test_deadline_bounds_the_head_of_a_stream():
+    class SilentTransport(ScriptedTransport):
+        @asynccontextmanager
+        async def open(self, request):
+            yield await asyncio.get_running_loop().create_future()
+
+    clock = FakeClock()
+    context = sender(SilentTransport(), clock, deadline_seconds=2).open(Request("GET", "/x"))
+    task = asyncio.ensure_future(context.__aenter__())
+    await clock.advance(2)
+    with pytest.raises(RequestTimedOut):
+        task.result()
+
+
+async def test_with_options_keeps_what_is_not_given():
+    clock, transport = FakeClock(), ScriptedTransport(REFUSED, None)
+    once = sender(transport, clock, deadline_seconds=1).with_options(retry=RetryPolicy(retries_max=0))
+    with pytest.raises(RequestFailed, match="refused"):
+        await once.request(Request("GET", "/x"))
+    task = asyncio.ensure_future(once.with_options().request(Request("GET", "/x")))
+    await clock.advance(1)
+    with pytest.raises(RequestTimedOut):
+        task.result()

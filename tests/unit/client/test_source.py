@@ -9,7 +9,7 @@ from steersman.client.resource_types import typed
 from steersman.client.source import ClientSource
 
 
-async def test_its_selection_goes_with_every_request():
+async def test_client_source_sends_its_selection_with_every_request():
     transport = ScriptedTransport(listing(version=5), Stream(ends=True), Stream(ends=True))
     client = Client(transport, clock=FakeClock())
     source = ClientSource(client, typed(ConfigMap), namespace="x", label_selector="a", field_selector="metadata.name=b")

@@ -23,7 +23,7 @@ def by_color(obj):
     return obj["data"].values()
 
 
-def test_objects_are_found_by_name_and_key():
+def test_lister_gets_objects_by_name_and_key():
     _, lister = filled(A, B)
     assert (lister.get("a", namespace="default"), lister.by_key("default/b"), lister.get("a")) == (A, B, None)
     assert (len(lister), list(lister), lister.keys()) == (2, [A, B], ["default/a", "default/b"])
@@ -33,16 +33,16 @@ def test_objects_are_found_by_name_and_key():
     ("selector", "wanted"),
     [("", [A, B]), ("app=x", [A]), ("app in (x,y),!tier", [B]), ({"app": "x", "tier": "1"}, [A])],
 )
-def test_listing_by_labels(selector, wanted):
+def test_list_filters_by_labels(selector, wanted):
     assert filled(A, B)[1].list(label_selector=selector) == wanted
 
 
-def test_a_malformed_selector_is_refused():
+def test_list_rejects_a_malformed_selector():
     with pytest.raises(SelectorError):
         filled(A)[1].list(label_selector="a b c")
 
 
-def test_listing_by_namespace_keeps_up():
+def test_list_by_namespace_reflects_changes():
     store, lister = filled(A)
     assert lister.list(namespace="default") == [A]
     store.put("default/b", B)
@@ -50,7 +50,7 @@ def test_listing_by_namespace_keeps_up():
     assert (lister.list(namespace="default"), lister.list(namespace="other")) == ([B], [])
 
 
-def test_an_index_may_come_late():
+def test_add_index_indexes_existing_objects():
     store, lister = filled(config_map("a", 1, x="red", y="blue"), config_map("b", 1, x="red"))
     store.add_index("color", by_color)
     store.add_index("color", by_color)
@@ -58,7 +58,7 @@ def test_an_index_may_come_late():
     assert sorted(store.index_values("color")) == ["blue", "red"]
 
 
-def test_one_name_is_one_index():
+def test_add_index_rejects_another_function():
     store, lister = filled()
     store.add_index("color", by_color)
     with pytest.raises(ValueError, match="there is another index 'color'"):
@@ -67,11 +67,11 @@ def test_one_name_is_one_index():
         lister.by_index("size", "1")
 
 
-def test_what_is_not_there_cannot_be_removed():
+def test_remove_of_a_missing_key_returns_none():
     assert filled()[0].remove("default/a") is None
 
 
-def test_of_objects_with_one_key_the_last_counts():
+def test_keyed_keeps_the_last_duplicate():
     assert keyed([A, {**A, "data": {"x": "y"}}])["default/a"]["data"] == {"x": "y"}
 
 
@@ -81,7 +81,7 @@ _OPERATIONS = st.lists(
 
 
 @given(_OPERATIONS)
-def test_an_index_is_what_a_search_would_find(operations):
+def test_index_equals_a_linear_search(operations):
     store, lister = filled()
     store.add_index("color", by_color)
     for name, data in operations:

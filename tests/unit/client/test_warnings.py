@@ -16,5 +16,5 @@ from steersman.client.warnings import parse_warnings
         ("", []),
     ],
 )
-def test_texts_of_code_299_are_found(header, texts):
+def test_parse_warnings_returns_texts_of_code_299(header, texts):
     assert parse_warnings(header) == texts

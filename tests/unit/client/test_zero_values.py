@@ -1,4 +1,4 @@
-"""What Go leaves out is there all the same."""
+"""Zero values for fields that Go encoders omit."""
 
 import msgspec
 import pytest
@@ -21,25 +21,25 @@ class Outer(msgspec.Struct):
     weight: float = 1.5
 
 
-def test_missing_and_null_parts_get_go_zero_values():
+def test_fit_fills_missing_and_null_required_fields():
     assert fit({"inner": None, "more": {"a": {"name": "x", "parts": None}}}, Outer) == Outer(
         Inner("", 0, []), {"a": Inner("x", 0, [])}
     )
 
 
-def test_null_where_a_default_is_stands_for_the_default():
+def test_fit_replaces_null_by_the_default():
     assert fit({"inner": {}, "more": None, "weight": None, "maybe": None}, Outer).weight == 1.5
 
 
-def test_a_role_with_null_rules_is_read():
+def test_fit_reads_a_role_with_null_rules():
     assert not fit({"metadata": {"name": "a"}, "rules": None}, ClusterRole).rules
     assert not fit({"metadata": {"name": "a"}, "rules": None}, Role).rules
 
 
-def test_a_pod_without_containers_is_read():
+def test_fit_reads_a_pod_without_containers():
     assert fit({"spec": {"containers": None}}, Pod).spec.containers == []
 
 
-def test_what_is_of_another_type_is_still_an_error():
+def test_fit_rejects_other_types():
     with pytest.raises(msgspec.ValidationError, match="Expected `str`, got `int`"):
         fit({"inner": {"name": 5}, "more": {}}, Outer)

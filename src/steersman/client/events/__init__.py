@@ -1,8 +1,8 @@
-"""Recording events, in both APIs, as client-go does.
+"""Event recorders for both event APIs. Upstream: ``k8s.io/client-go/tools/record`` and ``tools/events``.
 
-Promises: recording never waits and never raises; at most ``QUEUE_MAX`` events wait, newer ones are dropped and counted;
-events that differ in nothing are counted in one object; from the tenth different message of one reason on they are
-combined; one object's events are held to 25 and one more every five minutes; repeated events.k8s.io/v1 events become a
+Contract: recording never waits and never raises; at most ``QUEUE_MAX`` events are queued, further ones are dropped and
+counted; equal core/v1 events are counted in one object; from the tenth message of one group on, events are aggregated;
+events of one object are limited to a burst of 25 and one per five minutes; repeated events.k8s.io/v1 events form a
 series.
 """
 

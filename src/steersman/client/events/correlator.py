@@ -1,12 +1,12 @@
-"""Many alike core/v1 events become few: counted, combined, and those of one noisy object held back.
+"""Correlation of core/v1 events: aggregation, deduplication and spam filter.
 
-The rules and numbers are those of client-go's ``EventCorrelator``. Pure: the time comes with each call.
+Upstream: ``record.EventCorrelator``, with its constants. Pure: callers pass the time.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from steersman.apimachinery.timestamps import format_time
 from steersman.client.events.lru import LruDict
@@ -15,75 +15,75 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
+    from steersman.apimachinery.trees import Tree
     from steersman.asynckit.ratelimit import TokenBucket
 
-Tree = dict[str, Any]
 
-#: Sources, groups and events that are remembered.
+#: Capacity of each cache: sources, groups and events.
 CACHE_ENTRIES_MAX: Final = 4096
-#: So many different messages of one group are told apart, the next ones are combined …
+#: From this number of distinct messages on, events of one group are aggregated …
 AGGREGATE_MAX_EVENTS: Final = 10
-#: … unless the group was silent for so long.
+#: … unless the group had no event for this long.
 AGGREGATE_INTERVAL_SECONDS: Final = 600.0
-#: One object's events from one source: 25 at once, then one in five minutes.
+#: Limit per source and object: a burst of 25 events, then one per five minutes.
 SPAM_BURST: Final = 25
 SPAM_RATE_PER_SECOND: Final = 1 / 300
 
-_COMBINED: Final = "(combined from similar events): "
+_AGGREGATED_PREFIX: Final = "(combined from similar events): "
 
 Key = tuple[str, ...]
 
 
 class Correlated(NamedTuple):
-    """What to send of an event."""
+    """Result of correlation."""
 
-    #: To be created; when ``patch`` is there, it is an event that was sent before.
+    #: Event to create, or the event to patch if ``patch`` is set.
     event: Tree
-    #: A merge patch for the event as the server has it.
+    #: Merge patch for the stored event; None: create it.
     patch: Tree | None
-    #: Under which its state is remembered, see ``Correlator.written``.
+    #: Key of its cached state, see ``EventCorrelator.written``.
     key: Key
 
 
 @dataclass(slots=True)
 class _Group:
-    """Events that differ in their message only."""
+    """Events that differ only in their message (upstream: ``aggregateRecord``)."""
 
     last_at: float
     messages: dict[str, None] = field(default_factory=dict)
 
 
-class _Seen(NamedTuple):
-    """An event that was sent."""
+class _EventLog(NamedTuple):
+    """State of a recorded event (upstream: ``eventLog``)."""
 
     name: str
-    times: int
+    occurrences: int
     first_timestamp: str
     resource_version: str
 
 
-class Correlator:
-    """Remembers what was sent, within bounds; forgotten events begin anew."""
+class EventCorrelator:
+    """Bounded caches of recorded events; an evicted event is treated as new."""
 
     def __init__(self, *, make_bucket: Callable[[], TokenBucket]) -> None:
-        """``make_bucket``: a full token bucket for one source and object, see ``SPAM_BURST``."""
+        """``make_bucket`` returns a full token bucket for one source and object, see ``SPAM_BURST``."""
         self._make_bucket = make_bucket
         self._buckets: LruDict[Key, TokenBucket] = LruDict(CACHE_ENTRIES_MAX)
         self._groups: LruDict[Key, _Group] = LruDict(CACHE_ENTRIES_MAX)
-        self._seen: LruDict[Key, _Seen] = LruDict(CACHE_ENTRIES_MAX)
+        self._log: LruDict[Key, _EventLog] = LruDict(CACHE_ENTRIES_MAX)
 
     def correlate(self, event: Tree, *, now: datetime, elapsed_seconds: float) -> Correlated | None:
-        """What to send of ``event``; None when its object has been too noisy.
+        """Return the event to create or patch; None if its object exceeded the rate limit.
 
-        ``elapsed_seconds`` is a clock that never goes back, for the silence of a group.
+        ``elapsed_seconds`` is a monotonic time, for the aggregation interval.
         """
         event, key = self._aggregate(event, now, elapsed_seconds)
         correlated = self._count(event, key, now)
         return correlated if self._allowed(event) else None
 
     def written(self, key: Key, event: Tree) -> None:
-        """The server has stored ``event``."""
-        self._seen.put(key, _state_of(event))
+        """Record the event as stored by the server."""
+        self._log.put(key, _state_of(event))
 
     def _aggregate(self, event: Tree, now: datetime, elapsed: float) -> tuple[Tree, Key]:
         group_key = _group_key(event)
@@ -97,20 +97,24 @@ class Correlator:
         self._groups.put(group_key, group)
         if len(group.messages) < AGGREGATE_MAX_EVENTS:
             return event, own_key
-        group.messages.pop(next(iter(group.messages)))  # bounded: all that matters is how many there are
+        group.messages.pop(next(iter(group.messages)))  # bounded: only the number of messages matters
         stamp = format_time(now)
-        message = f"{_COMBINED}{event.get('message', '')}"
+        message = f"{_AGGREGATED_PREFIX}{event.get('message', '')}"
         return {**event, "message": message, "count": 1, "firstTimestamp": stamp, "lastTimestamp": stamp}, group_key
 
     def _count(self, event: Tree, key: Key, now: datetime) -> Correlated:
-        seen = self._seen.get(key)
-        if seen is None:
-            self._seen.put(key, _state_of(event))
+        logged = self._log.get(key)
+        if logged is None:
+            self._log.put(key, _state_of(event))
             return Correlated(event, None, key)
-        metadata = {**event["metadata"], "name": seen.name, "resourceVersion": seen.resource_version}
-        changed = {"count": seen.times + 1, "lastTimestamp": format_time(now), "message": event.get("message", "")}
-        event = {**event, **changed, "metadata": metadata, "firstTimestamp": seen.first_timestamp}
-        self._seen.put(key, _state_of(event))
+        metadata = {**event["metadata"], "name": logged.name, "resourceVersion": logged.resource_version}
+        changed = {
+            "count": logged.occurrences + 1,
+            "lastTimestamp": format_time(now),
+            "message": event.get("message", ""),
+        }
+        event = {**event, **changed, "metadata": metadata, "firstTimestamp": logged.first_timestamp}
+        self._log.put(key, _state_of(event))
         return Correlated(event, changed, key)
 
     def _allowed(self, event: Tree) -> bool:
@@ -131,11 +135,11 @@ def _group_key(event: Tree) -> Key:
     return (source.get("component", ""), source.get("host", ""), *_object_key(event["involvedObject"]), *own)
 
 
-def _state_of(event: Tree) -> _Seen:
+def _state_of(event: Tree) -> _EventLog:
     metadata = event["metadata"]
-    return _Seen(
+    return _EventLog(
         name=metadata.get("name", ""),
-        times=event.get("count") or 1,
+        occurrences=event.get("count") or 1,
         first_timestamp=event.get("firstTimestamp") or "",
         resource_version=metadata.get("resourceVersion") or "",
     )

@@ -1,4 +1,4 @@
-"""A dict that forgets what was not used for longest once it is full."""
+"""Dict of bounded size with least-recently-used eviction."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ V = TypeVar("V")
 
 
 class LruDict(Generic[K, V]):
-    """At most ``capacity`` entries; reading and writing one both count as use."""
+    """At most ``capacity`` entries; reads and writes both count as use."""
 
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity

@@ -1,4 +1,4 @@
-"""Recorders for both event APIs. Recording returns at once; a fault in an event is logged and never raised."""
+"""Event broadcaster and recorders of both event APIs. Recording returns at once; errors are logged, never raised."""
 
 from __future__ import annotations
 
@@ -9,65 +9,70 @@ from typing import TYPE_CHECKING, Any, Final
 from steersman.apimachinery.timestamps import format_micro_time, format_time
 from steersman.asynckit.clock import RealClock
 from steersman.asynckit.ratelimit import TokenBucket
-from steersman.client.events.correlator import SPAM_BURST, SPAM_RATE_PER_SECOND, Correlated, Correlator
+from steersman.client.events.correlator import SPAM_BURST, SPAM_RATE_PER_SECOND, Correlated, EventCorrelator
 from steersman.client.events.reference import event_namespace, object_reference
 from steersman.client.events.series import FINISH_SECONDS, REFRESH_SECONDS, SeriesCache
 from steersman.client.events.sink import EventSink
 
 if TYPE_CHECKING:
+    from steersman.apimachinery.trees import Tree
     from steersman.asynckit.clock import Clock
     from steersman.client import Client
 
-Tree = dict[str, Any]
 
 _log = logging.getLogger(__name__)
 
 _TYPES: Final = ("Normal", "Warning")
 CORE: Final = "v1"
 EVENTS_API: Final = "events.k8s.io/v1"
-#: ``note`` and ``message`` are cut to what the API takes.
+#: Limit of the API for ``note`` and ``message``; longer texts are truncated.
 NOTE_BYTES_MAX: Final = 1024
 
 
 class EventBroadcaster:
-    """One writer for the events of a process, and the recorders that feed it; ``run`` must run somewhere."""
+    """Single writer of the events of a process, and factory of recorders.
+
+    ``run`` must be running for events to be written.
+    """
 
     def __init__(self, client: Client, *, clock: Clock | None = None, dice: Random | None = None) -> None:
         self._clock = clock or RealClock()
         self._sink = EventSink(client, clock=self._clock, dice=dice or Random())  # noqa: S311 — spreads load
-        self._correlator = Correlator(make_bucket=self._bucket)
+        self._correlator = EventCorrelator(make_bucket=self._bucket)
         self._series = SeriesCache()
         self._last_nanos = 0
 
     def recorder(self, component: str, *, host: str = "") -> EventRecorder:
-        """A recorder of core/v1 events, as controllers use it."""
+        """Return a recorder of core/v1 events, for controllers."""
         return EventRecorder(self, component, host)
 
     def series_recorder(self, controller: str, instance: str) -> SeriesRecorder:
-        """A recorder of events.k8s.io/v1 events, as the scheduler uses it."""
+        """Return a recorder of events.k8s.io/v1 events, for the scheduler."""
         return SeriesRecorder(self, controller, instance)
 
     async def run(self) -> None:
-        """Write events until cancelled; ends and refreshes series on the way."""
+        """Write events until cancelled; finish and refresh series meanwhile."""
         self._refreshed_at = self._clock.monotonic()
-        self._timer = self._clock.timer(FINISH_SECONDS, self._keep_up)
+        self._timer = self._clock.timer(FINISH_SECONDS, self._maintain_series)
         try:
             await self._sink.run()
         finally:
             self._timer.cancel()
 
     async def flush(self) -> None:
-        """Wait until what was recorded is written or given up; ``run`` must be running."""
+        """Wait until all recorded events are written or dropped; ``run`` must be running."""
         await self._sink.flush()
 
     @property
     def clock(self) -> Clock:
         return self._clock
 
-    def head(self, api_version: str, reference: Tree) -> Tree:
-        """Kind and metadata; the name is the object's with the time in hexadecimal nanoseconds, as client-go makes it.
+    def event_base(self, api_version: str, reference: Tree) -> Tree:
+        """Return apiVersion, kind and metadata of an event.
 
-        Two events of one moment get different names all the same.
+        Its name is the object's with the hexadecimal time in nanoseconds.
+
+        Names are unique even for events of the same instant. Upstream: ``record.recorderImpl.makeEvent``.
         """
         nanos = int(self._clock.now().timestamp() * 1_000_000) * 1000
         self._last_nanos = nanos = max(nanos, self._last_nanos + 1)
@@ -75,23 +80,23 @@ class EventBroadcaster:
         return {"apiVersion": api_version, "kind": "Event", "metadata": metadata}
 
     def record_core(self, event: Tree) -> None:
-        """Correlate and hand on."""
-        found = self._correlator.correlate(event, now=self._clock.now(), elapsed_seconds=self._clock.monotonic())
-        if found is None:
+        """Correlate and submit a core/v1 event."""
+        correlated = self._correlator.correlate(event, now=self._clock.now(), elapsed_seconds=self._clock.monotonic())
+        if correlated is None:
             _log.debug("event about %s is held back: too many", event["involvedObject"].get("name"))
             return
-        self._sink.submit(lambda: self._write_core(found))
+        self._sink.submit(lambda: self._write_core(correlated))
 
     def record_series(self, event: Tree) -> None:
-        """Count or hand on."""
-        found = self._series.observe(event, now=self._clock.now(), elapsed_seconds=self._clock.monotonic())
-        if found is not None:
-            self._submit_series(found)
+        """Count or submit an events.k8s.io/v1 event."""
+        to_send = self._series.observe(event, now=self._clock.now(), elapsed_seconds=self._clock.monotonic())
+        if to_send is not None:
+            self._submit_series(to_send)
 
-    async def _write_core(self, found: Correlated) -> None:
-        stored = await self._sink.write(CORE, found.event, found.patch)
+    async def _write_core(self, correlated: Correlated) -> None:
+        stored = await self._sink.write(CORE, correlated.event, correlated.patch)
         if stored is not None:
-            self._correlator.written(found.key, stored)
+            self._correlator.written(correlated.key, stored)
 
     def _submit_series(self, event: Tree) -> None:
         series = event.get("series")
@@ -104,7 +109,7 @@ class EventBroadcaster:
 
         self._sink.submit(write)
 
-    def _keep_up(self) -> None:
+    def _maintain_series(self) -> None:
         now = self._clock.monotonic()
         for event in self._series.finish(elapsed_seconds=now):
             self._submit_series(event)
@@ -112,14 +117,14 @@ class EventBroadcaster:
             self._refreshed_at = now
             for event in self._series.refresh():
                 self._submit_series(event)
-        self._timer = self._clock.timer(FINISH_SECONDS, self._keep_up)
+        self._timer = self._clock.timer(FINISH_SECONDS, self._maintain_series)
 
     def _bucket(self) -> TokenBucket:
         return TokenBucket(SPAM_RATE_PER_SECOND, SPAM_BURST, clock=self._clock)
 
 
 class EventRecorder:
-    """Records core/v1 events of one component."""
+    """Recorder of core/v1 events of one component. Upstream: ``record.EventRecorder``."""
 
     def __init__(self, broadcaster: EventBroadcaster, component: str, host: str) -> None:
         self._broadcaster = broadcaster
@@ -127,9 +132,11 @@ class EventRecorder:
         self._host = host
 
     def event(self, obj: Any, type_: str, reason: str, message: str, *, field_path: str = "") -> None:
-        """``type_`` is ``Normal`` or ``Warning``, ``reason`` a short CamelCase word, ``message`` for people.
+        """Record an event.
 
-        ``obj``: a typed object, a tree that tells its kind, or an ``ObjectReference`` as a tree.
+        ``type_`` is ``Normal`` or ``Warning``, ``reason`` a CamelCase word, ``message`` is for people.
+
+        ``obj``: a typed object, a tree with apiVersion and kind, or an ``ObjectReference`` as a tree.
         """
         reference = _reference(obj, type_, reason, field_path)
         if reference is None:
@@ -137,10 +144,10 @@ class EventRecorder:
         stamp = format_time(self._broadcaster.clock.now())
         source = {"component": self._component} | ({"host": self._host} if self._host else {})
         event = {
-            **self._broadcaster.head(CORE, reference),
+            **self._broadcaster.event_base(CORE, reference),
             "involvedObject": reference,
             "reason": reason,
-            "message": _cut(message),
+            "message": _truncate(message),
             "source": source,
             "firstTimestamp": stamp,
             "lastTimestamp": stamp,
@@ -154,7 +161,7 @@ class EventRecorder:
 
 
 class SeriesRecorder:
-    """Records events.k8s.io/v1 events of one controller's one instance."""
+    """Recorder of events.k8s.io/v1 events of one controller instance. Upstream: ``events.EventRecorder``."""
 
     def __init__(self, broadcaster: EventBroadcaster, controller: str, instance: str) -> None:
         self._broadcaster = broadcaster
@@ -162,19 +169,19 @@ class SeriesRecorder:
         self._instance = instance
 
     def event(self, regarding: Any, type_: str, reason: str, action: str, note: str, *, related: Any = None) -> None:
-        """``action``: what was done or failed, as one word; ``related``: a second object that it was about."""
+        """Record an event. ``action``: the action taken or failed, as one word; ``related``: a secondary object."""
         reference = _reference(regarding, type_, reason, "")
         if reference is None:
             return
         event = {
-            **self._broadcaster.head(EVENTS_API, reference),
+            **self._broadcaster.event_base(EVENTS_API, reference),
             "eventTime": format_micro_time(self._broadcaster.clock.now()),
             "reportingController": self._controller,
             "reportingInstance": self._instance,
             "action": action,
             "reason": reason,
             "regarding": reference,
-            "note": _cut(note),
+            "note": _truncate(note),
             "type": type_,
         }
         if related is not None:
@@ -183,7 +190,7 @@ class SeriesRecorder:
 
 
 def _reference(obj: Any, type_: str, reason: str, field_path: str) -> Tree | None:
-    """None for what cannot be an event, which is logged: an event must not break what it reports."""
+    """Return the object reference; None, with a log message, for an invalid event."""
     if type_ not in _TYPES:
         _log.error("unsupported event type %r (reason %s)", type_, reason)
         return None
@@ -194,5 +201,5 @@ def _reference(obj: Any, type_: str, reason: str, field_path: str) -> Tree | Non
         return None
 
 
-def _cut(text: str) -> str:
+def _truncate(text: str) -> str:
     return text.encode()[:NOTE_BYTES_MAX].decode(errors="ignore")

@@ -1,20 +1,21 @@
-"""What an event is about."""
+"""Object references of events. Upstream: ``k8s.io/client-go/tools/reference``."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from steersman.client.objects import name_of, namespace_of, resource_version_of, uid_of
 from steersman.client.resource_types import typed
 
-Tree = dict[str, Any]
+if TYPE_CHECKING:
+    from steersman.apimachinery.trees import Tree
 
 
 def object_reference(obj: Any, *, field_path: str = "") -> Tree:
-    """An ``ObjectReference`` to a typed object, or a tree that tells its kind.
+    """Return an ``ObjectReference`` to a typed object, or to a tree with apiVersion and kind.
 
-    A tree that is a reference already (it has no metadata) is taken as it is. Raises LookupError for a class that is
-    no resource's, ValueError for a tree without a kind.
+    A tree without metadata is taken as a reference and copied. Raises LookupError for a class without resource,
+    ValueError for a tree without kind.
     """
     if isinstance(obj, dict):
         if "metadata" not in obj and obj.get("kind"):
@@ -38,5 +39,5 @@ def object_reference(obj: Any, *, field_path: str = "") -> Tree:
 
 
 def event_namespace(reference: Tree) -> str:
-    """Where an event about it lives: events about cluster-scoped objects are in ``default``."""
+    """Return the namespace of an event about ``reference``: ``default`` for cluster-scoped objects."""
     return reference.get("namespace") or "default"

@@ -1,24 +1,25 @@
-"""Many alike events.k8s.io/v1 events become one with a series (KEP-383). Pure: the time comes with each call."""
+"""Deduplication of events.k8s.io/v1 events into series (KEP-383). Pure: callers pass the time."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery.timestamps import format_micro_time
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-Tree = dict[str, Any]
+    from steersman.apimachinery.trees import Tree
+
 Key = tuple[str, ...]
 
-#: A series that saw nothing for so long has ended.
+#: A series without an event for this long is finished.
 FINISH_SECONDS: Final = 6 * 60.0
-#: A running series' count is sent again so often.
+#: Interval of writes of a running series.
 REFRESH_SECONDS: Final = 30 * 60.0
-#: Beyond this the series not used for longest is forgotten, and begins anew.
+#: Bound of cached series; the least recently used one is evicted.
 SERIES_MAX: Final = 4096
 
 
@@ -29,17 +30,17 @@ class _Running:
 
 
 class SeriesCache:
-    """Events that may still repeat."""
+    """Events that may still repeat (upstream: ``eventBroadcasterImpl.eventCache``)."""
 
     def __init__(self) -> None:
-        #: The one not seen for longest is first.
+        #: Least recently observed first.
         self._running: OrderedDict[Key, _Running] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._running)
 
     def observe(self, event: Tree, *, now: datetime, elapsed_seconds: float) -> Tree | None:
-        """What to send: a new event, or one whose series begins; None when it only counts."""
+        """Return the event to send, new or with the start of a series; None if the event is only counted."""
         key = series_key(event)
         running = self._running.get(key)
         if running is None:
@@ -50,37 +51,40 @@ class SeriesCache:
         self._running.move_to_end(key)
         running.last_at = elapsed_seconds
         series = running.event.get("series")
-        # A series begins with the second event of its kind.
+        # A series starts with the second isomorphic event.
         count = 2 if series is None else series["count"] + 1
         running.event = {**running.event, "series": {"count": count, "lastObservedTime": format_micro_time(now)}}
         return running.event if series is None else None
 
     def written(self, event: Tree) -> None:
-        """The server has stored ``event``; what was counted since stays."""
+        """Record the event as stored by the server; later counts are kept."""
         running = self._running.get(series_key(event))
         if running is not None:
             series = running.event.get("series")
             running.event = event if series is None else {**event, "series": series}
 
     def finish(self, *, elapsed_seconds: float) -> list[Tree]:
-        """Forget what saw nothing for ``FINISH_SECONDS``; those with a series are to be sent a last time."""
-        ended: list[Tree] = []
+        """Remove events without repetition for ``FINISH_SECONDS``.
+
+        Return the series among them, to be written a last time.
+        """
+        finished: list[Tree] = []
         while self._running:
             key, running = next(iter(self._running.items()))
             if elapsed_seconds - running.last_at <= FINISH_SECONDS:
                 break
             del self._running[key]
             if running.event.get("series") is not None:
-                ended.append(running.event)
-        return ended
+                finished.append(running.event)
+        return finished
 
     def refresh(self) -> list[Tree]:
-        """The running series, to be sent again so that the server's copies do not expire."""
+        """Return the running series, to be written again so that the server's copies do not expire."""
         return [running.event for running in self._running.values() if running.event.get("series") is not None]
 
 
 def series_key(event: Tree) -> Key:
-    """What must be equal for events to be the same."""
+    """Return the key of isomorphic events."""
     names = ("type", "action", "reason", "reportingController", "reportingInstance")
     own = tuple(event.get(name, "") for name in names)
     return (*own, *_reference_key(event["regarding"]), *_reference_key(event.get("related") or {}))

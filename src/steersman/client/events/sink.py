@@ -1,47 +1,47 @@
-"""The way out for events: a bounded queue and one writer. An event is never worth holding up who records it."""
+"""Event sink: a bounded queue and one writer, so that recording never blocks."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from steersman.apimachinery.errors import StatusError, is_already_exists, is_namespace_terminating, is_not_found
+from steersman.apimachinery.errors import is_namespace_terminating
 from steersman.client import PatchType, tree
-from steersman.client.errors import ClientError
+from steersman.client.errors import AlreadyExists, ApiError, ClientError, NotFound
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from random import Random
 
+    from steersman.apimachinery.trees import Tree
     from steersman.asynckit.clock import Clock
     from steersman.client import Client
 
-Tree = dict[str, Any]
 
 _log = logging.getLogger(__name__)
 
-#: Events that wait to be written; a newer one is dropped while so many wait, as by client-go's broadcaster.
+#: Bound of the queue; further events are dropped, as by client-go's broadcaster.
 QUEUE_MAX: Final = 1000
-#: A write that gets no answer is tried so often, with a pause in between.
+#: Attempts of a write without response, and the delay between them. Upstream: ``maxTriesPerEvent``.
 TRIES_MAX: Final = 12
 RETRY_SECONDS: Final = 10.0
 
 
 class EventSink:
-    """Runs what recorders hand in, one after the other, while ``run`` runs."""
+    """Queue of write operations, executed in order while ``run`` runs."""
 
     def __init__(self, client: Client, *, clock: Clock, dice: Random) -> None:
-        """``dice``: the first pause is cut at random, so that many components do not come back at once."""
+        """``dice`` randomizes the first retry delay, so that many components do not retry simultaneously."""
         self._client = client
         self._clock = clock
         self._dice = dice
         self._queue: asyncio.Queue[Callable[[], Awaitable[None]]] = asyncio.Queue(QUEUE_MAX)
-        #: Events that found the queue full.
+        #: Number of events dropped because the queue was full.
         self.dropped = 0
 
     def submit(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Run ``work`` in its turn; dropped when too much waits."""
+        """Queue ``work``; drop it if the queue is full."""
         try:
             self._queue.put_nowait(work)
         except asyncio.QueueFull:
@@ -54,26 +54,26 @@ class EventSink:
             work = await self._queue.get()
             try:
                 await work()
-            except Exception:  # noqa: BLE001 — the next event is not to suffer
+            except Exception:  # noqa: BLE001 — the next event must be written
                 _log.exception("an event could not be worked on")
             finally:
                 self._queue.task_done()
 
     async def flush(self) -> None:
-        """Wait until what was handed in is written or given up; ``run`` must be running."""
+        """Wait until all queued events are written or dropped; ``run`` must be running."""
         await self._queue.join()
 
     async def write(self, api_version: str, event: Tree, patch: Tree | None) -> Tree | None:
-        """Create ``event``, or patch the one of its name; as the server stored it, None when it was given up.
+        """Create ``event``, or patch the event of its name; return it as stored, None if it was dropped.
 
-        What was patched and is gone (events expire) is created anew. A refusal is final; no answer is tried again.
+        A patched event that has expired is recreated. Error responses are final; missing responses are retried.
         """
         for attempt in range(TRIES_MAX):
             try:
                 return await self._write_once(api_version, event, patch)
-            except StatusError as error:
-                ends = is_already_exists(error) or is_namespace_terminating(error)
-                level = logging.DEBUG if ends else logging.ERROR
+            except ApiError as error:
+                is_expected = isinstance(error, AlreadyExists) or is_namespace_terminating(error)
+                level = logging.DEBUG if is_expected else logging.ERROR
                 _log.log(level, "server rejected event %s: %s (will not retry)", event["metadata"]["name"], error)
                 return None
             except ClientError as error:
@@ -91,8 +91,7 @@ class EventSink:
                 return await self._client.patch(
                     events, metadata["name"], patch, patch_type=PatchType.MERGE, namespace=metadata["namespace"]
                 )
-            except StatusError as error:
-                if not is_not_found(error):
-                    raise
-        fresh = {key: value for key, value in metadata.items() if key != "resourceVersion"}
-        return await self._client.create({**event, "metadata": fresh})
+            except NotFound:
+                pass  # expired
+        new_metadata = {key: value for key, value in metadata.items() if key != "resourceVersion"}
+        return await self._client.create({**event, "metadata": new_metadata})

@@ -1,6 +1,7 @@
-"""A ``LeaseCandidate``: how a component tells coordinated election (KEP-4355) that it is there and what it is.
+"""``LeaseCandidate`` of a component that takes part in coordinated leader election (KEP-4355).
 
-The other side, a controller in the API server, chooses one of the candidates of a lease and writes its name into it.
+A controller in the API server (``controlplane.elections``) elects one of a lease's candidates as its holder. Upstream:
+``leaderelection/leasecandidate.go``.
 """
 
 from __future__ import annotations
@@ -8,15 +9,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from steersman.apimachinery.errors import StatusError, is_already_exists, is_conflict, is_not_found
 from steersman.apimachinery.timestamps import format_micro_time, parse_time
 from steersman.asynckit.backoff import Backoff, BackoffPolicy
 from steersman.asynckit.endings import cancel_and_wait, wait_through
 from steersman.asynckit.timeouts import Timeout, woken
 from steersman.client.decoding import DELETED
-from steersman.client.errors import ClientError
+from steersman.client.errors import AlreadyExists, ClientError, Conflict, NotFound
 from steersman.client.objects import compare_versions, resource_version_of
 from steersman.client.resource_types import tree
 
@@ -24,29 +24,29 @@ if TYPE_CHECKING:
     from datetime import datetime
     from random import Random
 
+    from steersman.apimachinery.trees import Tree
     from steersman.client import Client
     from steersman.client.decoding import WatchEvent
 
-Tree = dict[str, Any]
 
 _log = logging.getLogger(__name__)
 
 CANDIDATES: Final = tree("coordination.k8s.io/v1beta1", "LeaseCandidate")
 OLDEST_EMULATION_VERSION: Final = "OldestEmulationVersion"
 
-#: Renewed so often when nobody asks, as client-go does.
+#: Renewal interval without pings. Upstream: ``leasecandidate.go`` ``requeueInterval``.
 RENEW_SECONDS: Final = 5 * 60.0
 _RETRY: Final = BackoffPolicy(0.1, 10.0, jitter=0.5)
-#: Deleting it at the end takes no longer.
+#: Bound for the deletion at the end.
 _DELETE_SECONDS: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True)
 class Candidacy:
-    """What a candidate says of itself; versions as in ``1.36.0``, without a ``v``."""
+    """Spec of a candidate; versions as ``1.36.0``, without a ``v``."""
 
     namespace: str
-    #: Of the candidate; the identity that a coordinated elector of this process must have.
+    #: Name of the candidate and identity of its elector.
     name: str
     lease_name: str
     binary_version: str
@@ -54,7 +54,7 @@ class Candidacy:
     strategy: str = OLDEST_EMULATION_VERSION
 
     def spec(self, *, renewed_at: datetime) -> Tree:
-        """The spec of the object; answering a ping is leaving ``pingTime`` out."""
+        """Return the spec of the object; omitting ``pingTime`` acknowledges a ping."""
         return {
             "leaseName": self.lease_name,
             "binaryVersion": self.binary_version,
@@ -64,24 +64,27 @@ class Candidacy:
         }
 
 
-def needs_write(found: Tree | None, candidacy: Candidacy, *, now: datetime) -> bool:
-    """Whether the object must be created, corrected, renewed, or a ping be answered: a pure rule."""
-    if found is None:
+def needs_write(existing: Tree | None, candidacy: Candidacy, *, now: datetime) -> bool:
+    """Report whether the object must be created, corrected or renewed, or a ping be acknowledged."""
+    if existing is None:
         return True
-    spec = found.get("spec") or {}
+    spec = existing.get("spec") or {}
     renewed, pinged = spec.get("renewTime"), spec.get("pingTime")
     if renewed is None:
         return True
     if pinged is not None and parse_time(pinged) > parse_time(renewed):
         return True
-    wanted = candidacy.spec(renewed_at=now)
-    if any(spec.get(name) != wanted[name] for name in wanted if name != "renewTime"):
+    desired = candidacy.spec(renewed_at=now)
+    if any(spec.get(name) != desired[name] for name in desired if name != "renewTime"):
         return True
     return (now - parse_time(renewed)).total_seconds() >= RENEW_SECONDS
 
 
 class LeaseCandidate:
-    """Keeps the object while ``run`` runs: creates, renews and corrects it, answers pings, deletes it at the end."""
+    """Maintains the object while ``run`` runs.
+
+    Creates, renews and corrects it, acknowledges pings, deletes it at the end.
+    """
 
     def __init__(self, client: Client, candidacy: Candidacy, *, dice: Random) -> None:
         self._client = client
@@ -89,8 +92,8 @@ class LeaseCandidate:
         self._candidacy = candidacy
         self._dice = dice
         self._backoff = Backoff(_RETRY, dice=dice)
-        #: As last seen or written; None: not known to be there.
-        self._found: Tree | None = None
+        #: Object as last observed or written; None: unknown or deleted.
+        self._observed: Tree | None = None
         self._changed = asyncio.Event()
 
     @property
@@ -98,15 +101,15 @@ class LeaseCandidate:
         return self._candidacy.name
 
     async def run(self) -> None:
-        """Until cancelled; the object is deleted before this returns, if the server can be reached."""
-        watch = asyncio.create_task(self._follow(), name=f"candidate {self.name}: watch")
+        """Maintain the object until cancelled; then delete it, if the server is reachable."""
+        watch = asyncio.create_task(self._watch(), name=f"candidate {self.name}: watch")
         try:
-            await self._keep()
+            await self._maintain()
         finally:
             await cancel_and_wait(watch)
             await wait_through(asyncio.create_task(self._delete(), name=f"candidate {self.name}: delete"))
 
-    async def _keep(self) -> None:
+    async def _maintain(self) -> None:
         while True:
             self._changed.clear()
             try:
@@ -120,27 +123,25 @@ class LeaseCandidate:
             await woken(self._changed, RENEW_SECONDS, clock=self._clock)
 
     async def _ensure(self) -> None:
-        """Write if need be. What was seen last may be old: a conflict means to read and to look again."""
-        if self._found is not None and not needs_write(self._found, self._candidacy, now=self._clock.now()):
+        """Write the object if necessary. After a conflict it is read again, as the observed state may be stale."""
+        if self._observed is not None and not needs_write(self._observed, self._candidacy, now=self._clock.now()):
             return
         try:
-            if self._found is None:
-                self._found = await self._read()
-            if self._found is None:
-                self._found = await self._client.create(self._wanted(None))
-            elif needs_write(self._found, self._candidacy, now=self._clock.now()):
-                self._found = await self._client.update(self._wanted(self._found))
-        except StatusError as error:
-            if not (is_conflict(error) or is_not_found(error) or is_already_exists(error)):
-                raise
-            self._found = None
+            if self._observed is None:
+                self._observed = await self._read()
+            if self._observed is None:
+                self._observed = await self._client.create(self._desired(None))
+            elif needs_write(self._observed, self._candidacy, now=self._clock.now()):
+                self._observed = await self._client.update(self._desired(self._observed))
+        except (Conflict, NotFound, AlreadyExists):
+            self._observed = None
             self._changed.set()
 
-    def _wanted(self, found: Tree | None) -> Tree:
+    def _desired(self, existing: Tree | None) -> Tree:
         candidacy = self._candidacy
         metadata: Tree = {"name": candidacy.name, "namespace": candidacy.namespace}
-        if found is not None:
-            metadata = found["metadata"]
+        if existing is not None:
+            metadata = existing["metadata"]
         return {
             "apiVersion": CANDIDATES.info.api_version,
             "kind": CANDIDATES.info.kind,
@@ -151,13 +152,11 @@ class LeaseCandidate:
     async def _read(self) -> Tree | None:
         try:
             return await self._client.get(CANDIDATES, self.name, namespace=self._candidacy.namespace)
-        except StatusError as error:
-            if is_not_found(error):
-                return None
-            raise
+        except NotFound:
+            return None
 
-    async def _follow(self) -> None:
-        """Hear of pings and of changes by others."""
+    async def _watch(self) -> None:
+        """Watch the object for pings and for changes by other clients."""
         backoff = Backoff(_RETRY, dice=self._dice)
         while True:
             try:
@@ -169,24 +168,25 @@ class LeaseCandidate:
                 ) as events:
                     async for event in events:
                         backoff.reset()
-                        self._hear(event)
+                        self._observe(event)
             except ClientError as error:
                 _log.info("the watch of candidate %s broke: %s", self.name, error)
             await self._clock.sleep(backoff.next_seconds())
 
-    def _hear(self, event: WatchEvent[Tree]) -> None:
-        """Of what is older than the last write nothing is to be learnt."""
-        known = resource_version_of(self._found) if self._found is not None else ""
+    def _observe(self, event: WatchEvent[Tree]) -> None:
+        """Record a watch event unless it is older than the last write."""
+        known = resource_version_of(self._observed) if self._observed is not None else ""
         order = compare_versions(resource_version_of(event.object), known)
         if order is not None and order <= 0:
             return
-        self._found = None if event.type == DELETED else event.object
+        self._observed = None if event.type == DELETED else event.object
         self._changed.set()
 
     async def _delete(self) -> None:
         try:
             async with Timeout(_DELETE_SECONDS, clock=self._clock):
                 await self._client.delete(CANDIDATES, self.name, namespace=self._candidacy.namespace)
+        except NotFound:
+            pass
         except (ClientError, TimeoutError) as error:
-            if not is_not_found(error):
-                _log.warning("candidate %s could not be deleted: %s", self.name, error)
+            _log.warning("candidate %s could not be deleted: %s", self.name, error)

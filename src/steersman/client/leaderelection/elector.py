@@ -1,4 +1,4 @@
-"""Terms of an election: contend, lead, and let go only when the work has ended."""
+"""Leader elector: contends for a lock, runs work while it leads, and releases the lock after the work has ended."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from steersman.asynckit.clock import Clock
+    from steersman.client.leaderelection.candidate import LeaseCandidate
     from steersman.client.leaderelection.lock import Lock
     from steersman.client.leaderelection.rules import Action
 
@@ -26,21 +27,24 @@ _log = logging.getLogger(__name__)
 
 
 class TermEnd(Enum):
-    """Why a term has ended."""
+    """Reason for the end of a term."""
 
-    #: The work returned by itself.
+    #: The work returned.
     WORK_ENDED = auto()
-    #: The lease could not be renewed in time, or was taken.
+    #: The lease could not be renewed in time, or has another holder.
     LOST = auto()
-    #: Coordinated election prefers another, and the lease was given up for it.
+    #: Coordinated leader election prefers another holder, and the lease was released for it.
     YIELDED = auto()
 
 
 class LeaderElector:
-    """Contends for a lock; while it leads, its work runs.
+    """Contends for a lock and runs work while it leads. Upstream: ``leaderelection.LeaderElector``.
 
-    Whatever ends a term (loss, a better candidate, the end of the work, cancellation), the work has ended before the
-    lease is released and ``run`` returns; until then the lease is renewed if that can be done.
+    Before the lease is released and ``run`` returns, the work has ended, for every end of a term (loss, a preferred
+    candidate, return of the work, cancellation); until then the lease is renewed if possible. With a ``candidate`` the
+    elector takes part in coordinated leader election: it maintains the LeaseCandidate while ``run`` runs, takes only a
+    lease that was assigned to it, and deletes the LeaseCandidate before it releases the lease, so that it is not
+    elected again.
     """
 
     def __init__(
@@ -50,15 +54,19 @@ class LeaderElector:
         timing: Timing | None = None,
         clock: Clock | None = None,
         dice: Random | None = None,
-        coordinated: bool = False,
+        candidate: LeaseCandidate | None = None,
         release_on_exit: bool = True,
         on_new_leader: Callable[[str], None] | None = None,
         on_stopped_leading: Callable[[], None] | None = None,
     ) -> None:
-        """``on_new_leader`` hears each leader's identity when it is first seen, this contender's own too.
+        """Create an elector.
 
-        ``on_stopped_leading`` is called when the work has ended, before the lease is released.
+        ``on_new_leader`` receives the identity of each newly observed leader, including this one.
+        ``on_stopped_leading`` is called after the work has ended, before the lease is released. Raises ValueError if
+        the candidate's name is not the identity of the lock: the API server would elect a holder without an elector.
         """
+        if candidate is not None and candidate.name != lock.identity:
+            raise ValueError(f"candidate {candidate.name} does not have the identity of the lock, {lock.identity}")
         self._timing = timing or Timing()
         self._clock = clock or RealClock()
         self._dice = dice or Random()  # noqa: S311 — jitter
@@ -69,10 +77,13 @@ class LeaderElector:
             timing=self._timing,
             clock=self._clock,
             dice=self._dice,
-            coordinated=coordinated,
+            coordinated=candidate is not None,
             on_new_leader=on_new_leader,
         )
         self._yielding = asyncio.Event()
+        self._candidate = candidate
+        #: Task that maintains the LeaseCandidate while ``run`` runs.
+        self._candidacy: asyncio.Task[None] | None = None
 
     @property
     def identity(self) -> str:
@@ -80,38 +91,43 @@ class LeaderElector:
 
     @property
     def name(self) -> str:
-        """Of the lock."""
+        """Name of the lock, for logs."""
         return self._contender.name
 
     @property
     def is_leader(self) -> bool:
-        """Whether this contender leads, judged by the clock: a process that slept too long learns it here first."""
+        """True if this contender leads, by the clock: false at once after a long pause of the process."""
         return self._contender.is_leader
 
     @property
     def leader(self) -> str:
-        """Identity of the leader as last seen; empty when there is none."""
+        """Identity of the leader as last observed; empty without a leader."""
         return self._contender.leader
 
     def unhealthy_reason(self, *, tolerated_seconds: float = 20.0) -> str | None:
-        """For a watchdog: why this process should be restarted; None while all is well.
+        """Return why this process should be restarted; None while healthy. Upstream: ``LeaderElector.Check``.
 
-        That is when it holds the lease, as far as it knows, and that expired longer ago than tolerated.
+        Unhealthy: the observed holder is this contender, and its lease expired longer ago than tolerated.
         """
         return self._contender.unhealthy_reason(tolerated_seconds=tolerated_seconds)
 
     async def run(self, work: Callable[[], Awaitable[None]]) -> TermEnd:
-        """Contend until this contender leads, run ``work``, and say why its term has ended.
+        """Contend for the lock, run ``work`` while leading, and return why the term ended.
 
-        An error of ``work`` is raised when the lease is released. May be called again for another term.
+        Raises an error of ``work`` after the release. May be called again for another term.
         """
         self._yielding.clear()
         self._contender.ending = False
         follower = asyncio.create_task(self._contender.follow(), name=f"election {self.name}: watch")
+        if self._candidate is not None:
+            self._candidacy = asyncio.create_task(self._candidate.run(), name=f"election {self.name}: candidate")
         try:
             await self._acquire()
             return await self._lead(work)
         finally:
+            if self._candidacy is not None:  # cancelled while contending: it may have been elected meanwhile
+                await self._end_candidacy()
+                await self._release()
             await cancel_and_wait(follower)
 
     # Contending
@@ -129,7 +145,7 @@ class LeaderElector:
             await woken(self._contender.changed, self._pause_seconds(action), clock=self._clock)
 
     def _pause_seconds(self, action: Action | None) -> float:
-        """Until the next try: the retry period with jitter, or the lease's end if that is earlier."""
+        """Return the delay until the next attempt: the retry period with jitter, less if the lease expires earlier."""
         seconds = jittered(self._timing.retry_period_seconds, JITTER_FACTOR, self._dice)
         if isinstance(action, Wait) and action.until is not None:
             seconds = min(seconds, max(0.0, action.until - self._clock.monotonic()))
@@ -138,22 +154,24 @@ class LeaderElector:
     # Leading
 
     async def _lead(self, work: Callable[[], Awaitable[None]]) -> TermEnd:
-        job = asyncio.create_task(_awaited(work), name=f"election {self.name}: work")
+        work_task = asyncio.create_task(_run(work), name=f"election {self.name}: work")
         renewal = asyncio.create_task(self._renew(), name=f"election {self.name}: renewal")
         signal = asyncio.create_task(self._yielding.wait(), name=f"election {self.name}: yield")
         cancelled = False
         try:
-            await asyncio.wait([job, renewal, signal], return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait([work_task, renewal, signal], return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:
             cancelled = True
-        end = _reason_of(job, signal)
-        for task in (job, signal, renewal):  # work first: the lease is renewed until it has ended
+        end = _term_end(work_task, signal)
+        for task in (work_task, signal, renewal):  # work first: the lease is renewed until the work has ended
             cancelled |= await cancel_and_wait(task)
         call(self._on_stopped_leading)
         self._contender.record_event("stopped leading")
-        cancelled |= await self._finish_term()
-        failures = [task.exception() for task in (job, renewal) if not task.cancelled()]
-        failure = next((one for one in failures if one is not None), None)
+        self._contender.step_down()
+        cancelled |= await self._end_candidacy()
+        cancelled |= await self._release()
+        failures = [task.exception() for task in (work_task, renewal) if not task.cancelled()]
+        failure = next((error for error in failures if error is not None), None)
         if cancelled:
             if failure is not None:
                 _log.error("%s: the work of the leader failed at its end", self.name, exc_info=failure)
@@ -163,7 +181,7 @@ class LeaderElector:
         return end
 
     async def _renew(self) -> None:
-        """Until leadership is lost."""
+        """Renew the lease until leadership is lost."""
         while True:
             seconds = min(self._timing.retry_period_seconds, self._contender.left_seconds)
             await woken(self._contender.changed, seconds, clock=self._clock)
@@ -179,20 +197,29 @@ class LeaderElector:
                 _log.info("%s: %s has lost the lease", self.name, self.identity)
                 return
 
-    async def _finish_term(self) -> bool:
-        """Let the lease go; whether this task was cancelled meanwhile."""
-        self._contender.step_down()
+    async def _end_candidacy(self) -> bool:
+        """Delete the LeaseCandidate; return True if this task was cancelled meanwhile."""
+        candidacy, self._candidacy = self._candidacy, None
+        if candidacy is None:
+            return False
+        cancelled = await cancel_and_wait(candidacy)
+        if not candidacy.cancelled() and (error := candidacy.exception()) is not None:
+            _log.error("%s: the candidate of %s failed", self.name, self.identity, exc_info=error)
+        return cancelled
+
+    async def _release(self) -> bool:
+        """Release the lease if it is held; return True if this task was cancelled meanwhile."""
         if not self._release_on_exit:
             return False
         release = asyncio.create_task(self._contender.release(), name=f"election {self.name}: release")
-        return await wait_through(release)  # it is bounded, and others wait for it
+        return await wait_through(release)  # bounded, and other contenders wait for it
 
 
-def _reason_of(job: asyncio.Task[Any], signal: asyncio.Task[Any]) -> TermEnd:
-    if job.done():
+def _term_end(work_task: asyncio.Task[Any], signal: asyncio.Task[Any]) -> TermEnd:
+    if work_task.done():
         return TermEnd.WORK_ENDED
     return TermEnd.YIELDED if signal.done() else TermEnd.LOST
 
 
-async def _awaited(work: Callable[[], Awaitable[None]]) -> None:
+async def _run(work: Callable[[], Awaitable[None]]) -> None:
     await work()

@@ -1,12 +1,15 @@
-"""Where the record of an election is kept: a ``Lease``, or anything else with compare-and-swap."""
+"""Locks of an election: the ``Lock`` interface (compare-and-swap) and its implementation with a ``Lease``.
+
+Upstream: ``leaderelection/resourcelock``.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
-from steersman.apimachinery.errors import is_not_found
 from steersman.client.decoding import DELETED
+from steersman.client.errors import NotFound
 from steersman.client.leaderelection.record import record_of, spec_of
 from steersman.client.objects import resource_version_of, uid_of
 from steersman.client.resource_types import tree
@@ -14,55 +17,58 @@ from steersman.client.resource_types import tree
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    from steersman.apimachinery.trees import Tree
     from steersman.client import Client
     from steersman.client.events import EventRecorder
-    from steersman.client.leaderelection.record import Record
+    from steersman.client.leaderelection.record import LeaderElectionRecord
 
-Tree = dict[str, Any]
 
 LEASES: Final = tree("coordination.k8s.io/v1", "Lease")
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """The lock as it was at some version."""
+class ObservedRecord:
+    """State of the lock at a resource version."""
 
-    #: None: it was deleted.
-    record: Record | None
+    #: None: the lock was deleted.
+    record: LeaderElectionRecord | None
     version: str
-    #: The object that holds it, as it was read; only the lock looks into it.
+    #: Object as read; used only by the lock.
     raw: Tree = field(default_factory=dict, repr=False, compare=False)
 
 
 class Lock(Protocol):
-    """Raises ``ApiError`` and ``RequestFailed`` as the client does."""
+    """Interface of a lock. Raises ``ApiError`` and ``RequestFailed`` like the client. Upstream.
+
+    ``resourcelock.Interface``.
+    """
 
     @property
     def identity(self) -> str:
-        """Of this contender, unique among all of them."""
+        """Identity of this contender, unique among all contenders."""
 
     @property
     def name(self) -> str:
-        """For logs: ``namespace/name``."""
+        """``namespace/name``, for logs."""
 
-    async def read(self) -> Seen | None:
-        """The latest state; None when there is no lock."""
+    async def read(self) -> ObservedRecord | None:
+        """Return the latest state; None without a lock."""
 
-    async def create(self, record: Record) -> Seen:
-        """Make the lock. Raises ``AlreadyExists``."""
+    async def create(self, record: LeaderElectionRecord) -> ObservedRecord:
+        """Create the lock. Raises ``AlreadyExists``."""
 
-    async def replace(self, seen: Seen, record: Record) -> Seen:
-        """Write ``record`` if the lock is still as ``seen``. Raises ``Conflict``, ``NotFound``."""
+    async def replace(self, observed: ObservedRecord, record: LeaderElectionRecord) -> ObservedRecord:
+        """Write ``record`` if the lock is unchanged since ``observed``. Raises ``Conflict``, ``NotFound``."""
 
-    def watch(self) -> AsyncIterator[Seen]:
-        """The present state and each change, until the connection ends."""
+    def watch(self) -> AsyncIterator[ObservedRecord]:
+        """Yield the current state and each change, until the connection ends."""
 
     def record_event(self, what: str) -> None:
-        """Tell people that this contender ``became leader`` or ``stopped leading``."""
+        """Record an event: this contender ``became leader`` or ``stopped leading``."""
 
 
 class LeaseLock:
-    """A ``coordination.k8s.io/v1`` Lease. Needs get, create and update on it; watch makes hand-overs quick."""
+    """Lock in a ``coordination.k8s.io/v1`` Lease. Requires get, create and update; watch makes hand-overs quick."""
 
     def __init__(
         self,
@@ -74,9 +80,9 @@ class LeaseLock:
         labels: dict[str, str] | None = None,
         recorder: EventRecorder | None = None,
     ) -> None:
-        """Raises ValueError for an empty identity. ``labels`` are put on a lease that is created.
+        """Create a lock; ``labels`` are set on a lease that it creates. Raises ValueError for an empty identity.
 
-        ``recorder``: events about the lease tell who leads.
+        ``recorder`` records changes of the leader as events about the lease.
         """
         if not identity:
             raise ValueError("Lock identity is empty")
@@ -96,36 +102,34 @@ class LeaseLock:
     def name(self) -> str:
         return f"{self._namespace}/{self._name}"
 
-    async def read(self) -> Seen | None:
+    async def read(self) -> ObservedRecord | None:
         try:
             lease = await self._client.get(LEASES, self._name, namespace=self._namespace)
-        except Exception as error:
-            if is_not_found(error):
-                return None
-            raise
-        return self._note(lease)
+        except NotFound:
+            return None
+        return self._observe(lease)
 
-    async def create(self, record: Record) -> Seen:
+    async def create(self, record: LeaderElectionRecord) -> ObservedRecord:
         metadata: Tree = {"name": self._name, "namespace": self._namespace}
         if self._labels:
             metadata["labels"] = self._labels
         lease = {**_KIND, "metadata": metadata, "spec": spec_of(record)}
-        return self._note(await self._client.create(lease))
+        return self._observe(await self._client.create(lease))
 
-    async def replace(self, seen: Seen, record: Record) -> Seen:
-        lease = {**_KIND, "metadata": seen.raw["metadata"], "spec": spec_of(record)}
-        return self._note(await self._client.update(lease))
+    async def replace(self, observed: ObservedRecord, record: LeaderElectionRecord) -> ObservedRecord:
+        lease = {**_KIND, "metadata": observed.raw["metadata"], "spec": spec_of(record)}
+        return self._observe(await self._client.update(lease))
 
-    async def watch(self) -> AsyncIterator[Seen]:
+    async def watch(self) -> AsyncIterator[ObservedRecord]:
         selection = f"metadata.name={self._name}"
         async with self._client.watch(
             LEASES, namespace=self._namespace, field_selector=selection, bookmarks=False
         ) as events:
             async for event in events:
                 if event.type == DELETED:
-                    yield Seen(None, resource_version_of(event.object))
+                    yield ObservedRecord(None, resource_version_of(event.object))
                 else:
-                    yield _seen(event.object)
+                    yield _observed(event.object)
 
     def record_event(self, what: str) -> None:
         if self._recorder is None:
@@ -140,13 +144,13 @@ class LeaseLock:
             reference["uid"] = self._uid
         self._recorder.event(reference, "Normal", "LeaderElection", f"{self._identity} {what}")
 
-    def _note(self, lease: Tree) -> Seen:
+    def _observe(self, lease: Tree) -> ObservedRecord:
         self._uid = uid_of(lease)
-        return _seen(lease)
+        return _observed(lease)
 
 
 _KIND: Final = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease"}
 
 
-def _seen(lease: Tree) -> Seen:
-    return Seen(record_of(lease), resource_version_of(lease), lease)
+def _observed(lease: Tree) -> ObservedRecord:
+    return ObservedRecord(record_of(lease), resource_version_of(lease), lease)

@@ -1,39 +1,42 @@
-"""What a lock says of its holder, apart from how it is stored."""
+"""Leader election record and its mapping to the spec of a Lease."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from steersman.apimachinery.timestamps import format_micro_time, parse_time
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-Tree = dict[str, Any]
+    from steersman.apimachinery.trees import Tree
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
-    """The contents of a lock. The times are for people: nobody judges by them, as clocks differ."""
+class LeaderElectionRecord:
+    """Contents of a lock. Upstream: ``resourcelock.LeaderElectionRecord``.
 
-    #: Identity of the holder; empty: free.
+    The timestamps are informative only: clocks differ, so no decision depends on them.
+    """
+
+    #: Identity of the holder; empty: released.
     holder: str
     lease_duration_seconds: int
     acquired_at: datetime | None = None
     renewed_at: datetime | None = None
-    #: How often the holder changed.
+    #: Number of changes of the holder.
     transitions: int = 0
-    #: Set by coordinated election: how the holder is chosen, …
+    #: Set by coordinated leader election: strategy of the election, …
     strategy: str = ""
-    #: … and who would be better: the holder is asked to give up.
+    #: … and identity of a better candidate, for which the holder must yield.
     preferred_holder: str = ""
 
 
-def record_of(lease: Tree) -> Record:
-    """What a ``Lease`` says."""
+def record_of(lease: Tree) -> LeaderElectionRecord:
+    """Return the record of a ``Lease``."""
     spec = lease.get("spec") or {}
-    return Record(
+    return LeaderElectionRecord(
         holder=spec.get("holderIdentity") or "",
         lease_duration_seconds=spec.get("leaseDurationSeconds") or 0,
         acquired_at=_time(spec.get("acquireTime")),
@@ -44,8 +47,8 @@ def record_of(lease: Tree) -> Record:
     )
 
 
-def spec_of(record: Record) -> Tree:
-    """The ``spec`` of a ``Lease`` that says it. An empty holder is written, as upstream does when it releases."""
+def spec_of(record: LeaderElectionRecord) -> Tree:
+    """Return the ``spec`` of a ``Lease``. An empty holder is written, as upstream does on release."""
     spec: Tree = {
         "holderIdentity": record.holder,
         "leaseDurationSeconds": record.lease_duration_seconds,

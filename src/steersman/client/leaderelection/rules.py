@@ -1,12 +1,12 @@
-"""Leader election as a pure function: what one contender knows, and the time, in; what it should do, out.
+"""Leader election as a pure function of a contender's view and the time.
 
-The rules are client-go's, with one that is stricter: a leader counts the renew deadline from the moment at which it *sent*
-its last renewal that worked, so that it stops before anybody else may start. What must hold for two never to lead at once:
+The rules are client-go's, with one stricter rule: a leader counts the renew deadline from the time it *sent* its last
+successful renewal, so that it stops before another contender may start. Assumptions under which two never lead at once:
 
 * identities are unique;
-* a contender's monotonic clock runs while its process is paused, and no two of these clocks differ in speed by more than
-  ``lease duration / (renew deadline + the time that work takes to end)``; what they and the wall clocks show does not matter;
-* work ends within ``lease duration - renew deadline`` of being cancelled (or asks ``is_leader`` before each act).
+* a contender's monotonic clock runs while its process is paused, and the rates of any two of these clocks differ by at
+  most ``lease duration / (renew deadline + time until work has ended)``; their absolute values and wall clocks do not matter;
+* work ends within ``lease duration - renew deadline`` of its cancellation, or checks ``is_leader`` before each action.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from steersman.client.leaderelection.record import Record
+from steersman.client.leaderelection.record import LeaderElectionRecord
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-#: The retry period is made longer by up to so much of it (client-go's ``JitterFactor``).
+#: Maximal jitter, as a fraction of the retry period. Upstream: ``JitterFactor``.
 JITTER_FACTOR: Final = 1.2
 
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """The three periods of an election; the defaults are those of the Kubernetes components.
+    """Periods of an election; the defaults are those of the Kubernetes components.
 
-    ``lease_duration_seconds``: how long others wait after the last change they saw before they take over.
-    ``renew_deadline_seconds``: how long a leader goes on without a renewal that worked.
-    ``retry_period_seconds``: between two tries.
+    ``lease_duration_seconds``: time after the last observed change before other contenders take over.
+    ``renew_deadline_seconds``: time a leader continues without a successful renewal.
+    ``retry_period_seconds``: delay between two attempts.
     """
 
     lease_duration_seconds: float = 15.0
@@ -38,7 +38,7 @@ class Timing:
     retry_period_seconds: float = 2.0
 
     def __post_init__(self) -> None:
-        """Raises ValueError with upstream's words."""
+        """Raise ValueError, with upstream's messages, for inconsistent periods."""
         if self.lease_duration_seconds <= self.renew_deadline_seconds:
             raise ValueError("leaseDuration must be greater than renewDeadline")
         if self.renew_deadline_seconds <= JITTER_FACTOR * self.retry_period_seconds:
@@ -53,70 +53,70 @@ class Timing:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What a contender knows. Times are seconds of its own monotonic clock."""
+    """State known to a contender. Times are seconds of its own monotonic clock."""
 
-    #: As last seen or written; None: there is no lock, as far as is known.
-    record: Record | None = None
-    #: When this contender first saw the record as it is.
+    #: Record as last observed or written; None: no lock is known.
+    record: LeaderElectionRecord | None = None
+    #: Time at which this contender first observed the record.
     changed_at: float = 0.0
-    #: While leading: when leadership ends unless it is renewed.
+    #: Time at which leadership ends unless it is renewed; None: not leading.
     leads_until: float | None = None
 
     def leads(self, now: float) -> bool:
-        """Whether this contender is the leader at this moment."""
+        """Report whether this contender is the leader at this time."""
         return self.leads_until is not None and now < self.leads_until
 
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Somebody else holds the lock, by what is known until the given moment (None: until something changes)."""
+    """Another contender holds the lock, by the current view until the given time (None: until a change)."""
 
     until: float | None
 
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """Write this record, if the lock is still as it was seen: it is ours, or may be taken."""
+    """Write this record if the lock is unchanged: it is held by this contender, or may be acquired."""
 
-    record: Record
-    #: There is no lock to be replaced.
+    record: LeaderElectionRecord
+    #: Create the lock.
     create: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class GiveUp:
-    """Leadership has ended, or must."""
+    """Leadership has ended, or must end."""
 
     reason: str
-    #: It must, but has not yet: the lease is kept until work has ended.
+    #: Leadership must end, and the lease is is_renewal until work has ended.
     yields: bool = False
 
 
 Action = Wait | Write | GiveUp
 
 
-def observed(view: View, record: Record | None, *, identity: str, now: float) -> View:
-    """The view after reading the lock. A leader that finds another holder leads no more."""
+def observed(view: View, record: LeaderElectionRecord | None, *, identity: str, now: float) -> View:
+    """Return the view after reading the lock. A leader that observes another holder stops leading."""
     if record == view.record:
         return view
     leads_until = view.leads_until if record is None or record.holder == identity else None
     return View(record, now, leads_until)
 
 
-def written(record: Record, *, timing: Timing, sent_at: float, now: float) -> View:
-    """The view after a write that made or kept this contender the leader."""
+def written(record: LeaderElectionRecord, *, timing: Timing, sent_at: float, now: float) -> View:
+    """Return the view after a write that acquired or renewed the lock."""
     return View(record, now, sent_at + timing.renew_deadline_seconds)
 
 
 def overtaken(view: View, *, identity: str, timing: Timing, sent_at: float) -> View:
-    """The view after a write that worked, when something newer was seen before its answer came."""
+    """Return the view after a successful write when a newer version was observed before its response."""
     if view.record is None or view.record.holder != identity:
         return view
     return replace(view, leads_until=sent_at + timing.renew_deadline_seconds)
 
 
 def stepped_down(view: View) -> View:
-    """The view of a contender that leads no more, whatever the lock says."""
+    """Return the view of a contender that stops leading, regardless of the lock."""
     return replace(view, leads_until=None)
 
 
@@ -130,23 +130,24 @@ def decide(
     coordinated: bool = False,
     ending: bool = False,
 ) -> Action:
-    """What to do next; ``wall_time`` is written into the record, and used for nothing else.
+    """Return the next action; ``wall_time`` is only written into the record.
 
-    ``coordinated``: somebody else (KEP-4355) says who holds the lock; never take it, and give it up when another is
-    preferred. ``ending``: that is known, work is being ended; keep the lock until it has.
+    ``coordinated``: the API server assigns the holder (KEP-4355); never acquire the lock, and yield when another holder
+    is preferred. ``ending``: the contender yields already and its work is ending; renew the lock until the work has
+    ended.
     """
     if view.leads_until is not None:
         return _decide_as_leader(view, identity, timing, now, wall_time, coordinated=coordinated, ending=ending)
     record = view.record
     if record is None:
-        return Wait(None) if coordinated else Write(_mine(identity, timing, wall_time, None), create=True)
+        return Wait(None) if coordinated else Write(_own_record(identity, timing, wall_time, None), create=True)
     expires = view.changed_at + record.lease_duration_seconds
     if coordinated:
         ours = record.holder == identity and now < expires and record.preferred_holder in ("", identity)
-        return Write(_mine(identity, timing, wall_time, record, coordinated=True)) if ours else Wait(None)
+        return Write(_own_record(identity, timing, wall_time, record, coordinated=True)) if ours else Wait(None)
     if record.holder and record.holder != identity and now < expires:
         return Wait(expires)
-    return Write(_mine(identity, timing, wall_time, record))
+    return Write(_own_record(identity, timing, wall_time, record))
 
 
 def _decide_as_leader(
@@ -158,31 +159,31 @@ def _decide_as_leader(
     if record is None:
         if coordinated:
             return GiveUp("the lease is gone")
-        return Write(_mine(identity, timing, wall_time, None), create=True)
+        return Write(_own_record(identity, timing, wall_time, None), create=True)
     if coordinated and not ending and record.preferred_holder not in ("", identity):
         return GiveUp(f"{record.preferred_holder} is preferred", yields=True)
-    return Write(_mine(identity, timing, wall_time, record, coordinated=coordinated))
+    return Write(_own_record(identity, timing, wall_time, record, coordinated=coordinated))
 
 
-def released(record: Record, *, wall_time: datetime) -> Record:
-    """The record that lets others take over at once. Who is preferred stays known."""
+def released(record: LeaderElectionRecord, *, wall_time: datetime) -> LeaderElectionRecord:
+    """Return the record of a released lock, which others may acquire at once. The preferred holder is is_renewal."""
     return replace(record, holder="", lease_duration_seconds=1, acquired_at=wall_time, renewed_at=wall_time)
 
 
-def _mine(
-    identity: str, timing: Timing, wall_time: datetime, old: Record | None, *, coordinated: bool = False
-) -> Record:
-    """The record of this contender as holder; a change of holder is counted."""
+def _own_record(
+    identity: str, timing: Timing, wall_time: datetime, old: LeaderElectionRecord | None, *, coordinated: bool = False
+) -> LeaderElectionRecord:
+    """Return the record with this contender as holder; counts a change of holder."""
     duration = math.ceil(timing.lease_duration_seconds)
     if old is None:
-        return Record(identity, duration, wall_time, wall_time)
-    kept = old.holder == identity
-    return Record(
+        return LeaderElectionRecord(identity, duration, wall_time, wall_time)
+    is_renewal = old.holder == identity
+    return LeaderElectionRecord(
         holder=identity,
         lease_duration_seconds=duration,
-        acquired_at=old.acquired_at if kept and old.acquired_at is not None else wall_time,
+        acquired_at=old.acquired_at if is_renewal and old.acquired_at is not None else wall_time,
         renewed_at=wall_time,
-        transitions=old.transitions if kept else old.transitions + 1,
+        transitions=old.transitions if is_renewal else old.transitions + 1,
         strategy=old.strategy if coordinated else "",
         preferred_holder=old.preferred_holder if coordinated else "",
     )

@@ -1,4 +1,4 @@
-"""Keys that are due later: one heap, so that any number of them needs one timer."""
+"""Heap of delayed keys with one timer for all. Upstream: ``workqueue.waitForPriorityQueue``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ K = TypeVar("K")
 
 @dataclass(slots=True)
 class _Entry(Generic[K]):
-    """A place in the heap; one that was overtaken by an earlier one for the same key is no longer ``current``."""
+    """Heap entry; ``current`` is False once an earlier entry for the same key replaced it."""
 
     due: float
     serial: int
@@ -25,7 +25,7 @@ class _Entry(Generic[K]):
 
 
 class DelayHeap(Generic[K]):
-    """Distinct keys with the moment at which they are due; of two moments for one key the earlier counts."""
+    """Distinct keys with their due time; the earlier of two times for one key wins."""
 
     def __init__(self) -> None:
         self._heap: list[_Entry[K]] = []
@@ -37,33 +37,33 @@ class DelayHeap(Generic[K]):
 
     @property
     def next_due(self) -> float | None:
-        """When the first key is due; None when none waits."""
+        """Earliest due time; None if the heap is empty."""
         while self._heap and not self._heap[0].current:
             heapq.heappop(self._heap)
         return self._heap[0].due if self._heap else None
 
     def add(self, key: K, due: float, priority: int) -> None:
-        """Remember ``key``; the earlier moment and the larger priority win."""
-        known = self._entries.get(key)
-        if known is not None:
-            known.priority = priority = max(priority, known.priority)
-            if known.due <= due:
+        """Add ``key``; the earlier time and the higher priority win."""
+        existing = self._entries.get(key)
+        if existing is not None:
+            existing.priority = priority = max(priority, existing.priority)
+            if existing.due <= due:
                 return
-            known.current = False
+            existing.current = False
         entry = _Entry(due, next(self._serials), key, priority)
         self._entries[key] = entry
         heapq.heappush(self._heap, entry)
 
     def pop_due(self, now: float) -> list[tuple[K, int]]:
-        """Take out every key that is due by ``now``, in order, with its priority."""
-        found: list[tuple[K, int]] = []
+        """Remove and return the keys that are due at ``now``, in order, with their priorities."""
+        due_keys: list[tuple[K, int]] = []
         while (due := self.next_due) is not None and due <= now:
             entry = heapq.heappop(self._heap)
             del self._entries[entry.key]
-            found.append((entry.key, entry.priority))
-        return found
+            due_keys.append((entry.key, entry.priority))
+        return due_keys
 
     def clear(self) -> None:
-        """Forget all of them."""
+        """Remove all keys."""
         self._heap.clear()
         self._entries.clear()

@@ -1,4 +1,7 @@
-"""What a work queue tells about itself; ``prometheus`` writes it down under client-go's names."""
+"""Metrics interface of work queues; ``prometheus`` implements it under client-go's names.
+
+Upstream: ``workqueue.MetricsProvider``.
+"""
 
 from __future__ import annotations
 
@@ -9,26 +12,26 @@ if TYPE_CHECKING:
 
 
 class QueueMetrics(Protocol):
-    """Heard by a queue at each step. Times are seconds."""
+    """Receiver of a queue's metrics. Times are seconds."""
 
     def watch(self, *, depth: Callable[[], int], unfinished: Callable[[], float], longest: Callable[[], float]) -> None:
-        """Functions to ask when metrics are read: keys that wait, seconds of all keys at work, and of the oldest."""
+        """Register functions for collection: queued keys, summed processing time, processing time of the oldest key."""
 
     def added(self) -> None:
-        """A key came to wait that did not wait before."""
+        """Count a key that was queued."""
 
     def taken(self, waited_seconds: float) -> None:
-        """A worker took a key."""
+        """Observe the time a key was queued when a worker gets it."""
 
     def finished(self, worked_seconds: float) -> None:
-        """A worker handed a key back."""
+        """Observe the processing time of a key at ``done``."""
 
     def retried(self) -> None:
-        """A key was added with a delay or after a failure."""
+        """Count a key that was added with a delay or after a failure."""
 
 
 class NoMetrics:
-    """Hears nothing."""
+    """``QueueMetrics`` that discards all observations."""
 
     def watch(self, *, depth: Callable[[], int], unfinished: Callable[[], float], longest: Callable[[], float]) -> None:
         return

@@ -1,4 +1,4 @@
-"""The order in which waiting keys are handed out: by priority, then by age, and none waits for ever."""
+"""Order of queued keys: by priority, then by age, without starvation."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from typing import Final, Generic, TypeVar
 
 K = TypeVar("K")
 
-#: Every so many takes the oldest key of all goes first, whatever its priority: with n keys older than it, a key is
-#: handed out within FAIR_TAKE · (n + 1) takes, however many keys of a higher priority arrive.
+#: Every FAIR_TAKE-th take returns the oldest key of any priority: a key with n older ones is handed out within
+#: FAIR_TAKE · (n + 1) takes, regardless of the arrival of keys with higher priority.
 FAIR_TAKE: Final = 8
 
 
 class PriorityOrder(Generic[K]):
-    """Distinct keys, each with a priority (larger first).
+    """Distinct keys, each with a priority (higher first).
 
-    A key that is added again keeps its age and the larger of its priorities. The bound is the number of distinct keys.
+    A key that is added again keeps its age and the higher priority. Bounded by the number of distinct keys.
     """
 
     def __init__(self) -> None:
-        #: Priority → keys with the number of their arrival, oldest first (a moved key comes late in its new level).
-        #: A plain dict finds its first key slowly once many before it were taken out.
+        #: Priority → keys with their sequence number, oldest first (a promoted key is appended to its new level).
+        #: OrderedDict: the first key of a plain dict takes linear time after many deletions at its front.
         self._levels: dict[int, OrderedDict[K, int]] = {}
-        #: Where each key is.
+        #: Level of each key.
         self._priority: dict[K, int] = {}
         self._arrivals = 0
         self._takes = 0
@@ -34,15 +34,15 @@ class PriorityOrder(Generic[K]):
         return key in self._priority
 
     def add(self, key: K, priority: int) -> None:
-        """Put in, or raise the priority of a key that is in."""
-        known = self._priority.get(key)
-        if known is None:
+        """Add a key, or raise the priority of a queued key."""
+        current = self._priority.get(key)
+        if current is None:
             self._arrivals += 1
             arrival = self._arrivals
-        elif known >= priority:
+        elif current >= priority:
             return
         else:
-            arrival = self._remove(key, known)
+            arrival = self._remove(key, current)
         self._priority[key] = priority
         level = self._levels.get(priority)
         if level is None:
@@ -50,7 +50,7 @@ class PriorityOrder(Generic[K]):
         level[key] = arrival
 
     def take(self) -> tuple[K, int]:
-        """The next key, and its priority. Raises ``IndexError`` when there is none."""
+        """Remove and return the next key and its priority. Raises ``IndexError`` when empty."""
         levels = self._levels
         if not levels:
             raise IndexError("take from an empty queue")

@@ -1,4 +1,4 @@
-"""Work queues' metrics in a Prometheus registry, under client-go's names."""
+"""Prometheus metrics of work queues, under client-go's names."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
     from steersman.client.workqueue.metrics import QueueMetrics
 
-#: Seconds, ten-fold from 10 ns to 1000 s, as client-go's ``ExponentialBuckets(10e-9, 10, 12)``.
+#: Seconds, from 10 ns to 1000 s. Upstream: ``ExponentialBuckets(10e-9, 10, 12)``.
 _BUCKETS: Final = tuple(10.0**exponent for exponent in range(-8, 4))
 
 
 class QueueMetricsFamilies:
-    """The families of all queues in one registry; ``queue(name)`` gives a queue its own series."""
+    """Metric families of all queues in one registry; ``queue(name)`` returns the series of one queue."""
 
     def __init__(self, registry: CollectorRegistry = REGISTRY) -> None:
         labels = ("name",)
@@ -36,12 +36,12 @@ class QueueMetricsFamilies:
         self.retries = Counter("workqueue_retries_total", "Keys added again later", labels, registry=registry)
 
     def queue(self, name: str) -> QueueMetrics:
-        """Series labelled with ``name``; queues of one name share them."""
+        """Return the series labelled with ``name``; queues of one name share them."""
         return _PrometheusQueueMetrics(self, name)
 
 
 class _PrometheusQueueMetrics:
-    """One queue's series."""
+    """Series of one queue."""
 
     def __init__(self, families: QueueMetricsFamilies, name: str) -> None:
         self._depth = families.depth.labels(name)

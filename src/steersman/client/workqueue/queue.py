@@ -1,4 +1,4 @@
-"""The work queue between an informer and its workers."""
+"""Rate-limiting work queue with priorities. Upstream: ``k8s.io/client-go/util/workqueue``."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 K = TypeVar("K", bound="Hashable")
 
 
-class ShutDown(Exception):  # noqa: N818 — no fault: the queue has ended
-    """``get`` on a queue that is shut down and empty."""
+class ShutDown(Exception):  # noqa: N818 — not an error: the queue has ended
+    """``get`` was called on a queue that is shut down and empty."""
 
 
 class WorkQueue(Generic[K]):
-    """Keys to be worked on, each by one worker at a time. See the package for what is promised.
+    """Queue of keys, each processed by one worker at a time. See the package for its promises.
 
-    For one event loop; no method may be called from another thread.
+    Confined to one event loop; methods must not be called from another thread.
     """
 
     def __init__(
@@ -44,18 +44,18 @@ class WorkQueue(Generic[K]):
         self._clock = clock or RealClock()
         self._limiter: RateLimiter[K] = rate_limiter or default_controller_rate_limiter(self._clock)
         self._metrics = metrics or NoMetrics()
-        #: Order of work; a key here is not in anybody's hands.
-        self._waiting: PriorityOrder[K] = PriorityOrder()
-        #: When each key of ``_waiting`` and ``_again`` was added.
-        self._since: dict[K, float] = {}
-        #: In a worker's hands, since when.
-        self._working: dict[K, float] = {}
-        #: Added while in a worker's hands: will wait once that one is done. A subset of ``_working``.
-        self._again: dict[K, int] = {}
+        #: Queued keys; disjoint from ``_processing``. Upstream: ``queue``.
+        self._queued: PriorityOrder[K] = PriorityOrder()
+        #: Time at which each key of ``_queued`` and ``_dirty`` was added.
+        self._added_at: dict[K, float] = {}
+        #: Keys being processed, with the start time. Upstream: ``processing``.
+        self._processing: dict[K, float] = {}
+        #: Keys added while being processed, queued again by ``done``. A subset of ``_processing``.
+        self._dirty: dict[K, int] = {}
         self._delayed: DelayHeap[K] = DelayHeap()
         self._timer: Timer | None = None
         self._timer_due: float | None = None
-        #: Workers in ``get``, in order of arrival; a done future was woken or cancelled.
+        #: Workers waiting in ``get``, in order of arrival; a done future was woken or cancelled.
         self._getters: deque[asyncio.Future[None]] = deque()
         self._shut_down = False
         self._idle = asyncio.Event()
@@ -65,8 +65,8 @@ class WorkQueue(Generic[K]):
         )
 
     def __len__(self) -> int:
-        """Keys that wait now; those at work and those delayed do not count."""
-        return len(self._waiting)
+        """Return the number of queued keys, without delayed keys and keys being processed."""
+        return len(self._queued)
 
     @property
     def shutting_down(self) -> bool:
@@ -74,28 +74,28 @@ class WorkQueue(Generic[K]):
 
     @property
     def delayed(self) -> int:
-        """Keys that are due later."""
+        """Number of delayed keys."""
         return len(self._delayed)
 
     @property
-    def working(self) -> int:
-        """Keys in workers' hands."""
-        return len(self._working)
+    def processing(self) -> int:
+        """Number of keys being processed."""
+        return len(self._processing)
 
     def add(self, key: K, *, priority: int = 0) -> None:
-        """``key`` needs work. Nothing changes when it waits already (but for a larger priority), or after shutdown."""
+        """Queue ``key``. No effect if it is queued already (except for a higher priority), or after shutdown."""
         if self._shut_down:
             return
-        if key not in self._since:
-            self._since[key] = self._clock.monotonic()
+        if key not in self._added_at:
+            self._added_at[key] = self._clock.monotonic()
             self._metrics.added()
-        if key in self._working:
-            self._again[key] = max(priority, self._again.get(key, priority))
+        if key in self._processing:
+            self._dirty[key] = max(priority, self._dirty.get(key, priority))
         else:
             self._enqueue(key, priority)
 
     def add_after(self, key: K, seconds: float, *, priority: int = 0) -> None:
-        """Add ``key`` when ``seconds`` have passed; of several moments the earliest counts."""
+        """Queue ``key`` after ``seconds``; the earliest of several times wins."""
         if self._shut_down:
             return
         self._metrics.retried()
@@ -106,22 +106,25 @@ class WorkQueue(Generic[K]):
         self._set_timer()
 
     def add_rate_limited(self, key: K, *, priority: int = 0) -> float:
-        """Add ``key`` when the rate limiter says that it may be tried again; seconds until then."""
+        """Queue ``key`` after the delay of the rate limiter; return the delay in seconds."""
         seconds = self._limiter.when(key)
         self.add_after(key, seconds, priority=priority)
         return seconds
 
     def forget(self, key: K) -> None:
-        """``key`` worked, or is given up: its backoff starts anew. It does not take the key out of the queue."""
+        """Reset the rate limiter for ``key``, after success or when giving up. The key stays in the queue."""
         self._limiter.forget(key)
 
     def num_requeues(self, key: K) -> int:
-        """Failures of ``key`` since it was forgotten."""
+        """Return the number of failures of ``key`` since ``forget``."""
         return self._limiter.num_requeues(key)
 
     async def get(self) -> K:
-        """The next key, now in the caller's hands until ``done``. Raises ``ShutDown`` at the end."""
-        while not self._waiting:
+        """Return the next key; the caller must call ``done``.
+
+        Raises ``ShutDown`` after shutdown when the queue is empty.
+        """
+        while not self._queued:
             if self._shut_down:
                 raise ShutDown(self.name)
             woken = asyncio.get_running_loop().create_future()
@@ -130,28 +133,28 @@ class WorkQueue(Generic[K]):
                 await woken
             except asyncio.CancelledError:
                 if woken.done() and not woken.cancelled():
-                    self._wake_one()  # what this worker was woken for is another's now
+                    self._wake_one()  # pass the wake-up on: this worker takes no key
                 raise
-        key, _ = self._waiting.take()
+        key, _ = self._queued.take()
         now = self._clock.monotonic()
-        self._metrics.taken(now - self._since.pop(key))
-        self._working[key] = now
+        self._metrics.taken(now - self._added_at.pop(key))
+        self._processing[key] = now
         self._idle.clear()
         return key
 
     def done(self, key: K) -> None:
-        """The caller's work on ``key`` has ended; what was added meanwhile waits from now on."""
-        started = self._working.pop(key, None)
+        """End the processing of ``key``; queue it if it was added meanwhile."""
+        started = self._processing.pop(key, None)
         if started is None:
             return
         self._metrics.finished(self._clock.monotonic() - started)
-        again = self._again.pop(key, None)
-        if again is not None:
-            self._enqueue(key, again)
-        self._note_idle()
+        priority = self._dirty.pop(key, None)
+        if priority is not None:
+            self._enqueue(key, priority)
+        self._update_idle()
 
     def shut_down(self) -> None:
-        """Take nothing new and forget what is delayed; ``get`` hands out what waits, then raises ``ShutDown``."""
+        """Accept no more keys and drop delayed ones; ``get`` returns queued keys, then raises ``ShutDown``."""
         self._shut_down = True
         self._delayed.clear()
         if self._timer is not None:
@@ -163,15 +166,15 @@ class WorkQueue(Generic[K]):
         self._getters.clear()
 
     async def shut_down_with_drain(self) -> None:
-        """Shut down, and return when everything that waited or was at work is done.
+        """Shut down; return when all queued keys are processed.
 
-        Without workers that go on taking keys it waits for ever: bound it with a timeout.
+        Waits forever without workers that get keys: bound it with a timeout.
         """
         self.shut_down()
         await self._idle.wait()
 
     def _enqueue(self, key: K, priority: int) -> None:
-        self._waiting.add(key, priority)
+        self._queued.add(key, priority)
         self._idle.clear()
         self._wake_one()
 
@@ -182,8 +185,8 @@ class WorkQueue(Generic[K]):
                 woken.set_result(None)
                 return
 
-    def _note_idle(self) -> None:
-        if not self._waiting and not self._working:
+    def _update_idle(self) -> None:
+        if not self._queued and not self._processing:
             self._idle.set()
 
     def _set_timer(self) -> None:
@@ -203,8 +206,8 @@ class WorkQueue(Generic[K]):
 
     def _unfinished_seconds(self) -> float:
         now = self._clock.monotonic()
-        return sum(now - started for started in self._working.values())
+        return sum(now - started for started in self._processing.values())
 
     def _longest_running_seconds(self) -> float:
         now = self._clock.monotonic()
-        return max((now - started for started in self._working.values()), default=0.0)
+        return max((now - started for started in self._processing.values()), default=0.0)

@@ -1,4 +1,7 @@
-"""How long a key that failed waits: per key, over all keys, or the longer of several answers."""
+"""Rate limiters: delay of a failed key, per key, over all keys, or combined.
+
+Upstream: ``workqueue/default_rate_limiters.go``.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ if TYPE_CHECKING:
 
 K_contra = TypeVar("K_contra", bound="Hashable", contravariant=True)
 
-#: As client-go's ``DefaultControllerRateLimiter``.
+#: Upstream: ``DefaultControllerRateLimiter``.
 BASE_DELAY_SECONDS: Final = 0.005
 MAX_DELAY_SECONDS: Final = 1000.0
 BUCKET_RATE_PER_SECOND: Final = 10.0
@@ -22,20 +25,20 @@ BUCKET_BURST: Final = 100
 
 
 class RateLimiter(Protocol[K_contra]):
-    """Answers how long a key waits, and keeps what it needs for that."""
+    """Computes the delay of a failed key."""
 
     def when(self, key: K_contra, /) -> float:
-        """Note a failure of ``key``; seconds until it may be tried again."""
+        """Count a failure of ``key``; return the seconds until its retry."""
 
     def forget(self, key: K_contra, /) -> None:
-        """``key`` worked, or is given up: its next failure is the first one again."""
+        """Reset the failures of ``key``, after success or when giving up."""
 
     def num_requeues(self, key: K_contra, /) -> int:
-        """Failures of ``key`` since it was forgotten."""
+        """Return the number of failures of ``key`` since ``forget``."""
 
 
-class ItemExponentialBackoff:
-    """``base · 2**failures`` for each key by itself, up to a maximum. Holds the keys that failed and were not forgotten."""
+class ItemExponentialFailureRateLimiter:
+    """Delay of ``base · 2**failures`` per key, up to a maximum. Holds the keys that failed and were not forgotten."""
 
     def __init__(
         self, *, base_delay_seconds: float = BASE_DELAY_SECONDS, max_delay_seconds: float = MAX_DELAY_SECONDS
@@ -56,8 +59,8 @@ class ItemExponentialBackoff:
         return self._failures.get(key, 0)
 
 
-class OverallBucket:
-    """One token bucket for all keys: bounds how often anything is tried again."""
+class BucketRateLimiter:
+    """One token bucket for all keys: bounds the rate of all retries."""
 
     def __init__(
         self, *, clock: Clock, rate_per_second: float = BUCKET_RATE_PER_SECOND, burst: int = BUCKET_BURST
@@ -68,14 +71,14 @@ class OverallBucket:
         return self._bucket.reserve()
 
     def forget(self, key: Hashable, /) -> None:
-        """Tokens are not given back."""
+        """Do nothing: tokens are not returned."""
 
     def num_requeues(self, key: Hashable, /) -> int:
         return 0
 
 
-class FastSlow:
-    """A short wait for the first tries of a key, a long one after them."""
+class ItemFastSlowRateLimiter:
+    """Short delay for the first failures of a key, a long one for later failures."""
 
     def __init__(self, *, fast_seconds: float, slow_seconds: float, fast_tries: int) -> None:
         self._fast = fast_seconds
@@ -94,8 +97,8 @@ class FastSlow:
         return self._failures.get(key, 0)
 
 
-class LongestOf:
-    """Asks several limiters and waits as long as the slowest says (``MaxOfRateLimiter``)."""
+class MaxOfRateLimiter:
+    """Maximum delay of several rate limiters."""
 
     def __init__(self, *limiters: RateLimiter[Hashable]) -> None:
         if not limiters:
@@ -114,5 +117,8 @@ class LongestOf:
 
 
 def default_controller_rate_limiter(clock: Clock) -> RateLimiter[Hashable]:
-    """Per key from 5 ms doubling to 1000 s, and 10 tries a second over all keys after a burst of 100."""
-    return LongestOf(ItemExponentialBackoff(), OverallBucket(clock=clock))
+    """Return the default.
+
+    Per key 5 ms doubling to 1000 s, and 10 retries per second over all keys after a burst of 100.
+    """
+    return MaxOfRateLimiter(ItemExponentialFailureRateLimiter(), BucketRateLimiter(clock=clock))

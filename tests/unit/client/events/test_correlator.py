@@ -4,17 +4,17 @@ import pytest
 
 from steersman.asynckit.clock import FakeClock
 from steersman.asynckit.ratelimit import TokenBucket
-from steersman.client.events.correlator import SPAM_BURST, SPAM_RATE_PER_SECOND, Correlator
+from steersman.client.events.correlator import SPAM_BURST, SPAM_RATE_PER_SECOND, EventCorrelator
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 class Recording:
-    """Feeds a correlator; time goes on by hand."""
+    """Feeds a correlator; time is advanced manually."""
 
     def __init__(self):
         self.clock = FakeClock(START)
-        self.correlator = Correlator(
+        self.correlator = EventCorrelator(
             make_bucket=lambda: TokenBucket(SPAM_RATE_PER_SECOND, SPAM_BURST, clock=self.clock)
         )
         self.number = 0
@@ -40,13 +40,13 @@ def recording():
     return Recording()
 
 
-def test_a_first_event_is_created(recording):
+def test_correlate_creates_the_first_event(recording):
     found = recording.record()
     assert found.patch is None
     assert (found.event["count"], found.event["metadata"]["name"]) == (1, "pod.1")
 
 
-async def test_the_same_event_again_is_counted_in_the_first(recording):
+async def test_correlate_patches_the_count_of_a_repeated_event(recording):
     recording.record()
     await recording.clock.advance(5)
     found = recording.record()
@@ -56,13 +56,13 @@ async def test_the_same_event_again_is_counted_in_the_first(recording):
     assert recording.record().patch["count"] == 3
 
 
-def test_events_that_differ_are_told_apart(recording):
+def test_correlate_creates_events_that_differ(recording):
     recording.record()
     others = [recording.record("other"), recording.record(reason="Other"), recording.record(obj="other")]
     assert [found.patch for found in others] == [None, None, None]
 
 
-def test_from_the_tenth_different_message_on_they_are_combined(recording):
+def test_correlate_aggregates_from_the_tenth_distinct_message(recording):
     found = [recording.record(f"message {n}") for n in range(12)]
     assert [one.event["message"] for one in found[8:10]] == [
         "message 8",
@@ -73,14 +73,14 @@ def test_from_the_tenth_different_message_on_they_are_combined(recording):
     assert found[11].patch["message"] == "(combined from similar events): message 11"
 
 
-async def test_a_group_that_was_silent_for_ten_minutes_begins_anew(recording):
+async def test_correlate_resets_a_group_after_ten_minutes(recording):
     for n in range(10):
         recording.record(f"message {n}")
     await recording.clock.advance(601)
     assert recording.record("message 10").event["message"] == "message 10"
 
 
-async def test_a_noisy_object_is_held_to_a_burst_and_one_in_five_minutes(recording):
+async def test_correlate_limits_events_per_object_to_a_burst_and_one_per_five_minutes(recording):
     found = [recording.record() for _ in range(30)]
     assert [one is not None for one in found] == [True] * 25 + [False] * 5
     assert recording.record(obj="quiet") is not None
@@ -88,7 +88,7 @@ async def test_a_noisy_object_is_held_to_a_burst_and_one_in_five_minutes(recordi
     assert [recording.record() is not None for _ in range(2)] == [True, False]
 
 
-def test_what_was_held_back_is_still_counted(recording):
+def test_correlate_counts_rate_limited_events(recording):
     for _ in range(30):
         recording.record()
     recording.correlator._buckets = type(recording.correlator._buckets)(10)

@@ -1,7 +1,7 @@
 from steersman.client.events.lru import LruDict
 
 
-def test_what_was_not_used_for_longest_is_forgotten():
+def test_lru_dict_evicts_the_least_recently_used_entry():
     entries = LruDict(2)
     entries.put("a", 1)
     entries.put("b", 2)
@@ -11,7 +11,7 @@ def test_what_was_not_used_for_longest_is_forgotten():
     assert len(entries) == 2
 
 
-def test_writing_counts_as_use():
+def test_lru_dict_put_counts_as_use():
     entries = LruDict(2)
     for key in "aba":
         entries.put(key, key)

@@ -40,7 +40,7 @@ async def written(client, broadcaster, kind=CORE):
     return await client.list(kind, namespace="default")
 
 
-async def test_an_event_says_what_happened_to_whom_and_who_says_so(client, broadcaster):
+async def test_event_has_object_reason_message_and_source(client, broadcaster):
     broadcaster.recorder("tester", host="here").event(OBJ, "Warning", "Failed", "it failed", field_path="data")
     (event,) = await written(client, broadcaster)
     assert event["involvedObject"] == {
@@ -54,7 +54,7 @@ async def test_an_event_says_what_happened_to_whom_and_who_says_so(client, broad
     assert (name, int(moment, 16) // 10**9) == ("a", 1767225600)
 
 
-async def test_repeated_events_are_one_object(client, broadcaster, clock):
+async def test_repeated_events_are_counted_in_one_object(client, broadcaster, clock):
     recorder = broadcaster.recorder("tester")
     for _ in range(3):
         recorder.event(OBJ, "Normal", "Done", "it is done")
@@ -64,7 +64,7 @@ async def test_repeated_events_are_one_object(client, broadcaster, clock):
     assert (event["count"], event["lastTimestamp"]) == (3, "2026-01-01T00:00:02Z")
 
 
-async def test_repeats_are_counted_though_the_first_is_not_written_yet(client, broadcaster):
+async def test_repeated_events_are_counted_before_the_first_write(client, broadcaster):
     recorder = broadcaster.recorder("tester")
     for _ in range(3):
         recorder.event(OBJ, "Normal", "Done", "it is done")
@@ -72,27 +72,27 @@ async def test_repeats_are_counted_though_the_first_is_not_written_yet(client, b
     assert event["count"] == 3
 
 
-async def test_different_events_of_one_moment_are_two_objects(client, broadcaster):
+async def test_events_of_one_instant_have_distinct_names(client, broadcaster):
     recorder = broadcaster.recorder("tester")
     recorder.event(OBJ, "Normal", "Done", "one")
     recorder.event(OBJ, "Normal", "Done", "two")
     assert len(await written(client, broadcaster)) == 2
 
 
-async def test_too_many_events_of_an_object_are_held_back(client, broadcaster):
+async def test_events_of_an_object_are_rate_limited(client, broadcaster):
     recorder = broadcaster.recorder("tester")
     for number in range(40):
         recorder.event(OBJ, "Normal", f"Reason{number}", "a message")
     assert len(await written(client, broadcaster)) == 25
 
 
-async def test_events_about_cluster_scoped_objects_are_in_default(client, broadcaster):
+async def test_events_of_cluster_scoped_objects_are_in_namespace_default(client, broadcaster):
     broadcaster.recorder("tester").event(Node(metadata=ObjectMeta(name="n")), "Normal", "Ready", "it is ready")
     (event,) = await written(client, broadcaster)
     assert event["involvedObject"]["kind"] == "Node"
 
 
-async def test_a_message_is_cut_to_what_the_api_takes(client, broadcaster):
+async def test_message_is_truncated_to_the_limit_of_the_api(client, broadcaster):
     broadcaster.recorder("tester").event(OBJ, "Normal", "Long", "ä" * 2000)
     (event,) = await written(client, broadcaster)
     assert event["message"] == "ä" * 512
@@ -106,13 +106,13 @@ async def test_a_message_is_cut_to_what_the_api_takes(client, broadcaster):
         (ObjectMeta(), "Normal", "could not construct reference"),
     ],
 )
-async def test_what_cannot_be_an_event_is_logged_and_not_raised(client, broadcaster, caplog, obj, type_, message):
+async def test_invalid_event_is_logged_and_not_raised(client, broadcaster, caplog, obj, type_, message):
     broadcaster.recorder("tester").event(obj, type_, "Reason", "a message")
     assert await written(client, broadcaster) == []
     assert message in caplog.text
 
 
-async def test_an_event_of_the_newer_api_has_an_action_and_a_second_object(client, broadcaster):
+async def test_series_recorder_sets_action_and_related_object(client, broadcaster):
     recorder = broadcaster.series_recorder("example.com/tester", "tester-1")
     recorder.event(OBJ, "Normal", "Scheduled", "Binding", "bound", related=Node(metadata=ObjectMeta(name="n")))
     (event,) = await written(client, broadcaster, SERIES)
@@ -122,7 +122,7 @@ async def test_an_event_of_the_newer_api_has_an_action_and_a_second_object(clien
     assert "series" not in event
 
 
-async def test_repeated_events_of_the_newer_api_become_a_series_sent_now_and_then(client, broadcaster, clock):
+async def test_series_recorder_counts_repeated_events_in_a_series(client, broadcaster, clock):
     recorder = broadcaster.series_recorder("example.com/tester", "tester-1")
 
     async def record_and_read():
@@ -142,7 +142,7 @@ async def record_and_read_new(recorder, client, broadcaster):
     return len(await written(client, broadcaster, SERIES))
 
 
-async def test_a_running_series_is_sent_every_half_hour(client, broadcaster, clock):
+async def test_running_series_is_written_every_half_hour(client, broadcaster, clock):
     recorder = broadcaster.series_recorder("example.com/tester", "tester-1")
     for _ in range(16):
         recorder.event(OBJ, "Normal", "Scheduled", "Binding", "bound")

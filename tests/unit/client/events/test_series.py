@@ -25,29 +25,29 @@ def observe(cache, one, at=0.0):
     return cache.observe(one, now=NOW, elapsed_seconds=at)
 
 
-def test_a_first_event_is_sent_as_it_is(cache):
+def test_observe_returns_the_first_event(cache):
     assert observe(cache, event()) == event()
 
 
-def test_the_second_begins_a_series_in_the_first(cache):
+def test_observe_starts_a_series_with_the_second_event(cache):
     observe(cache, event("one"))
     assert observe(cache, event("two")) == event("one", series={"count": 2, "lastObservedTime": STAMP})
 
 
-def test_further_ones_only_count(cache):
+def test_observe_only_counts_further_events(cache):
     for _ in range(2):
         observe(cache, event())
     assert observe(cache, event()) is None
     assert [one["series"]["count"] for one in cache.refresh()] == [3]
 
 
-def test_events_that_differ_in_more_than_their_note_are_told_apart(cache):
+def test_observe_returns_events_that_differ_in_more_than_their_note(cache):
     observe(cache, event())
     other = event(related={"kind": "Node", "name": "n"})
     assert observe(cache, other) == other
 
 
-def test_what_the_server_stored_is_kept_with_what_was_counted_since(cache):
+def test_written_keeps_the_stored_event_and_later_counts(cache):
     observe(cache, event())
     observe(cache, event())
     observe(cache, event())
@@ -58,7 +58,7 @@ def test_what_the_server_stored_is_kept_with_what_was_counted_since(cache):
     assert len(cache) == 1
 
 
-def test_a_series_that_saw_nothing_for_six_minutes_is_sent_a_last_time(cache):
+def test_finish_returns_series_without_event_for_six_minutes(cache):
     observe(cache, event(reason="single"), at=0)
     observe(cache, event(), at=0)
     observe(cache, event(), at=100)
@@ -68,7 +68,7 @@ def test_a_series_that_saw_nothing_for_six_minutes_is_sent_a_last_time(cache):
     assert len(cache) == 0
 
 
-def test_there_is_a_bound(cache, monkeypatch):
+def test_series_cache_is_bounded(cache, monkeypatch):
     monkeypatch.setattr(series, "SERIES_MAX", 2)
     for reason in "abc":
         observe(cache, event(reason=reason))

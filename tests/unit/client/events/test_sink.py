@@ -16,7 +16,7 @@ def refused(kind, code, **details):
 
 
 class ScriptedClient:
-    """Raises what is in ``faults``, call by call."""
+    """Raises the next of ``faults`` in each call."""
 
     def __init__(self):
         self.calls, self.faults = [], []
@@ -51,16 +51,16 @@ def sink(client, clock):
     return EventSink(client, clock=clock, dice=random.Random(1))
 
 
-async def test_a_new_event_is_created_without_a_version(sink, client):
+async def test_write_creates_a_new_event_without_resource_version(sink, client):
     await sink.write("v1", EVENT, None)
     assert client.calls == [("create", EVENT | {"metadata": {"name": "e", "namespace": "ns"}})]
 
 
-async def test_a_known_event_is_patched(sink, client):
+async def test_write_patches_an_existing_event(sink, client):
     assert await sink.write("v1", EVENT, {"count": 2}) == {"patched": {"count": 2}}
 
 
-async def test_a_known_event_that_has_expired_is_created_anew(sink, client):
+async def test_write_recreates_an_expired_event(sink, client):
     client.faults = [refused(NotFound, 404)]
     await sink.write("v1", EVENT, {"count": 2})
     assert [name for name, _ in client.calls] == ["patch", "create"]
@@ -74,7 +74,7 @@ async def test_a_known_event_that_has_expired_is_created_anew(sink, client):
         (refused(Forbidden, 403, causes=[{"reason": "NamespaceTerminating"}]), "DEBUG"),
     ],
 )
-async def test_a_refusal_is_final(sink, client, caplog, fault, level):
+async def test_write_does_not_retry_error_responses(sink, client, caplog, fault, level):
     caplog.set_level("DEBUG")
     client.faults = [fault]
     assert await sink.write("v1", EVENT, None) is None
@@ -82,7 +82,7 @@ async def test_a_refusal_is_final(sink, client, caplog, fault, level):
     assert [record.levelname for record in caplog.records] == [level]
 
 
-async def test_without_an_answer_it_is_tried_again_twelve_times_ten_seconds_apart(sink, client, clock, caplog):
+async def test_write_retries_missing_responses_twelve_times_every_ten_seconds(sink, client, clock, caplog):
     client.faults = [RequestFailed("away")] * 12
     task = asyncio.create_task(sink.write("v1", EVENT, None))
     await clock.advance(9.9)
@@ -93,7 +93,7 @@ async def test_without_an_answer_it_is_tried_again_twelve_times_ten_seconds_apar
     assert "retry limit exceeded" in caplog.text
 
 
-async def test_events_are_written_in_order_and_a_fault_of_ours_does_not_stop_it(sink, caplog):
+async def test_run_writes_in_order_and_continues_after_an_exception(sink, caplog):
     done = []
 
     async def work(number):
@@ -111,7 +111,7 @@ async def test_events_are_written_in_order_and_a_fault_of_ours_does_not_stop_it(
     assert "an event could not be worked on" in caplog.text
 
 
-async def test_more_than_fit_are_dropped_and_counted(client, clock, monkeypatch, caplog):
+async def test_submit_drops_and_counts_events_when_the_queue_is_full(client, clock, monkeypatch, caplog):
     monkeypatch.setattr(sinks, "QUEUE_MAX", 2)
     sink = EventSink(client, clock=clock, dice=random.Random(1))
     for _ in range(5):

@@ -1,4 +1,4 @@
-"""A lock in memory with compare-and-swap, and contenders whose way to it can be slow, cut or paused."""
+"""In-memory lock with compare-and-swap; a contender's access can be slow, disconnected or paused."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import replace
 
 from steersman.client.errors import AlreadyExists, Conflict, NotFound, RequestFailed
-from steersman.client.leaderelection.lock import Seen
+from steersman.client.leaderelection.lock import ObservedRecord
 
 
 def refused(kind, code):
@@ -14,7 +14,7 @@ def refused(kind, code):
 
 
 class MemoryStore:
-    """The one true state. All that happens to it happens at one moment."""
+    """Shared state of the lock; each operation is atomic."""
 
     def __init__(self):
         self.seen = None
@@ -26,7 +26,7 @@ class MemoryStore:
         return self.seen
 
     def put(self, record, based_on):
-        """``based_on``: None to create."""
+        """Write the record; ``based_on`` is None to create."""
         if based_on is None:
             if self.seen is not None:
                 raise refused(AlreadyExists, 409)
@@ -37,27 +37,27 @@ class MemoryStore:
         return self._set(record)
 
     def edit(self, **fields):
-        """Someone else changes it."""
+        """Change the record as another client."""
         return self._set(replace(self.seen.record, **fields))
 
     def delete(self):
         self.seen = None
-        self._tell()
+        self._notify()
 
     def _set(self, record):
         self.version += 1
-        self.seen = Seen(record, str(self.version))
+        self.seen = ObservedRecord(record, str(self.version))
         self.history.append(record)
-        self._tell()
+        self._notify()
         return self.seen
 
-    def _tell(self):
+    def _notify(self):
         self.changed.set()
         self.changed = asyncio.Event()
 
 
 class MemoryLock:
-    """One contender's way to the store."""
+    """Access of one contender to the store."""
 
     name = "memory"
 
@@ -67,11 +67,11 @@ class MemoryLock:
         self.watchable = watchable
         self.calls = []
         self.events = []
-        #: Raised by the next calls.
+        #: Exceptions of the next calls.
         self.faults = []
 
     async def travel(self):
-        """There and back; a test may take time here, or raise."""
+        """Simulate the network in each direction; tests override it to delay or raise."""
 
     async def _call(self, name, act):
         self.calls.append(name)
@@ -97,15 +97,15 @@ class MemoryLock:
     async def watch(self):
         if not self.watchable:
             raise RequestFailed("no watch")
-        told = None
+        delivered = None
         while True:
             changed = self.store.changed
             now = self.store.seen
-            if now is None and told is not None:
+            if now is None and delivered is not None:
                 self.store.version += 1
-                yield Seen(None, str(self.store.version))
-            elif now is not None and now is not told:
+                yield ObservedRecord(None, str(self.store.version))
+            elif now is not None and now is not delivered:
                 await self.travel()
                 yield now
-            told = now
+            delivered = now
             await changed.wait()

@@ -34,11 +34,11 @@ SPEC = CANDIDACY.spec(renewed_at=NOW)
     ],
     ids=["fresh", "renewed", "pinged", "answered", "old", "never", "version", "strategy", "empty"],
 )
-def test_a_candidate_is_written_when_it_must_be(spec, needed):
+def test_needs_write_of_an_existing_candidate(spec, needed):
     assert needs_write({"spec": spec}, CANDIDACY, now=NOW) is needed
 
 
-def test_a_candidate_that_is_missing_is_written():
+def test_needs_write_of_a_missing_candidate():
     assert needs_write(None, CANDIDACY, now=NOW)
 
 
@@ -66,7 +66,7 @@ async def found(client):
     return await client.get(CANDIDATES, "me", namespace="default")
 
 
-async def test_the_object_tells_versions_and_strategy(client, task):
+async def test_candidate_object_has_versions_and_strategy(client, task):
     assert (await found(client))["spec"] == {
         "leaseName": "lead",
         "binaryVersion": "1.36.0",
@@ -76,7 +76,7 @@ async def test_the_object_tells_versions_and_strategy(client, task):
     }
 
 
-async def test_a_ping_is_answered_at_once(client, task, clock):
+async def test_candidate_acknowledges_a_ping_at_once(client, task, clock):
     await clock.advance(60)
     ping = {"spec": {"pingTime": "2026-01-01T01:01:00.000000Z"}}
     await client.patch(CANDIDATES, "me", ping, namespace="default")
@@ -86,24 +86,24 @@ async def test_a_ping_is_answered_at_once(client, task, clock):
     assert spec["renewTime"].startswith("2026-01-01T01:01:00.")
 
 
-async def test_it_is_renewed_though_nobody_asks(client, task, clock):
+async def test_candidate_is_renewed_without_pings(client, task, clock):
     await clock.advance(5 * 60)
     assert (await found(client))["spec"]["renewTime"].startswith("2026-01-01T01:05:0")
 
 
-async def test_it_is_corrected_when_someone_changes_it(client, task, clock):
+async def test_candidate_is_corrected_after_a_foreign_change(client, task, clock):
     await client.patch(CANDIDATES, "me", {"spec": {"emulationVersion": "1.30.0"}}, namespace="default")
     await clock.advance(0.5)
     assert (await found(client))["spec"]["emulationVersion"] == "1.35.0"
 
 
-async def test_it_is_made_anew_when_someone_deletes_it(client, task, clock):
+async def test_candidate_is_recreated_after_a_foreign_deletion(client, task, clock):
     await client.delete(CANDIDATES, "me", namespace="default")
     await clock.advance(0.5)
     assert (await found(client))["spec"]["leaseName"] == "lead"
 
 
-async def test_it_is_deleted_at_the_end(client, task, clock):
+async def test_candidate_is_deleted_when_run_ends(client, task, clock):
     task.cancel()
     await clock.advance(1)
     assert task.cancelled()
@@ -111,7 +111,7 @@ async def test_it_is_deleted_at_the_end(client, task, clock):
         await found(client)
 
 
-async def test_what_is_there_from_before_is_taken_over(client, clock):
+async def test_candidate_adopts_an_existing_object(client, clock):
     old = {"apiVersion": "coordination.k8s.io/v1beta1", "kind": "LeaseCandidate"}
     spec = SPEC | {"binaryVersion": "1.35.0"}
     await client.create(old | {"metadata": {"name": "me", "namespace": "default"}, "spec": spec})
@@ -122,7 +122,7 @@ async def test_what_is_there_from_before_is_taken_over(client, clock):
     await clock.advance(1)
 
 
-async def test_a_server_that_is_away_is_tried_again(client, clock, monkeypatch, caplog):
+async def test_candidate_retries_while_the_server_is_unavailable(client, clock, monkeypatch, caplog):
     get = client.get
     faults = [RequestFailed("away")] * 3
 
@@ -140,7 +140,7 @@ async def test_a_server_that_is_away_is_tried_again(client, clock, monkeypatch, 
     await clock.advance(1)
 
 
-async def test_an_end_without_a_server_is_an_end(client, task, clock, monkeypatch, caplog):
+async def test_candidate_run_ends_when_the_server_is_unavailable(client, task, clock, monkeypatch, caplog):
     async def away(*args, **options):
         await asyncio.get_running_loop().create_future()
 

@@ -7,7 +7,7 @@ from tests.unit.client.leaderelection import memory_lock as memory
 
 from steersman.asynckit.clock import FakeClock
 from steersman.client.errors import Forbidden, RequestFailed
-from steersman.client.leaderelection import LeaderElector, Record, TermEnd
+from steersman.client.leaderelection import LeaderElectionRecord, LeaderElector, TermEnd
 
 THEN = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -22,20 +22,37 @@ def store():
     return memory.MemoryStore()
 
 
-class Contender:
-    """An elector with work that notes what happens, and ends ``wind_down_seconds`` after it is cancelled."""
+class Candidate:
+    """A LeaseCandidate that records its deletion."""
 
-    def __init__(self, store, clock, identity="a", *, wind_down_seconds=0.0, watchable=True, **options):
+    def __init__(self, name, note):
+        self.name, self.note = name, note
+
+    async def run(self):
+        try:
+            await asyncio.get_running_loop().create_future()
+        finally:
+            self.note("candidate deleted")
+
+
+class Contender:
+    """An elector whose work records events and ends ``wind_down_seconds`` after its cancellation."""
+
+    def __init__(
+        self, store, clock, identity="a", *, wind_down_seconds=0.0, watchable=True, is_candidate=False, **options
+    ):
         self.clock, self.wind_down_seconds = clock, wind_down_seconds
         self.lock = memory.MemoryLock(store, identity, watchable=watchable)
         self.log = []
         self.finish = asyncio.Event()
+        self.candidate = Candidate(identity, self.note) if is_candidate else None
         self.elector = LeaderElector(
             self.lock,
             clock=clock,
             dice=random.Random(identity),
             on_new_leader=lambda leader: self.note(f"leader {leader}"),
             on_stopped_leading=lambda: self.note("stopped"),
+            candidate=self.candidate,
             **options,
         )
 
@@ -61,7 +78,7 @@ class Contender:
 
 @pytest.fixture
 async def contend(store, clock):
-    """Makes started contenders, and ends them."""
+    """Factory of started contenders, which are stopped at the end."""
     started = []
 
     def make(identity="a", **options):
@@ -77,22 +94,22 @@ async def contend(store, clock):
 
 
 async def at_once():
-    """A way without delay."""
+    """Travel without delay."""
 
 
 async def cut(*_):
     raise RequestFailed("the network is cut")
 
 
-async def test_the_first_contender_leads_at_once_and_the_lock_says_so(contend, clock, store):
+async def test_first_contender_acquires_the_lock_at_once(contend, clock, store):
     a = contend()
     await clock.advance(0)
     assert a.notes == ["leader a", "started"]
     assert a.elector.is_leader
-    assert store.seen.record == Record("a", 15, THEN, THEN)
+    assert store.seen.record == LeaderElectionRecord("a", 15, THEN, THEN)
 
 
-async def test_a_leader_renews_without_reading(contend, clock):
+async def test_leader_renews_without_reading(contend, clock):
     a = contend()
     await clock.advance(0)
     a.lock.calls.clear()
@@ -100,7 +117,7 @@ async def test_a_leader_renews_without_reading(contend, clock):
     assert a.lock.calls == ["replace"] * 3
 
 
-async def test_a_renewal_that_meets_a_change_by_others_reads_and_goes_on(contend, clock, store):
+async def test_leader_reads_and_renews_after_a_conflict(contend, clock, store):
     a = contend(watchable=False)
     await clock.advance(1)
     store.edit(lease_duration_seconds=99)
@@ -110,7 +127,7 @@ async def test_a_renewal_that_meets_a_change_by_others_reads_and_goes_on(contend
     assert a.elector.is_leader
 
 
-async def test_others_wait_and_hear_who_leads(contend, clock):
+async def test_waiting_contender_is_notified_of_the_leader(contend, clock):
     a = contend("a")
     await clock.advance(1)
     b = contend("b")
@@ -121,7 +138,7 @@ async def test_others_wait_and_hear_who_leads(contend, clock):
 
 
 @pytest.mark.parametrize("watchable", [True, False])
-async def test_after_a_crash_another_leads_within_the_lease_duration_and_a_retry(contend, clock, watchable):
+async def test_another_contender_leads_after_a_crash_within_lease_duration_and_retry_period(contend, clock, watchable):
     a = contend("a")
     await clock.advance(1)
     b = contend("b", watchable=watchable)
@@ -134,7 +151,7 @@ async def test_after_a_crash_another_leads_within_the_lease_duration_and_a_retry
     assert dict(a.log)["stopped"] <= led_at
 
 
-async def test_a_leader_that_is_cut_off_stops_before_its_lease_can_expire(contend, clock):
+async def test_disconnected_leader_stops_before_its_lease_expires(contend, clock):
     a = contend()
     await clock.advance(5)  # renewed at 4
     a.lock.travel = cut
@@ -144,7 +161,7 @@ async def test_a_leader_that_is_cut_off_stops_before_its_lease_can_expire(conten
     assert dict(a.log)["work ended"] == 4 + 10
 
 
-async def test_a_renewal_that_hangs_is_given_up_and_tried_again(contend, clock):
+async def test_renewal_without_response_is_retried(contend, clock):
     a = contend()
     await clock.advance(1)
     a.lock.travel = lambda: asyncio.get_running_loop().create_future()
@@ -154,7 +171,7 @@ async def test_a_renewal_that_hangs_is_given_up_and_tried_again(contend, clock):
     assert a.elector.is_leader
 
 
-async def test_a_release_is_taken_up_at_once(contend, clock, store):
+async def test_another_contender_leads_at_once_after_a_release(contend, clock, store):
     a = contend("a")
     await clock.advance(1)
     b = contend("b")
@@ -165,7 +182,7 @@ async def test_a_release_is_taken_up_at_once(contend, clock, store):
     assert store.seen.record.transitions == 1
 
 
-async def test_work_has_ended_before_the_lease_is_released(contend, clock, store):
+async def test_lease_is_released_after_the_work_has_ended(contend, clock, store):
     a = contend(wind_down_seconds=30)
     await clock.advance(1)
     a.task.cancel()
@@ -179,7 +196,7 @@ async def test_work_has_ended_before_the_lease_is_released(contend, clock, store
     assert a.task.cancelled()
 
 
-async def test_cancelling_twice_changes_nothing_of_that(contend, clock, store):
+async def test_lease_is_released_after_the_work_has_ended_when_cancelled_twice(contend, clock, store):
     a = contend(wind_down_seconds=0)
     ended = []
 
@@ -207,7 +224,7 @@ async def test_cancelling_twice_changes_nothing_of_that(contend, clock, store):
     assert store.seen.record.holder == ""
 
 
-async def test_when_the_work_ends_the_lease_is_released(contend, clock, store):
+async def test_lease_is_released_when_the_work_returns(contend, clock, store):
     a = contend()
     await clock.advance(1)
     a.finish.set()
@@ -218,7 +235,7 @@ async def test_when_the_work_ends_the_lease_is_released(contend, clock, store):
     assert a.lock.events == ["became leader", "stopped leading"]
 
 
-async def test_an_error_of_the_work_is_raised_after_the_release(contend, clock, store):
+async def test_run_raises_the_error_of_the_work_after_the_release(contend, clock, store):
     a = contend()
     a.task.cancel()
     await clock.advance(0)
@@ -231,7 +248,7 @@ async def test_an_error_of_the_work_is_raised_after_the_release(contend, clock, 
     assert store.seen.record.holder == ""
 
 
-async def test_an_error_of_the_work_at_a_cancelled_end_is_logged(contend, clock, store, caplog):
+async def test_run_logs_the_error_of_cancelled_work(contend, clock, store, caplog):
     a = contend()
     a.task.cancel()
     await clock.advance(0)
@@ -251,7 +268,7 @@ async def test_an_error_of_the_work_at_a_cancelled_end_is_logged(contend, clock,
     assert store.seen.record.holder == ""
 
 
-async def test_a_lease_need_not_be_released(contend, clock, store):
+async def test_lease_is_kept_without_release_on_exit(contend, clock, store):
     a = contend(release_on_exit=False)
     await clock.advance(1)
     a.task.cancel()
@@ -260,7 +277,7 @@ async def test_a_lease_need_not_be_released(contend, clock, store):
     assert not a.elector.is_leader
 
 
-async def test_a_release_that_cannot_be_written_is_given_up(contend, clock, caplog):
+async def test_release_without_response_is_bounded(contend, clock, caplog):
     a = contend()
     await clock.advance(1)
     a.lock.travel = cut
@@ -270,7 +287,7 @@ async def test_a_release_that_cannot_be_written_is_given_up(contend, clock, capl
     assert "the lease could not be released: the network is cut" in caplog.text
 
 
-async def test_a_release_meets_a_change_by_others_and_is_tried_once_more(contend, clock, store):
+async def test_release_is_retried_once_after_a_conflict(contend, clock, store):
     a = contend(watchable=False)
     await clock.advance(1)
     store.edit(lease_duration_seconds=99)
@@ -279,7 +296,7 @@ async def test_a_release_meets_a_change_by_others_and_is_tried_once_more(contend
     assert store.seen.record.holder == ""
 
 
-async def test_who_took_the_lease_by_force_leads_and_work_ends_at_once(contend, clock, store):
+async def test_work_ends_at_once_when_another_holder_is_written(contend, clock, store):
     a = contend()
     await clock.advance(1)
     store.edit(holder="usurper")
@@ -290,10 +307,10 @@ async def test_who_took_the_lease_by_force_leads_and_work_ends_at_once(contend, 
     assert a.notes[-3:] == ["leader usurper", "work ended", "stopped"]
 
 
-async def test_an_answer_that_comes_after_newer_news_does_not_undo_them(contend, clock, store):
-    a = contend(coordinated=True)
+async def test_late_response_does_not_replace_a_newer_observation(contend, clock, store):
+    a = contend(is_candidate=True)
     await clock.advance(0)
-    store._set(Record("a", 5, None, THEN, strategy="OldestEmulationVersion"))
+    store._set(LeaderElectionRecord("a", 5, None, THEN, strategy="OldestEmulationVersion"))
     await clock.advance(1)
     travels = []
 
@@ -310,7 +327,7 @@ async def test_an_answer_that_comes_after_newer_news_does_not_undo_them(contend,
     assert (store.seen.record.holder, store.seen.record.preferred_holder) == ("", "b")
 
 
-async def test_a_watch_that_the_server_ends_is_begun_again_at_once(contend, clock, store):
+async def test_watch_is_restarted_at_once_when_the_server_ends_it(contend, clock, store):
     a = contend("a")
     await clock.advance(1)
     b = Contender(store, clock, "b")
@@ -331,7 +348,7 @@ async def test_a_watch_that_the_server_ends_is_begun_again_at_once(contend, cloc
     assert a.elector.is_leader
 
 
-async def test_a_lock_that_is_deleted_is_made_anew_by_its_leader(contend, clock, store):
+async def test_leader_recreates_a_deleted_lock(contend, clock, store):
     a = contend()
     await clock.advance(1)
     store.delete()
@@ -340,14 +357,14 @@ async def test_a_lock_that_is_deleted_is_made_anew_by_its_leader(contend, clock,
     assert a.elector.is_leader
 
 
-async def test_a_leader_that_slept_too_long_knows_it_does_not_lead(contend, clock):
+async def test_is_leader_is_false_after_a_long_pause(contend, clock):
     a = contend()
     await clock.advance(1)
     clock._elapsed += 11  # the machine was suspended: no timer fired
     assert not a.elector.is_leader
 
 
-async def test_who_may_not_watch_reads_instead(contend, clock, store, caplog):
+async def test_contender_without_watch_permission_polls(contend, clock, store, caplog):
     caplog.set_level("INFO")
     a = contend("a")
     await clock.advance(1)
@@ -368,13 +385,13 @@ async def test_who_may_not_watch_reads_instead(contend, clock, store, caplog):
     await clock.advance(1)
 
 
-async def test_a_lost_race_for_a_free_lock_is_no_fault(contend, clock):
+async def test_lost_race_for_a_released_lock_is_not_an_error(contend, clock):
     contenders = [contend(name) for name in "abc"]
     await clock.advance(1)
     assert sum(contender.elector.is_leader for contender in contenders) == 1
 
 
-async def test_a_callback_that_fails_changes_nothing(store, clock, caplog):
+async def test_exception_of_a_callback_is_logged(store, clock, caplog):
     a = Contender(store, clock, "a")
     a.note = lambda what: 1 / 0
     elector, finish = a.elector, asyncio.Event()
@@ -388,7 +405,7 @@ async def test_a_callback_that_fails_changes_nothing(store, clock, caplog):
     assert caplog.text.count("a callback of an election failed") == 2
 
 
-async def test_a_second_term_is_another_run(contend, clock):
+async def test_run_can_be_called_for_a_second_term(contend, clock):
     a = contend()
     await clock.advance(1)
     a.finish.set()
@@ -399,7 +416,7 @@ async def test_a_second_term_is_another_run(contend, clock):
     assert a.elector.is_leader
 
 
-async def test_a_leader_that_does_not_stop_is_unhealthy(contend, clock):
+async def test_unhealthy_reason_of_a_leader_with_an_expired_lease(contend, clock):
     a = contend(wind_down_seconds=1000)
     await clock.advance(1)
     assert a.elector.unhealthy_reason() is None
@@ -409,7 +426,7 @@ async def test_a_leader_that_does_not_stop_is_unhealthy(contend, clock):
     await clock.advance(1000)
 
 
-async def test_who_does_not_hold_the_lease_is_healthy(contend, clock):
+async def test_unhealthy_reason_is_none_without_the_lease(contend, clock):
     contend("a")
     await clock.advance(1)
     b = contend("b")
@@ -417,12 +434,12 @@ async def test_who_does_not_hold_the_lease_is_healthy(contend, clock):
     assert b.elector.unhealthy_reason(tolerated_seconds=-1000) is None
 
 
-async def test_a_chosen_holder_yields_at_once_and_releases(contend, clock, store):
-    a = contend("a", coordinated=True, wind_down_seconds=0.2)
-    b = contend("b", coordinated=True)
+async def test_coordinated_holder_yields_to_the_preferred_holder_at_once(contend, clock, store):
+    a = contend("a", is_candidate=True, wind_down_seconds=0.2)
+    b = contend("b", is_candidate=True)
     await clock.advance(5)
     assert a.notes == b.notes == []
-    store._set(Record("a", 5, None, THEN, strategy="OldestEmulationVersion"))
+    store._set(LeaderElectionRecord("a", 5, None, THEN, strategy="OldestEmulationVersion"))
     await clock.advance(1)
     assert a.elector.is_leader
     store.edit(preferred_holder="b")
@@ -433,3 +450,36 @@ async def test_a_chosen_holder_yields_at_once_and_releases(contend, clock, store
     store.edit(holder="b", preferred_holder="", lease_duration_seconds=5)
     await clock.advance(0)
     assert b.elector.is_leader
+
+
+async def test_candidate_is_deleted_before_the_lease_is_released(contend, clock, store):
+    a = contend("a", is_candidate=True, wind_down_seconds=0.2)
+    await clock.advance(1)
+    store._set(LeaderElectionRecord("a", 5, None, THEN, strategy="OldestEmulationVersion"))
+    await clock.advance(1)
+    replace = a.lock.replace
+
+    async def noted(seen, record):
+        a.note(f"holder {record.holder!r}")
+        return await replace(seen, record)
+
+    a.lock.replace = noted
+    a.task.cancel()
+    await clock.advance(1)
+    assert a.task.done()
+    assert a.notes[-4:] == ["work ended", "stopped", "candidate deleted", "holder ''"]
+
+
+async def test_candidate_elected_while_exiting_releases_the_lease(contend, clock, store):
+    a = contend("a", is_candidate=True)
+    await clock.advance(1)
+    store._set(LeaderElectionRecord("a", 5, None, THEN, strategy="OldestEmulationVersion"))
+    a.task.cancel()  # before the change is seen
+    await clock.advance(1)
+    assert "started" not in a.notes
+    assert store.seen.record.holder == ""
+
+
+def test_elector_rejects_a_candidate_without_the_identity_of_the_lock(store, clock):
+    with pytest.raises(ValueError, match="candidate b does not have the identity of the lock, a"):
+        LeaderElector(memory.MemoryLock(store, "a"), clock=clock, candidate=Candidate("b", print))

@@ -6,13 +6,13 @@ import pytest
 from steersman.asynckit.clock import FakeClock
 from steersman.client import Client
 from steersman.client.errors import AlreadyExists, Conflict
-from steersman.client.leaderelection import LeaseLock, Record
+from steersman.client.leaderelection import LeaderElectionRecord, LeaseLock
 from steersman.client.leaderelection.lock import LEASES
 from steersman.controlplane.loopback_transport import LoopbackTransport
 from steersman.testing import InProcessAPIServer
 
 AT = datetime(2026, 1, 1, tzinfo=UTC)
-OURS = Record("us", 15, AT, AT)
+OURS = LeaderElectionRecord("us", 15, AT, AT)
 
 
 @pytest.fixture
@@ -27,29 +27,29 @@ def lock(client):
     return LeaseLock(client, namespace="default", name="lead", identity="us", labels={"app": "x"})
 
 
-def test_an_identity_is_needed():
+def test_lease_lock_requires_an_identity():
     with pytest.raises(ValueError, match="Lock identity is empty"):
         LeaseLock(None, namespace="default", name="lead", identity="")
 
 
-async def test_a_lock_is_made_read_and_replaced(lock, client):
+async def test_lease_lock_creates_reads_and_replaces_the_lease(lock, client):
     assert await lock.read() is None
     made = await lock.create(OURS)
     assert await lock.read() == made
     assert made.record == OURS
-    freed = await lock.replace(made, Record("", 1, AT, AT, transitions=1))
-    assert freed.record == Record("", 1, AT, AT, transitions=1)
+    freed = await lock.replace(made, LeaderElectionRecord("", 1, AT, AT, transitions=1))
+    assert freed.record == LeaderElectionRecord("", 1, AT, AT, transitions=1)
     lease = await client.get(LEASES, "lead", namespace="default")
     assert lease["metadata"]["labels"] == {"app": "x"}
     assert lease["spec"]["holderIdentity"] == ""
 
 
-async def test_events_about_the_lease_tell_who_leads(client):
-    told = []
+async def test_record_event_names_the_leader(client):
+    recorded = []
 
     class Recorder:
         def event(self, *arguments):
-            told.append(arguments)
+            recorded.append(arguments)
 
     lock = LeaseLock(client, namespace="default", name="lead", identity="us", recorder=Recorder())
     made = await lock.create(OURS)
@@ -58,39 +58,39 @@ async def test_events_about_the_lease_tell_who_leads(client):
         "kind": "Lease", "apiVersion": "coordination.k8s.io/v1", "namespace": "default", "name": "lead",
         "uid": made.raw["metadata"]["uid"],
     }  # fmt: skip
-    assert told == [(reference, "Normal", "LeaderElection", "us became leader")]
+    assert recorded == [(reference, "Normal", "LeaderElection", "us became leader")]
 
 
-async def test_without_a_recorder_nothing_is_told(lock):
+async def test_record_event_without_a_recorder_does_nothing(lock):
     lock.record_event("became leader")
 
 
-async def test_races_are_lost_with_the_errors_of_the_server(lock):
+async def test_lease_lock_raises_the_errors_of_the_server(lock):
     made = await lock.create(OURS)
     with pytest.raises(AlreadyExists):
         await lock.create(OURS)
-    await lock.replace(made, Record("them", 15, AT, AT))
+    await lock.replace(made, LeaderElectionRecord("them", 15, AT, AT))
     with pytest.raises(Conflict):
         await lock.replace(made, OURS)
 
 
-async def test_a_watch_begins_with_the_present_and_tells_each_change(lock, client):
+async def test_watch_yields_the_current_state_and_each_change(lock, client):
     await lock.create(OURS)
-    told = []
+    recorded = []
 
-    def hear(seen):
-        told.append(seen.record)
+    def record_state(seen):
+        recorded.append(seen.record)
 
     async def listen():
         async for seen in lock.watch():
-            hear(seen)
+            record_state(seen)
 
     task = asyncio.create_task(listen())
     await client.clock.advance(0.5)
-    await lock.replace(await lock.read(), Record("", 1, AT, AT))
+    await lock.replace(await lock.read(), LeaderElectionRecord("", 1, AT, AT))
     await client.clock.advance(0.5)
     await client.delete(LEASES, "lead", namespace="default")
     await client.clock.advance(0.5)
     task.cancel()
     await asyncio.wait([task])
-    assert told == [OURS, Record("", 1, AT, AT), None]
+    assert recorded == [OURS, LeaderElectionRecord("", 1, AT, AT), None]

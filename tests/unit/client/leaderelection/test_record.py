@@ -1,6 +1,6 @@
 from datetime import UTC, datetime
 
-from steersman.client.leaderelection.record import Record, record_of, spec_of
+from steersman.client.leaderelection.record import LeaderElectionRecord, record_of, spec_of
 
 AT = datetime(2026, 1, 1, 12, 0, 0, 250000, tzinfo=UTC)
 FULL = {
@@ -14,16 +14,20 @@ FULL = {
 }
 
 
-def test_a_record_is_what_a_lease_says():
+def test_record_of_and_spec_of_round_trip():
     record = record_of({"spec": FULL})
-    assert record == Record("a", 15, AT, AT, 3, "OldestEmulationVersion", "b")
+    assert record == LeaderElectionRecord("a", 15, AT, AT, 3, "OldestEmulationVersion", "b")
     assert spec_of(record) == FULL
 
 
-def test_an_empty_lease_is_free():
-    assert record_of({}) == Record("", 0)
+def test_record_of_an_empty_lease_has_no_holder():
+    assert record_of({}) == LeaderElectionRecord("", 0)
     assert record_of({"spec": {"holderIdentity": None}}).holder == ""
 
 
-def test_a_free_lease_says_so_with_an_empty_holder():
-    assert spec_of(Record("", 1)) == {"holderIdentity": "", "leaseDurationSeconds": 1, "leaseTransitions": 0}
+def test_spec_of_a_released_record_has_an_empty_holder():
+    assert spec_of(LeaderElectionRecord("", 1)) == {
+        "holderIdentity": "",
+        "leaseDurationSeconds": 1,
+        "leaseTransitions": 0,
+    }

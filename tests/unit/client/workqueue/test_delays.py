@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 from steersman.client.workqueue.delays import DelayHeap
 
 
-def test_the_earlier_of_two_moments_counts():
+def test_add_keeps_the_earlier_time():
     heap = DelayHeap()
     heap.add("a", 5, 0)
     heap.add("a", 2, 0)
@@ -14,7 +14,7 @@ def test_the_earlier_of_two_moments_counts():
     assert heap.next_due is None
 
 
-def test_the_larger_of_two_priorities_counts():
+def test_add_keeps_the_higher_priority():
     heap = DelayHeap()
     heap.add("a", 2, 1)
     heap.add("a", 5, 3)
@@ -23,7 +23,7 @@ def test_the_larger_of_two_priorities_counts():
     assert heap.pop_due(5) == [("a", 3), ("b", 3)]
 
 
-def test_keys_come_out_when_they_are_due_and_in_order():
+def test_pop_due_returns_due_keys_in_order():
     heap = DelayHeap()
     for key, due in (("c", 3), ("a", 1), ("b", 1)):
         heap.add(key, due, 0)
@@ -32,7 +32,7 @@ def test_keys_come_out_when_they_are_due_and_in_order():
     assert len(heap) == 1
 
 
-def test_a_cleared_heap_has_nothing_due():
+def test_clear_removes_all_keys():
     heap = DelayHeap()
     heap.add("a", 1, 0)
     heap.clear()
@@ -41,7 +41,7 @@ def test_a_cleared_heap_has_nothing_due():
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 20))))
-def test_each_key_is_due_at_its_earliest_moment(adds):
+def test_each_key_is_due_at_its_earliest_time(adds):
     heap = DelayHeap()
     for key, due in adds:
         heap.add(key, due, 0)

@@ -4,7 +4,7 @@ from steersman.client.workqueue.metrics import NoMetrics
 
 
 class Heard(NoMetrics):
-    """Notes what it hears."""
+    """Metrics that record their calls."""
 
     def __init__(self):
         self.log = []
@@ -25,7 +25,7 @@ class Heard(NoMetrics):
         self.log.append("retried")
 
 
-async def test_a_queue_tells_of_each_step():
+async def test_queue_reports_each_step():
     clock, heard = FakeClock(), Heard()
     queue = WorkQueue(clock=clock, metrics=heard)
     queue.add("a")
@@ -41,7 +41,7 @@ async def test_a_queue_tells_of_each_step():
     queue.shut_down()
 
 
-async def test_a_queue_needs_nobody_to_tell():
+async def test_queue_works_without_metrics():
     queue = WorkQueue(clock=FakeClock())
     queue.add_after("a", 0)
     queue.done(await queue.get())

@@ -9,21 +9,21 @@ def drain(order):
     return [order.take()[0] for _ in range(len(order))]
 
 
-def test_equal_priorities_go_by_age():
+def test_take_orders_equal_priorities_by_age():
     order = PriorityOrder()
     for key in "abca":
         order.add(key, 0)
     assert drain(order) == ["a", "b", "c"]
 
 
-def test_larger_priorities_go_first():
+def test_take_prefers_higher_priorities():
     order = PriorityOrder()
     for key, priority in (("low", -1), ("high", 5), ("normal", 0)):
         order.add(key, priority)
     assert drain(order) == ["high", "normal", "low"]
 
 
-def test_a_key_that_is_added_again_keeps_the_larger_priority():
+def test_add_keeps_the_higher_priority():
     order = PriorityOrder()
     order.add("a", 0)
     order.add("b", 1)
@@ -34,13 +34,13 @@ def test_a_key_that_is_added_again_keeps_the_larger_priority():
     assert order.take() == ("b", 1)
 
 
-def test_taking_from_an_empty_one_raises():
+def test_take_raises_when_empty():
     with pytest.raises(IndexError):
         PriorityOrder().take()
 
 
 @given(st.integers(0, 5), st.integers(1, 3))
-def test_a_low_priority_is_taken_in_bounded_time_however_much_high_arrives(older, per_take):
+def test_take_returns_low_priorities_in_bounded_time(older, per_take):
     order, takes = PriorityOrder(), 0
     for number in range(older):
         order.add(("older", number), 1)
@@ -56,7 +56,7 @@ def test_a_low_priority_is_taken_in_bounded_time_however_much_high_arrives(older
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(-2, 2))))
-def test_every_key_comes_out_once(adds):
+def test_take_returns_every_key_once(adds):
     order = PriorityOrder()
     for key, priority in adds:
         order.add(key, priority)

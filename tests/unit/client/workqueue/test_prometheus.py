@@ -40,7 +40,7 @@ async def worked_queue(clock, registry):
         ("workqueue_longest_running_processor_seconds", 4),
     ],
 )
-async def test_a_queue_tells_what_client_gos_does(registry, series, value):
+async def test_metrics_are_those_of_client_go(registry, series, value):
     await worked_queue(FakeClock(), registry)
     assert registry.get_sample_value(series, {"name": "pods"}) == value
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from steersman.asynckit.clock import FakeClock
-from steersman.client.workqueue import ItemExponentialBackoff, ShutDown, WorkQueue
+from steersman.client.workqueue import ItemExponentialFailureRateLimiter, ShutDown, WorkQueue
 
 
 @pytest.fixture
@@ -18,10 +18,10 @@ def clock():
 
 @pytest.fixture
 def queue(clock):
-    return WorkQueue("test", clock=clock, rate_limiter=ItemExponentialBackoff(base_delay_seconds=1))
+    return WorkQueue("test", clock=clock, rate_limiter=ItemExponentialFailureRateLimiter(base_delay_seconds=1))
 
 
-async def test_a_key_added_often_is_handed_out_once(queue):
+async def test_key_added_several_times_is_handed_out_once(queue):
     queue.add("a")
     queue.add("a")
     assert len(queue) == 1
@@ -29,7 +29,7 @@ async def test_a_key_added_often_is_handed_out_once(queue):
     assert len(queue) == 0
 
 
-async def test_a_key_added_while_at_work_is_handed_out_once_more_after_done(queue):
+async def test_key_added_while_processed_is_handed_out_again_after_done(queue):
     queue.add("a")
     await queue.get()
     queue.add("a")
@@ -41,14 +41,14 @@ async def test_a_key_added_while_at_work_is_handed_out_once_more_after_done(queu
     assert len(queue) == 0
 
 
-async def test_a_worker_waits_for_a_key(queue):
+async def test_get_waits_for_a_key(queue):
     worker = asyncio.create_task(queue.get())
     await asyncio.wait([worker], timeout=0)
     queue.add("a")
     assert await worker == "a"
 
 
-async def test_a_key_goes_to_another_when_the_woken_worker_was_cancelled(queue):
+async def test_get_passes_the_wake_up_on_when_cancelled(queue):
     workers = [asyncio.create_task(queue.get()) for _ in range(2)]
     await asyncio.wait(workers, timeout=0)
     queue.add("a")
@@ -57,7 +57,7 @@ async def test_a_key_goes_to_another_when_the_woken_worker_was_cancelled(queue):
     assert workers[0].cancelled()
 
 
-async def test_a_worker_cancelled_while_it_waits_takes_nothing(queue):
+async def test_get_takes_no_key_when_cancelled(queue):
     workers = [asyncio.create_task(queue.get()) for _ in range(2)]
     await asyncio.wait(workers, timeout=0)
     workers[0].cancel()
@@ -66,7 +66,7 @@ async def test_a_worker_cancelled_while_it_waits_takes_nothing(queue):
     assert await workers[1] == "a"
 
 
-async def test_a_larger_priority_goes_first_also_after_work_and_delay(queue, clock):
+async def test_higher_priority_is_first_after_processing_and_delay(queue, clock):
     queue.add("busy")
     await queue.get()
     queue.add("busy", priority=1)
@@ -78,7 +78,7 @@ async def test_a_larger_priority_goes_first_also_after_work_and_delay(queue, clo
     assert [await queue.get() for _ in range(3)] == ["busy", "later", "normal"]
 
 
-async def test_a_delayed_key_comes_when_it_is_due_and_one_timer_serves_all(queue, clock):
+async def test_delayed_keys_are_added_when_due_with_one_timer(queue, clock):
     for key, seconds in (("c", 3), ("a", 1), ("b", 2)):
         queue.add_after(key, seconds)
     assert queue.delayed == 3
@@ -92,7 +92,7 @@ async def test_a_delayed_key_comes_when_it_is_due_and_one_timer_serves_all(queue
     assert clock.waiting == 0
 
 
-async def test_the_earliest_of_several_moments_counts_and_the_key_comes_once(queue, clock):
+async def test_delayed_key_is_added_once_at_the_earliest_time(queue, clock):
     queue.add_after("a", 5)
     queue.add_after("a", 1)
     queue.add_after("a", 3)
@@ -103,12 +103,12 @@ async def test_the_earliest_of_several_moments_counts_and_the_key_comes_once(que
     assert len(queue) == 0
 
 
-async def test_no_delay_is_now(queue):
+async def test_add_after_zero_seconds_adds_at_once(queue):
     queue.add_after("a", 0)
     assert await queue.get() == "a"
 
 
-async def test_a_failing_key_waits_longer_each_time_until_it_is_forgotten(queue, clock):
+async def test_add_rate_limited_backs_off_until_forget(queue, clock):
     assert [queue.add_rate_limited("a") for _ in range(3)] == [1, 2, 4]
     assert queue.num_requeues("a") == 3
     queue.forget("a")
@@ -117,7 +117,7 @@ async def test_a_failing_key_waits_longer_each_time_until_it_is_forgotten(queue,
     assert await queue.get() == "a"
 
 
-async def test_after_shutdown_what_waits_is_handed_out_and_nothing_new_taken(queue, clock):
+async def test_shut_down_hands_out_queued_keys_and_accepts_none(queue, clock):
     queue.add("a")
     queue.add_after("later", 1)
     queue.shut_down()
@@ -131,7 +131,7 @@ async def test_after_shutdown_what_waits_is_handed_out_and_nothing_new_taken(que
     assert clock.waiting == 0
 
 
-async def test_shutdown_wakes_waiting_workers(queue):
+async def test_shut_down_wakes_waiting_workers(queue):
     workers = [asyncio.create_task(queue.get()) for _ in range(2)]
     await asyncio.wait(workers, timeout=0)
     queue.shut_down()
@@ -139,7 +139,7 @@ async def test_shutdown_wakes_waiting_workers(queue):
     assert [type(worker.exception()) for worker in workers] == [ShutDown, ShutDown]
 
 
-async def test_a_drain_waits_for_what_waits_and_is_at_work(queue):
+async def test_shut_down_with_drain_waits_for_queued_and_processed_keys(queue):
     queue.add("a")
     queue.add("b")
     await queue.get()
@@ -156,30 +156,30 @@ async def test_a_drain_waits_for_what_waits_and_is_at_work(queue):
     await drained
 
 
-async def test_a_drain_of_an_idle_queue_returns_at_once(queue):
+async def test_shut_down_with_drain_of_an_idle_queue_returns_at_once(queue):
     await queue.shut_down_with_drain()
 
 
-async def test_done_twice_does_no_harm(queue):
+async def test_done_is_idempotent(queue):
     queue.add("a")
     await queue.get()
     queue.done("a")
     queue.done("a")
     queue.done("never taken")
-    assert queue.working == 0
+    assert queue.processing == 0
 
 
 KEYS = st.integers(0, 4)
 
 
 class QueueModel(RuleBasedStateMachine):
-    """The queue beside the plainest model of it: which keys are owed a look, and which are in somebody's hands."""
+    """Stateful test against a reference model: keys to be processed, and keys being processed."""
 
     def __init__(self):
         super().__init__()
         self.loop = asyncio.new_event_loop()
         self.clock = FakeClock()
-        self.queue = WorkQueue(clock=self.clock, rate_limiter=ItemExponentialBackoff(base_delay_seconds=1))
+        self.queue = WorkQueue(clock=self.clock, rate_limiter=ItemExponentialFailureRateLimiter(base_delay_seconds=1))
         self.owed = set()
         self.held = Counter()
         self.later = {}
@@ -189,7 +189,7 @@ class QueueModel(RuleBasedStateMachine):
         self.loop.close()
 
     def finish(self):
-        """Nothing is lost: after the longest delay, everything owed is handed out."""
+        """Check that no key is lost: after the longest delay, every key is handed out."""
         for key in list(self.held):
             self.give_back(key)
         self.pass_time(2000)
@@ -249,7 +249,7 @@ class QueueModel(RuleBasedStateMachine):
     @invariant()
     def what_waits_is_what_is_owed_and_free(self):
         assert len(self.queue) == len(self.owed - set(self.held))
-        assert self.queue.working == len(self.held)
+        assert self.queue.processing == len(self.held)
 
 
 QueueModel.TestCase.settings = settings(max_examples=100, stateful_step_count=40, deadline=None)
@@ -257,9 +257,11 @@ TestQueueModel = QueueModel.TestCase
 
 
 @pytest.mark.parametrize("seed", range(10))
-async def test_nothing_is_lost_and_no_key_is_handled_twice_at_once_while_workers_come_and_go(seed):
+async def test_no_key_is_lost_or_processed_concurrently_by_cancelled_workers(seed):
     clock, dice = FakeClock(), random.Random(seed)
-    queue = WorkQueue(clock=clock, rate_limiter=ItemExponentialBackoff(base_delay_seconds=0.1, max_delay_seconds=5))
+    queue = WorkQueue(
+        clock=clock, rate_limiter=ItemExponentialFailureRateLimiter(base_delay_seconds=0.1, max_delay_seconds=5)
+    )
     wanted, done, busy = Counter(), Counter(), set()
 
     async def worker():
@@ -294,4 +296,4 @@ async def test_nothing_is_lost_and_no_key_is_handled_twice_at_once_while_workers
         task.cancel()
     await asyncio.wait(workers)
     assert done == wanted
-    assert (len(queue), queue.working, queue.delayed) == (0, 0, 0)
+    assert (len(queue), queue.processing, queue.delayed) == (0, 0, 0)
