@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Hashable, Iterable, Mapping
 
     from steersman.client.changes import Change
-    from steersman.client.client import What
+    from steersman.client.client import ResourceLike
     from steersman.client.informer import Informer
     from steersman.client.workqueue import RateLimiter, WorkQueue
     from steersman.runtime.context import ControllerContext
@@ -42,6 +42,8 @@ class Controller(ABC):
 
     #: For logs, metrics, tasks, the source of its events and the field manager of its writes.
     name: ClassVar[str]
+    #: Name of its queue in metrics (``workqueue_*``), where upstream has another; empty for the controller's name.
+    queue_name: ClassVar[str] = ""
     #: A reconcile that takes longer is cancelled and counts as failed; None: no bound.
     reconcile_timeout_seconds: ClassVar[float | None] = None
     #: Failures in a row after which a key is left until it changes; None: it is tried for ever.
@@ -66,7 +68,7 @@ class Controller(ABC):
         self._ready = asyncio.Event()
         self._stop_requested = asyncio.Event()
         self.queue: Final[WorkQueue[str]] = self.add_queue(
-            self.name, self._reconcile, workers=workers, rate_limiter=rate_limiter
+            self.name, self._reconcile, workers=workers, rate_limiter=rate_limiter, metrics_name=self.queue_name
         )
 
     @abstractmethod
@@ -75,7 +77,7 @@ class Controller(ABC):
 
     # What to watch
 
-    def informer(self, what: What[T], **selection: Any) -> Informer[T]:
+    def informer(self, what: ResourceLike[T], **selection: Any) -> Informer[T]:
         """The shared informer (see ``InformerFactory.informer``), synced before the first reconcile."""
         informer = self.context.informers.informer(what, **selection)
         if informer not in self._informers:
@@ -84,7 +86,7 @@ class Controller(ABC):
 
     def watch(
         self,
-        what: What[T],
+        what: ResourceLike[T],
         *,
         keys: Callable[[T], Iterable[str]] | None = None,
         when: Callable[[Change[T]], bool] | None = None,
@@ -134,14 +136,18 @@ class Controller(ABC):
         *,
         workers: int = 1,
         rate_limiter: RateLimiter[K] | None = None,
+        metrics_name: str = "",
     ) -> WorkQueue[K]:
-        """One more queue with workers of its own, for controllers that do two kinds of things."""
+        """One more queue with workers of its own, for controllers that do two kinds of things.
+
+        ``metrics_name``: name in ``workqueue_*`` metrics; empty for ``name``.
+        """
         queue: WorkQueue[K] = make_queue(
             self.log,
             name,
             clock=self.clock,
             rate_limiter=rate_limiter,
-            metrics=self.context.metrics.queues.queue(name),
+            metrics=self.context.metrics.queues.queue(metrics_name or name),
         )
         policy = WorkPolicy(workers, timeout_seconds=self.reconcile_timeout_seconds, retries_max=self.retries_max)
         metrics = self.context.metrics.controller(name)
@@ -161,7 +167,10 @@ class Controller(ABC):
     def every(
         self, seconds: float, work: Callable[[], Awaitable[object]], *, jitter: float = 0.0, name: str = ""
     ) -> None:
-        """Call ``work`` now and again ``seconds`` after it has ended, up to ``jitter`` of that later; failures are logged."""
+        """Call ``work`` now and again ``seconds`` after it has ended, up to ``jitter`` of that later.
+
+        Failures are logged.
+        """
         name = name or getattr(work, "__name__", "periodic")
         work = logged_periodic(self.log, work, controller=self.name, name=name, clock=self.clock)
 

@@ -1,21 +1,29 @@
-"""A component's heartbeat: a Lease of its own that it renews for as long as it lives.
+"""Lease controller: the Lease that a component renews as its heartbeat.
 
-As ``k8s.io/component-helpers``' lease controller, which kubelets and API servers use: cheap (no read before a write, for
-nobody else writes this lease), and patient (it keeps trying for ever).
+Kubelets and API servers have one each; watchers take the component for dead when the Lease is older than its duration.
+Upstream: ``k8s.io/component-helpers/apimachinery/lease``. Promises, each with its test:
+
+- one write per interval, and no read before it as long as no other client writes the Lease;
+- attempts without end: no error of the server, the connection or a hook stops the renewals;
+- every request has a deadline, so that a server that accepts connections and never answers is noticed;
+- a refused connection fails an attempt at once.
 """
 
 from __future__ import annotations
 
 import logging
 from random import Random
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
-from steersman.apimachinery.errors import is_conflict, is_not_found
+from steersman.apimachinery.errors import is_already_exists, is_conflict, is_not_found
 from steersman.apimachinery.timestamps import format_micro_time
-from steersman.apimachinery.trees import copy_tree
+from steersman.apimachinery.trees import Tree, copy_tree
 from steersman.asynckit.clock import RealClock
+from steersman.asynckit.timeouts import Timeout
 from steersman.client.errors import ClientError
-from steersman.client.leaderelection.lock import LEASES
+from steersman.client.resource_types import tree
+from steersman.client.sending import RetryPolicy
+from steersman.runtime.hooks import call_hook, check_hook
 from steersman.runtime.periodic import run_every
 
 if TYPE_CHECKING:
@@ -24,21 +32,41 @@ if TYPE_CHECKING:
     from steersman.asynckit.clock import Clock
     from steersman.client import Client
 
-Tree = dict[str, Any]
 
 _log = logging.getLogger(__name__)
 
-#: Tries to renew, one right after the other, before it waits for the next interval.
-UPDATE_TRIES_MAX: Final = 5
-#: The wait between tries to make sure that the lease is there: doubled before each wait, up to the maximum.
+LEASES: Final = tree("coordination.k8s.io/v1", "Lease")
+#: Successive attempts to update the Lease before the next interval (``maxUpdateRetries``).
+UPDATE_ATTEMPTS_MAX: Final = 5
+#: Wait between attempts to ensure that the Lease exists; doubles before each wait, up to the maximum (``maxBackoff``).
 _BACKOFF_SECONDS: Final = 0.1
 _BACKOFF_SECONDS_MAX: Final = 7.0
-#: The interval is made longer by up to so much of it, so that components do not all come at once.
+#: Each interval is longer by a random share of it, up to this one, so that components do not renew in step.
 JITTER: Final = 0.04
+#: Default deadline of a request, as a share of the renew interval: the second attempt has failed after one interval.
+DEADLINE_SHARE: Final = 0.5
+#: As client-go: a refused connection is reported at once. The attempts of the heartbeat are the retries.
+_RETRY: Final = RetryPolicy(retry_failed_connections=False)
+
+
+class HeartbeatMetrics(Protocol):
+    """Metrics of the heartbeats of a process; all calls are made on the loop and must not wait."""
+
+    def started(self, heartbeat: LeaseHeartbeat) -> None:
+        """Begin to export the age of the heartbeat's Lease."""
+
+    def stopped(self, heartbeat: LeaseHeartbeat) -> None:
+        """End the export of the age of the heartbeat's Lease."""
+
+    def renewed(self, *, namespace: str, duration_seconds: float) -> None:
+        """Count a create or update that was accepted."""
+
+    def failed(self, *, namespace: str, operation: str) -> None:
+        """Count a failed ``get``, ``create``, ``update`` or ``process_lease``."""
 
 
 class LeaseHeartbeat:
-    """One for each holder; ``run`` it as a task."""
+    """Creates a Lease and renews it; one instance for each Lease, whose ``run`` is a task."""
 
     def __init__(
         self,
@@ -49,75 +77,126 @@ class LeaseHeartbeat:
         renew_interval_seconds: float,
         namespace: str,
         lease_name: str = "",
-        on_repeated_failure: Callable[[], None] | None = None,
-        post_process: Callable[[Tree], Awaitable[None]] | None = None,
+        on_repeated_failure: Callable[[], Awaitable[object] | object] | None = None,
+        process_lease: Callable[[Tree], Awaitable[object] | object] | None = None,
+        request_deadline_seconds: float | None = None,
+        metrics: HeartbeatMetrics | None = None,
         clock: Clock | None = None,
         dice: Random | None = None,
     ) -> None:
-        """``lease_name`` is the holder's identity if not given.
+        """Raises ValueError for an interval that the duration does not exceed, TypeError for a hook of another signature.
 
-        ``on_repeated_failure`` is called at each failed try to renew from the second one in a row on (the kubelet closes
-        its connections then). ``post_process`` changes the lease before it is written (an owner reference, say); when it
-        raises, a lease is not created and tried again at the next interval, but one that exists is renewed all the same.
+        ``lease_name`` is ``holder_identity`` by default. ``request_deadline_seconds`` bounds each request and each hook;
+        by default it is half of the renew interval.
+
+        Hooks are plain functions or coroutine functions; their errors are logged. ``on_repeated_failure()`` is called at
+        the second failed attempt to update in a row and at each one after it, conflicts excepted; the kubelet closes its
+        connections then. ``process_lease(lease)`` changes the Lease in place before each create and update, for labels
+        or an owner reference. If it raises, a missing Lease is not created until the next interval, while an existing
+        one is renewed nevertheless.
         """
-        self._client = client
+        if not holder_identity:
+            raise ValueError("holder_identity may not be empty")
+        if not 0 < renew_interval_seconds < lease_duration_seconds:
+            raise ValueError(
+                f"renew_interval_seconds ({renew_interval_seconds}) must be positive and less than"
+                f" lease_duration_seconds ({lease_duration_seconds})"
+            )
+        if request_deadline_seconds is not None and request_deadline_seconds <= 0:
+            raise ValueError(f"request_deadline_seconds ({request_deadline_seconds}) must be positive")
+        if on_repeated_failure is not None:
+            check_hook("on_repeated_failure", on_repeated_failure)
+        if process_lease is not None:
+            check_hook("process_lease", process_lease, "lease")
+        self.namespace: Final = namespace
+        self.lease_name: Final = lease_name or holder_identity
+        self._deadline = request_deadline_seconds or renew_interval_seconds * DEADLINE_SHARE
+        self._client = client and client.with_options(deadline_seconds=self._deadline, retry=_RETRY)
         self._identity = holder_identity
         self._duration = lease_duration_seconds
         self._interval = renew_interval_seconds
-        self._namespace = namespace
-        self._name = lease_name or holder_identity
         self._on_repeated_failure = on_repeated_failure
-        self._post_process = post_process
+        self._process_lease = process_lease
+        self._metrics = metrics
         self._clock = clock or (client.clock if client is not None else RealClock())
         self._dice = dice or Random()  # noqa: S311 — jitter
-        #: As it was written last; the next renewal is based on it.
+        self._renewed = self._clock.monotonic()
+        #: As last written; the next update is based on it.
         self._latest: Tree | None = None
 
+    @property
+    def age_seconds(self) -> float:
+        """Seconds since the last accepted renewal; before the first one, since the heartbeat was made."""
+        return self._clock.monotonic() - self._renewed
+
     async def run(self) -> None:
-        """Renew now, and again an interval after that is done, until cancelled. Without a client there is nothing to do."""
+        """Renew now, and an interval after the end of each renewal, until cancelled. Returns at once without a client."""
         if self._client is None:
             _log.info("lease heartbeat of %s has no client, will not claim or renew leases", self._identity)
             return
-        await run_every(self._interval, self.beat, jitter=JITTER, clock=self._clock, dice=self._dice, log=_log)
+        if self._metrics is not None:
+            self._metrics.started(self)
+        try:
+            await run_every(self._interval, self.beat, jitter=JITTER, clock=self._clock, dice=self._dice, log=_log)
+        finally:
+            if self._metrics is not None:
+                self._metrics.stopped(self)
+
+    async def renew_once(self) -> None:
+        """Create or update the Lease in a single attempt, e.g. to report a missing permission at the start of a program.
+
+        Raises ClientError.
+        """
+        if self._client is None:
+            return
+        lease, created = await self._get_or_create()
+        if lease is not None and not created:
+            lease, _ = await self._prepare(lease)
+            await self._write("update", self._client.update, lease)
 
     async def beat(self) -> None:
-        """One renewal, come what may: without reading if the lease is known, else after making sure that it is there."""
+        """Renew once: update the Lease as last written; if that fails, get or create it first.
+
+        Returns after the renewal, or after ``UPDATE_ATTEMPTS_MAX`` failed updates of a Lease that was just read.
+        """
         if self._latest is not None:
-            if await self._renew(self._latest):
+            if await self._update(self._latest):
                 return
-            _log.info("lease %s could not be renewed as it was last written, making sure that it is there", self._name)
+            _log.info("failed to update lease %s based on the last write, ensuring that it exists", self.lease_name)
         lease, created = await self._ensure()
         self._latest = lease
-        if lease is not None and not created and not await self._renew(lease):
-            _log.error("failed %d attempts to update lease %s, again later", UPDATE_TRIES_MAX, self._name)
+        if lease is not None and not created and not await self._update(lease):
+            _log.error(
+                "failed %d attempts to update lease %s, will retry after %s s",
+                UPDATE_ATTEMPTS_MAX, self.lease_name, self._interval,
+            )  # fmt: skip
 
-    async def _renew(self, base: Tree) -> bool:
-        """Whether one of the tries worked."""
+    async def _update(self, base: Tree) -> bool:
+        """Report whether one of the attempts succeeded."""
         assert self._client is not None
-        for attempt in range(UPDATE_TRIES_MAX):
-            renewed, _ = await self._stamped(base)
+        for attempt in range(UPDATE_ATTEMPTS_MAX):
+            lease, _ = await self._prepare(base)
             try:
-                self._latest = await self._client.update(renewed)
+                await self._write("update", self._client.update, lease)
             except ClientError as error:
-                _log.warning("failed to update lease %s: %s", self._name, error)
+                _log.warning("failed to update lease %s: %s", self.lease_name, error)
                 if is_conflict(error):
                     newer, created = await self._ensure()
                     if newer is None:
                         return False
-                    if created:  # with the time of now: it needs no second write
-                        self._latest = newer
+                    if created:  # its renewTime is current
                         return True
                     base = newer
-                elif attempt > 0 and self._on_repeated_failure is not None:
-                    self._on_repeated_failure()
+                elif attempt > 0:
+                    await self._report_repeated_failure()
             else:
                 return True
         return False
 
     async def _ensure(self) -> tuple[Tree | None, bool]:
-        """The lease as it is, and whether it was created here; waits for as long as the server does not say.
+        """Return the Lease and whether it was created here; retry with backoff until the server answers.
 
-        None: it is not there, and what is to be done before creating it failed.
+        None: the Lease does not exist, and ``process_lease`` failed for the new one.
         """
         seconds = _BACKOFF_SECONDS
         while True:
@@ -125,39 +204,83 @@ class LeaseHeartbeat:
                 return await self._get_or_create()
             except ClientError as error:
                 seconds = min(2 * seconds, _BACKOFF_SECONDS_MAX)
-                _log.warning("failed to ensure lease %s exists, again in %.1f s: %s", self._name, seconds, error)
+                _log.warning(
+                    "failed to ensure lease %s exists, will retry in %.1f s: %s", self.lease_name, seconds, error
+                )
                 await self._clock.sleep(seconds)
 
     async def _get_or_create(self) -> tuple[Tree | None, bool]:
         assert self._client is not None
         try:
-            return await self._client.get(LEASES, self._name, namespace=self._namespace), False
+            return await self._get(), False
         except ClientError as error:
             if not is_not_found(error):
                 raise
-        lease, complete = await self._stamped(None)
-        if not complete:
+        lease, is_processed = await self._prepare(None)
+        if not is_processed:
             return None, False
-        return await self._client.create(lease), True
+        try:
+            return await self._write("create", self._client.create, lease), True
+        except ClientError as error:
+            if not is_already_exists(error):
+                raise
+        return await self._get(), False  # another process with this Lease was faster
 
-    async def _stamped(self, base: Tree | None) -> tuple[Tree, bool]:
-        """A new lease, or a copy of one, renewed now; and whether ``post_process`` had nothing against it."""
+    async def _get(self) -> Tree:
+        assert self._client is not None
+        try:
+            return await self._client.get(LEASES, self.lease_name, namespace=self.namespace)
+        except ClientError as error:
+            if not is_not_found(error):
+                self._count_failure("get")
+            raise
+
+    async def _write(self, operation: str, send: Callable[[Tree], Awaitable[Tree]], lease: Tree) -> Tree:
+        """Return the Lease as stored. Raises ClientError."""
+        started = self._clock.monotonic()
+        try:
+            self._latest = stored = await send(lease)
+        except ClientError:
+            self._count_failure(operation)
+            raise
+        self._renewed = started
+        if self._metrics is not None:
+            self._metrics.renewed(namespace=self.namespace, duration_seconds=self._clock.monotonic() - started)
+        return stored
+
+    async def _prepare(self, base: Tree | None) -> tuple[Tree, bool]:
+        """Return a new Lease, or a copy of ``base``, with the current time; and whether ``process_lease`` succeeded."""
         lease: Tree = copy_tree(base) if base is not None else self._new_lease()
         lease.setdefault("spec", {})["renewTime"] = format_micro_time(self._clock.now())
-        if self._post_process is None:
+        if self._process_lease is None:
             return lease, True
         try:
-            await self._post_process(lease)
-        except Exception:  # noqa: BLE001 — whatever the hook raises, a renewal goes on
-            _log.exception("lease %s could not be completed", self._name)
+            async with Timeout(self._deadline, clock=self._clock):
+                await call_hook(self._process_lease, lease)
+        except Exception:  # noqa: BLE001 — errors of a hook of the user do not end the renewals
+            _log.exception("process_lease failed for lease %s", self.lease_name)
+            self._count_failure("process_lease")
             return lease, False
         return lease, True
 
+    async def _report_repeated_failure(self) -> None:
+        if self._on_repeated_failure is None:
+            return
+        try:
+            async with Timeout(self._deadline, clock=self._clock):
+                await call_hook(self._on_repeated_failure)
+        except Exception:  # noqa: BLE001 — errors of a hook of the user do not end the renewals
+            _log.exception("on_repeated_failure failed for lease %s", self.lease_name)
+
+    def _count_failure(self, operation: str) -> None:
+        if self._metrics is not None:
+            self._metrics.failed(namespace=self.namespace, operation=operation)
+
     def _new_lease(self) -> Tree:
-        """The bare minimum; the other fields are for elections."""
+        """Return a Lease with the minimal fields of a heartbeat; the other fields belong to elections."""
         return {
             "apiVersion": LEASES.info.api_version,
             "kind": LEASES.info.kind,
-            "metadata": {"name": self._name, "namespace": self._namespace},
+            "metadata": {"name": self.lease_name, "namespace": self.namespace},
             "spec": {"holderIdentity": self._identity, "leaseDurationSeconds": self._duration},
         }

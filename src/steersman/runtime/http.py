@@ -1,4 +1,7 @@
-"""A tiny HTTP server for probes and scrapers: GET only, one request a connection, bounded in every way."""
+"""HTTP server for probes and scrapers: GET only, one request per connection, everything bounded; with or without TLS.
+
+A guard authenticates and authorizes each request before its page is looked up; ``delegated_access`` has one.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +10,20 @@ import logging
 import os
 import socket
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 from urllib.parse import parse_qsl, urlsplit
 
 from steersman.asynckit.timeouts import Timeout
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import Awaitable, Callable, Mapping
     from types import TracebackType
 
     from steersman.asynckit.clock import Clock
+
+    RequestGuard = Callable[["Request"], Awaitable["Page | None"]]
+    PageHandler = Callable[[Mapping[str, str]], Awaitable["Page"]]
 
 _log = logging.getLogger(__name__)
 
@@ -29,6 +36,8 @@ PLAIN: Final = "text/plain; charset=utf-8"
 _REASONS: Final = {
     200: "OK",
     400: "Bad Request",
+    401: "Unauthorized",
+    403: "Forbidden",
     404: "Not Found",
     405: "Method Not Allowed",
     500: "Internal Server Error",
@@ -43,42 +52,110 @@ class Page(NamedTuple):
     content_type: str = PLAIN
 
 
+class Request(NamedTuple):
+    """Head of a request."""
+
+    method: str
+    path: str
+    query: Mapping[str, str]
+    #: By lower-case name; of repeated headers the first.
+    headers: Mapping[str, str]
+    #: Verified client certificate, as ``SSLSocket.getpeercert`` returns it; None without one.
+    client_certificate: Mapping[str, Any] | None = None
+
+
+class _Route(NamedTuple):
+    page: PageHandler
+    timeout_seconds: float
+
+
 class HttpServer:
     """Serves pages by exact path, each given the query's parameters. Listens while entered."""
 
-    def __init__(self, *, host: str = "", port: int = 0, socket_path: str = "", clock: Clock) -> None:
+    def __init__(
+        self,
+        *,
+        host: str = "",
+        port: int = 0,
+        socket_path: str = "",
+        clock: Clock,
+        tls: ssl.SSLContext | None = None,
+        guard: RequestGuard | None = None,
+        shares_port: bool = False,
+    ) -> None:
         """Port 0: any that is free, see ``port``.
 
         ``socket_path``: a Unix socket instead; ``@`` begins a name in Linux' abstract namespace.
+
+        ``guard`` returns None for a request that may be served, otherwise the answer. ``shares_port``: other processes may
+        listen on the port, too (``SO_REUSEPORT``).
         """
         self._host = host
         self._port = port
         self._socket_path = socket_path
         self._clock = clock
-        self._pages: dict[str, Callable[[Mapping[str, str]], Awaitable[Page]]] = {}
+        self._tls = tls
+        self._guard = guard
+        self._shares_port = shares_port
+        self._routes: dict[str, _Route] = {}
+        self._socket: socket.socket | None = None
         self._server: asyncio.Server | None = None
         #: One for each connection.
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def add(self, path: str, page: Callable[[Mapping[str, str]], Awaitable[Page]]) -> None:
-        """Serve ``page`` at ``path``."""
-        self._pages[path] = page
+    def add(self, path: str, page: PageHandler, *, timeout_seconds: float = _REQUEST_TIMEOUT_SECONDS) -> None:
+        """Serve ``page`` at ``path``; a page that takes longer than the timeout is cancelled, the connection closed."""
+        self._routes[path] = _Route(page, timeout_seconds)
+
+    @property
+    def paths(self) -> list[str]:
+        """Return the paths of all pages, sorted."""
+        return sorted(self._routes)
 
     @property
     def port(self) -> int:
-        """Where it listens."""
-        if self._server is None or self._socket_path:
+        """Return the port that is listened on."""
+        if self._socket is None or self._socket_path:
             return self._port
-        return int(self._server.sockets[0].getsockname()[1])
+        return int(self._socket.getsockname()[1])
+
+    def bind(self) -> None:
+        """Bind the address before the server is entered. Raises ``OSError``."""
+        if self._socket is None:
+            self._socket = (
+                _bound(self._socket_path)
+                if self._socket_path
+                else _bound_port(self._host, self._port, shares_port=self._shares_port)
+            )
+
+    def close(self) -> None:
+        """Close the socket of a server that was bound and never entered. Idempotent."""
+        if self._socket is not None and self._server is None:
+            self._socket.close()
+            self._socket = None
 
     async def __aenter__(self) -> Self:
-        if self._socket_path:
-            self._server = await asyncio.start_unix_server(
-                self._connected, sock=_bound(self._socket_path), limit=_HEAD_BYTES_MAX
-            )
-        else:
-            self._server = await asyncio.start_server(self._connected, self._host, self._port, limit=_HEAD_BYTES_MAX)
+        self.bind()
+        self._server = await self._listen()
         return self
+
+    async def replace_tls(self, tls: ssl.SSLContext) -> None:
+        """Use another context for new connections; open ones keep theirs."""
+        self._tls = tls
+        if self._server is not None:
+            former, self._server = self._server, await self._listen()
+            former.close()
+
+    async def _listen(self) -> asyncio.Server:
+        """Start to accept connections, on a duplicate of the socket: a server closes its own."""
+        assert self._socket is not None
+        sock = self._socket.dup()
+        if self._socket_path:
+            return await asyncio.start_unix_server(self._connected, sock=sock, limit=_HEAD_BYTES_MAX)
+        more: dict[str, Any] = {}
+        if self._tls is not None:
+            more = {"ssl": self._tls, "ssl_handshake_timeout": _REQUEST_TIMEOUT_SECONDS}
+        return await asyncio.start_server(self._connected, sock=sock, limit=_HEAD_BYTES_MAX, **more)
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -90,6 +167,8 @@ class HttpServer:
             if self._tasks:
                 await asyncio.wait(self._tasks)
             await self._server.wait_closed()
+            self._server = None
+            self.close()
             if self._socket_path and not self._socket_path.startswith("@"):
                 with suppress(FileNotFoundError):
                     os.unlink(self._socket_path)  # noqa: PTH108 — as short as any system call of a shutdown
@@ -101,44 +180,80 @@ class HttpServer:
         self._tasks.add(task)
         try:
             if len(self._tasks) <= CONNECTIONS_MAX:
-                async with Timeout(_REQUEST_TIMEOUT_SECONDS, clock=self._clock):
-                    await self._serve(reader, writer)
-                    writer.close()
-                    await writer.wait_closed()
+                await self._serve(reader, writer)
         except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError) as error:
             _log.debug("a probe's connection broke: %s", error)
         finally:
             self._tasks.discard(task)
-            writer.transport.abort()  # what somebody has not read by now is not waited for
+            writer.transport.abort()  # data that the client has not read by now is dropped
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        head = await reader.readuntil(b"\r\n\r\n")
-        page, with_body = await self._answer(head.split(b"\r\n", 1)[0].decode("latin-1"))
+        async with Timeout(_REQUEST_TIMEOUT_SECONDS, clock=self._clock):
+            head = await reader.readuntil(b"\r\n\r\n")
+        request = _parse(head.decode("latin-1"), writer.get_extra_info("ssl_object"))
+        page = Page(400, b"bad request\n") if request is None else await self._answer(request)
         reason = _REASONS.get(page.status, "")
         lines = (
             f"HTTP/1.1 {page.status} {reason}\r\ncontent-type: {page.content_type}\r\n"
             f"content-length: {len(page.body)}\r\nx-content-type-options: nosniff\r\nconnection: close\r\n\r\n"
         )
-        writer.write(lines.encode() + (page.body if with_body else b""))
-        await writer.drain()
+        has_body = request is None or request.method != "HEAD"
+        async with Timeout(_REQUEST_TIMEOUT_SECONDS, clock=self._clock):
+            writer.write(lines.encode() + (page.body if has_body else b""))
+            await writer.drain()
+            writer.close()
+            await writer.wait_closed()
 
-    async def _answer(self, request_line: str) -> tuple[Page, bool]:
-        parts = request_line.split(" ")
-        if len(parts) != 3:
-            return Page(400, b"bad request\n"), True
-        method, target, _ = parts
-        if method not in ("GET", "HEAD"):
-            return Page(405, b"method not allowed\n"), True
-        url = urlsplit(target)
-        page = self._pages.get(url.path)
-        if page is None:
-            return Page(404, b"404 page not found\n"), method == "GET"
+    async def _answer(self, request: Request) -> Page:
         try:
-            found = await page(dict(parse_qsl(url.query, keep_blank_values=True)))
-        except Exception:  # noqa: BLE001 — the page's fault is its answer
-            _log.exception("the page %s failed", url.path)
-            found = Page(500, b"internal server error\n")
-        return found, method == "GET"
+            if self._guard is not None:
+                rejection = await self._guard(request)
+                if rejection is not None:
+                    return rejection
+            if request.method not in ("GET", "HEAD"):
+                return Page(405, b"method not allowed\n")
+            route = self._routes.get(request.path)
+            if route is None:
+                return Page(404, b"404 page not found\n")
+            async with Timeout(route.timeout_seconds, clock=self._clock):
+                return await route.page(request.query)
+        except TimeoutError:
+            raise
+        except Exception:  # noqa: BLE001 — a page that fails is answered with 500
+            _log.exception("the page %s failed", request.path)
+            return Page(500, b"internal server error\n")
+
+
+def _parse(head: str, tls: Any) -> Request | None:
+    """Return the request of a head; None if it is malformed. ``tls``: the connection's ``SSLObject``, if any."""
+    first, *lines = head.removesuffix("\r\n\r\n").split("\r\n")
+    parts = first.split(" ")
+    if len(parts) != 3:
+        return None
+    method, target, _ = parts
+    headers: dict[str, str] = {}
+    for line in lines:
+        name, colon, value = line.partition(":")
+        if not colon or not name or name != name.strip():
+            return None
+        headers.setdefault(name.lower(), value.strip())
+    try:
+        url = urlsplit(target)
+    except ValueError:
+        return None
+    query = dict(parse_qsl(url.query, keep_blank_values=True))
+    return Request(method, url.path, query, headers, (tls.getpeercert() or None) if tls is not None else None)
+
+
+def _bound_port(host: str, port: int, *, shares_port: bool) -> socket.socket:
+    """Return a socket bound to a port of an address, or of all addresses if ``host`` is empty or ``::``."""
+    is_any = host in ("", "::") and socket.has_dualstack_ipv6()
+    return socket.create_server(
+        ("::" if is_any else host, port),
+        family=socket.AF_INET6 if is_any or ":" in host else socket.AF_INET,
+        reuse_port=shares_port,
+        dualstack_ipv6=is_any,
+    )
 
 
 def _bound(path: str) -> socket.socket:

@@ -12,7 +12,7 @@ from prometheus_client import generate_latest
 
 from steersman.asynckit.tasks import Supervisor
 from steersman.asynckit.timeouts import wait_for
-from steersman.client.leaderelection import TermEnd
+from steersman.client.leaderelection import LeaderElector, TermEnd
 from steersman.runtime.context import ControllerContext
 from steersman.runtime.health import Health, Unhealthy
 from steersman.runtime.http import HttpServer, Page
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from random import Random
 
     from steersman.client import Client
-    from steersman.client.leaderelection import LeaderElector
     from steersman.client.reflector import ReflectorOptions
     from steersman.runtime.metrics import RuntimeMetrics
 
@@ -66,7 +65,9 @@ class Manager:
     With an elector the controllers run only while this process leads; their informers are started then, or at once with
     ``warm_standby``. Served when ``health_port`` (0: any free one, see ``health_port``) or ``health_socket``, the path of a
     Unix socket, is given: ``/healthz``, ``/livez``, ``/readyz`` and ``/metrics``, without authentication; so by default on
-    the loopback address only.
+    the loopback address only. ``add_server`` serves them by HTTPS with authentication as well.
+
+    ``elector`` may be a function of the manager's context, for a lock that records events.
     """
 
     def __init__(
@@ -75,7 +76,7 @@ class Manager:
         *,
         dice: Random | None = None,
         metrics: RuntimeMetrics | None = None,
-        elector: LeaderElector | None = None,
+        elector: LeaderElector | Callable[[ControllerContext], LeaderElector] | None = None,
         warm_standby: bool = False,
         health_host: str = "127.0.0.1",
         health_port: int | None = None,
@@ -97,7 +98,7 @@ class Manager:
         self.livez: Final = Health("livez")
         self.readyz: Final = Health("readyz")
         self._clock = client.clock
-        self._elector = elector
+        self._elector = elector if elector is None or isinstance(elector, LeaderElector) else elector(self.context)
         self._warm_standby = warm_standby
         self._grace = shutdown_grace_seconds
         #: All that the runnables use; the manager's own first.
@@ -109,6 +110,8 @@ class Manager:
         self._stop = asyncio.Event()
         self._working = False
         self._server: HttpServer | None = None
+        #: All that serve the pages, with the one above.
+        self._servers: list[HttpServer] = []
         if health_socket:
             self._server = HttpServer(socket_path=health_socket, clock=self._clock)
         elif health_port is not None:
@@ -133,6 +136,13 @@ class Manager:
         An error that leaves it ends everything, and is raised by ``run``.
         """
         self._background.append((name, work))
+
+    def add_server(self, server: HttpServer) -> None:
+        """Serve the pages by another server, too; it listens while the manager runs."""
+        self._servers.append(server)
+        for health in (self.healthz, self.livez, self.readyz):
+            server.add(f"/{health.name}", health.page)
+        server.add("/metrics", self._metrics_page)
 
     @property
     def health_port(self) -> int:
@@ -166,8 +176,8 @@ class Manager:
         Raises LeadershipLost when another process took the lead.
         """
         async with AsyncExitStack() as stack:
-            if self._server is not None:
-                await stack.enter_async_context(self._server)
+            for server in self._servers:
+                await stack.enter_async_context(server)
             background = Supervisor("manager", on_failure=self._background_failed)
             stack.push_async_callback(background.close)
             for name, work in self._background:
@@ -247,13 +257,10 @@ class Manager:
         if self._elector is not None:
             for health in (self.healthz, self.livez):
                 health.add("leaderElection", self._check_election)
-            name, metrics = self._elector.name, self.context.metrics
-            metrics.is_leader.labels(name).set_function(_is_leading(self._elector))
+            self.context.metrics.report_leadership(self._elector)
         self.readyz.add("controllers", self._check_ready)
         if self._server is not None:
-            for health in (self.healthz, self.livez, self.readyz):
-                self._server.add(f"/{health.name}", health.page)
-            self._server.add("/metrics", self._metrics_page)
+            self.add_server(self._server)
 
     async def _metrics_page(self, query: Mapping[str, str]) -> Page:
         return Page(200, generate_latest(self.context.metrics.registry), _METRICS_TYPE)
@@ -267,7 +274,3 @@ class Manager:
         reason = self._elector.unhealthy_reason() if self._elector is not None else None
         if reason is not None:
             raise Unhealthy(reason)
-
-
-def _is_leading(elector: LeaderElector) -> Callable[[], float]:
-    return lambda: float(elector.is_leader)

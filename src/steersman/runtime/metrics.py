@@ -8,8 +8,10 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Proc
 
 from steersman.client.workqueue.prometheus import QueueMetricsFamilies
 from steersman.runtime.client_metrics import PrometheusClientMetrics
+from steersman.runtime.heartbeat_metrics import PrometheusHeartbeatMetrics
 
 if TYPE_CHECKING:
+    from steersman.client.leaderelection import LeaderElector
     from steersman.runtime.result import Outcome
 
 #: Seconds, as controller-runtime's.
@@ -27,6 +29,8 @@ class RuntimeMetrics:
         self.queues: Final = QueueMetricsFamilies(self.registry)
         #: For the clients of the process: ``connect(metrics=metrics.client)``.
         self.client: Final = PrometheusClientMetrics(self.registry)
+        #: For the lease heartbeats of the process: ``LeaseHeartbeat(…, metrics=metrics.heartbeats)``.
+        self.heartbeats: Final = PrometheusHeartbeatMetrics(self.registry)
         ProcessCollector(registry=self.registry)
         one = ("controller",)
         self.total = Counter(
@@ -57,6 +61,11 @@ class RuntimeMetrics:
         self.is_leader = Gauge(
             "leader_election_master_status", "1 while this process leads", ("name",), registry=self.registry
         )
+
+    def report_leadership(self, elector: LeaderElector) -> None:
+        """Report whether the elector leads, under the name of its lock without the namespace, as client-go does."""
+        series = self.is_leader.labels(elector.name.rpartition("/")[2])
+        series.set_function(lambda: float(elector.is_leader))
 
     def controller(self, name: str) -> ReconcileMetrics:
         """The series of one controller."""

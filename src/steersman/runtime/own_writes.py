@@ -34,8 +34,8 @@ class OwnWrites:
     def note(self, key: str, informer: Informer[Any], written: Any) -> None:
         """While ``key`` was reconciled, ``written`` came back from a write to what ``informer`` watches.
 
-        The next reconcile of ``key`` begins when the informer's cache has seen it. Of several, the newest is waited for:
-        a cache that has seen that has seen the others, in whatever order they are noted.
+        The next reconcile of ``key`` begins when the informer's cache has seen it. Of several, the newest is waited
+        for: a cache that has seen that has seen the others, in whatever order they are noted.
         """
         write = (
             _Write(written, "") if isinstance(written, str) else _Write(resource_version_of(written), key_of(written))
@@ -50,7 +50,7 @@ class OwnWrites:
         """Wait until all that was noted for ``key`` is in the caches; at most the timeout for each informer."""
         for informer, write in self._written.pop(key, {}).items():
             try:
-                await informer.has_seen(write.version, key=write.key, timeout_seconds=self._timeout)
+                await informer.wait_seen(write.version, key=write.key, timeout_seconds=self._timeout)
             except TimeoutError:
                 self._log.warning("the cache of %s is behind the last write for %s, going on", informer.name, key)
 

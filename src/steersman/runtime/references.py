@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from steersman.client import Client, ResourceType
-    from steersman.client.client import What
+    from steersman.client.client import ResourceLike
 
 T = TypeVar("T")
 
@@ -39,8 +39,8 @@ class ReferenceManager(Generic[T]):
         client: Client,
         controller: Any,
         *,
-        controller_resource: What[Any],
-        dependents: What[T],
+        controller_resource: ResourceLike[Any],
+        dependents: ResourceLike[T],
         finalizers: Sequence[str] = (),
     ) -> None:
         """``finalizers`` are put on what is adopted."""

@@ -11,7 +11,7 @@ from steersman.client import Client
 from steersman.client.changes import Added, Deleted
 from steersman.client.objects import key_of, labels_of, name_of, namespace_of
 from steersman.client.resource_types import tree
-from steersman.client.transport import Answer, TransportError
+from steersman.client.transport import Response, TransportError
 from steersman.controlplane.loopback_transport import LoopbackTransport
 from steersman.runtime.context import ControllerContext
 from steersman.runtime.controller import Controller
@@ -25,7 +25,7 @@ from steersman.testing import InProcessAPIServer
 
 MAPS = tree("v1", "ConfigMap")
 POOL_KEY = "default/pool"
-REFUSED = Answer(500, {}, b'{"kind":"Status","status":"Failure","reason":"InternalError","code":500,"message":"no"}')
+REFUSED = Response(500, {}, b'{"kind":"Status","status":"Failure","reason":"InternalError","code":500,"message":"no"}')
 
 
 class Pool(Controller):

@@ -311,3 +311,13 @@ async def test_controller_run_returns_when_stopped_before_its_caches_are_synced(
     copier.stop()
     await task
     assert not copier.is_ready
+
+
+async def test_queue_has_its_own_name_in_metrics(context):
+    class Renamed(Scripted):
+        queue_name = "upstreams"
+
+    assert Renamed(context, []).queue.name == "scripted"
+    registry = context.metrics.registry
+    assert registry.get_sample_value("workqueue_depth", {"name": "upstreams"}) == 0
+    assert registry.get_sample_value("workqueue_depth", {"name": "scripted"}) is None

@@ -2,9 +2,11 @@ import asyncio
 from contextlib import AsyncExitStack
 
 import pytest
+from tests.unit import serving_certificates
 from tests.unit.listening import connected_to
 
-from steersman.asynckit.clock import FakeClock
+from steersman.asynckit.clock import FakeClock, RealClock
+from steersman.controlplane.serving_certificates import make_context, make_self_signed
 from steersman.runtime import http
 from steersman.runtime.http import HttpServer, Page
 
@@ -90,3 +92,63 @@ async def test_leaving_hangs_up_on_open_connections(clock):
             while not clock.waiting:
                 await clock.advance(0)
         assert await reader.read() == b""
+
+
+async def show(request):
+    """Guard that answers every request with what it knows of it."""
+    subject = (request.client_certificate or {}).get("subject")
+    return Page(403, f"{request.method} {request.path} {request.headers.get('authorization')} {subject}".encode())
+
+
+async def test_guard_answers_before_pages_are_looked_up(clock):
+    async with HttpServer(host="127.0.0.1", clock=clock, guard=show) as server:
+        request = b"POST /a?b=c HTTP/1.1\r\nAuthorization: Bearer x\r\nauthorization: second\r\n\r\n"
+        answer = await ask(server.port, request)
+    assert answer.startswith(b"HTTP/1.1 403 Forbidden\r\n")
+    assert answer.endswith(b"POST /a Bearer x None")
+
+
+async def test_malformed_header_is_400(server):
+    assert (await ask(server.port, b"GET /hello HTTP/1.1\r\n folded\r\n\r\n")).startswith(b"HTTP/1.1 400 ")
+
+
+async def ask_securely(port, tls):
+    async with connected_to("127.0.0.1", port, tls=tls) as (reader, writer):
+        writer.write(b"GET /hello HTTP/1.1\r\n\r\n")
+        certificate = writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
+        return certificate, await reader.read()
+
+
+async def test_tls_hands_client_certificates_to_the_guard(clock, tmp_path):
+    authority = serving_certificates.make_authority()
+    pair = make_self_signed("test", "", now=RealClock().now())
+    tls = make_context(pair, authority.certificate.decode())
+    client = serving_certificates.client_context(tmp_path, authority, user="ann", groups=("team",))
+    async with HttpServer(host="127.0.0.1", clock=clock, guard=show, tls=tls) as server:
+        _, answer = await ask_securely(server.port, client)
+        _, anonymous = await ask_securely(server.port, serving_certificates.client_context(tmp_path))
+    assert b"('organizationName', 'team')" in answer
+    assert b"('commonName', 'ann')" in answer
+    assert anonymous.endswith(b"GET /hello None None")
+
+
+async def test_certificate_is_replaced_for_new_connections(clock, tmp_path):
+    now = RealClock().now()
+    client = serving_certificates.client_context(tmp_path)
+    first, second = (make_context(make_self_signed("test", "", now=now), "") for _ in range(2))
+    async with HttpServer(host="127.0.0.1", clock=clock, guard=show, tls=first) as server:
+        port = server.port
+        before, _ = await ask_securely(port, client)
+        await server.replace_tls(second)
+        after, answer = await ask_securely(port, client)
+    assert server.port == 0
+    assert before != after
+    assert answer
+
+
+def test_bound_server_has_a_port_and_may_be_closed_unused(clock):
+    server = HttpServer(host="127.0.0.1", clock=clock)
+    server.bind()
+    assert server.port
+    server.close()
+    assert server.port == 0

@@ -9,6 +9,7 @@ from steersman.client.leaderelection import LeaderElector, LeaseLock
 from steersman.client.resource_types import tree
 from steersman.runtime.context import ControllerContext
 from steersman.runtime.controller import Controller
+from steersman.runtime.http import HttpServer
 from steersman.runtime.manager import LeadershipLost, Manager
 
 LEASES = tree("coordination.k8s.io/v1", "Lease")
@@ -267,3 +268,25 @@ async def test_a_warm_standby_has_its_caches_before_it_leads(client, until, dice
         assert not noting.is_ready
     forever.set()
     await finished(held, until)
+
+
+async def test_leadership_is_reported_under_the_name_of_the_lease(client, until, dice):
+    manager = Manager(client, elector=lambda context: elector_of(context.client, "first", dice))
+    manager.add(Noting(manager.context))
+    status = {"name": "lead"}
+    async with running(manager):
+        await until(
+            lambda: manager.context.metrics.registry.get_sample_value("leader_election_master_status", status) == 1
+        )
+
+
+async def test_another_server_serves_the_same_pages(client, until, clock):
+    manager = Manager(client)
+    manager.add(Noting(manager.context))
+    server = HttpServer(host="127.0.0.1", clock=clock)
+    manager.add_server(server)
+    async with running(manager):
+        await until(lambda: manager.is_ready)
+        assert server.paths == ["/healthz", "/livez", "/metrics", "/readyz"]
+        assert server.port
+    assert server.port == 0

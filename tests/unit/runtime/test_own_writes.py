@@ -18,7 +18,7 @@ class ScriptedInformer:
     def __init__(self, clock):
         self.clock, self.asked, self.event = clock, [], asyncio.Event()
 
-    async def has_seen(self, written, *, key, timeout_seconds):
+    async def wait_seen(self, written, *, key, timeout_seconds):
         self.asked.append((written, key))
         await wait_for(self.event.wait(), timeout_seconds, clock=self.clock)
 

@@ -5,7 +5,7 @@ import pytest
 
 from steersman.asynckit.clock import FakeClock
 from steersman.client.errors import Conflict, RequestFailed
-from steersman.client.workqueue import ItemExponentialBackoff, WorkQueue
+from steersman.client.workqueue import ItemExponentialFailureRateLimiter, WorkQueue
 from steersman.runtime.metrics import RuntimeMetrics
 from steersman.runtime.workers import Workers, WorkPolicy
 
@@ -17,7 +17,7 @@ def clock():
 
 @pytest.fixture
 def queue(clock):
-    return WorkQueue("test", clock=clock, rate_limiter=ItemExponentialBackoff(base_delay_seconds=1))
+    return WorkQueue("test", clock=clock, rate_limiter=ItemExponentialFailureRateLimiter(base_delay_seconds=1))
 
 
 @pytest.fixture

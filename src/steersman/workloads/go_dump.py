@@ -12,7 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 from steersman.apimachinery.quantity import parse
-from steersman.runtime.go_layout import LAYOUT, MAPS_OF_QUANTITIES
+from steersman.workloads.go_layout import LAYOUT, MAPS_OF_QUANTITIES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from steersman.runtime.go_dump import dump
-from steersman.runtime.hashing import fnv1a_32, safe_encoded
+from steersman.workloads.go_dump import dump
+from steersman.workloads.hashing import fnv1a_32, safe_encoded
 
 if TYPE_CHECKING:
     from lightkube.models.core_v1 import PodTemplateSpec

@@ -1,7 +1,7 @@
 import msgspec
 from lightkube.models.core_v1 import Pod
 
-from steersman.runtime.disruption import disruption_condition, disruption_patch
+from steersman.workloads.disruption import disruption_condition, disruption_patch
 
 WHY = {"reason": "DeletionBySomebody", "message": "somebody: because"}
 

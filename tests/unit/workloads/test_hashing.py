@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from steersman.runtime.hashing import fnv1_32, fnv1a_32, safe_encoded
+from steersman.workloads.hashing import fnv1_32, fnv1a_32, safe_encoded
 
 
 def test_fnv_is_the_known_function():

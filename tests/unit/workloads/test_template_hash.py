@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 from lightkube.models.core_v1 import PodTemplateSpec
 
-from steersman.runtime.template_hash import template_hash
+from steersman.workloads.template_hash import template_hash
 
 
 def test_templates_and_collisions_have_hashes_of_their_own():

@@ -15,7 +15,7 @@ from lightkube.models.meta_v1 import ObjectMeta, OwnerReference
 
 from steersman.apimachinery.gotext import to_json
 from steersman.client.objects import annotations_of, labels_of, name_of, namespace_of
-from steersman.runtime.hashing import fnv1_32, safe_encoded
+from steersman.workloads.hashing import fnv1_32, safe_encoded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -13,7 +13,7 @@ from steersman.client.changes import Added, Deleted, Updated
 from steersman.client.objects import key_of
 from steersman.client.store import Lister, Store
 from steersman.runtime.expectations import Expectations
-from steersman.runtime.pod_events import PodEvents
+from steersman.workloads.pod_events import PodEvents
 
 GOING = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
 

@@ -8,8 +8,8 @@ import pytest
 from lightkube.models.core_v1 import Pod, PodCondition, PodSpec, PodStatus, PodTemplateSpec
 from lightkube.models.meta_v1 import ObjectMeta
 
-from steersman.runtime import pods
 from steersman.runtime.owners import Owner
+from steersman.workloads import pods
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from steersman.runtime.pods import is_ready, most_restarts, node_of, phase_of, ready_since
+from steersman.workloads.pods import is_ready, most_restarts, node_of, phase_of, ready_since
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

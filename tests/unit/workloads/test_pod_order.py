@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from lightkube.models.core_v1 import Pod
 
-from steersman.runtime.pod_order import least_loss_first
+from steersman.workloads.pod_order import least_loss_first
 
 
 def pod(*, node="n", phase="Running", ready=None, restarts=0, created="2026-01-01T00:00:00Z"):

@@ -12,7 +12,7 @@ from steersman.client.changes import Added, Deleted, Updated
 from steersman.client.objects import key_of, labels_of, namespace_of, uid_of
 from steersman.runtime.finalizers import is_being_deleted
 from steersman.runtime.owners import controller_of
-from steersman.runtime.pods import is_ready
+from steersman.workloads.pods import is_ready
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from steersman.runtime.go_dump import dump
+from steersman.workloads.go_dump import dump
 
 NO_DECIMAL = "d:(resource.infDecAmount){Dec:(*inf.Dec)<nil>}"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from steersman.client.objects import metadata_field, uid_of
 from steersman.runtime.conditions import find_condition
@@ -10,7 +10,8 @@ from steersman.runtime.conditions import find_condition
 if TYPE_CHECKING:
     from lightkube.models.core_v1 import Pod
 
-    Tree = dict[str, Any]
+    from steersman.apimachinery.trees import Tree
+
 
 _TARGET: Final = "DisruptionTarget"
 

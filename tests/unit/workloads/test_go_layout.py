@@ -6,8 +6,8 @@ import msgspec
 import pytest
 from lightkube.models import core_v1, meta_v1
 
-from steersman.runtime.go_dump import _fields
-from steersman.runtime.go_layout import LAYOUT
+from steersman.workloads.go_dump import _fields
+from steersman.workloads.go_layout import LAYOUT
 
 
 def model(name):

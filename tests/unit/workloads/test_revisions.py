@@ -8,7 +8,7 @@ from lightkube.models.apps_v1 import ControllerRevision, DaemonSet
 from lightkube.models.core_v1 import PodTemplateSpec
 
 from steersman.runtime.owners import controller_reference
-from steersman.runtime.revisions import (
+from steersman.workloads.revisions import (
     data_hash,
     find_present,
     in_order,

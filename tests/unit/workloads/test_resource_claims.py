@@ -3,7 +3,7 @@ import pytest
 from lightkube.models.core_v1 import Pod
 from lightkube.models.resource_v1 import ResourceClaim
 
-from steersman.runtime.resource_claims import claim_name, claim_names, claims_in_use, consumers, entries, is_pod
+from steersman.workloads.resource_claims import claim_name, claim_names, claims_in_use, consumers, entries, is_pod
 
 FROM_TEMPLATE = {"name": "dev", "resourceClaimTemplateName": "t"}
 NAMED = {"name": "dev", "resourceClaimName": "c"}

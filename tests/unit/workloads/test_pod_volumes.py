@@ -1,7 +1,7 @@
 import msgspec
 from lightkube.models.core_v1 import Pod
 
-from steersman.runtime.pod_volumes import claim_keys_of, claim_of, claims_of
+from steersman.workloads.pod_volumes import claim_keys_of, claim_of, claims_of
 
 VOLUMES = [
     {"name": "a", "persistentVolumeClaim": {"claimName": "c"}},

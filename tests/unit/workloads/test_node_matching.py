@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from lightkube.models.core_v1 import Node, PodSpec, Taint, Toleration
 
-from steersman.runtime.node_matching import NO_EXECUTE, is_chosen, tolerates, untolerated
+from steersman.workloads.node_matching import NO_EXECUTE, is_chosen, tolerates, untolerated
 
 NODE = msgspec.convert({"metadata": {"name": "n", "labels": {"zone": "a", "cpus": "8"}}}, Node)
 

@@ -1,0 +1,85 @@
+"""A group of runnables that works only while this process holds a lock of its own, beside the manager's."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Final
+
+from steersman.client.leaderelection import TermEnd
+from steersman.runtime.health import Unhealthy
+from steersman.runtime.manager import LeadershipLost
+
+if TYPE_CHECKING:
+    from steersman.client.leaderelection import LeaderElector
+    from steersman.runtime.manager import Manager, R, Runnable
+
+
+class ElectedGroup:
+    """Runnables behind one lock; a manager runs the group like a controller, so it contends only while the manager leads."""
+
+    def __init__(self, elector: LeaderElector, *, title: str = "") -> None:
+        """``title``: prefix of the error about a lost lease, in upstream's words."""
+        self.name: Final = f"elected {elector.name}"
+        self._elector = elector
+        self._title = title
+        self._runnables: list[Runnable] = []
+        self._stop = asyncio.Event()
+        self._is_working = False
+
+    def add(self, runnable: R) -> R:
+        """Add a runnable; all must be added before ``run``."""
+        self._runnables.append(runnable)
+        return runnable
+
+    @property
+    def is_ready(self) -> bool:
+        """True while waiting for the lock, and when all runnables are ready."""
+        return not self._is_working or all(runnable.is_ready for runnable in self._runnables)
+
+    def check(self) -> None:
+        """Health check: the lock has not been lost unnoticed."""
+        reason = self._elector.unhealthy_reason()
+        if reason is not None:
+            raise Unhealthy(reason)
+
+    def stop(self) -> None:
+        """End the runnables and release the lock."""
+        self._stop.set()
+
+    async def run(self) -> None:
+        """Run until ``stop``. Raise LeadershipLost when another process holds the lock, and what a runnable raises."""
+        term = asyncio.create_task(self._elector.run(self._work), name=f"{self.name}: term")
+        stopping = asyncio.create_task(self._stop.wait(), name=f"{self.name}: stop")
+        try:
+            await asyncio.wait([term, stopping], return_when=asyncio.FIRST_COMPLETED)
+            if not term.done() and self._is_working:
+                for runnable in reversed(self._runnables):
+                    runnable.stop()
+                await asyncio.wait([term])
+        finally:
+            stopping.cancel()
+            term.cancel()
+            await asyncio.wait([term, stopping])
+        if not term.cancelled() and term.result() is not TermEnd.WORK_ENDED:
+            raise LeadershipLost(f"{self._title}leaderelection lost")
+
+    async def _work(self) -> None:
+        if not self._runnables:  # the lock is held all the same: other managers take it for a sign of this one
+            await self._stop.wait()
+            return
+        self._is_working = True
+        try:
+            async with asyncio.TaskGroup() as group:
+                for runnable in self._runnables:
+                    group.create_task(runnable.run(), name=f"{self.name}: {runnable.name}")
+        finally:
+            self._is_working = False
+
+
+def add_elected_group(manager: Manager, elector: LeaderElector, *, check: str, title: str = "") -> ElectedGroup:
+    """Return a group that the manager runs, with a health check named ``check`` and the metric of its lock."""
+    group = manager.add(ElectedGroup(elector, title=title))
+    for health in (manager.healthz, manager.livez):
+        health.add(check, group.check)
+    manager.context.metrics.report_leadership(elector)
+    return group
