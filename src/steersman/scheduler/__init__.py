@@ -1,9 +1,10 @@
-"""kube-scheduler: which node a pod goes to.
+"""kube-scheduler: assigns pending pods to nodes.
 
-``pod_info`` and ``node_info`` are what is known of a pod and of a node, made ready for many looks; ``snapshot`` is all
-nodes together. ``plugins`` hold the rules, one concern a module. ``cycle`` finds a node for one pod, ``preemption`` whom
-to evict when there is none, ``queue`` which pod is next and what may help those that found nothing. All of that is pure;
-``scheduler`` is the loop that follows the cluster and binds.
+``pod_info`` and ``node_info`` precompute the facts of a pod and of a node, ``snapshot`` holds all nodes. ``plugins``
+implement the scheduling framework's plugins, one concern per module. ``cycle`` selects a node for one pod,
+``preemption`` selects victims when no node fits, and ``queue`` orders the pending pods and decides when unschedulable
+ones are retried. These modules are synchronous and do no I/O; ``scheduler`` is the loop that watches the cluster and
+binds.
 """
 
 from steersman.extras import require

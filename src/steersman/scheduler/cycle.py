@@ -1,12 +1,12 @@
-"""One pod, one attempt: the nodes that will do, and the one of them that is liked best."""
+"""The scheduling cycle for one pod: PreFilter, Filter, PreScore, Score and selection of a node."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from steersman.scheduler.framework import Blocked, Check, Rejection
-from steersman.scheduler.messages import FitError
-from steersman.scheduler.verdicts import Verdict, Verdicts
+from steersman.scheduler.fit_error import FitError
+from steersman.scheduler.framework import PodFilter, PreFilterRejection, Rejection
+from steersman.scheduler.node_results import NodeResult, NodeResultCache
 
 if TYPE_CHECKING:
     import random
@@ -18,70 +18,73 @@ if TYPE_CHECKING:
     from steersman.scheduler.pod_info import PodInfo
     from steersman.scheduler.snapshot import Snapshot
 
-#: Clusters of fewer nodes are searched as a whole.
-_WHOLE_CLUSTER: Final = 100
-_SHARE_MIN: Final = 5
-_NOT_NAMED: Final = Rejection("NodeAffinity", ("node(s) didn't satisfy plugin(s) [NodeAffinity]",), resolvable=False)
+#: Upstream: ``minFeasibleNodesToFind`` and ``minFeasibleNodesPercentageToFind``.
+_FEASIBLE_NODES_MIN: Final = 100
+_PERCENTAGE_MIN: Final = 5
+_NOT_IN_PREFILTER_RESULT: Final = Rejection(
+    "NodeAffinity", ("node(s) didn't satisfy plugin(s) [NodeAffinity]",), resolvable=False
+)
 
-#: Pods that were promised a node by preemption, by node.
+#: Nominated pods by UID, by node.
 Nominations = dict[str, dict[str, "PodInfo"]]
 
 
 class Decision(NamedTuple):
-    """Where a pod goes."""
+    """The selected node. Upstream: ``ScheduleResult``."""
 
     node: NodeInfo
-    #: Nodes that were looked at, and those that would have done.
+    #: Numbers of nodes that were evaluated and that passed all filters.
     evaluated: int
     feasible: int
 
 
 class Profile:
-    """The rules for pods of one scheduler name in their order, with the weights of their likings.
+    """The plugins for one scheduler name, in order, with their score weights.
 
-    Rules that look at the node only come first, wherever they are named: what they say is remembered.
+    Plugins that depend on the pod and one node only (``LocalPlugin``) run before the others whatever the configured
+    order, because their results are cached.
     """
 
     def __init__(
         self,
         *,
-        filters: Sequence[LocalPlugin],
-        scorers: Sequence[tuple[LocalPlugin, int]],
-        checks: Sequence[Plugin],
-        likings: Sequence[tuple[Plugin, int]],
+        local_filters: Sequence[LocalPlugin],
+        local_score_plugins: Sequence[tuple[LocalPlugin, int]],
+        filter_plugins: Sequence[Plugin],
+        score_plugins: Sequence[tuple[Plugin, int]],
         settings: ProfileSettings,
     ) -> None:
         self.settings: Final = settings
         self.name: Final = settings.scheduler_name
-        self.share: Final = settings.percentage_of_nodes_to_score
-        #: Whether pods that name their nodes by affinity are looked at on these only.
-        self.knows_names: Final = settings.plugins.has("preFilter", "NodeAffinity")
-        self.verdicts: Final = Verdicts(filters, [plugin for plugin, _ in scorers])
-        self.scoring: Final = tuple(scorers)
-        self.likings: Final = tuple(likings)
-        self._checks: Final = tuple(checks)
+        self.percentage_of_nodes: Final = settings.percentage_of_nodes_to_score
+        #: True if only the nodes named by ``metadata.name`` affinity are evaluated (``PreFilterResult``).
+        self.uses_prefilter_result: Final = settings.plugins.has("preFilter", "NodeAffinity")
+        self.node_results: Final = NodeResultCache(local_filters, [plugin for plugin, _ in local_score_plugins])
+        self.local_score_plugins: Final = tuple(local_score_plugins)
+        self.score_plugins: Final = tuple(score_plugins)
+        self._filter_plugins: Final = tuple(filter_plugins)
 
-    def checks(self, pod: PodInfo, cluster: Snapshot) -> list[Check]:
-        """What must be asked of each node besides the local rules. Raises ``Blocked``."""
-        prepared = (plugin.check(pod, cluster) for plugin in self._checks)
-        return [check for check in prepared if check is not None]
+    def pre_filter(self, pod: PodInfo, cluster: Snapshot) -> list[PodFilter]:
+        """Run the PreFilter plugins; return the filters that apply to the pod. Raises ``PreFilterRejection``."""
+        prepared = (plugin.pre_filter(pod, cluster) for plugin in self._filter_plugins)
+        return [pod_filter for pod_filter in prepared if pod_filter is not None]
 
-    def reject(self, pod: PodInfo, node: NodeInfo, checks: Iterable[Check]) -> Rejection | None:
-        """The first objection of all, nothing remembered: for nodes as they might be."""
-        return self.verdicts.filter(pod, node) or first_objection(checks, node)
+    def filter(self, pod: PodInfo, node: NodeInfo, filters: Iterable[PodFilter]) -> Rejection | None:
+        """Run all filters without the cache, for hypothetical states of a node; return the first rejection."""
+        return self.node_results.filter(pod, node) or run_filters(filters, node)
 
 
-def first_objection(checks: Iterable[Check], node: NodeInfo) -> Rejection | None:
-    """What the first check that minds says."""
-    for check in checks:
-        rejection = check(node)
+def run_filters(filters: Iterable[PodFilter], node: NodeInfo) -> Rejection | None:
+    """Return the first rejection of ``filters``, or None."""
+    for pod_filter in filters:
+        rejection = pod_filter(node)
         if rejection is not None:
             return rejection
     return None
 
 
-class Cycle:
-    """Schedules one pod after another. It goes on with the nodes where the last search ended."""
+class SchedulingCycle:
+    """Scheduling cycles, one pod after another; each search starts at the node after the last one evaluated."""
 
     def __init__(self, cluster: Snapshot, *, dice: random.Random) -> None:
         self._cluster = cluster
@@ -90,89 +93,108 @@ class Cycle:
         self.nominations: Final[Nominations] = {}
 
     def schedule(self, pod: PodInfo, profile: Profile) -> Decision:
-        """The node for a pod. Raises ``FitError``."""
+        """Select a node for the pod. Raises ``FitError``."""
         nodes = self._cluster.nodes
         if not nodes:
             raise FitError(0, {})
         try:
-            checks = profile.checks(pod, self._cluster)
-            candidates = self._candidates(pod) if profile.knows_names else nodes
-        except Blocked as blocked:
+            filters = profile.pre_filter(pod, self._cluster)
+            candidates = self._candidates(pod) if profile.uses_prefilter_result else nodes
+        except PreFilterRejection as blocked:
             raise FitError(len(nodes), {}, blocked.reason, by=blocked.plugin) from None
         rejections: dict[str, Rejection] = {}
-        feasible = self._nominee(pod, profile, checks) or self._search(
-            pod, profile, candidates, checks=checks, rejections=rejections
+        feasible = self._nominated_candidate(pod, profile, filters) or self._find_feasible_nodes(
+            pod, profile, candidates, filters=filters, rejections=rejections
         )
         if not feasible:
             if candidates is not nodes:
                 named = {node.name for node in candidates}
-                rejections.update((node.name, _NOT_NAMED) for node in nodes if node.name not in named)
+                rejections.update((node.name, _NOT_IN_PREFILTER_RESULT) for node in nodes if node.name not in named)
             raise FitError(len(nodes), rejections)
-        chosen = feasible[0][0] if len(feasible) == 1 else self._best(pod, profile, feasible)
+        chosen = feasible[0][0] if len(feasible) == 1 else self._select_host(pod, profile, feasible)
         return Decision(chosen, len(feasible) + len(rejections), len(feasible))
 
     def _candidates(self, pod: PodInfo) -> Sequence[NodeInfo]:
-        """All nodes, or those that the pod's affinity names."""
+        """Return all nodes, or those that the pod's node affinity names."""
         if pod.named_nodes is None:
             return self._cluster.nodes
         if not pod.named_nodes:
-            raise Blocked("NodeAffinity", "pod affinity terms conflict")
-        found = (self._cluster.get(name) for name in sorted(pod.named_nodes))
-        return [node for node in found if node is not None]
+            raise PreFilterRejection("NodeAffinity", "pod affinity terms conflict")
+        named = (self._cluster.get(name) for name in sorted(pod.named_nodes))
+        return [node for node in named if node is not None]
 
-    def _nominee(self, pod: PodInfo, profile: Profile, checks: Sequence[Check]) -> list[tuple[NodeInfo, Verdict]]:
-        """The node that preemption has promised, if it will do."""
+    def _nominated_candidate(
+        self, pod: PodInfo, profile: Profile, filters: Sequence[PodFilter]
+    ) -> list[tuple[NodeInfo, NodeResult]]:
+        """Return the nominated node if it passes all filters. Upstream: ``evaluateNominatedNode``."""
         node = self._cluster.get(pod.nominated_node) if pod.nominated_node else None
         if node is None:
             return []
-        verdict, rejection = self._judge(pod, profile, node, checks, profile.verdicts.of(pod))
-        return [] if rejection is not None else [(node, verdict)]
+        result, rejection = self._filter_node(pod, profile, node, filters, profile.node_results.results_for(pod))
+        return [] if rejection is not None else [(node, result)]
 
-    def _search(
+    def _find_feasible_nodes(
         self,
         pod: PodInfo,
         profile: Profile,
         nodes: Sequence[NodeInfo],
         *,
-        checks: Sequence[Check],
+        filters: Sequence[PodFilter],
         rejections: dict[str, Rejection],
-    ) -> list[tuple[NodeInfo, Verdict]]:
-        """Nodes that will do, as many as are worth comparing; notes why others will not."""
-        found: list[tuple[NodeInfo, Verdict]] = []
-        # Without a liking the first is as good as any.
-        enough = _enough(len(nodes), profile.share) if profile.scoring or profile.likings else 1
+    ) -> list[tuple[NodeInfo, NodeResult]]:
+        """Return feasible nodes, at most as many as are to be scored; adds the rejections of the others."""
+        feasible: list[tuple[NodeInfo, NodeResult]] = []
+        # Without score plugins the first feasible node is selected.
+        limit = (
+            _num_feasible_nodes_to_find(len(nodes), profile.percentage_of_nodes)
+            if profile.local_score_plugins or profile.score_plugins
+            else 1
+        )
         start = self._start % len(nodes) if nodes else 0
-        table = profile.verdicts.of(pod)
-        looked_at = 0
+        results = profile.node_results.results_for(pod)
+        evaluated_nodes = 0
         for node in (*nodes[start:], *nodes[:start]) if start else nodes:
-            looked_at += 1
-            known = table.get(node.name)  # what ``_judge`` would find, without the calls: this is the hot path
-            if known is not None and known[0] == node.generation and not checks and node.name not in self.nominations:
-                verdict, rejection = known, known[1]
+            evaluated_nodes += 1
+            cached = results.get(node.name)  # inlined from ``_filter_node``: this loop is the hot path
+            if (
+                cached is not None
+                and cached[0] == node.generation
+                and not filters
+                and node.name not in self.nominations
+            ):
+                result, rejection = cached, cached[1]
             else:
-                verdict, rejection = self._judge(pod, profile, node, checks, table)
+                result, rejection = self._filter_node(pod, profile, node, filters, results)
             if rejection is not None:
                 rejections[node.name] = rejection
                 continue
-            found.append((node, verdict))
-            if len(found) >= enough:
+            feasible.append((node, result))
+            if len(feasible) >= limit:
                 break
-        self._start = start + looked_at
-        return found
+        self._start = start + evaluated_nodes
+        return feasible
 
-    def _judge(
-        self, pod: PodInfo, profile: Profile, node: NodeInfo, checks: Sequence[Check], table: dict[str, Verdict]
-    ) -> tuple[Verdict, Rejection | None]:
-        verdict = profile.verdicts.judge(pod, node, table)
-        rejection = verdict.rejection or (first_objection(checks, node) if checks else None)
+    def _filter_node(
+        self,
+        pod: PodInfo,
+        profile: Profile,
+        node: NodeInfo,
+        filters: Sequence[PodFilter],
+        results: dict[str, NodeResult],
+    ) -> tuple[NodeResult, Rejection | None]:
+        result = profile.node_results.evaluate(pod, node, results)
+        rejection = result.rejection or (run_filters(filters, node) if filters else None)
         if rejection is None and node.name in self.nominations:
-            rejection = self._with_nominated(pod, profile, node, checks)
-        return verdict, rejection
+            rejection = self._filter_with_nominated_pods(pod, profile, node, filters)
+        return result, rejection
 
-    def _with_nominated(
-        self, pod: PodInfo, profile: Profile, node: NodeInfo, checks: Sequence[Check]
+    def _filter_with_nominated_pods(
+        self, pod: PodInfo, profile: Profile, node: NodeInfo, filters: Sequence[PodFilter]
     ) -> Rejection | None:
-        """Whether it holds too when those have come that the node was promised to, and that are as important."""
+        """Run the filters again with the nominated pods of equal or higher priority added to the node.
+
+        Upstream: ``RunFilterPluginsWithNominatedPods``.
+        """
         others = [
             other
             for other in self.nominations[node.name].values()
@@ -183,44 +205,46 @@ class Cycle:
         trial = node.copy()
         for other in others:
             trial.add(other)
-            checks = [check.moved(other, trial, 1) for check in checks]
-        return profile.reject(pod, trial, checks)
+            filters = [pod_filter.with_pod(other, trial, 1) for pod_filter in filters]
+        return profile.filter(pod, trial, filters)
 
-    def _best(self, pod: PodInfo, profile: Profile, feasible: Sequence[tuple[NodeInfo, Verdict]]) -> NodeInfo:
+    def _select_host(self, pod: PodInfo, profile: Profile, feasible: Sequence[tuple[NodeInfo, NodeResult]]) -> NodeInfo:
         nodes = [node for node, _ in feasible]
         totals = [0] * len(nodes)
         for column, (plugin, weight) in zip(
-            zip(*(verdict.raw for _, verdict in feasible), strict=True), profile.scoring, strict=True
+            zip(*(result.scores for _, result in feasible), strict=True), profile.local_score_plugins, strict=True
         ):
-            totals = [total + weight * score for total, score in zip(totals, plugin.normalized(column), strict=True)]
-        for other, weight in profile.likings:
-            scorer = other.scorer(pod, self._cluster)
+            totals = [
+                total + weight * score for total, score in zip(totals, plugin.normalize_scores(column), strict=True)
+            ]
+        for other, weight in profile.score_plugins:
+            scorer = other.pre_score(pod, self._cluster)
             if scorer is not None:
-                scores = scorer.normalized([scorer(node) for node in nodes], nodes)
+                scores = scorer.normalize_scores([scorer(node) for node in nodes], nodes)
                 totals = [total + weight * score for total, score in zip(totals, scores, strict=True)]
         best = max(totals)
         return self._dice.choice([node for node, total in zip(nodes, totals, strict=True) if total == best])
 
-    # Promises
+    # Nominations
 
-    def nominate(self, pod: PodInfo, node: str) -> None:
-        """Promise a node to a pod that made room there."""
-        self.withdraw(pod.uid)
+    def add_nomination(self, pod: PodInfo, node: str) -> None:
+        """Record ``node`` as the pod's nominated node."""
+        self.remove_nomination(pod.uid)
         self.nominations.setdefault(node, {})[pod.uid] = pod
 
-    def withdraw(self, uid: str) -> None:
-        """The pod is gone, has its node, or gives up its claim. Idempotent."""
+    def remove_nomination(self, uid: str) -> None:
+        """Remove the pod's nomination. Idempotent."""
         for node, pods in list(self.nominations.items()):
             if pods.pop(uid, None) is not None and not pods:
                 del self.nominations[node]
 
 
-def _enough(nodes: int, share: int) -> int:
-    """How many of so many nodes are worth comparing."""
-    if nodes < _WHOLE_CLUSTER or share >= 100:
+def _num_feasible_nodes_to_find(nodes: int, percentage_of_nodes: int) -> int:
+    """Return how many feasible nodes to look for among ``nodes``. Upstream: ``numFeasibleNodesToFind``."""
+    if nodes < _FEASIBLE_NODES_MIN or percentage_of_nodes >= 100:
         return nodes
-    share = share or max(50 - nodes // 125, _SHARE_MIN)
-    return max(nodes * share // 100, _WHOLE_CLUSTER)
+    percentage_of_nodes = percentage_of_nodes or max(50 - nodes // 125, _PERCENTAGE_MIN)
+    return max(nodes * percentage_of_nodes // 100, _FEASIBLE_NODES_MIN)
 
 
-__all__ = ["Cycle", "Decision", "Nominations", "Profile", "first_objection"]
+__all__ = ["Decision", "Nominations", "Profile", "SchedulingCycle", "run_filters"]

@@ -12,7 +12,7 @@ from steersman.apimachinery.durations import format_duration
 from steersman.asynckit.structured_logging import V2, log_fields
 
 if TYPE_CHECKING:
-    from steersman.scheduler.brain import Failed, Placed
+    from steersman.scheduler.core import Failed, Placed
     from steersman.scheduler.queue import QueuedPod
 
 _log: Final = logging.getLogger(__name__)

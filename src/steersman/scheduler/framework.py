@@ -1,8 +1,8 @@
-"""How a rule takes part: it may keep a pod from nodes, and say which of those left it likes better.
+"""The scheduling framework: interfaces of filter and score plugins.
 
-A rule that looks at nothing but the pod and the node itself is a ``LocalPlugin``: what it says is remembered for all pods
-of the same signature until the node changes. Any other prepares a ``Check`` or a ``Scorer`` for one pod, once per
-attempt (PreFilter and PreScore upstream), or None when it does not care about the pod.
+A plugin that depends on the pod and one node only is a ``LocalPlugin``; its results are cached per pod signature until
+the node changes. Any other plugin prepares, once per pod and scheduling cycle, a ``PodFilter`` (upstream's PreFilter)
+or a ``PodScorer`` (PreScore), or None to skip the pod.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ SCORE_MAX: Final = 100
 
 
 class Rejection(NamedTuple):
-    """Why a node is none for a pod."""
+    """Why a node is not feasible for a pod (upstream: ``Status`` Unschedulable)."""
 
     plugin: str
     reasons: tuple[str, ...]
-    #: Whether it might become one if pods left it; otherwise preemption is of no use.
+    #: False: UnschedulableAndUnresolvable, preemption cannot help.
     resolvable: bool = True
 
 
-class Blocked(Exception):  # noqa: N818 — a verdict, not a fault
-    """No node will do, whichever; said before any is looked at."""
+class PreFilterRejection(Exception):  # noqa: N818 — a result, not an error
+    """A PreFilter plugin found the pod unschedulable on every node (UnschedulableAndUnresolvable)."""
 
     def __init__(self, plugin: str, reason: str) -> None:
         super().__init__(reason)
@@ -38,71 +38,74 @@ class Blocked(Exception):  # noqa: N818 — a verdict, not a fault
         self.reason = reason
 
 
-class Fault(Exception):  # noqa: N818 — a verdict on what was asked for
-    """A rule cannot be applied, because what it is to be applied to is broken: the pod is tried again by itself."""
+class PluginError(Exception):
+    """A plugin failed on invalid input (upstream: status code ``Error``); the pod is retried after its backoff."""
 
 
-class Check(ABC):
-    """A rule made ready for one pod."""
+class PodFilter(ABC):
+    """A filter plugin prepared for one pod."""
 
     @abstractmethod
     def __call__(self, node: NodeInfo) -> Rejection | None:
-        """Why the pod may not go to the node; None when it may."""
+        """Return why the pod does not fit on the node, or None."""
 
-    def moved(self, pod: PodInfo, node: NodeInfo, sign: int) -> Check:
-        """The same check as if another pod had come to a node (1) or left it (-1): to try preemptions."""
+    def with_pod(self, pod: PodInfo, node: NodeInfo, sign: int) -> PodFilter:
+        """Return this filter with another pod added to a node (``sign`` 1) or removed from it (-1), to simulate
+        preemption.
+
+        Upstream: ``PreFilterExtensions.AddPod`` and ``RemovePod``.
+        """
         return self
 
 
-class Scorer(ABC):
-    """A liking made ready for one pod."""
+class PodScorer(ABC):
+    """A score plugin prepared for one pod."""
 
     @abstractmethod
     def __call__(self, node: NodeInfo) -> float:
-        """The more the better, or the less, as ``normalized`` takes it."""
+        """Return the raw score of a node, in the unit that ``normalize_scores`` expects."""
 
-    def normalized(self, raw: Sequence[float], nodes: Sequence[NodeInfo]) -> list[int]:
-        """From 0 to 100 for each node. By default ``raw`` is that already."""
+    def normalize_scores(self, raw: Sequence[float], nodes: Sequence[NodeInfo]) -> list[int]:
+        """Return scores from 0 to 100 (``NormalizeScore``); by default ``raw`` already is."""
         return [int(value) for value in raw]
 
 
 class Plugin:
-    """A rule of a profile. ``name`` is upstream's."""
+    """A filter or score plugin that depends on more than one node; ``name`` is upstream's."""
 
     name: ClassVar[str]
 
-    def check(self, pod: PodInfo, cluster: Snapshot) -> Check | None:
-        """The rule for this pod. Raises ``Blocked``."""
+    def pre_filter(self, pod: PodInfo, cluster: Snapshot) -> PodFilter | None:
+        """Return the filter for this pod, None to skip it. Raises ``PreFilterRejection``."""
         return None
 
-    def scorer(self, pod: PodInfo, cluster: Snapshot) -> Scorer | None:
-        """The liking for this pod."""
+    def pre_score(self, pod: PodInfo, cluster: Snapshot) -> PodScorer | None:
+        """Return the scorer for this pod, None to skip it."""
         return None
 
 
 class LocalPlugin:
-    """A rule that looks at one node only."""
+    """A plugin that depends on the pod and one node only."""
 
     name: ClassVar[str]
 
     def filter(self, pod: PodInfo, node: NodeInfo) -> Rejection | None:
-        """Why the pod may not go to the node; None when it may."""
+        """Return why the pod does not fit on the node, or None."""
         return None
 
-    #: Whether ``raw`` is to be asked.
-    scores: ClassVar[bool] = False
-
-    def raw(self, pod: PodInfo, node: NodeInfo) -> int:
-        """The liking of one node by itself."""
+    def score(self, pod: PodInfo, node: NodeInfo) -> int:
+        """Return the raw score of the node."""
         return 0
 
-    def normalized(self, raw: Sequence[int]) -> list[int]:
-        """From 0 to 100 for each node."""
+    def normalize_scores(self, raw: Sequence[int]) -> list[int]:
+        """Return scores from 0 to 100 (``NormalizeScore``)."""
         return list(raw)
 
 
-def scaled(raw: Sequence[float], *, reverse: bool = False) -> list[int]:
-    """Shares of the highest in hundredths, or what is missing to it (``DefaultNormalizeScore``)."""
+def default_normalize_score(raw: Sequence[float], *, reverse: bool = False) -> list[int]:
+    """Scale ``raw`` to 0-100 relative to its maximum; ``reverse`` inverts the order. Upstream:
+    ``DefaultNormalizeScore``.
+    """
     highest = max(raw, default=0)
     if highest <= 0:
         return [SCORE_MAX if reverse else 0] * len(raw)

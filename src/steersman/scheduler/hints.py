@@ -1,64 +1,66 @@
-"""Whether what has happened to one pod may help another that waits (queueing hints, KEP-4247)."""
+"""Queueing hints: whether an event of one pod can make another pod schedulable (KEP-4247)."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
 from steersman.scheduler.pod_info import ANY_ADDRESS
-from steersman.scheduler.queue import Happening
+from steersman.scheduler.queue import ClusterEvent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from steersman.scheduler.pod_info import HostPort, PodInfo
 
-    #: Of the rule that stood in the way of a pod, and that pod.
-    Hint = Callable[[str, PodInfo], bool]
+    #: Plugin that rejected a pod, and this pod; True if the event may make it schedulable.
+    QueueingHint = Callable[[str, PodInfo], bool]
     LabelsOf = Callable[[str], Mapping[str, str]]
 
 
-def pod_hint(other: PodInfo, happening: Happening, labels_of: LabelsOf) -> Hint:
-    """What happened to ``other``; ``labels_of`` tells a namespace's labels."""
+def pod_queueing_hint(other: PodInfo, event: ClusterEvent, labels_of: LabelsOf) -> QueueingHint:
+    """Return the queueing hint for an event of ``other``; ``labels_of`` returns the labels of a namespace."""
 
-    def helps(blocker: str, pod: PodInfo) -> bool:
+    def hint(blocker: str, pod: PodInfo) -> bool:
         match blocker:
             case "NodePorts":
                 return any(_collide(mine, theirs) for mine in pod.host_ports for theirs in other.host_ports)
             case "PodTopologySpread":
-                # Pods without constraints of their own are kept away by default ones, which are not known here.
+                # Default constraints may apply to pods without their own; they are not available here.
                 same = other.namespace == pod.namespace
                 return same and (not pod.spread or any(each.selector.matches(other.labels) for each in pod.spread))
             case "InterPodAffinity":
-                return _is_concerned(pod, other, happening, labels_of)
+                return _affinity_hint(pod, other, event, labels_of)
             case "NodeVolumeLimits":
                 return bool(other.claims)
             case _:
                 return True
 
-    return helps
+    return hint
 
 
-def change_of(before: PodInfo, after: PodInfo) -> Happening | None:
-    """What a new state of a pod on its node may mean for others; None: nothing."""
-    found = Happening(0)
+def pod_update_events(before: PodInfo, after: PodInfo) -> ClusterEvent | None:
+    """Return the events that an update of an assigned pod stands for, or None. Upstream:
+    ``PodSchedulingPropertiesChange``.
+    """
+    events = ClusterEvent(0)
     if before.labels != after.labels or before.is_terminating != after.is_terminating:
-        found |= Happening.POD_CHANGED
+        events |= ClusterEvent.POD_CHANGED
     if any(after.requests.get(name, 0) < amount for name, amount in before.requests.items()):
-        found |= Happening.POD_SHRUNK
-    return found or None
+        events |= ClusterEvent.POD_SHRUNK
+    return events or None
 
 
-_COMES: Final = Happening.POD_ARRIVED | Happening.POD_CHANGED
+_MAY_MATCH_AFFINITY: Final = ClusterEvent.POD_ARRIVED | ClusterEvent.POD_CHANGED
 
 
-def _is_concerned(pod: PodInfo, other: PodInfo, happening: Happening, labels_of: LabelsOf) -> bool:
-    """Company may have come for a pod, or gone whom it may not be near."""
-    if happening & _COMES and any(term.matches(other, labels_of) for term in pod.affinity):
+def _affinity_hint(pod: PodInfo, other: PodInfo, event: ClusterEvent, labels_of: LabelsOf) -> bool:
+    """Report whether a pod with matching affinity may have arrived, or one with conflicting anti-affinity left."""
+    if event & _MAY_MATCH_AFFINITY and any(term.matches(other, labels_of) for term in pod.affinity):
         return True
-    if happening & Happening.POD_ARRIVED:
+    if event & ClusterEvent.POD_ARRIVED:
         return False
-    # Of a pod with other labels it is not known what it was before.
-    return bool(happening & Happening.POD_CHANGED) or (
+    # After a label change the previous labels are not available.
+    return bool(event & ClusterEvent.POD_CHANGED) or (
         any(term.matches(other, labels_of) for term in pod.anti_affinity)
         or any(term.matches(pod, labels_of) for term in other.anti_affinity)
     )

@@ -1,4 +1,4 @@
-"""Selectors and tolerations, compiled once for many looks."""
+"""Label selectors, node selectors and tolerations, compiled for repeated evaluation."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from steersman.apimachinery.selectors import NOTHING, LabelSelector, SelectorError, from_label_selector
-from steersman.runtime import node_matching
-from steersman.runtime.node_matching import tolerates, untolerated
+from steersman.workloads import node_matching
+from steersman.workloads.node_matching import tolerates, untolerated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -33,7 +33,7 @@ PREFER_NO_SCHEDULE: Final = "PreferNoSchedule"
 
 
 def label_selector(selector: Any) -> LabelSelector:
-    """A ``LabelSelector`` of an object; None, and one that cannot be understood, select nothing."""
+    """Compile a ``LabelSelector`` of an object; None and invalid selectors match nothing."""
     if selector is None:
         return NOTHING
     try:
@@ -43,20 +43,20 @@ def label_selector(selector: Any) -> LabelSelector:
 
 
 def node_term(term: NodeSelectorTerm) -> NodeTest:
-    """Whether a node is as one term of a node selector says."""
-    chooses = node_matching.node_term(term)
-    return lambda node: chooses(node.name, node.labels)
+    """Compile a NodeSelectorTerm."""
+    matches = node_matching.node_term(term)
+    return lambda node: matches(node.name, node.labels)
 
 
 def any_term(terms: Sequence[NodeSelectorTerm]) -> NodeTest:
-    """Whether a node is as one of the terms says."""
+    """Compile NodeSelectorTerms, which are ORed."""
     tests = [node_term(term) for term in terms]
     return tests[0] if len(tests) == 1 else lambda node: any(test(node) for test in tests)
 
 
 def names_in(terms: Sequence[NodeSelectorTerm]) -> frozenset[str] | None:
-    """The nodes that the terms name by ``metadata.name``; None when a term leaves the name open."""
-    found: set[str] = set()
+    """Return the node names that the terms require by ``metadata.name``; None if a term does not restrict it."""
+    names: set[str] = set()
     for term in terms:
         named: set[str] | None = None
         for field in term.matchFields or ():
@@ -65,13 +65,13 @@ def names_in(terms: Sequence[NodeSelectorTerm]) -> frozenset[str] | None:
                 named = values if named is None else named & values
         if named is None:
             return None
-        found |= named
-    return frozenset(found)
+        names |= named
+    return frozenset(names)
 
 
-def has_labels(wanted: Mapping[str, str]) -> NodeTest:
-    """Whether a node has all these labels."""
-    pairs = tuple(wanted.items())
+def has_labels(required: Mapping[str, str]) -> NodeTest:
+    """Return a predicate for nodes that have all these labels."""
+    pairs = tuple(required.items())
 
     def test(node: NodeInfo) -> bool:
         labels = node.labels

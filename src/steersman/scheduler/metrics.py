@@ -1,4 +1,4 @@
-"""The scheduler's counts, under kube-scheduler's names."""
+"""Metrics of the scheduler, under kube-scheduler's names."""
 
 from __future__ import annotations
 
@@ -7,18 +7,20 @@ from typing import TYPE_CHECKING, Final
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.registry import Collector
 
-from steersman.scheduler.brain import Placed
+from steersman.scheduler.core import Placed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from prometheus_client import Metric
 
-    from steersman.scheduler.brain import Failed
+    from steersman.scheduler.core import Failed
     from steersman.scheduler.queue import SchedulingQueue
 
 _ATTEMPT_BUCKETS: Final = tuple(0.0001 * 2**n for n in range(16))
 _PLACING_BUCKETS: Final = tuple(0.01 * 2**n for n in range(20))
+_TRIES_BUCKETS: Final = tuple(float(2**n) for n in range(5))
+_VICTIMS_BUCKETS: Final = tuple(float(2**n) for n in range(7))
 
 
 class _Histogram:
@@ -33,7 +35,7 @@ class _Histogram:
         self._sum += value
 
     def samples(self) -> tuple[list[tuple[str, float]], float]:
-        """Cumulated buckets, and the sum."""
+        """Return cumulative buckets and the sum."""
         total = 0
         buckets = []
         for bound, count in zip((*map(str, self._bounds), "+Inf"), self._counts, strict=True):
@@ -43,7 +45,7 @@ class _Histogram:
 
 
 class SchedulerMetrics(Collector):
-    """Plain numbers; the text is made when somebody asks."""
+    """Collector that keeps plain numbers and builds the metric families per scrape."""
 
     def __init__(self, queue: SchedulingQueue, profiles: Iterable[str]) -> None:
         self._queue = queue
@@ -51,21 +53,23 @@ class SchedulerMetrics(Collector):
         self._attempts: dict[tuple[str, str], int] = dict.fromkeys(results, 0)
         self._seconds = {labels: _Histogram(_ATTEMPT_BUCKETS) for labels in results}
         self._placing = _Histogram(_PLACING_BUCKETS)
+        self._tries = _Histogram(_TRIES_BUCKETS)
         self._preemptions = 0
-        self._victims = 0
+        self._victims = _Histogram(_VICTIMS_BUCKETS)
 
     def attempted(self, result: Placed | Failed, seconds: float) -> None:
-        """One pod was tried."""
+        """Record a scheduling attempt of ``seconds``."""
         labels = ("scheduled" if isinstance(result, Placed) else "unschedulable", result.profile.name)
         self._attempts[labels] += 1
         self._seconds[labels].observe(seconds)
         if not isinstance(result, Placed) and result.victims is not None:
             self._preemptions += 1
-            self._victims += len(result.victims.pods)
+            self._victims.observe(len(result.victims.pods))
 
     def bound(self, placed: Placed, now: float) -> None:
-        """A pod has its node, ``now`` by the queue's clock."""
+        """Record a bound pod at ``now``, in seconds of the queue's clock."""
         self._placing.observe(max(0.0, now - placed.queued.since))
+        self._tries.observe(placed.queued.attempts)
 
     def collect(self) -> Iterable[Metric]:
         attempts = CounterMetricFamily(
@@ -91,6 +95,14 @@ class SchedulerMetrics(Collector):
         for name, count in self._queue.counts().items():
             pending.add_metric([name], count)
         yield pending
+        tries = HistogramMetricFamily(
+            "scheduler_pod_scheduling_attempts", "Attempts until a pod was scheduled.", labels=[]
+        )
+        tries.add_metric([], *self._tries.samples())
+        yield tries
+        victims = HistogramMetricFamily("scheduler_preemption_victims", "Victims of each preemption.", labels=[])
+        victims.add_metric([], *self._victims.samples())
+        yield victims
         preemptions = CounterMetricFamily("scheduler_preemption_attempts", "Preemptions so far.")
         preemptions.add_metric([], self._preemptions)
         yield preemptions

@@ -1,7 +1,7 @@
-"""Kinds of objects by name, for signatures.
+"""Type aliases of Kubernetes objects for annotations.
 
-The classes of ``lightkube.models`` say of ``metadata`` and ``spec`` that they may be missing, as in a patch they may; in
-what a server answers they never are. To spell that out at every step would hide the rules, so types end here.
+``lightkube.models`` declare ``metadata`` and ``spec`` optional, since patches may omit them; objects from a server
+always have them. The aliases are ``Any`` so that plugins need no None checks for these fields.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How the scheduler's process elects and serves; named as kube-scheduler's flags."""
+"""Options of the scheduler process, named as kube-scheduler's flags."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from steersman.scheduler.pod_info import DEFAULT_SCHEDULER
 
 
 class SchedulerOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """All options of ``steersman scheduler``."""
+    """Options of ``steersman scheduler``."""
 
-    #: A ``KubeSchedulerConfiguration``; what it says of profiles replaces ``scheduler_name`` and the percentage.
+    #: Path of a ``KubeSchedulerConfiguration``; its profiles replace ``scheduler_name`` and the percentage.
     config: Path | None = None
-    #: How to reach the cluster; None: ``$KUBECONFIG``, the pod's service account, ``~/.kube/config``.
+    #: None: ``$KUBECONFIG``, the pod's service account, ``~/.kube/config``.
     kubeconfig: Path | None = None
-    #: Address of the API server, in place of that of the kubeconfig.
+    #: Overrides the server address of the kubeconfig.
     master: str = ""
-    #: Requests a second, 0 for no limit, and how many may come at once.
+    #: Client-side rate limit in requests per second (0: none) and burst.
     kube_api_qps: float = 0.0
     kube_api_burst: int = 100
-    #: The ``spec.schedulerName`` of the pods that it schedules.
+    #: ``spec.schedulerName`` of the pods to schedule.
     scheduler_name: str = DEFAULT_SCHEDULER
-    #: How many hundredths of the nodes are compared for a pod; 0: fewer the larger the cluster.
+    #: Percentage of nodes to find feasible before scoring; 0: adaptive, smaller in larger clusters.
     percentage_of_nodes_to_score: int = 0
-    #: So long a pod that found no node waits for something to happen before it is tried again anyhow.
+    #: Maximum time in the unschedulable queue before a retry without an event.
     pod_max_in_unschedulable_pods_duration_seconds: float = UNSCHEDULABLE_MAX_SECONDS
 
     leader_elect: bool = True
@@ -37,24 +37,28 @@ class SchedulerOptions(msgspec.Struct, frozen=True, kw_only=True):
     leader_elect_resource_lock: str = "leases"
     leader_elect_resource_name: str = "kube-scheduler"
     leader_elect_resource_namespace: str = "kube-system"
-    #: True: a process that has lost its lease contends again; False: it ends, as upstream's.
+    #: True: contend again after losing the lease; False: exit, as upstream.
     leader_elect_restart: bool = False
+    #: Coordinated leader election (KEP-4355), as ``--feature-gates=CoordinatedLeaderElection=true``.
+    coordinated_leader_election: bool = False
+    #: Values of ``--emulated-version``, for example ``kube=1.35``; reported in the LeaseCandidate.
+    emulated_version: tuple[str, ...] = ()
 
-    #: Where ``/healthz`` and ``/metrics`` are served, in plain HTTP and for anybody who reaches it.
+    #: Address of ``/healthz`` and ``/metrics`` in plain HTTP, without authentication.
     address: str = "127.0.0.1"
-    #: 0: nowhere.
-    port: int = 10251
+    #: 0: disabled.
+    port: int = 0
 
 
 class Setup(NamedTuple):
-    """What flags and the configuration file come to together."""
+    """Options and settings merged from flags and the configuration file."""
 
     options: SchedulerOptions
     settings: Settings
 
 
 def set_up(**given: Any) -> Setup:
-    """From the options that were given. What a flag says of election and connection wins over the file, as upstream.
+    """Merge flags with the configuration file; flags override its election and connection settings, as upstream.
 
     Raises ``ConfigurationError``.
     """
@@ -64,7 +68,7 @@ def set_up(**given: Any) -> Setup:
     )
     settings = Settings(profiles=(profile,))
     if options.config is not None:
-        from steersman.scheduler.configuration.reading import read  # noqa: PLC0415 — most processes read none
+        from steersman.scheduler.configuration.loading import read  # noqa: PLC0415 — loaded only with --config
 
         reading = read(options.config)
         options, settings = SchedulerOptions(**{**reading.options, **given}), reading.settings

@@ -1,4 +1,4 @@
-"""A pod, made ready for scheduling: what the rules ask of it again and again is worked out once."""
+"""A pod precomputed for scheduling. Upstream: ``PodInfo`` in pkg/scheduler/framework/types.go."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import msgspec
 
 from steersman.apimachinery.selectors import EVERYTHING, NOTHING, LabelSelector, requirement
-from steersman.scheduler.amounts import Amounts, requests_of, usage_of
 from steersman.scheduler.matching import any_term, has_labels, label_selector, names_in, node_term
+from steersman.scheduler.resources import ResourceList, pod_nonzero_requests, pod_requests
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -17,27 +17,27 @@ if TYPE_CHECKING:
     from steersman.scheduler.objects import Pod, PodAffinityTerm, TopologySpreadConstraint
 
 _encode: Final = msgspec.json.Encoder().encode
-#: What pods without a policy do: evict others.
+#: Default of ``spec.preemptionPolicy``.
 PREEMPT_LOWER_PRIORITY: Final = "PreemptLowerPriority"
 DEFAULT_SCHEDULER: Final = "default-scheduler"
 ANY_ADDRESS: Final = "0.0.0.0"  # noqa: S104 — what a host port without an address means
 
-#: Address, protocol, port.
+#: Host IP, protocol, port.
 HostPort = tuple[str, str, int]
 
 
 class AffinityTerm(NamedTuple):
-    """Pods that a pod wants near, or far away."""
+    """A pod affinity or anti-affinity term."""
 
     topology_key: str
     selector: LabelSelector
-    #: Those named; the pod's own when the term names none.
+    #: Namespaces of the term; the pod's own if the term has none.
     namespaces: frozenset[str]
     namespace_selector: LabelSelector
     weight: int = 0
 
     def matches(self, pod: PodInfo, namespace_labels: Callable[[str], Mapping[str, str]]) -> bool:
-        """Whether another pod is meant."""
+        """Report whether the term selects the pod."""
         if not self.selector.matches(pod.labels):
             return False
         if pod.namespace in self.namespaces:
@@ -47,7 +47,7 @@ class AffinityTerm(NamedTuple):
 
 
 class SpreadConstraint(NamedTuple):
-    """One of ``spec.topologySpreadConstraints``, with upstream's defaults."""
+    """An entry of ``spec.topologySpreadConstraints`` with upstream's defaults."""
 
     topology_key: str
     max_skew: int
@@ -57,19 +57,19 @@ class SpreadConstraint(NamedTuple):
     honors_taints: bool
 
 
-class ClaimUse(NamedTuple):
-    """One of ``spec.resourceClaims``."""
+class PodResourceClaim(NamedTuple):
+    """An entry of ``spec.resourceClaims``, resolved to a ResourceClaim."""
 
-    #: The claim; empty when none is needed.
+    #: Name of the claim; empty if none is needed.
     claim: str
-    #: Whether it must have been made for the pod.
+    #: True if the pod must own the claim, which was created from a template.
     must_be_owned: bool = False
-    #: Why it is not known which claim it is.
+    #: Why the claim cannot be resolved; empty if it can.
     fault: str = ""
 
 
 class PodInfo:
-    """Immutable but for ``node_name``, which is set when the scheduler assumes it."""
+    """Facts of a pod that plugins read. Immutable except for ``node_name``, which is set when the pod is assumed."""
 
     __slots__ = (
         "affinity",
@@ -88,24 +88,24 @@ class PodInfo:
         "name",
         "named_nodes",
         "namespace",
-        "needs",
         "node_name",
         "node_test",
         "nominated_node",
+        "nonzero_requests",
         "pod",
         "preferred_affinity",
         "preferred_anti_affinity",
         "preferred_nodes",
         "priority",
         "requests",
+        "required_features",
         "scheduler",
         "signature",
+        "soft_spread",
         "spread",
-        "spread_softly",
         "started",
         "tolerations",
         "uid",
-        "usage",
     )
 
     def __init__(self, pod: Pod) -> None:
@@ -126,31 +126,31 @@ class PodInfo:
         self.scheduler: Final[str] = spec.schedulerName or DEFAULT_SCHEDULER
         self.may_preempt: Final = (spec.preemptionPolicy or PREEMPT_LOWER_PRIORITY) == PREEMPT_LOWER_PRIORITY
         self.gates: Final[list[str]] = [gate.name for gate in spec.schedulingGates or ()]
-        self.requests: Final[Amounts] = {name: value for name, value in requests_of(pod).items() if value}
-        self.usage: Final[Amounts] = usage_of(pod)
+        self.requests: Final[ResourceList] = {name: value for name, value in pod_requests(pod).items() if value}
+        self.nonzero_requests: Final[ResourceList] = pod_nonzero_requests(pod)
         self.is_best_effort: Final = not self.requests
         self.host_ports: Final = tuple(_host_ports(pod))
         self.images: Final = tuple(each.image or "" for each in [*(spec.initContainers or ()), *spec.containers])
         self.tolerations: Final[Sequence[Any]] = spec.tolerations or ()
         self.claims: Final = tuple(_claims(pod))
-        #: Claims for devices.
+        #: ResourceClaims.
         self.device_claims: Final = tuple(_device_claim(pod, each) for each in spec.resourceClaims or ())
-        #: Features that its node must have declared.
-        self.needs: Final = frozenset(_needs(spec))
+        #: Node features that the pod requires (KEP-5328).
+        self.required_features: Final = frozenset(_required_features(spec))
         self._read_affinity(pod)
         self._read_spread(pod)
-        #: Pods that share it fare alike on every node, as far as only the node itself is looked at.
+        #: Pods with the same signature get the same results from all local plugins (KEP-5598).
         self.signature: Final[bytes] = _encode(
             [
                 self.requests,
-                self.usage,
+                self.nonzero_requests,
                 self.host_ports,
                 self.images,
                 spec.nodeSelector,
                 spec.affinity.nodeAffinity if spec.affinity is not None else None,
                 spec.tolerations,
                 spec.nodeName,
-                sorted(self.needs),
+                sorted(self.required_features),
             ]
         )
 
@@ -163,7 +163,7 @@ class PodInfo:
         self.named_nodes = None if required is None else names_in(required.nodeSelectorTerms)
         if required is not None:
             tests.append(any_term(required.nodeSelectorTerms))
-        #: Whether the pod may go to a node by its selector and affinity; None: to any.
+        #: Predicate for nodeSelector and required node affinity; None matches all nodes.
         self.node_test: NodeTest | None = _all_of(tests)
         self.preferred_nodes = tuple(
             (each.weight, node_term(each.preference)) for each in preferred or () if each.weight
@@ -176,16 +176,16 @@ class PodInfo:
         self.preferred_anti_affinity = _preferred(far, self.namespace)
 
     def _read_spread(self, pod: Pod) -> None:
-        self.spread, self.spread_softly = spread_constraints(pod.spec.topologySpreadConstraints or (), self.labels)
+        self.spread, self.soft_spread = spread_constraints(pod.spec.topologySpreadConstraints or (), self.labels)
 
     @property
-    def draws(self) -> bool:
-        """Whether it makes nodes liked, or less liked, by pods that come after it."""
+    def affects_affinity_scores(self) -> bool:
+        """True if the pod's terms affect the InterPodAffinity scores of incoming pods."""
         return bool(self.affinity or self.preferred_affinity or self.preferred_anti_affinity)
 
     @property
     def has_affinity(self) -> bool:
-        """Whether it wants pods near or far."""
+        """True if the pod has any pod affinity or anti-affinity terms."""
         return bool(self.affinity or self.anti_affinity or self.preferred_affinity or self.preferred_anti_affinity)
 
 
@@ -206,8 +206,8 @@ def _host_ports(pod: Pod) -> list[HostPort]:
     return found
 
 
-def _needs(spec: Any) -> Iterator[str]:
-    """What upstream's ``nodedeclaredfeatures`` infers from a spec."""
+def _required_features(spec: Any) -> Iterator[str]:
+    """Yield the node features required by a spec. Upstream: ``nodedeclaredfeatures`` inference."""
     for container in (*spec.containers, *(spec.initContainers or ())):
         if any(rule.action == "RestartAllContainers" for rule in container.restartPolicyRules or ()):
             yield "RestartAllContainersOnContainerExits"
@@ -216,7 +216,7 @@ def _needs(spec: Any) -> Iterator[str]:
 
 
 def _claims(pod: Pod) -> list[str]:
-    """Names of the persistent volume claims that it mounts; those of ephemeral volumes are named after the pod."""
+    """Return the names of the pod's PersistentVolumeClaims, including those of generic ephemeral volumes."""
     found = []
     for volume in pod.spec.volumes or ():
         if volume.persistentVolumeClaim is not None:
@@ -226,19 +226,19 @@ def _claims(pod: Pod) -> list[str]:
     return found
 
 
-def _device_claim(pod: Pod, entry: Any) -> ClaimUse:
-    """The claim that an entry names, or that was made for it from a template."""
+def _device_claim(pod: Pod, entry: Any) -> PodResourceClaim:
+    """Resolve an entry of ``spec.resourceClaims``, by name or by the claim generated from a template."""
     if entry.resourceClaimName:
-        return ClaimUse(entry.resourceClaimName)
+        return PodResourceClaim(entry.resourceClaimName)
     key = f"{pod.metadata.namespace}/{pod.metadata.name}"
     if not entry.resourceClaimTemplateName:
-        return ClaimUse(
+        return PodResourceClaim(
             "", fault=f'pod "{key}", spec.resourceClaim "{entry.name}": none of the supported fields are set'
         )
     for made in (pod.status.resourceClaimStatuses if pod.status is not None else None) or ():
         if made.name == entry.name:
-            return ClaimUse(made.resourceClaimName or "", must_be_owned=True)
-    return ClaimUse("", fault=f'pod "{key}": ResourceClaim not created yet')
+            return PodResourceClaim(made.resourceClaimName or "", must_be_owned=True)
+    return PodResourceClaim("", fault=f'pod "{key}": ResourceClaim not created yet')
 
 
 def _term(term: PodAffinityTerm, namespace: str, weight: int = 0) -> AffinityTerm:
@@ -262,7 +262,7 @@ def _preferred(affinity: Any, namespace: str) -> tuple[AffinityTerm, ...]:
 
 def _spread(constraint: TopologySpreadConstraint, labels: Mapping[str, str]) -> SpreadConstraint:
     selector = label_selector(constraint.labelSelector)
-    # API servers of 1.34 and later have written them into the selector (KEP-3243).
+    # API servers since 1.34 merge them into the selector (KEP-3243); older ones leave it to the scheduler.
     same = [requirement(key, "in", [labels[key]]) for key in constraint.matchLabelKeys or () if key in labels]
     if same and selector is not NOTHING:
         selector = LabelSelector(dict.fromkeys([*selector.requirements, *same]))
@@ -279,7 +279,7 @@ def _spread(constraint: TopologySpreadConstraint, labels: Mapping[str, str]) -> 
 def spread_constraints(
     constraints: Iterable[TopologySpreadConstraint], labels: Mapping[str, str]
 ) -> tuple[tuple[SpreadConstraint, ...], tuple[SpreadConstraint, ...]]:
-    """Those that must hold, and those that had better, for a pod with these labels."""
+    """Return the ``DoNotSchedule`` and the ``ScheduleAnyway`` constraints for a pod with these labels."""
     made = [(each.whenUnsatisfiable == "DoNotSchedule", _spread(each, labels)) for each in constraints]
     return tuple(each for is_hard, each in made if is_hard), tuple(each for is_hard, each in made if not is_hard)
 

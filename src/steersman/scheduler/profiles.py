@@ -1,4 +1,4 @@
-"""Profiles made of their settings: which rules there are, in which order, and with which weights."""
+"""Construction of profiles from their settings: plugin instances, order and weights."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from steersman.scheduler.framework import LocalPlugin, Plugin
     from steersman.scheduler.plugins.dynamic_resources import DynamicResources
     from steersman.scheduler.plugins.volume_binding import VolumeBinding
-    from steersman.scheduler.volumes import Catalog
+    from steersman.scheduler.volumes import VolumeCatalog
     from steersman.scheduler.workloads import Workloads
 
 _FILTER: Final = "filter"
@@ -30,26 +30,26 @@ _SCORE: Final = "score"
 def make_profile(
     settings: ProfileSettings,
     *,
-    catalog: Catalog,
+    catalog: VolumeCatalog,
     workloads: Workloads,
     volume_binding: VolumeBinding,
     devices: DynamicResources,
 ) -> Profile:
-    """What several profiles share (the catalogs, and the rules that reserve) is handed in."""
+    """Build a profile. Catalogs and plugins with Reserve state are shared by all profiles and passed in."""
     args, plugins = settings.args, settings.plugins
-    local: Mapping[str, Callable[[], LocalPlugin]] = {
+    local_factories: Mapping[str, Callable[[], LocalPlugin]] = {
         "NodeUnschedulable": NodeUnschedulable,
         "NodeName": NodeName,
         "TaintToleration": TaintToleration,
         "NodeAffinity": lambda: NodeAffinity(args["NodeAffinity"]),
         "NodePorts": NodePorts,
-        "NodeResourcesFit": lambda: NodeResourcesFit(args["NodeResourcesFit"], devices.in_place_of_resources),
+        "NodeResourcesFit": lambda: NodeResourcesFit(args["NodeResourcesFit"], devices.extended_resources),
         "NodeResourcesBalancedAllocation": lambda: NodeResourcesBalancedAllocation(
             args["NodeResourcesBalancedAllocation"]
         ),
         "NodeDeclaredFeatures": NodeDeclaredFeatures,
     }
-    others: Mapping[str, Callable[[], Plugin]] = {
+    cluster_factories: Mapping[str, Callable[[], Plugin]] = {
         "VolumeRestrictions": lambda: VolumeRestrictions(catalog),
         "NodeVolumeLimits": lambda: NodeVolumeLimits(catalog),
         "VolumeBinding": lambda: volume_binding,
@@ -59,13 +59,13 @@ def make_profile(
         "DynamicResources": lambda: devices,
         "ImageLocality": ImageLocality,
     }
-    made_locals = {name: make() for name, make in local.items()}
-    made_others = {name: make() for name, make in others.items()}
-    filters, likings, weights = plugins.points[_FILTER], plugins.points[_SCORE], plugins.weights
+    local_plugins = {name: make() for name, make in local_factories.items()}
+    cluster_plugins = {name: make() for name, make in cluster_factories.items()}
+    filters, scorers, weights = plugins.points[_FILTER], plugins.points[_SCORE], plugins.weights
     return Profile(
-        filters=[made_locals[name] for name in filters if name in made_locals],
-        scorers=[(made_locals[name], weights[name]) for name in likings if name in made_locals],
-        checks=[made_others[name] for name in filters if name in made_others],
-        likings=[(made_others[name], weights[name]) for name in likings if name in made_others],
+        local_filters=[local_plugins[name] for name in filters if name in local_plugins],
+        local_score_plugins=[(local_plugins[name], weights[name]) for name in scorers if name in local_plugins],
+        filter_plugins=[cluster_plugins[name] for name in filters if name in cluster_plugins],
+        score_plugins=[(cluster_plugins[name], weights[name]) for name in scorers if name in cluster_plugins],
         settings=settings,
     )

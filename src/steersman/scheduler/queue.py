@@ -1,8 +1,8 @@
-"""Which pod is next, and when those that found no node are worth another try.
+"""The scheduling queue: order of pending pods, backoff, and events that requeue unschedulable pods.
 
-Pods that failed wait until something happens that may help them: each rule names the happenings that can change what it
-says. They come back when their backoff is over, at the latest after five minutes. Pure: time is a parameter, in seconds
-of any monotonic clock.
+An unschedulable pod waits until a cluster event that one of the plugins that rejected it registers for, and at the
+latest for ``wait_max_seconds``; it is retried when its backoff is over. Synchronous: time is a parameter, in seconds of
+any monotonic clock. Upstream: ``pkg/scheduler/backend/queue``.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from steersman.scheduler.pod_info import PodInfo
 
 
-class Happening(Flag):
-    """What may help a pod that waits."""
+class ClusterEvent(Flag):
+    """A change of the cluster that can make a pod schedulable."""
 
     NODE_ADDED = auto()
     NODE_CHANGED = auto()
     NODE_GONE = auto()
     POD_ARRIVED = auto()
-    #: Its labels are others, or it terminates.
+    #: Its labels have changed, or it is terminating.
     POD_CHANGED = auto()
-    #: It takes less of its node.
+    #: Its requests were scaled down.
     POD_SHRUNK = auto()
     POD_LEFT = auto()
     VOLUME = auto()
@@ -36,65 +36,65 @@ class Happening(Flag):
     CSI_NODE = auto()
     CAPACITY = auto()
     NAMESPACE = auto()
-    #: A volume is attached to a node no more.
+    #: A VolumeAttachment was deleted or changed.
     DETACHED = auto()
     DEVICES = auto()
     DEVICE_CLASS = auto()
 
 
-_NODE: Final = Happening.NODE_ADDED | Happening.NODE_CHANGED
-_PODS: Final = Happening.POD_ARRIVED | Happening.POD_CHANGED | Happening.POD_LEFT
-#: By the rule that stood in the way; for a rule that is not named here anything helps.
-_HELPS: Final = {
+_NODE: Final = ClusterEvent.NODE_ADDED | ClusterEvent.NODE_CHANGED
+_PODS: Final = ClusterEvent.POD_ARRIVED | ClusterEvent.POD_CHANGED | ClusterEvent.POD_LEFT
+#: Upstream: ``EventsToRegister`` of each plugin. Plugins that are missing here register for every event.
+_EVENTS_TO_REGISTER: Final = {
     "NodeUnschedulable": _NODE,
     "NodeName": _NODE,
     "TaintToleration": _NODE,
     "NodeAffinity": _NODE,
-    "NodePorts": _NODE | Happening.POD_LEFT,
-    "NodeResourcesFit": _NODE | Happening.POD_LEFT | Happening.POD_SHRUNK | Happening.DEVICE_CLASS,
+    "NodePorts": _NODE | ClusterEvent.POD_LEFT,
+    "NodeResourcesFit": _NODE | ClusterEvent.POD_LEFT | ClusterEvent.POD_SHRUNK | ClusterEvent.DEVICE_CLASS,
     "NodeDeclaredFeatures": _NODE,
-    "VolumeRestrictions": Happening.POD_LEFT | Happening.CLAIM | Happening.NODE_ADDED,
+    "VolumeRestrictions": ClusterEvent.POD_LEFT | ClusterEvent.CLAIM | ClusterEvent.NODE_ADDED,
     "VolumeBinding": _NODE
-    | Happening.VOLUME
-    | Happening.CLAIM
-    | Happening.STORAGE_CLASS
-    | Happening.CSI_NODE
-    | Happening.CAPACITY,
-    "VolumeZone": _NODE | Happening.VOLUME | Happening.CLAIM | Happening.STORAGE_CLASS,
-    "NodeVolumeLimits": Happening.CSI_NODE
-    | Happening.POD_LEFT
-    | Happening.CLAIM
-    | Happening.DETACHED
-    | Happening.NODE_ADDED,
-    # With a node an emptier domain may have gone.
-    "PodTopologySpread": _NODE | Happening.NODE_GONE | _PODS,
-    "InterPodAffinity": _NODE | _PODS | Happening.NAMESPACE,
-    "DynamicResources": _NODE | Happening.DEVICES | Happening.DEVICE_CLASS,
+    | ClusterEvent.VOLUME
+    | ClusterEvent.CLAIM
+    | ClusterEvent.STORAGE_CLASS
+    | ClusterEvent.CSI_NODE
+    | ClusterEvent.CAPACITY,
+    "VolumeZone": _NODE | ClusterEvent.VOLUME | ClusterEvent.CLAIM | ClusterEvent.STORAGE_CLASS,
+    "NodeVolumeLimits": ClusterEvent.CSI_NODE
+    | ClusterEvent.POD_LEFT
+    | ClusterEvent.CLAIM
+    | ClusterEvent.DETACHED
+    | ClusterEvent.NODE_ADDED,
+    # A deleted node can remove the domain with the fewest pods.
+    "PodTopologySpread": _NODE | ClusterEvent.NODE_GONE | _PODS,
+    "InterPodAffinity": _NODE | _PODS | ClusterEvent.NAMESPACE,
+    "DynamicResources": _NODE | ClusterEvent.DEVICES | ClusterEvent.DEVICE_CLASS,
 }
 
 
 class QueuedPod:
-    """A pod that wants a node."""
+    """A pending pod. Upstream: ``QueuedPodInfo``."""
 
-    __slots__ = ("attempts", "blockers", "cause", "due", "pod", "since", "state", "tried")
+    __slots__ = ("attempts", "cause", "due", "pod", "since", "state", "tried", "unschedulable_plugins")
 
     def __init__(self, pod: PodInfo, since: float) -> None:
         self.pod = pod
-        #: When it came, for the order among equals; and when it failed last.
+        #: Time of the first enqueue, which orders pods of equal priority, and of the last attempt.
         self.since: Final = since
         self.tried = since
         self.attempts = 0
-        #: Rules that stood in the way at the last attempt.
-        self.blockers: frozenset[str] = frozenset()
-        #: When its backoff is over.
+        #: Plugins that rejected the pod in the last attempt.
+        self.unschedulable_plugins: frozenset[str] = frozenset()
+        #: End of the backoff.
         self.due = since
         self.state = ""
-        #: Why it is tried next, for logs.
-        self.cause: Happening | str = "UnschedulablePodAdd"
+        #: Event that requeued the pod, for logs.
+        self.cause: ClusterEvent | str = "UnschedulablePodAdd"
 
     @property
     def cause_text(self) -> str:
-        """The cause as upstream spells the labels of cluster events: ``NodeAdded``."""
+        """The cause in the style of upstream's event labels: ``NodeAdded``."""
         if isinstance(self.cause, str):
             return self.cause
         return (self.cause.name or "").title().replace("_", "")
@@ -102,65 +102,65 @@ class QueuedPod:
 
 _ACTIVE: Final = "active"
 _BACKOFF: Final = "backoff"
-_WAITING: Final = "unschedulable"
+_UNSCHEDULABLE: Final = "unschedulable"
 _GATED: Final = "gated"
 _IN_FLIGHT: Final = "in flight"
 
 
 class SchedulingQueue:
-    """Holds each pod that has no node once; as many as there are in the cluster."""
+    """Pending pods, each in exactly one state: active, backoff, unschedulable, gated or in flight."""
 
     def __init__(
         self,
         *,
-        holds_back: Callable[[PodInfo], bool],
+        is_gated: Callable[[PodInfo], bool],
         backoff_initial_seconds: float,
         backoff_max_seconds: float,
         wait_max_seconds: float,
     ) -> None:
-        """``holds_back``: whether a rule says that a pod may not be tried yet (``PreEnqueue``). ``wait_max_seconds``: so
-        long a pod waits for something to happen.
+        """``is_gated``: report whether a PreEnqueue plugin gates the pod. ``wait_max_seconds``: maximum time in the
+        unschedulable state.
         """
-        self._holds_back = holds_back
+        self._is_gated = is_gated
         self._backoff_initial = backoff_initial_seconds
         self._backoff_max = backoff_max_seconds
         self._wait_max = wait_max_seconds
         self._pods: dict[str, QueuedPod] = {}
-        #: Those of them that found no node and wait for something to happen.
-        self._waiting: dict[str, QueuedPod] = {}
-        #: And those that may not be tried yet.
+        #: Unschedulable pods by UID.
+        self._unschedulable: dict[str, QueuedPod] = {}
+        #: Gated pods by UID.
         self._gated: dict[str, QueuedPod] = {}
-        #: Heaps with what has moved on left in them, told by its state and serial.
+        #: Heaps; stale entries stay in them and are skipped by their state.
         self._active: list[tuple[int, float, int, QueuedPod]] = []
         self._backoff: list[tuple[float, int, QueuedPod]] = []
-        #: Those of them that no error keeps waiting.
-        self._hopeful: list[tuple[float, int, QueuedPod]] = []
+        #: Pods in backoff that may be popped early; pods that failed with an error may not.
+        self._poppable_backoff: list[tuple[float, int, QueuedPod]] = []
         self._serial = itertools.count()
 
     def __len__(self) -> int:
         return len(self._pods)
 
     def pod(self, uid: str) -> PodInfo | None:
-        """A pod without a node as it was last told."""
+        """Return the latest version of a pending pod, or None."""
         queued = self._pods.get(uid)
         return queued.pod if queued is not None else None
 
     def counts(self) -> dict[str, int]:
-        """How many wait in each state, for metrics."""
-        found = dict.fromkeys((_ACTIVE, _BACKOFF, _WAITING, _GATED), 0)
+        """Return the number of pods by state, for metrics."""
+        found = dict.fromkeys((_ACTIVE, _BACKOFF, _UNSCHEDULABLE, _GATED), 0)
         for queued in self._pods.values():
             if queued.state in found:
                 found[queued.state] += 1
         return found
 
-    def waiting(self) -> Iterator[QueuedPod]:
-        """Those that found no node and wait for something to happen."""
-        return iter(self._waiting.values())
+    def unschedulable_pods(self) -> Iterator[QueuedPod]:
+        """Iterate over the unschedulable pods."""
+        return iter(self._unschedulable.values())
 
-    # Coming and going
+    # Pod events
 
     def add(self, pod: PodInfo, now: float) -> None:
-        """A pod is new, or is back without a node; one that is known is updated."""
+        """Add a pending pod, or update it."""
         if pod.uid in self._pods:
             self.update(pod, now)
             return
@@ -168,7 +168,7 @@ class SchedulingQueue:
         self._activate(queued)
 
     def update(self, pod: PodInfo, now: float) -> None:
-        """A pod has changed. What it asks for may be less now, so it is tried again unless only its status differs."""
+        """Update a pod; an unschedulable pod is requeued unless only its status has changed."""
         queued = self._pods.get(pod.uid)
         if queued is None:
             self.add(pod, now)
@@ -177,21 +177,21 @@ class SchedulingQueue:
         queued.pod = pod
         if queued.state == _GATED:
             self._activate(queued)
-        elif queued.state == _WAITING and _asks_differently(before, pod):
-            self._retry(queued, now, "UnschedulablePodUpdate")
+        elif queued.state == _UNSCHEDULABLE and _is_updated(before, pod):
+            self._requeue(queued, now, "UnschedulablePodUpdate")
         elif queued.state == _ACTIVE and before.priority != pod.priority:
             self._activate(queued)
 
     def remove(self, uid: str) -> None:
-        """A pod is gone, or has a node. Idempotent."""
+        """Remove a pod that was deleted or assigned. Idempotent."""
         queued = self._pods.pop(uid, None)
         if queued is not None:
             queued.state = ""
-            self._waiting.pop(uid, None)
+            self._unschedulable.pop(uid, None)
             self._gated.pop(uid, None)
 
     def _activate(self, queued: QueuedPod) -> None:
-        if self._holds_back(queued.pod):
+        if self._is_gated(queued.pod):
             queued.state = _GATED
             self._gated[queued.pod.uid] = queued
             return
@@ -199,18 +199,18 @@ class SchedulingQueue:
         queued.state = _ACTIVE
         heapq.heappush(self._active, (-queued.pod.priority, queued.since, next(self._serial), queued))
 
-    # Trying
+    # Attempts and requeuing
 
     def pop(self, now: float) -> QueuedPod | None:
-        """The most important pod that may be tried now; None when all wait. Settle it with ``remove`` or ``failed``.
+        """Return the active pod with the highest priority, or None; settle it with ``remove`` or ``failed``.
 
-        When there is nothing better to do, a pod that something may have helped need not wait until its backoff is over
-        (``SchedulerPopFromBackoffQ``, KEP-5142).
+        If no pod is active, a requeued pod is taken before its backoff is over (``SchedulerPopFromBackoffQ``,
+        KEP-5142).
         """
         self.flush(now)
-        while self._active or self._hopeful:
+        while self._active or self._poppable_backoff:
             if not self._active:
-                self._activate_soonest()
+                self._activate_from_backoff()
                 continue
             rank, _, _, queued = heapq.heappop(self._active)
             if queued.state == _ACTIVE and rank == -queued.pod.priority:
@@ -219,77 +219,89 @@ class SchedulingQueue:
                 return queued
         return None
 
-    def _activate_soonest(self) -> None:
-        due, _, queued = heapq.heappop(self._hopeful)
+    def _activate_from_backoff(self) -> None:
+        due, _, queued = heapq.heappop(self._poppable_backoff)
         if queued.state == _BACKOFF and queued.due == due:
             self._activate(queued)
 
-    def failed(self, queued: QueuedPod, blockers: frozenset[str], now: float) -> None:
-        """The pod found no node because of these rules; without any it was an error, and it is tried again by itself."""
+    def add_unschedulable(self, queued: QueuedPod, unschedulable_plugins: frozenset[str], now: float) -> None:
+        """Return a pod to the queue after a failed attempt; without ``unschedulable_plugins`` it was an error and needs no event.
+
+        Upstream: ``AddUnschedulableIfNotPresent``.
+        """
         if self._pods.get(queued.pod.uid) is not queued:
-            return  # it has gone meanwhile
-        queued.blockers = blockers
+            return  # deleted during the attempt
+        queued.unschedulable_plugins = unschedulable_plugins
         queued.tried = now
         queued.due = now + min(self._backoff_initial * 2 ** (queued.attempts - 1), self._backoff_max)
-        if blockers:
-            queued.state = _WAITING
-            self._waiting[queued.pod.uid] = queued
+        if unschedulable_plugins:
+            queued.state = _UNSCHEDULABLE
+            self._unschedulable[queued.pod.uid] = queued
         else:
-            self._retry(queued, now, "ScheduleAttemptFailure")
+            self._requeue(queued, now, "ScheduleAttemptFailure")
 
-    def happened(
-        self, happening: Happening, now: float, *, helps: Callable[[str, PodInfo], bool] = lambda _, __: True
+    def on_cluster_event(
+        self, event: ClusterEvent, now: float, *, hint: Callable[[str, PodInfo], bool] = lambda _, __: True
     ) -> None:
-        """Try those again that this may help: a blocker cares for such a happening, and ``helps`` does not deny it."""
-        for queued in list(self.waiting()):
-            pod = queued.pod
-            if any(happening & _HELPS.get(name, happening) and helps(name, pod) for name in queued.blockers):
-                self._retry(queued, now, happening)
-        if happening & Happening.DEVICES:
-            self.open_gates()
+        """Requeue the unschedulable pods that the event may make schedulable.
 
-    def open_gates(self) -> None:
-        """Let those in that nothing holds back any more."""
+        A plugin that rejected the pod must have registered for the event, and the queueing hint ``hint`` must not skip
+        it. Upstream: ``MoveAllToActiveOrBackoffQueue``.
+        """
+        for queued in list(self.unschedulable_pods()):
+            pod = queued.pod
+            if any(
+                event & _EVENTS_TO_REGISTER.get(name, event) and hint(name, pod)
+                for name in queued.unschedulable_plugins
+            ):
+                self._requeue(queued, now, event)
+        if event & ClusterEvent.DEVICES:
+            self.recheck_gated()
+
+    def recheck_gated(self) -> None:
+        """Run PreEnqueue again for the gated pods."""
         for queued in list(self._gated.values()):
             self._activate(queued)
 
     def activate(self, uids: Iterable[str], now: float) -> None:
-        """Try these again."""
+        """Requeue these pods if they are unschedulable."""
         for uid in uids:
             queued = self._pods.get(uid)
-            if queued is not None and queued.state == _WAITING:
-                self._retry(queued, now, "ForceActivate")
+            if queued is not None and queued.state == _UNSCHEDULABLE:
+                self._requeue(queued, now, "ForceActivate")
 
-    def _retry(self, queued: QueuedPod, now: float, cause: Happening | str) -> None:
+    def _requeue(self, queued: QueuedPod, now: float, cause: ClusterEvent | str) -> None:
         queued.cause = cause
-        self._waiting.pop(queued.pod.uid, None)
+        self._unschedulable.pop(queued.pod.uid, None)
         if queued.due <= now:
             self._activate(queued)
         else:
             queued.state = _BACKOFF
             entry = (queued.due, next(self._serial), queued)
             heapq.heappush(self._backoff, entry)
-            if queued.blockers:
-                heapq.heappush(self._hopeful, entry)
+            if queued.unschedulable_plugins:
+                heapq.heappush(self._poppable_backoff, entry)
 
     def flush(self, now: float) -> None:
-        """Bring back those whose backoff is over."""
+        """Move pods whose backoff is over to the active queue."""
         while self._backoff and self._backoff[0][0] <= now:
             due, _, queued = heapq.heappop(self._backoff)
             if queued.state == _BACKOFF and queued.due == due:
                 self._activate(queued)
-        while self._hopeful and self._hopeful[0][0] <= now:
-            heapq.heappop(self._hopeful)
+        while self._poppable_backoff and self._poppable_backoff[0][0] <= now:
+            heapq.heappop(self._poppable_backoff)
 
-    def flush_waiting(self, now: float) -> None:
-        """Bring back those that have waited for too long, whatever for."""
-        for queued in list(self.waiting()):
+    def flush_unschedulable(self, now: float) -> None:
+        """Requeue pods that have been unschedulable for ``wait_max_seconds``. Upstream:
+        ``flushUnschedulablePodsLeftover``.
+        """
+        for queued in list(self.unschedulable_pods()):
             if now - queued.tried >= self._wait_max:
-                self._retry(queued, now, "UnschedulableTimeout")
+                self._requeue(queued, now, "UnschedulableTimeout")
 
     @property
-    def next_due(self) -> float | None:
-        """When the next backoff is over."""
+    def next_backoff_end(self) -> float | None:
+        """End of the earliest backoff; None if no pod is in backoff."""
         while self._backoff and (
             self._backoff[0][2].state != _BACKOFF or self._backoff[0][2].due != self._backoff[0][0]
         ):
@@ -297,8 +309,8 @@ class SchedulingQueue:
         return self._backoff[0][0] if self._backoff else None
 
 
-def _asks_differently(before: PodInfo, after: PodInfo) -> bool:
-    """Whether more than the status differs."""
+def _is_updated(before: PodInfo, after: PodInfo) -> bool:
+    """Report whether a change of the pod may make it schedulable."""
     return (
         before.signature != after.signature
         or before.labels != after.labels

@@ -1,4 +1,8 @@
-"""The scheduler's loop: one pod after another is decided on at once, what was decided is written beside it."""
+"""The scheduler's loop: scheduling cycles run one after another, bindings and status updates run as background tasks.
+
+``SchedulerCore`` decides; this module performs the requests that a decision calls for, bounds their number and reports
+their outcome back. It leaves leader election and serving to the process.
+"""
 
 from __future__ import annotations
 
@@ -10,129 +14,131 @@ from steersman.apimachinery.durations import parse_duration
 from steersman.asynckit.stopping import run_unless_stopped
 from steersman.asynckit.tasks import Supervisor
 from steersman.client.errors import ClientError
-from steersman.scheduler.brain import Brain, Failed, Placed
-from steersman.scheduler.claims import ClaimChangedError, ClaimWriter, DevicesNotReadyError
+from steersman.scheduler.claim_writer import ClaimChangedError, ClaimWriter, DevicesNotReadyError
 from steersman.scheduler.configuration.settings import Settings
+from steersman.scheduler.core import Failed, Placed, SchedulerCore
 from steersman.scheduler.decision_log import log_bound, log_failed, logs_decisions
 from steersman.scheduler.devices.readiness import BindingFailedError, awaits_devices
-from steersman.scheduler.following import Following
+from steersman.scheduler.event_handlers import EventHandlers
 from steersman.scheduler.metrics import SchedulerMetrics
-from steersman.scheduler.writing import SCHEDULER_ERROR, UNSCHEDULABLE, BindingTimeoutError, Writer
+from steersman.scheduler.writer import SCHEDULER_ERROR, UNSCHEDULABLE, BindingTimeoutError, Writer
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
 
     from steersman.runtime.context import ControllerContext
-    from steersman.scheduler.plugins.dynamic_resources import Remedy
+    from steersman.scheduler.plugins.dynamic_resources import PostFilterResult
 
 _log = logging.getLogger(__name__)
 
-#: What can go wrong between a decision and its pod's binding.
-_NOT_BOUND: Final = (ClientError, BindingTimeoutError, ClaimChangedError, DevicesNotReadyError, BindingFailedError)
-#: Requests about pods that are under way at once; the loop waits when there are so many.
+#: Failures of the binding cycle.
+_BINDING_ERRORS: Final = (ClientError, BindingTimeoutError, ClaimChangedError, DevicesNotReadyError, BindingFailedError)
+#: Bound on concurrent binding and status tasks; the loop waits for a free slot.
 WRITES_MAX: Final = 64
-#: Attempts in one turn of the event loop, so that answers and events are not kept waiting.
+#: Attempts per turn of the event loop, so that responses and watch events are processed in between.
 _TURN_ATTEMPTS: Final = 8
-#: How often pods are looked at that have waited for too long.
+#: Interval for retrying pods that have been unschedulable for too long.
 _FLUSH_SECONDS: Final = 30.0
-#: Sums of seconds are rounded: a wait that ends a little early must not be followed by one of no length, again and again.
+#: Shortest wait: rounding of the clock must not produce a busy loop of zero-length waits.
 _PAUSE_MIN_SECONDS: Final = 0.001
 
 
 class Scheduler:
-    """A runnable of a ``runtime.manager.Manager``."""
+    """kube-scheduler as a runnable of ``runtime.manager.Manager``."""
 
     name: ClassVar[str] = "scheduler"
 
     def __init__(self, context: ControllerContext, *, settings: Settings | None = None, host: str = "") -> None:
-        """``host``: who reports events, as ``default-scheduler-<host>``. Raises ``PluginSetError``."""
+        """``host``: suffix of the reporting instance of events, ``default-scheduler-<host>``. Raises
+        ``PluginSetError``.
+        """
         self._clock = context.clock
-        self.brain: Final = Brain(
+        self.core: Final = SchedulerCore(
             settings or Settings(),
             dice=context.dice,
             monotonic=context.clock.monotonic,
             now=context.clock.now,
         )
-        #: By ``schedulerName``, as each reports its own events.
+        #: Keyed by ``schedulerName``, which is also the reporting controller of events.
         self._writers = {
             name: Writer(
                 context.client,
                 context.events.series_recorder(name, f"{name}-{host}" if host else name),
-                self.brain.catalog,
+                self.core.catalog,
                 scheduler=name,
             )
-            for name in self.brain.profiles
+            for name in self.core.profiles
         }
-        self._claims = ClaimWriter(context.client, self.brain.devices)
-        self._wanted = asyncio.Event()
-        self._following = Following(context.informers, self.brain, wake=self._woken)
+        self._claims = ClaimWriter(context.client, self.core.devices)
+        self._wake_event = asyncio.Event()
+        self._event_handlers = EventHandlers(context.informers, self.core, wake=self._wake)
         self._writes = Supervisor("scheduler: writes")
         self._free = asyncio.Semaphore(WRITES_MAX)
         self._stop_requested = asyncio.Event()
         self._ready = asyncio.Event()
         self._logs_decisions = logs_decisions()
-        self.metrics: Final = SchedulerMetrics(self.brain.queue, self.brain.profiles)
+        self.metrics: Final = SchedulerMetrics(self.core.queue, self.core.profiles)
         context.metrics.registry.register(self.metrics)
 
     @property
     def is_ready(self) -> bool:
-        """Whether the cluster is known and pods are being scheduled."""
+        """True once the informers have synced, until the loop ends."""
         return self._ready.is_set()
 
     async def wait_ready(self) -> None:
-        """Wait for the first time that ``is_ready`` holds."""
+        """Wait until ``is_ready`` is true for the first time."""
         await self._ready.wait()
 
     def stop(self) -> None:
-        """End after what is under way."""
+        """Request the loop to end after the current attempt."""
         self._stop_requested.set()
-        self._wanted.set()
+        self._wake_event.set()
 
     async def run(self) -> None:
-        """Schedule until ``stop``."""
+        """Schedule pods until ``stop``."""
         try:
-            self._following.start()
-            if not await run_unless_stopped(self._following.wait_synced(), self._stop_requested):
+            self._event_handlers.start()
+            if not await run_unless_stopped(self._event_handlers.wait_synced(), self._stop_requested):
                 return
             self._ready.set()
             flushed = self._clock.monotonic()
             while not self._stop_requested.is_set():
-                self._wanted.clear()
-                tried = await self._some()
+                self._wake_event.clear()
+                tried = await self._attempt_batch()
                 now = self._clock.monotonic()
                 if now - flushed >= _FLUSH_SECONDS:
                     flushed = now
-                    self.brain.queue.flush_waiting(now)
+                    self.core.queue.flush_unschedulable(now)
                 if tried:
-                    await asyncio.sleep(0)  # noqa: TID251 — lets others have a turn, waits for no time
+                    await asyncio.sleep(0)  # noqa: TID251 — yields to other tasks, waits for no time
                 else:
                     await self._wait(flushed + _FLUSH_SECONDS)
         finally:
             self._ready.clear()
             await self._writes.close()
 
-    def _woken(self) -> None:
+    def _wake(self) -> None:
         for writer in self._writers.values():
             writer.claims_changed()
         self._claims.claims_changed()
-        self._wanted.set()
+        self._wake_event.set()
 
     async def _wait(self, latest: float) -> None:
-        """Until something happens, or the next backoff is over."""
-        due = self.brain.queue.next_due
+        """Wait for a cluster event, the end of the next backoff or ``latest``."""
+        due = self.core.queue.next_backoff_end
         until = latest if due is None else min(latest, due)
-        timer = self._clock.timer(max(_PAUSE_MIN_SECONDS, until - self._clock.monotonic()), self._wanted.set)
+        timer = self._clock.timer(max(_PAUSE_MIN_SECONDS, until - self._clock.monotonic()), self._wake_event.set)
         try:
-            await self._wanted.wait()
+            await self._wake_event.wait()
         finally:
             timer.cancel()
 
-    async def _some(self) -> bool:
-        """A few attempts; whether there was anything to try."""
+    async def _attempt_batch(self) -> bool:
+        """Run a batch of attempts; return False if there was no active pod."""
         for count in range(_TURN_ATTEMPTS):
             await self._free.acquire()
             began = self._clock.monotonic()
-            result = self.brain.attempt(self._following.budgets.lister.list())
+            result = self.core.schedule_one(self._event_handlers.budgets.lister.list())
             if result is None:
                 self._free.release()
                 return count > 0
@@ -151,29 +157,29 @@ class Scheduler:
             self._free.release()
 
     async def _place(self, placed: Placed, began: float) -> None:
-        """Bind a pod whose attempt began at ``began``."""
+        """Run the binding cycle of a pod whose attempt started at ``began``."""
         pod = placed.queued.pod
         try:
-            if placed.takes_steps:
+            if placed.needs_pre_bind:
                 await self._prepare(placed)
             await self._writers[placed.profile.name].bind(pod, placed.node)
-        except _NOT_BOUND as error:
+        except _BINDING_ERRORS as error:
             _log.info("pod %s was not bound to %s: %s", pod.key, placed.node, error)
-            self.brain.not_bound(placed)
-            self._woken()
+            self.core.binding_failed(placed)
+            self._wake()
             await self._release(placed)
-            await self._told(placed, SCHEDULER_ERROR, str(error))
+            await self._report_failure(placed, SCHEDULER_ERROR, str(error))
         except BaseException:
-            self.brain.not_bound(placed)
+            self.core.binding_failed(placed)
             raise
         else:
-            self.brain.bound(placed)
+            self.core.binding_succeeded(placed)
             self.metrics.bound(placed, self._clock.monotonic())
             if self._logs_decisions:
                 log_bound(placed, self._clock.monotonic() - began)
 
     async def _prepare(self, placed: Placed) -> None:
-        """What must be done before the pod is bound (``PreBind``)."""
+        """Run the PreBind plugins."""
         pod, profile = placed.queued.pod, placed.profile
         writer, plugins = self._writers[profile.name], profile.settings.plugins
         await writer.nominate(pod, placed.node)
@@ -184,7 +190,7 @@ class Scheduler:
         if plugins.has("preBind", "DynamicResources"):
             claims = await self._claims.reserve(placed.devices, pod)
             if any(map(awaits_devices, claims)):
-                writer.devices_awaited(pod, placed.node)
+                writer.report_devices_pending(pod, placed.node)
                 seconds = parse_duration(profile.settings.args["DynamicResources"]["bindingTimeout"])
                 await self._claims.until_ready(claims, timeout_seconds=seconds)
 
@@ -198,8 +204,8 @@ class Scheduler:
         pod, victims = failed.queued.pod, failed.victims
         nominated = victims.node if victims is not None else None
         reason = SCHEDULER_ERROR if failed.is_fault else UNSCHEDULABLE
-        await self._told(failed, reason, failed.message, nominated=nominated)
-        await self._help(failed.remedy)
+        await self._report_failure(failed, reason, failed.message, nominated=nominated)
+        await self._release_claims(failed.post_filter_result)
         if victims is None:
             return
         writer = self._writers[failed.profile.name]
@@ -207,21 +213,23 @@ class Scheduler:
             await writer.evict(pod, victims)
         except ClientError as error:
             _log.warning("could not evict all that are in the way of pod %s: %s", pod.key, error)
-            self.brain.cycle.withdraw(pod.uid)
-        for other in self.brain.outranked(pod, victims.node):
+            self.core.cycle.remove_nomination(pod.uid)
+        for other in self.core.clear_lower_priority_nominations(pod, victims.node):
             await writer.withdraw_nomination(other)
 
-    async def _help(self, remedy: Remedy) -> None:
+    async def _release_claims(self, post_filter_result: PostFilterResult) -> None:
         try:
-            if remedy.deallocate is not None:
-                await self._claims.deallocate(remedy.deallocate)
-            if remedy.delete is not None:
-                await self._claims.delete(remedy.delete)
+            if post_filter_result.deallocate is not None:
+                await self._claims.deallocate(post_filter_result.deallocate)
+            if post_filter_result.delete is not None:
+                await self._claims.delete(post_filter_result.delete)
         except ClientError as error:
-            claim = remedy.deallocate or remedy.delete
+            claim = post_filter_result.deallocate or post_filter_result.delete
             _log.warning("could not give back the devices of claim %s: %s", claim.metadata.name, error)
 
-    async def _told(self, about: Placed | Failed, reason: str, message: str, *, nominated: str | None = None) -> None:
+    async def _report_failure(
+        self, about: Placed | Failed, reason: str, message: str, *, nominated: str | None = None
+    ) -> None:
         pod = about.queued.pod
         try:
             await self._writers[about.profile.name].report(pod, reason, message, nominated=nominated)

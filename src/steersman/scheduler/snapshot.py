@@ -1,7 +1,7 @@
-"""All nodes and what is on them: kept up to date by every change, never rebuilt.
+"""Nodes with their pods, updated incrementally by every event. Upstream: ``pkg/scheduler/backend/cache``.
 
-A pod that was chosen a node is *assumed* there at once, so that the next one finds the room taken; the cluster's own
-word about the pod, when it comes, replaces the assumption.
+A scheduled pod is *assumed* on its node at once, so that the next scheduling cycle counts it; the pod from the watch
+replaces the assumed one.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery.selectors import NOTHING
-from steersman.runtime.pods import is_finished
 from steersman.scheduler.node_info import NodeInfo
 from steersman.scheduler.pod_info import PodInfo
+from steersman.workloads.pods import is_finished
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from steersman.scheduler.objects import Node, Pod
     from steersman.scheduler.pod_info import AffinityTerm
 
-#: Selectors whose pods are counted as they come and go; of more, the one not asked for longest is dropped.
+#: Bound on selectors with incremental counts; the least recently used one is dropped.
 _COUNTED_SELECTORS_MAX: Final = 256
 
 
 class PodCounts:
-    """How many pods of one namespace and selector each node has; terminating ones do not count unless they are to."""
+    """Number of pods matching a namespace and selector, by node; terminating pods count only with ``leaving``."""
 
     __slots__ = ("_leaving", "_namespace", "_selector", "by_node")
 
@@ -38,7 +38,7 @@ class PodCounts:
         self.by_node: dict[str, int] = {}
 
     def count(self, pod: PodInfo, node: str, sign: int) -> None:
-        """A pod came to a node, or left it."""
+        """Count a pod added to a node (``sign`` 1) or removed from it (-1)."""
         if pod.namespace != self._namespace or (pod.is_terminating and not self._leaving):
             return
         if self._selector.matches(pod.labels):
@@ -46,18 +46,18 @@ class PodCounts:
 
 
 class Snapshot:
-    """The nodes of the cluster. Not a copy: it is what it is now, and whoever reads it does not wait in between."""
+    """The current state of all nodes. Not a copy: readers must not await while they use it."""
 
     def __init__(self) -> None:
-        #: All that are known, also those whose node object is missing.
+        #: All nodes, including those known only from their pods.
         self.infos: Final[dict[str, NodeInfo]] = {}
-        #: Nodes with pods that like others near or far, or must have them near.
+        #: Nodes with pods whose terms affect InterPodAffinity scores.
         self.with_affinity: Final[dict[str, NodeInfo]] = {}
-        #: What pods must have far away, and how many pods of each node want it so.
-        self.repelling: Final[dict[AffinityTerm, dict[str, int]]] = {}
-        #: Labels of namespaces, kept by the loop.
+        #: Required anti-affinity terms of assigned pods, with the number of these pods by node.
+        self.required_anti_affinity: Final[dict[AffinityTerm, dict[str, int]]] = {}
+        #: Labels by namespace, maintained by the event handlers.
         self.namespaces: Final[dict[str, Mapping[str, str]]] = {}
-        #: Nodes that have an image, and its size in bytes.
+        #: Image sizes in bytes by image and node.
         self.images: Final[dict[str, dict[str, int]]] = {}
         self._counts: OrderedDict[tuple[str, LabelSelector, bool], PodCounts] = OrderedDict()
         self._node_of: dict[str, str] = {}
@@ -70,7 +70,9 @@ class Snapshot:
 
     @property
     def nodes(self) -> Sequence[NodeInfo]:
-        """Nodes with an object, zone by zone in turns, so that any stretch of them has nodes of all zones."""
+        """Nodes with a Node object, interleaved by zone so that any partial search covers all zones. Upstream:
+        ``nodeTree``.
+        """
         if self._order is None:
             zones: dict[str, list[NodeInfo]] = {}
             for info in self.infos.values():
@@ -81,7 +83,7 @@ class Snapshot:
         return self._order
 
     def domains(self, topology_key: str) -> frozenset[str]:
-        """The values that a label has on the nodes."""
+        """Return the values of a node label in the cluster."""
         found = self._domains.get(topology_key)
         if found is None:
             labels = (node.labels for node in self.nodes)
@@ -90,16 +92,16 @@ class Snapshot:
         return found
 
     def get(self, name: str) -> NodeInfo | None:
-        """A node that has an object."""
+        """Return a node that has a Node object, or None."""
         info = self.infos.get(name)
         return info if info is not None and info.node is not None else None
 
     def namespace_labels(self, namespace: str) -> Mapping[str, str]:
-        """Empty for one that is not known."""
+        """Return the labels of a namespace; empty if unknown."""
         return self.namespaces.get(namespace, {})
 
     def set_node(self, node: Node) -> bool:
-        """A node is new, or has changed; whether it makes a difference. Most changes are heartbeats."""
+        """Add or update a node; return False for changes that no plugin reads, in particular heartbeats."""
         name = node.metadata.name
         info = self._info(name)
         known, zone, labels = info.node is not None, info.zone, info.labels
@@ -116,13 +118,13 @@ class Snapshot:
         return changed
 
     def remove_node(self, name: str) -> None:
-        """A node is gone; its pods are known until they go too."""
+        """Remove a node; its pods stay until they are deleted."""
         info = self.infos.get(name)
         if info is None:
             return
         self._forget_images(info)
         info.node = None
-        info.labels = {}  # its pods are in no domain any more
+        info.labels = {}  # its pods are in no topology domain any more
         info.generation = next(self._generations)
         self._order = None
         self._domains.clear()
@@ -145,7 +147,7 @@ class Snapshot:
     # Pods
 
     def set_pod(self, pod: Pod) -> None:
-        """What the cluster says of a pod that is on a node. Finished pods hold no room."""
+        """Add or update an assigned pod; terminated pods release their resources."""
         uid = pod.metadata.uid
         if is_finished(pod):
             self.remove_pod(uid)
@@ -154,28 +156,28 @@ class Snapshot:
         self._assumed.pop(uid, None)
 
     def assume(self, pod: PodInfo, node: str) -> None:
-        """Hold the room until the cluster says that the pod is there, or ``forget``."""
+        """Add a scheduled pod to its node until the watch confirms it or ``forget`` is called."""
         pod.node_name = node
         self._assumed[pod.uid] = pod
         self._place(pod)
 
     def forget(self, pod: PodInfo) -> None:
-        """Give up an assumption, unless the cluster has confirmed it meanwhile."""
+        """Remove an assumed pod, unless the watch has confirmed it."""
         if self._assumed.pop(pod.uid, None) is not None:
             self.remove_pod(pod.uid)
             pod.node_name = ""
 
     def pod(self, uid: str) -> PodInfo | None:
-        """A pod that is on a node, or assumed there."""
+        """Return an assigned or assumed pod, or None."""
         name = self._node_of.get(uid)
         return self.infos[name].pods[uid] if name is not None else None
 
     def is_assumed(self, uid: str) -> bool:
-        """Whether the pod is on its way to a node."""
+        """Report whether the pod is assumed and not confirmed yet."""
         return uid in self._assumed
 
     def remove_pod(self, uid: str) -> None:
-        """A pod is gone. Idempotent."""
+        """Remove a pod. Idempotent."""
         name = self._node_of.pop(uid, None)
         if name is None:
             return
@@ -200,18 +202,18 @@ class Snapshot:
         if pod.has_affinity:
             _keep(self.with_affinity, info, bool(info.with_affinity))
             for term in pod.anti_affinity:
-                nodes = self.repelling.setdefault(term, {})
+                nodes = self.required_anti_affinity.setdefault(term, {})
                 _tally(nodes, info.name, sign)
                 if not nodes:
-                    del self.repelling[term]
+                    del self.required_anti_affinity[term]
 
     def pods(self) -> Iterator[PodInfo]:
-        """All pods on nodes."""
+        """Iterate over all assigned and assumed pods."""
         for info in self.infos.values():
             yield from info.pods.values()
 
     def matching(self, term: AffinityTerm) -> Mapping[str, int]:
-        """How many pods that a term means each node has."""
+        """Return the number of pods that match an affinity term, by node."""
         if len(term.namespaces) == 1 and term.namespace_selector is NOTHING:
             (namespace,) = term.namespaces
             return self.counts(namespace, term.selector, leaving=True)
@@ -223,9 +225,9 @@ class Snapshot:
         return found
 
     def counts(self, namespace: str, selector: LabelSelector, *, leaving: bool = False) -> Mapping[str, int]:
-        """How many pods of a namespace that a selector means each node has; nodes without any are left out.
+        """Return the number of pods matching a namespace and selector, by node; nodes without any are omitted.
 
-        ``leaving``: with those that terminate.
+        ``leaving``: count terminating pods as well.
         """
         key = (namespace, selector, leaving)
         counts = self._counts.get(key)

@@ -1,6 +1,6 @@
-"""Which pods belong together when they do not say it: those of a Service, or of one owner.
+"""Selectors of Services and workload controllers, from which default topology spread constraints are built.
 
-Pods without spread constraints of their own are spread over hosts and zones softly, by these selectors.
+Upstream: ``helper.DefaultSelector``.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 class Workloads:
-    """Selectors of Services by namespace and name, and of ReplicaSets and their like by UID."""
+    """Selectors of Services by namespace and name, and of ReplicaSets, StatefulSets and ReplicationControllers by UID."""
 
     def __init__(self) -> None:
         self._services: Final[dict[str, dict[str, Mapping[str, str]]]] = {}
         self._owners: Final[dict[str, LabelSelector]] = {}
 
     def set_service(self, namespace: str, name: str, selector: Mapping[str, str] | None) -> None:
-        """A Service; one without a selector has no pods."""
+        """Add or update a Service; without a selector it is removed."""
         services = self._services.setdefault(namespace, {})
         if selector:
             services[name] = selector
@@ -33,14 +33,14 @@ class Workloads:
             services.pop(name, None)
 
     def set_owner(self, uid: str, selector: LabelSelector | None) -> None:
-        """A controller of pods; None when it is gone."""
+        """Add or update the selector of a controller; None removes it."""
         if selector is None or selector.is_empty:
             self._owners.pop(uid, None)
         else:
             self._owners[uid] = selector
 
     def selector_of(self, pod: PodInfo) -> LabelSelector | None:
-        """What the pods have in common that this one belongs to; None when it belongs to none."""
+        """Return the combined selector of the pod's Services and controller; None if it has neither."""
         labels = pod.labels
         found: list[Requirement] = []
         for selector in self._services.get(pod.namespace, {}).values():

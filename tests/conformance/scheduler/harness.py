@@ -1,8 +1,8 @@
-"""Random histories for the scheduler: nodes, pods and claims come and go, requests and watches fail, it is started anew.
+"""Random scenarios for the scheduler: nodes, pods and claims change, requests and watches fail, the scheduler restarts.
 
-While it goes on, no node holds more than it has, no pod moves, and no device belongs to two claims. Once nothing goes
-wrong any more, every pod is bound that a scheduler with fresh eyes would find a node for.
-``scripts/scheduler_histories.py`` plays many.
+At every step no node is overcommitted, no pod changes its node and no device is allocated to two claims. After the
+faults stop, every pod is bound that a new scheduler would find a node for. ``scripts/scheduler_histories.py`` runs many
+seeds.
 """
 
 from __future__ import annotations
@@ -16,26 +16,27 @@ from lightkube.models.resource_v1 import DeviceClass, ResourceClaim, ResourceSli
 from tests.conformance.controllers.harness import NAMESPACE, World, cluster, ensure
 
 from steersman.client import Client
-from steersman.runtime.pods import is_finished
-from steersman.scheduler.brain import Brain, Placed
 from steersman.scheduler.configuration.settings import Settings
+from steersman.scheduler.core import Placed, SchedulerCore
 from steersman.scheduler.pod_info import PodInfo
 from steersman.scheduler.scheduler import Scheduler
+from steersman.workloads.pods import is_finished
 
 if TYPE_CHECKING:
     from steersman.controllers.manager.options import ManagerOptions
     from steersman.runtime.manager import Manager
 
 STEPS = 30
-#: Once nothing goes wrong any more, all must be well within this: less than pods wait that nothing seems to help.
+#: Time to converge after the faults stop; shorter than the retry interval of unschedulable pods, so that missing events
+#: are detected.
 REST_SECONDS = 200.0
 _CPUS = ("100m", "500m", "1", "1500m", "4")
-#: What nodes have none of, and devices serve as.
+#: Extended resource that only devices provide.
 _GPU = "example.com/gpu"
 
 
 class Cluster(World):
-    """With a scheduler, and of the controllers only the one that gives claims back."""
+    """A world with a scheduler and the ResourceClaim controller."""
 
     async def make_manager(self, options: ManagerOptions) -> Manager:
         manager = await super().make_manager(options)
@@ -44,8 +45,8 @@ class Cluster(World):
         return manager
 
 
-class History:
-    """What users and kubelets do, and what must hold."""
+class Scenario:
+    """Actions of users and kubelets, and the invariants."""
 
     controllers = ("resourceclaim-controller",)
 
@@ -54,7 +55,7 @@ class History:
         self.dice = world.dice
         self.client = world.client
         self._serial = 0
-        #: Where pods were first seen, by UID.
+        #: First observed node by pod UID.
         self._places: dict[str, str] = {}
 
     async def prepare(self) -> None:
@@ -87,7 +88,7 @@ class History:
                 }
             )
         )
-        # Admission has new nodes wait for a controller that is not here.
+        # Admission adds the not-ready taint, which the node lifecycle controller would remove.
         await self.client.patch(Node, name, {"spec": {"taints": None}})
         devices = [{"name": f"d{number}"} for number in range(self.dice.choice([0, 1, 2]))]
         spec = {
@@ -167,23 +168,23 @@ class History:
             await self.client.patch(Pod, pod.metadata.name, {"spec": {"schedulingGates": None}}, namespace=NAMESPACE)
 
     async def live(self) -> None:
-        """Pods of nodes that are gone go too."""
+        """Delete pods of deleted nodes, as the pod garbage collector does."""
         nodes = {node.metadata.name for node in await self.client.list(Node)}
         for pod in await self.world.all(Pod):
             if (pod.spec.nodeName and pod.spec.nodeName not in nodes) or pod.metadata.deletionTimestamp is not None:
                 await ensure(self.client.delete(Pod, pod.metadata.name, namespace=NAMESPACE, grace_period_seconds=0))
 
-    # What must hold
+    # Invariants
 
-    async def broken(self) -> str:
-        """What may never be, at any moment; empty when all is well."""
+    async def violation(self) -> str:
+        """Return a violated safety invariant; empty if all hold."""
         pods, nodes = await self.world.all(Pod), {node.metadata.name: node for node in await self.client.list(Node)}
         for pod in pods:
             where = pod.spec.nodeName
             if where and self._places.setdefault(pod.metadata.uid, where) != where:
                 return f"pod {pod.metadata.name} moved from {self._places[pod.metadata.uid]} to {where}"
-        eyes = await self._fresh_eyes()
-        for name, info in eyes.cluster.infos.items():
+        fresh = await self._fresh_core()
+        for name, info in fresh.cluster.infos.items():
             if name in nodes and (over := _overcommitted(info)):
                 return f"node {name}: {over}"
         taken = Counter(
@@ -196,32 +197,32 @@ class History:
         return f"devices of two claims: {twice}" if twice else ""
 
     async def waiting(self) -> str:
-        """Pods that could have a node, and have none; empty when there are none."""
-        eyes = await self._fresh_eyes()
-        result = eyes.attempt(())
+        """Return a pending pod that is feasible; empty if there is none."""
+        fresh = await self._fresh_core()
+        result = fresh.schedule_one(())
         while result is not None and not isinstance(result, Placed):
-            result = eyes.attempt(())
+            result = fresh.schedule_one(())
         return f"pod {result.queued.pod.name} would fit on {result.node}" if result is not None else ""
 
-    async def _fresh_eyes(self) -> Brain:
-        """A scheduler that sees all for the first time."""
-        eyes = Brain(Settings(), dice=random.Random(1), monotonic=lambda: 0.0, now=self.world.clock.now)
+    async def _fresh_core(self) -> SchedulerCore:
+        """Return a scheduler core built from the current objects."""
+        fresh = SchedulerCore(Settings(), dice=random.Random(1), monotonic=lambda: 0.0, now=self.world.clock.now)
         for class_ in await self.client.list(DeviceClass):
-            eyes.set_device_class(class_.metadata.name, class_)
+            fresh.set_device_class(class_.metadata.name, class_)
         for slice_ in await self.client.list(ResourceSlice):
-            eyes.devices.put_slice(slice_.metadata.name, slice_)
+            fresh.devices.put_slice(slice_.metadata.name, slice_)
         for claim in await self.world.all(ResourceClaim):
-            eyes.devices.put_claim(claim)
+            fresh.devices.put_claim(claim)
         for node in await self.client.list(Node):
-            eyes.set_node(node)
+            fresh.set_node(node)
         pods = await self.world.all(Pod)
         for pod in pods:
             if pod.spec.nodeName:
-                eyes.pod_placed(pod)
+                fresh.set_assigned_pod(pod)
         for pod in pods:
             if not pod.spec.nodeName and not is_finished(pod) and pod.metadata.deletionTimestamp is None:
-                eyes.pod_waits(PodInfo(pod))
-        return eyes
+                fresh.set_pending_pod(PodInfo(pod))
+        return fresh
 
 
 def _overcommitted(info: Any) -> str:
@@ -234,29 +235,29 @@ def _overcommitted(info: Any) -> str:
 
 
 async def play(seed: int, *, steps: int = STEPS) -> None:
-    """One history. Raises AssertionError with the seed when it does not end well."""
+    """Run one scenario. Raises AssertionError with the seed on failure."""
     async with cluster(seed, Cluster) as world:
-        history = History(world)
-        await history.prepare()
-        await world.start(history.controllers)
+        scenario = Scenario(world)
+        await scenario.prepare()
+        await world.start(scenario.controllers)
         for _ in range(steps):
             await world.pass_time()
-            await ensure(history.edit())
-            await ensure(history.live())
-            broken = await history.broken()
-            assert not broken, f"seed {seed}: {broken}"
+            await ensure(scenario.edit())
+            await ensure(scenario.live())
+            violation = await scenario.violation()
+            assert not violation, f"seed {seed}: {violation}"
         world.faults.stop()
-        await _comes_to_rest(history, seed)
+        await _comes_to_rest(scenario, seed)
         await world.end(crash=False)
 
 
-async def _comes_to_rest(history: History, seed: int) -> None:
-    world = history.world
+async def _comes_to_rest(scenario: Scenario, seed: int) -> None:
+    world = scenario.world
     deadline, left = world.clock.monotonic() + REST_SECONDS, "it has not begun"
     while left and world.clock.monotonic() < deadline:
-        await ensure(history.live())
+        await ensure(scenario.live())
         await world.advance(2)
-        left = await history.waiting()
-    broken = await history.broken()
-    assert not broken, f"seed {seed}: {broken}"
+        left = await scenario.waiting()
+    violation = await scenario.violation()
+    assert not violation, f"seed {seed}: {violation}"
     assert not left, f"seed {seed}: at rest for {REST_SECONDS:.0f} s, and still {left}"

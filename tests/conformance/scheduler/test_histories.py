@@ -1,4 +1,4 @@
-"""Whatever happened to nodes, pods and claims: once it stops, every pod that fits is bound, and no node holds too much."""
+"""Random scenarios: after the faults stop, every feasible pod is bound and no node is overcommitted."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ from tests.conformance.scheduler.harness import play
 
 
 @pytest.mark.parametrize("seed", range(20))
-async def test_every_pod_that_fits_is_bound(seed):
+async def test_scheduler_binds_every_feasible_pod(seed):
     await play(seed)

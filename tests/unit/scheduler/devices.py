@@ -1,4 +1,4 @@
-"""Drivers' devices and claims for them in few words."""
+"""Test helpers: ResourceSlices, DeviceClasses and ResourceClaims."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ from lightkube.models.core_v1 import Pod
 from lightkube.models.resource_v1 import DeviceClass, ResourceClaim, ResourceSlice
 from tests.unit.scheduler.world import World, node, pod
 
-Tree = dict[str, Any]
+from steersman.apimachinery.trees import Tree
+
 _revisions = itertools.count(1)
 
 
 def slice_(name: str, *devices: Tree | str, node: str = "", generation: int = 1, **rest: Any) -> ResourceSlice:
-    """``rest``: ``pool``, ``count`` (of the pool's slices), and fields of the spec. Without ``node`` it is for all."""
+    """Return a ResourceSlice; ``rest``: ``pool``, ``count`` (slices of the pool) and fields of the spec. Without
+    ``node`` it is for all nodes.
+    """
     pool = {"name": rest.pop("pool", name), "generation": generation, "resourceSliceCount": rest.pop("count", 1)}
     where = {"nodeName": node} if node else {} if "nodeSelector" in rest else {"allNodes": True}
     if "perDeviceNodeSelection" in rest:
@@ -50,16 +53,16 @@ def using(name: str, *claims: str, **rest: Any) -> Pod:
 
 
 def world(*objects: Any, nodes: int = 1) -> World:
-    """Nodes ``n0``, ``n1`` …, and what there is of devices; a class ``gpu`` of all devices unless another is given."""
+    """Return a world with nodes ``n0``, ``n1`` … and DRA objects; class ``gpu`` selects all devices unless given."""
     made = World(*(node(f"n{number}") for number in range(nodes)))
-    devices = made.brain.devices
-    made.brain.set_device_class("gpu", device_class())
+    devices = made.core.devices
+    made.core.set_device_class("gpu", device_class())
     for each in objects:
         match each:
             case ResourceSlice():
                 devices.put_slice(each.metadata.name, each)
             case DeviceClass():
-                made.brain.set_device_class(each.metadata.name, each)
+                made.core.set_device_class(each.metadata.name, each)
             case _:
                 devices.put_claim(each)
     return made

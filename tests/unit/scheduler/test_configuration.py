@@ -1,4 +1,4 @@
-"""``KubeSchedulerConfiguration``: what is read, what it comes to, and what is refused in which words."""
+"""``KubeSchedulerConfiguration``: decoding, defaults, validation and the resulting behavior."""
 
 from __future__ import annotations
 
@@ -10,42 +10,42 @@ import yaml
 from tests.unit.scheduler.world import World, near, node, pod, required
 
 from steersman.apimachinery.selectors import parse_label_selector
+from steersman.apimachinery.trees import Tree
 from steersman.scheduler.configuration.errors import ConfigurationError
-from steersman.scheduler.configuration.plugin_sets import KNOWN, expand
-from steersman.scheduler.configuration.reading import Reading, understand
+from steersman.scheduler.configuration.loading import LoadedConfiguration, parse_configuration
+from steersman.scheduler.configuration.plugin_sets import PLUGINS, resolve_plugins
 from steersman.scheduler.configuration.settings import Settings
 from steersman.scheduler.options import SchedulerOptions, set_up
 from steersman.scheduler.pod_info import PodInfo
 
-Tree = dict[str, Any]
 HEAD: Tree = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
 PROFILE = "initializing profiles: creating profile for scheduler name default-scheduler: "
 
 
-def reading(**said: Any) -> Reading:
-    return understand(yaml.safe_dump({**HEAD, **said}, sort_keys=False).encode())
+def loaded(**configured: Any) -> LoadedConfiguration:
+    return parse_configuration(yaml.safe_dump({**HEAD, **configured}, sort_keys=False).encode())
 
 
-def told(plugin: str, **args: Any) -> Settings:
-    """The settings of a configuration that tells one plugin something."""
-    return reading(profiles=[{"pluginConfig": [{"name": plugin, "args": args}]}]).settings
+def settings_with_args(plugin: str, **args: Any) -> Settings:
+    """Return the settings of a configuration with arguments for one plugin."""
+    return loaded(profiles=[{"pluginConfig": [{"name": plugin, "args": args}]}]).settings
 
 
 def plugins(**points: Tree) -> Settings:
-    return reading(profiles=[{"plugins": points}]).settings
+    return loaded(profiles=[{"plugins": points}]).settings
 
 
 # Reading
 
 
-def test_an_empty_configuration_is_the_default() -> None:
-    assert reading().settings == Settings()
+def test_configuration_defaults_when_empty() -> None:
+    assert loaded().settings == Settings()
 
 
-def test_what_the_process_needs_goes_into_its_options() -> None:
+def test_configuration_sets_process_options() -> None:
     election = {"leaderElect": False, "leaseDuration": "20s", "resourceName": "mine"}
     connection = {"kubeconfig": "/etc/scheduler.conf", "qps": 7.5, "burst": 9}
-    options = SchedulerOptions(**reading(leaderElection=election, clientConnection=connection).options)
+    options = SchedulerOptions(**loaded(leaderElection=election, clientConnection=connection).options)
     assert options == SchedulerOptions(
         leader_elect=False,
         leader_elect_lease_duration_seconds=20,
@@ -56,7 +56,7 @@ def test_what_the_process_needs_goes_into_its_options() -> None:
     )
 
 
-def test_flags_of_election_win_over_the_file(tmp_path: Path) -> None:
+def test_flags_override_election_settings_of_the_file(tmp_path: Path) -> None:
     path = tmp_path / "scheduler.yaml"
     election = {"leaseDuration": "20s", "resourceName": "mine"}
     path.write_text(yaml.safe_dump({**HEAD, "leaderElection": election, "podInitialBackoffSeconds": 3}))
@@ -67,7 +67,7 @@ def test_flags_of_election_win_over_the_file(tmp_path: Path) -> None:
     assert [each.scheduler_name for each in setup.settings.profiles] == ["default-scheduler"]
 
 
-def test_without_a_file_flags_make_the_profile() -> None:
+def test_flags_build_the_profile_without_a_file() -> None:
     setup = set_up(
         scheduler_name="mine", percentage_of_nodes_to_score=30, pod_max_in_unschedulable_pods_duration_seconds=60
     )
@@ -76,7 +76,7 @@ def test_without_a_file_flags_make_the_profile() -> None:
     assert (profile.scheduler_name, profile.percentage_of_nodes_to_score) == ("mine", 30)
 
 
-def test_a_file_that_is_missing_is_named(tmp_path: Path) -> None:
+def test_missing_file_is_named_in_the_error(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match=r"nowhere\.yaml: No such file or directory"):
         set_up(config=tmp_path / "nowhere.yaml")
 
@@ -150,10 +150,10 @@ WRONG: list[tuple[Tree, str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("said", "text"), WRONG)
-def test_what_makes_no_sense_is_refused(said: Tree, text: str) -> None:
+@pytest.mark.parametrize(("configured", "text"), WRONG)
+def test_invalid_configuration_is_rejected(configured: Tree, text: str) -> None:
     with pytest.raises(ConfigurationError) as refused:
-        reading(**said)
+        loaded(**configured)
     assert str(refused.value) == text
 
 
@@ -179,15 +179,15 @@ WRONG_ARGS: list[tuple[str, Tree, str]] = [
 
 
 @pytest.mark.parametrize(("plugin", "args", "text"), WRONG_ARGS)
-def test_what_makes_no_sense_to_a_plugin_is_refused(plugin: str, args: Tree, text: str) -> None:
+def test_invalid_plugin_args_are_rejected(plugin: str, args: Tree, text: str) -> None:
     with pytest.raises(ConfigurationError) as refused:
-        told(plugin, **args)
+        settings_with_args(plugin, **args)
     assert str(refused.value) == f"profiles[0].pluginConfig[0].args.{text}"
 
 
-def test_all_that_is_wrong_is_told_at_once() -> None:
+def test_validation_reports_all_errors() -> None:
     with pytest.raises(ConfigurationError) as refused:
-        told("DefaultPreemption", minCandidateNodesPercentage=0, minCandidateNodesAbsolute=0)
+        settings_with_args("DefaultPreemption", minCandidateNodesPercentage=0, minCandidateNodesAbsolute=0)
     assert str(refused.value) == (
         "[profiles[0].pluginConfig[0].args.minCandidateNodesPercentage: Invalid value: 0: cannot be zero at the same time as "
         "minCandidateNodesAbsolute, profiles[0].pluginConfig[0].args.minCandidateNodesAbsolute: Invalid value: 0: "
@@ -204,11 +204,11 @@ def test_all_that_is_wrong_is_told_at_once() -> None:
         ([(101, 1)], "shape[0].utilization: Invalid value: 101: not in valid range [0, 100]"),
     ],
 )
-def test_a_shape_is_a_line(shape: list[tuple[int, int]], text: str) -> None:
+def test_shape_must_be_sorted_and_in_range(shape: list[tuple[int, int]], text: str) -> None:
     points = [{"utilization": at, "score": score} for at, score in shape]
     strategy = {"type": "RequestedToCapacityRatio", "requestedToCapacityRatio": {"shape": points}}
     with pytest.raises(ConfigurationError) as refused:
-        told("NodeResourcesFit", scoringStrategy=strategy)
+        settings_with_args("NodeResourcesFit", scoringStrategy=strategy)
     assert str(refused.value).endswith(f".requestedToCapacityRatio.{text}")
 
 
@@ -227,49 +227,49 @@ def test_a_shape_is_a_line(shape: list[tuple[int, int]], text: str) -> None:
         ),
     ],
 )
-def test_other_kinds_are_refused(raw: bytes, text: str) -> None:
+def test_other_kinds_are_rejected(raw: bytes, text: str) -> None:
     with pytest.raises(ConfigurationError) as refused:
-        understand(raw)
+        parse_configuration(raw)
     assert str(refused.value) == text
 
 
-def test_a_key_given_twice_is_refused() -> None:
+def test_duplicate_key_is_rejected() -> None:
     with pytest.raises(
         ConfigurationError,
         match=r'^strict decoding error: yaml: unmarshal errors:\n.*key "parallelism" already set in map',
     ):
-        understand(yaml.safe_dump(HEAD).encode() + b"parallelism: 1\nparallelism: 2\n")
+        parse_configuration(yaml.safe_dump(HEAD).encode() + b"parallelism: 1\nparallelism: 2\n")
 
 
-def test_arguments_of_another_plugin_are_refused() -> None:
+def test_plugin_args_of_another_kind_are_rejected() -> None:
     with pytest.raises(ConfigurationError) as refused:
-        told("VolumeBinding", apiVersion=HEAD["apiVersion"], kind="NodeAffinityArgs")
+        settings_with_args("VolumeBinding", apiVersion=HEAD["apiVersion"], kind="NodeAffinityArgs")
     assert str(refused.value) == (
         "decoding .profiles[0].pluginConfig[0]: args for plugin VolumeBinding were not of type "
         "VolumeBindingArgs.kubescheduler.config.k8s.io, got NodeAffinityArgs.kubescheduler.config.k8s.io"
     )
 
 
-def test_a_plugin_that_is_not_there_can_be_told_nothing() -> None:
+def test_plugin_args_of_an_unknown_plugin_are_rejected() -> None:
     with pytest.raises(ConfigurationError, match=r'pluginConfig\[0\].name: Unsupported value: "NodeResourceFit"'):
-        told("NodeResourceFit")
+        settings_with_args("NodeResourceFit")
 
 
 # Plugins
 
 
-def test_by_default_every_plugin_is_where_it_can_be() -> None:
-    enabled = expand(None)
-    for name, points in KNOWN.items():
+def test_default_plugins_are_enabled_at_all_their_extension_points() -> None:
+    enabled = resolve_plugins(None)
+    for name, points in PLUGINS.items():
         assert {point for point, names in enabled.points.items() if name in names} == points
     assert enabled.points["postFilter"] == ("DynamicResources", "DefaultPreemption")
     assert [enabled.weights[name] for name in ("TaintToleration", "NodeAffinity", "NodeResourcesFit")] == [3, 2, 1]
 
 
-def test_one_point_wins_over_multi_point() -> None:
+def test_extension_point_overrides_multi_point() -> None:
     score = {"disabled": [{"name": "TaintToleration"}], "enabled": [{"name": "ImageLocality", "weight": 7}]}
     multi = {"disabled": [{"name": "NodePorts"}], "enabled": [{"name": "NodeAffinity", "weight": 5}]}
-    enabled = expand({"score": score, "multiPoint": multi})
+    enabled = resolve_plugins({"score": score, "multiPoint": multi})
     assert "TaintToleration" not in enabled.points["score"]
     assert "TaintToleration" in enabled.points["filter"]
     assert "NodePorts" not in enabled.points["filter"]
@@ -278,27 +278,27 @@ def test_one_point_wins_over_multi_point() -> None:
     assert enabled.points["filter"].index("NodeAffinity") == 3  # in its old place
 
 
-def test_all_can_be_disabled_at_one_point() -> None:
-    assert expand({"score": {"disabled": [{"name": "*"}]}}).points["score"] == ()
+def test_all_plugins_can_be_disabled_at_one_extension_point() -> None:
+    assert resolve_plugins({"score": {"disabled": [{"name": "*"}]}}).points["score"] == ()
 
 
-def test_profiles_schedule_their_own_pods() -> None:
+def test_profile_schedules_only_pods_of_its_scheduler_name() -> None:
     tainted = node("tainted", taints=[{"key": "k", "effect": "NoSchedule"}])
     bold = {"schedulerName": "bold", "plugins": {"filter": {"disabled": [{"name": "TaintToleration"}]}}}
-    settings = reading(profiles=[{"schedulerName": "default-scheduler"}, bold]).settings
+    settings = loaded(profiles=[{"schedulerName": "default-scheduler"}, bold]).settings
     world = World(tainted, settings=settings)
     assert "1 node(s) had untolerated taint(s)" in world.schedule(pod("p"))
     assert world.schedule(pod("q", schedulerName="bold")) == "tainted"
     world.add(pod("r", schedulerName="nobody"))
-    assert world.attempt() is None
+    assert world.schedule_one() is None
 
 
-def test_without_likings_the_first_node_that_will_do_is_taken() -> None:
+def test_first_feasible_node_is_selected_without_score_plugins() -> None:
     world = World(*(node(f"n{n}") for n in range(3)), settings=plugins(score={"disabled": [{"name": "*"}]}))
     assert [world.schedule(pod(f"p{n}", cpu="1")) for n in range(4)] == ["n0", "n1", "n2", "n0"]
 
 
-def test_without_its_plugin_nobody_is_evicted() -> None:
+def test_preemption_is_disabled_without_its_plugin() -> None:
     world = World(
         node("n", cpu="1"), settings=plugins(postFilter={"disabled": [{"name": "DefaultPreemption"}]})
     )  # fmt: skip
@@ -308,7 +308,7 @@ def test_without_its_plugin_nobody_is_evicted() -> None:
     assert failed.message == "0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate"
 
 
-def test_without_its_plugin_gates_hold_nobody() -> None:
+def test_scheduling_gates_are_ignored_without_their_plugin() -> None:
     world = World(node("n"), settings=plugins(preEnqueue={"disabled": [{"name": "SchedulingGates"}]}))
     assert world.schedule(pod("p", schedulingGates=[{"name": "g"}])) == "n"
 
@@ -316,74 +316,74 @@ def test_without_its_plugin_gates_hold_nobody() -> None:
 # Arguments
 
 
-def test_resources_can_be_left_to_others() -> None:
+def test_ignored_resources_are_not_filtered() -> None:
     gpu = {"containers": [{"name": "c", "resources": {"requests": {"example.com/gpu": "1"}}}]}
     assert "Insufficient example.com/gpu" in World(node("n")).schedule(pod("p", **gpu))
     for settings in (
-        told("NodeResourcesFit", ignoredResources=["example.com/gpu"]),
-        told("NodeResourcesFit", ignoredResourceGroups=["example.com"]),
+        settings_with_args("NodeResourcesFit", ignoredResources=["example.com/gpu"]),
+        settings_with_args("NodeResourcesFit", ignoredResourceGroups=["example.com"]),
     ):
         assert World(node("n"), settings=settings).schedule(pod("p", **gpu)) == "n"
 
 
-def test_pods_can_be_packed() -> None:
-    settings = told("NodeResourcesFit", scoringStrategy={"type": "MostAllocated"})
+def test_most_allocated_packs_pods() -> None:
+    settings = settings_with_args("NodeResourcesFit", scoringStrategy={"type": "MostAllocated"})
     world = World(node("a"), node("b"), settings=settings)
     world.running("b", pod("first", cpu="1"))
     assert [world.schedule(pod(f"p{n}", cpu="1")) for n in range(2)] == ["b", "b"]
 
 
-def test_an_added_affinity_holds_for_all_pods() -> None:
+def test_added_affinity_applies_to_all_pods() -> None:
     term = {"matchExpressions": [{"key": "pool", "operator": "In", "values": ["mine"]}]}
     added = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
-    settings = told("NodeAffinity", addedAffinity=added)
+    settings = settings_with_args("NodeAffinity", addedAffinity=added)
     world = World(node("a"), settings=settings)
     assert "1 node(s) didn't match scheduler-enforced node affinity" in world.schedule(pod("p"))
-    world.brain.set_node(node("b", labels={"pool": "mine"}))
+    world.core.set_node(node("b", labels={"pool": "mine"}))
     assert world.schedule(pod("q")) == "b"
 
 
-def test_default_constraints_can_be_hard() -> None:
+def test_default_spread_constraints_can_be_do_not_schedule() -> None:
     constraint = {"maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "DoNotSchedule"}
-    settings = told("PodTopologySpread", defaultingType="List", defaultConstraints=[constraint])
+    settings = settings_with_args("PodTopologySpread", defaultingType="List", defaultConstraints=[constraint])
     world = World(node("a"), node("b", cpu="1"), settings=settings)
-    world.brain.workloads.set_owner("rs", parse_label_selector("app=x"))
+    world.core.workloads.set_owner("rs", parse_label_selector("app=x"))
     placed = [world.schedule(pod(f"p{n}", labels={"app": "x"}, owner="rs", cpu="1")) for n in range(4)]
     assert sorted(placed[:3]) == ["a", "a", "b"]
     assert "1 node(s) didn't match pod topology spread constraints" in placed[3]
 
 
 @pytest.mark.parametrize(("weight", "expected"), [(100, "a"), (0, "b")])
-def test_what_pods_must_have_near_can_weigh_more(weight: int, expected: str) -> None:
+def test_hard_pod_affinity_weight_is_configurable(weight: int, expected: str) -> None:
     world = World(
         node("a", labels={"zone": "a"}),
         node("b", labels={"zone": "b"}),
-        settings=told("InterPodAffinity", hardPodAffinityWeight=weight),
+        settings=settings_with_args("InterPodAffinity", hardPodAffinityWeight=weight),
     )
     wanting = {"affinity": required("podAffinity", near({"app": "x"}, "zone"))}
     world.running("a", pod("friend", labels={"app": "x"}, cpu="1", **wanting))
     assert world.schedule(pod("p", labels={"app": "x"}, cpu="1")) == expected
 
 
-def test_likings_of_pods_that_run_can_be_ignored() -> None:
+def test_preferred_terms_of_existing_pods_can_be_ignored() -> None:
     liking = {"podAffinityTerm": near({"app": "x"}), "weight": 100}
     wish = {"podAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [liking]}}
     for ignored, expected in ((False, "a"), (True, "b")):
-        settings = told("InterPodAffinity", ignorePreferredTermsOfExistingPods=ignored)
+        settings = settings_with_args("InterPodAffinity", ignorePreferredTermsOfExistingPods=ignored)
         world = World(node("a"), node("b"), settings=settings)
         world.running("a", pod("friend", cpu="1", affinity=wish))
         assert world.schedule(pod("p", labels={"app": "x"}, cpu="1")) == expected
 
 
-def test_backoffs_are_as_configured() -> None:
-    world = World(settings=reading(podInitialBackoffSeconds=4, podMaxBackoffSeconds=6).settings)
+def test_backoff_is_configurable() -> None:
+    world = World(settings=loaded(podInitialBackoffSeconds=4, podMaxBackoffSeconds=6).settings)
     waiting = pod("p")
     world.add(waiting)
     waits = []
     for _ in range(3):
-        world.attempt()
-        (queued,) = world.brain.queue.waiting()
+        world.schedule_one()
+        (queued,) = world.core.queue.unschedulable_pods()
         waits.append(queued.due - world.now)
         world.now = queued.due
-        world.brain.queue.activate([PodInfo(waiting).uid], world.now)
+        world.core.queue.activate([PodInfo(waiting).uid], world.now)
     assert waits == [4, 6, 6]

@@ -18,7 +18,7 @@ def logged(caplog: pytest.LogCaptureFixture, message: str) -> list[Any]:
     return [fields_of(record) for record in caplog.records if record.getMessage() == message]
 
 
-async def test_decision_log_tells_each_attempt_with_its_cause(caplog: pytest.LogCaptureFixture) -> None:
+async def test_decision_log_has_each_attempt_with_its_cause(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(V2)
     async with started() as running:
         await running.pod("p")

@@ -1,4 +1,4 @@
-"""Devices are found for claims, written down, and not found where there are none."""
+"""Allocation of devices to ResourceClaims."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import pytest
 from tests.unit.scheduler.devices import cel, claim, device_class, exactly, slice_, using, world
 from tests.unit.scheduler.world import World, node, pod
 
-from steersman.scheduler.brain import Failed, Placed
+from steersman.apimachinery.trees import Tree
+from steersman.scheduler.core import Failed, Placed
 from steersman.scheduler.pod_info import PodInfo
 
-Tree = dict[str, Any]
 NO_HELP = "preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."
 
 
-def given(made: World, *claims: str) -> list[list[str]] | str:
-    """What each claim of a new pod gets, device by device; or why the pod gets no node."""
+def allocated_devices(made: World, *claims: str) -> list[list[str]] | str:
+    """Return the devices of each claim of a new pod, or the reason why it is unschedulable."""
     made.add(using("p", *claims))
-    result = made.attempt()
+    result = made.schedule_one()
     if isinstance(result, Placed):
         return [[each.device for each in allocation.devices.results] for _, allocation in result.devices.allocate]
     assert isinstance(result, Failed)
@@ -27,7 +27,7 @@ def given(made: World, *claims: str) -> list[list[str]] | str:
 
 def allocation(made: World, *claims: str) -> Any:
     made.add(using("p", *claims))
-    result = made.attempt()
+    result = made.schedule_one()
     assert isinstance(result, Placed)
     return result.devices.allocate[0][1]
 
@@ -35,10 +35,10 @@ def allocation(made: World, *claims: str) -> Any:
 CANNOT = f"0/1 nodes are available: 1 cannot allocate all claims. still not schedulable, {NO_HELP}"
 
 
-def test_a_claim_gets_the_first_free_device_and_binds_the_pod_to_its_node() -> None:
+def test_claim_is_allocated_the_first_free_device_of_the_node() -> None:
     made = world(slice_("s", "a", "b", node="n1"), claim("c"), nodes=3)
     made.add(using("p", "c"))
-    result = made.attempt()
+    result = made.schedule_one()
     assert isinstance(result, Placed)
     assert result.node == "n1"
     (written,) = [each for _, each in result.devices.allocate]
@@ -47,33 +47,33 @@ def test_a_claim_gets_the_first_free_device_and_binds_the_pod_to_its_node() -> N
     assert term.matchFields[0].values == ["n1"]
 
 
-def test_devices_that_are_promised_are_not_given_twice() -> None:
+def test_pending_devices_are_not_allocated_twice() -> None:
     made = world(slice_("s", "a"), claim("c0"), claim("c1"))
-    assert given(made, "c0") == [["a"]]
-    assert given(made, "c1") == CANNOT
+    assert allocated_devices(made, "c0") == [["a"]]
+    assert allocated_devices(made, "c1") == CANNOT
 
 
-def test_devices_given_back_serve_the_next() -> None:
+def test_deallocated_devices_are_reused() -> None:
     made = world(slice_("s", "a"), claim("c0"), claim("c1"))
     made.add(using("p", "c0"))
-    placed = made.attempt()
+    placed = made.schedule_one()
     assert isinstance(placed, Placed)
-    made.brain.not_bound(placed)
-    made.brain.queue.remove(placed.queued.pod.uid)
-    assert given(made, "c1") == [["a"]]
+    made.core.binding_failed(placed)
+    made.core.queue.remove(placed.queued.pod.uid)
+    assert allocated_devices(made, "c1") == [["a"]]
 
 
-def test_what_was_written_counts_before_the_watch_tells_it_and_an_older_state_does_not() -> None:
+def test_written_claim_counts_before_its_watch_event_and_older_versions_are_ignored() -> None:
     before, other = claim("c0"), claim("c1")
     results = [{"request": "r", "driver": "gpu.example.com", "pool": "s", "device": "a"}]
     after = claim("c0", status={"allocation": {"devices": {"results": results}}})
     made = world(slice_("s", "a"), before, other)
-    made.brain.devices.written(after)
-    assert not made.brain.devices.put_claim(before)
-    assert given(made, "c1") == CANNOT
-    made.brain.devices.remove_claim(after)
-    made.brain.devices.written(after)  # too late
-    assert made.brain.devices.usage.devices == {}
+    made.core.devices.written(after)
+    assert not made.core.devices.put_claim(before)
+    assert allocated_devices(made, "c1") == CANNOT
+    made.core.devices.remove_claim(after)
+    made.core.devices.written(after)  # too late
+    assert made.core.devices.usage.devices == {}
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_what_was_written_counts_before_the_watch_tells_it_and_an_older_state_do
         ("!device.allowMultipleAllocations", [["a"]]),
     ],
 )
-def test_selectors_choose(expression: str, expected: Any) -> None:
+def test_cel_selectors_filter_devices(expression: str, expected: Any) -> None:
     def device(name: str, model: str, version: str, memory: str, rack: int) -> Tree:
         attributes = {
             "model": {"string": model},
@@ -97,36 +97,38 @@ def test_selectors_choose(expression: str, expected: Any) -> None:
         return {"name": name, "attributes": attributes, "capacity": {"memory": {"value": memory}}}
 
     offered = slice_("s", device("a", "small", "1.2.3", "1Gi", 6), device("b", "big", "1.10.0", "4Gi", 7))
-    assert given(world(offered, claim("c", exactly(selectors=cel(expression)))), "c") == expected
-    assert given(world(offered, device_class("gpu", expression), claim("c")), "c") == expected
+    assert allocated_devices(world(offered, claim("c", exactly(selectors=cel(expression)))), "c") == expected
+    assert allocated_devices(world(offered, device_class("gpu", expression), claim("c")), "c") == expected
 
 
-def test_a_selector_that_fails_is_told_and_tried_again_by_itself() -> None:
+def test_failing_selector_is_reported_and_the_pod_is_retried() -> None:
     made = world(slice_("s", "a"), claim("c", exactly(selectors=cel('device.attributes["gpu.example.com"].x == 1'))))
     failed = made.fail(using("p", "c"))
     assert failed.is_fault
     assert failed.message == (
         'running "DynamicResources" filter plugin: claim default/c: selector #0: CEL runtime error: no such key: x'
     )
-    assert made.brain.queue.next_due == 1.0
+    assert made.core.queue.next_backoff_end == 1.0
 
 
-def test_count_and_all() -> None:
-    assert given(world(slice_("s", "a", "b", "c"), claim("c", exactly(count=2))), "c") == [["a", "b"]]
-    assert given(world(slice_("s", "a", "b"), claim("c", exactly(count=3))), "c") == CANNOT
-    assert given(world(slice_("s", "a", "b"), claim("c", exactly(allocationMode="All"))), "c") == [["a", "b"]]
-    assert given(world(claim("c", exactly(allocationMode="All"))), "c") == CANNOT
+def test_requests_allocate_a_count_or_all_devices() -> None:
+    assert allocated_devices(world(slice_("s", "a", "b", "c"), claim("c", exactly(count=2))), "c") == [["a", "b"]]
+    assert allocated_devices(world(slice_("s", "a", "b"), claim("c", exactly(count=3))), "c") == CANNOT
+    assert allocated_devices(world(slice_("s", "a", "b"), claim("c", exactly(allocationMode="All"))), "c") == [
+        ["a", "b"]
+    ]
+    assert allocated_devices(world(claim("c", exactly(allocationMode="All"))), "c") == CANNOT
     made = world(slice_("s", "a", "b"), claim("c0"), claim("c1", exactly(allocationMode="All")))
-    assert given(made, "c0") == [["a"]]
-    assert given(made, "c1") == CANNOT
+    assert allocated_devices(made, "c0") == [["a"]]
+    assert allocated_devices(made, "c1") == CANNOT
 
 
-def test_more_devices_than_a_claim_may_have_are_not_given() -> None:
+def test_claim_cannot_exceed_the_maximum_number_of_devices() -> None:
     devices = [f"d{number}" for number in range(40)]
-    assert given(world(slice_("s", *devices), claim("c", exactly(count=33))), "c") == CANNOT
+    assert allocated_devices(world(slice_("s", *devices), claim("c", exactly(count=33))), "c") == CANNOT
 
 
-def test_a_pool_that_is_being_changed_is_not_taken_as_a_whole() -> None:
+def test_allocation_mode_all_fails_on_an_incomplete_pool() -> None:
     made = world(slice_("s", "a", count=2), claim("c", exactly(allocationMode="All")))
     failed = made.fail(using("p", "c"))
     assert failed.is_fault
@@ -135,9 +137,9 @@ def test_a_pool_that_is_being_changed_is_not_taken_as_a_whole() -> None:
     )
 
 
-def test_only_the_latest_generation_of_a_pool_counts() -> None:
+def test_pool_uses_its_latest_generation() -> None:
     made = world(slice_("old", "a", pool="p"), slice_("new", "b", pool="p", generation=2), claim("c"))
-    assert given(made, "c") == [["b"]]
+    assert allocated_devices(made, "c") == [["b"]]
 
 
 COUNTERS = [{"name": "gpu", "counters": {"memory": {"value": "4Gi"}}}]
@@ -160,16 +162,16 @@ def counting(name: str, counter_set: str, counter: str) -> Tree:
         ([slice_("s", "a", count=2)], ""),
     ],
 )
-def test_pools_that_are_wrong_or_incomplete_give_nothing_and_others_do(offered: list[Any], fault: str) -> None:
-    assert given(world(*offered, claim("c")), "c") == CANNOT
-    assert given(world(*offered, slice_("z", "b"), claim("c")), "c") == [["b"]]
+def test_invalid_and_incomplete_pools_are_skipped(offered: list[Any], fault: str) -> None:
+    assert allocated_devices(world(*offered, claim("c")), "c") == CANNOT
+    assert allocated_devices(world(*offered, slice_("z", "b"), claim("c")), "c") == [["b"]]
     made = world(*offered, claim("c", exactly(allocationMode="All")))
-    (pool,) = (each for each, _ in made.brain.devices.pools.on(made.brain.cluster.nodes[0]))
+    (pool,) = (each for each, _ in made.core.devices.pools.on(made.core.cluster.nodes[0]))
     assert pool.fault == fault
     assert made.fail(using("p", "c")).message.endswith(f"is currently {'invalid' if fault else 'being updated'}")
 
 
-def test_the_first_alternative_that_can_be_had_is_taken_and_liked() -> None:
+def test_first_available_subrequest_is_chosen_and_scored() -> None:
     big, small = (
         cel('device.attributes["gpu.example.com"].size == 2'),
         cel('device.attributes["gpu.example.com"].size == 1'),
@@ -190,63 +192,63 @@ def test_the_first_alternative_that_can_be_had_is_taken_and_liked() -> None:
     assert allocation(made, "d").devices.results[0].request == "r/small"
 
 
-def test_constraints_make_the_search_go_back() -> None:
+def test_allocator_backtracks_over_constraints() -> None:
     def device(name: str, numa: int) -> Tree:
         return {"name": name, "attributes": {"numa": {"int": numa}}}
 
     offered = slice_("s", device("a", 0), device("b", 1), device("c", 1), "without")
     same = [{"matchAttribute": "gpu.example.com/numa"}]
     distinct = [{"distinctAttribute": "gpu.example.com/numa"}]
-    assert given(world(offered, claim("c", exactly(count=2), constraints=same)), "c") == [["b", "c"]]
-    assert given(world(offered, claim("c", exactly(count=3), constraints=same)), "c") == CANNOT
-    assert given(world(offered, claim("c", exactly(count=2), constraints=distinct)), "c") == [["a", "b"]]
+    assert allocated_devices(world(offered, claim("c", exactly(count=2), constraints=same)), "c") == [["b", "c"]]
+    assert allocated_devices(world(offered, claim("c", exactly(count=3), constraints=same)), "c") == CANNOT
+    assert allocated_devices(world(offered, claim("c", exactly(count=2), constraints=distinct)), "c") == [["a", "b"]]
     some = [{"matchAttribute": "gpu.example.com/numa", "requests": ["x", "y"]}]
     requests = [exactly("x"), exactly("y"), exactly("z")]
-    assert given(world(offered, claim("c", *requests, constraints=some)), "c") == [["b", "c", "a"]]
+    assert allocated_devices(world(offered, claim("c", *requests, constraints=some)), "c") == [["b", "c", "a"]]
 
 
-def test_a_search_without_end_is_given_up() -> None:
+def test_allocator_stops_at_its_attempt_limit() -> None:
     devices = [{"name": f"d{n}", "attributes": {"n": {"int": n // 2}}} for n in range(64)]
     made = world(
         slice_("s", *devices), claim("c", *(exactly(f"r{n}") for n in range(31)), exactly("last", count=2), constraints=[{"distinctAttribute": "gpu.example.com/n"}])
     )  # fmt: skip
-    assert "timed out trying to allocate devices" in given(made, "c")
+    assert "timed out trying to allocate devices" in allocated_devices(made, "c")
 
 
-def test_admins_see_devices_that_others_use() -> None:
+def test_admin_access_allocates_devices_in_use() -> None:
     made = world(slice_("s", "a"), claim("c0"), claim("c1", exactly(adminAccess=True)), claim("c2"))
-    assert given(made, "c0") == [["a"]]
+    assert allocated_devices(made, "c0") == [["a"]]
     written = allocation(made, "c1")
     assert written.devices.results[0].adminAccess
-    assert given(made, "c2") == CANNOT
+    assert allocated_devices(made, "c2") == CANNOT
 
 
-def test_tainted_devices_need_tolerations_and_these_are_written_down() -> None:
+def test_tainted_devices_need_tolerations_which_are_recorded() -> None:
     offered = slice_("s", {"name": "a", "taints": [{"key": "broken", "effect": "NoSchedule"}]})
-    assert given(world(offered, claim("c")), "c") == CANNOT
+    assert allocated_devices(world(offered, claim("c")), "c") == CANNOT
     tolerant = claim("c", exactly(tolerations=[{"operator": "Exists"}]))
     assert allocation(world(offered, tolerant), "c").devices.results[0].tolerations[0].operator == "Exists"
 
 
-def test_selectors_of_slices_and_devices_limit_the_nodes() -> None:
+def test_node_selectors_of_slices_and_devices_restrict_nodes() -> None:
     terms = [{"matchExpressions": [{"key": "rack", "operator": "In", "values": ["7"]}]}]
     made = world(slice_("s", "a", nodeSelector={"nodeSelectorTerms": terms}), claim("c"), nodes=2)
-    made.brain.set_node(node("far", labels={"rack": "7"}))
+    made.core.set_node(node("far", labels={"rack": "7"}))
     made.add(using("p", "c"))
-    result = made.attempt()
+    result = made.schedule_one()
     assert isinstance(result, Placed)
     assert result.node == "far"
     (term,) = result.devices.allocate[0][1].nodeSelector.nodeSelectorTerms
     assert term.matchExpressions[0].key == "rack"
     each = slice_("s", {"name": "a", "nodeName": "n1"}, {"name": "b", "allNodes": True}, perDeviceNodeSelection=True)
-    assert given(world(each, claim("c")), "c") == [["b"]]
+    assert allocated_devices(world(each, claim("c")), "c") == [["b"]]
 
 
-def test_devices_everywhere_bind_to_no_node() -> None:
+def test_devices_of_all_nodes_set_no_node_selector() -> None:
     assert allocation(world(slice_("s", "a"), claim("c")), "c").nodeSelector is None
 
 
-def test_shared_counters_limit_what_a_pool_gives() -> None:
+def test_shared_counters_limit_allocation() -> None:
     def part(name: str, memory: str) -> Tree:
         return {"name": name, "consumesCounters": [{"counterSet": "gpu", "counters": {"memory": {"value": memory}}}]}
 
@@ -255,11 +257,11 @@ def test_shared_counters_limit_what_a_pool_gives() -> None:
         slice_("s", part("whole", "4Gi"), part("half", "2Gi"), part("other", "2Gi"), sharedCounters=counters),
         claim("c", exactly(count=2)), claim("d"),
     )  # fmt: skip
-    assert given(made, "c") == [["half", "other"]]
-    assert given(made, "d") == CANNOT
+    assert allocated_devices(made, "c") == [["half", "other"]]
+    assert allocated_devices(made, "d") == CANNOT
 
 
-def test_shared_devices_are_given_in_parts() -> None:
+def test_consumable_capacity_is_shared_between_claims() -> None:
     policy = {"default": "1Gi", "validRange": {"min": "1Gi", "step": "512Mi", "max": "3Gi"}}
     device = {
         "name": "a",
@@ -271,7 +273,7 @@ def test_shared_devices_are_given_in_parts() -> None:
     first, second = allocation(made, "c0").devices.results[0], allocation(made, "c1").devices.results[0]
     assert (first.consumedCapacity, second.consumedCapacity) == ({"memory": "1Gi"}, {"memory": "2560Mi"})
     assert first.shareID != second.shareID
-    assert given(made, "c2") == CANNOT
+    assert allocated_devices(made, "c2") == CANNOT
 
 
 @pytest.mark.parametrize(
@@ -284,13 +286,13 @@ def test_shared_devices_are_given_in_parts() -> None:
         ({"default": "1Gi", "validRange": {"min": "1Gi"}}, "1Mi", True),
     ],
 )
-def test_capacity_is_asked_for_within_its_policy(policy: Tree, wanted: str, fits: bool) -> None:
+def test_capacity_requests_follow_the_request_policy(policy: Tree, wanted: str, fits: bool) -> None:
     device = {"name": "a", "capacity": {"memory": {"value": "4Gi", "requestPolicy": policy}}}
     asking = claim("c", exactly(capacity={"requests": {"memory": wanted}}))
-    assert (given(world(slice_("s", device), asking), "c") == [["a"]]) is fits
+    assert (allocated_devices(world(slice_("s", device), asking), "c") == [["a"]]) is fits
 
 
-def test_what_drivers_are_told_goes_with_the_devices() -> None:
+def test_allocation_includes_driver_configuration() -> None:
     def opaque(value: str) -> Tree:
         return {"opaque": {"driver": "gpu.example.com", "parameters": {"is": value}}}
 
@@ -299,64 +301,68 @@ def test_what_drivers_are_told_goes_with_the_devices() -> None:
     written = allocation(
         world(slice_("s", "a", "b"), configured, claim("c", exactly("x"), exactly("y"), config=config)), "c"
     )
-    told = [(each.source, each.requests, each.opaque.parameters["is"]) for each in written.devices.config]
-    assert told == [("FromClass", ["x", "y"], "class"), ("FromClaim", None, "all"), ("FromClaim", ["x"], "one")]
+    written_config = [(each.source, each.requests, each.opaque.parameters["is"]) for each in written.devices.config]
+    assert written_config == [
+        ("FromClass", ["x", "y"], "class"),
+        ("FromClaim", None, "all"),
+        ("FromClaim", ["x"], "one"),
+    ]
 
 
 # Claims that cannot be used
 
 
-def test_pods_wait_for_their_claims_without_being_tried() -> None:
+def test_pod_is_gated_until_its_claims_exist() -> None:
     made = world(slice_("s", "a"))
     waiting = using("p", "c")
     made.add(waiting)
-    assert made.attempt() is None
-    assert made.brain.queue.counts()["gated"] == 1
-    made.brain.devices.put_claim(claim("c"))
-    made.brain.queue.open_gates()
-    assert isinstance(made.attempt(), Placed)
+    assert made.schedule_one() is None
+    assert made.core.queue.counts()["gated"] == 1
+    made.core.devices.put_claim(claim("c"))
+    made.core.queue.recheck_gated()
+    assert isinstance(made.schedule_one(), Placed)
 
 
-def test_a_claim_of_a_template_is_known_by_the_status_of_the_pod() -> None:
+def test_templated_claim_is_resolved_by_the_pod_status() -> None:
     made = world(slice_("s", "a"))
     entry = [{"name": "d", "resourceClaimTemplateName": "t"}]
     statuses = [{"name": "d", "resourceClaimName": "p-d-x"}]
     waiting = pod("p", resourceClaims=entry)
-    rule = made.brain._dynamic["default-scheduler"]
-    assert rule.holds_back(PodInfo(waiting)) == 'pod "default/p": ResourceClaim not created yet'
-    told = pod("p", resourceClaims=entry, status={"resourceClaimStatuses": statuses})
-    made.brain.devices.put_claim(claim("p-d-x"))
-    assert "(pod is not owner)" in rule.holds_back(PodInfo(told))
+    plugin = made.core._dynamic["default-scheduler"]
+    assert plugin.pre_enqueue(PodInfo(waiting)) == 'pod "default/p": ResourceClaim not created yet'
+    created = pod("p", resourceClaims=entry, status={"resourceClaimStatuses": statuses})
+    made.core.devices.put_claim(claim("p-d-x"))
+    assert "(pod is not owner)" in plugin.pre_enqueue(PodInfo(created))
     needless = pod("p", resourceClaims=entry, status={"resourceClaimStatuses": [{"name": "d"}]})
     assert made.schedule(needless) == "n0"
 
 
-def test_a_class_must_be_there() -> None:
+def test_missing_device_class_is_reported() -> None:
     made = world(slice_("s", "a"), claim("c", exactly(deviceClassName="none")))
     text = "0/1 nodes are available: request r: device class none does not exist. still not schedulable, "
-    assert given(made, "c") == text + NO_HELP
+    assert allocated_devices(made, "c") == text + NO_HELP
 
 
-def test_a_claim_that_is_being_given_devices_waits() -> None:
+def test_claim_with_a_pending_allocation_is_rejected() -> None:
     made = world(slice_("s", "a"), claim("c"))
-    assert given(made, "c") == [["a"]]
-    assert "resource claim default/c is in the process of being allocated" in given(made, "c")
+    assert allocated_devices(made, "c") == [["a"]]
+    assert "resource claim default/c is in the process of being allocated" in allocated_devices(made, "c")
 
 
-def test_a_claim_serves_so_many_pods_and_no_more() -> None:
+def test_claim_has_a_maximum_number_of_consumers() -> None:
     def shared(consumers: int) -> Any:
         users = [{"name": f"u{n}", "resource": "pods", "uid": f"u{n}"} for n in range(consumers)]
         return claim("c", status={"allocation": {"devices": {"results": []}}, "reservedFor": users})
 
-    assert given(world(shared(256)), "c").startswith("0/1 nodes are available: resourceclaim in use.")
+    assert allocated_devices(world(shared(256)), "c").startswith("0/1 nodes are available: resourceclaim in use.")
     made = world(shared(255))
     made.add(using("p", "c"))
-    result = made.attempt()
+    result = made.schedule_one()
     assert isinstance(result, Placed)
     assert [each.metadata.name for each in result.devices.reserve] == ["c"]
 
 
-def test_an_unused_claim_on_a_node_without_room_is_given_back() -> None:
+def test_unused_claim_is_deallocated_when_its_node_is_full() -> None:
     fields = [{"key": "metadata.name", "operator": "In", "values": ["gone"]}]
     allocated = {"devices": {"results": []}, "nodeSelector": {"nodeSelectorTerms": [{"matchFields": fields}]}}
     idle = claim("c", status={"allocation": allocated})
@@ -364,7 +370,7 @@ def test_an_unused_claim_on_a_node_without_room_is_given_back() -> None:
     assert failed.message.startswith(
         "0/1 nodes are available: 1 resourceclaim not available on the node. deallocation of ResourceClaim completed, "
     )
-    assert failed.remedy.deallocate is idle
+    assert failed.post_filter_result.deallocate is idle
     users = [{"name": "u", "resource": "pods", "uid": "u"}]
     busy = claim("c", status={"allocation": allocated, "reservedFor": users})
-    assert world(busy).fail(using("p", "c")).remedy.deallocate is None
+    assert world(busy).fail(using("p", "c")).post_filter_result.deallocate is None

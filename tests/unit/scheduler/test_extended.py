@@ -1,4 +1,4 @@
-"""Extended resources that devices serve as (KEP-5004), and devices that are made ready first (KEP-5007)."""
+"""Extended resources backed by devices (KEP-5004), and device binding conditions (KEP-5007)."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from lightkube.models.core_v1 import Pod
 from tests.unit.scheduler.devices import claim, device_class, slice_, using, world
 from tests.unit.scheduler.world import at, node, pod
 
-from steersman.scheduler.brain import Placed
-from steersman.scheduler.devices.extended import claim_for, resources_of
+from steersman.apimachinery.trees import Tree
+from steersman.scheduler.core import Placed
+from steersman.scheduler.devices.extended import extended_claim_for, extended_resource_classes
 from steersman.scheduler.devices.readiness import BindingFailedError, is_overdue, is_ready
 from steersman.scheduler.pod_info import PodInfo
 
-Tree = dict[str, Any]
 GPU = "example.com/gpu"
 SERVED = device_class("gpu", extendedResourceName=GPU)
 
@@ -72,21 +72,21 @@ def container(name: str, gpus: int, **rest: Any) -> Tree:
         ),
     ],
 )
-def test_requests_are_made_for_containers(
+def test_extended_claim_has_requests_per_container(
     starting: list[Tree], running: list[Tree], requests: dict[str, int], mappings: list[tuple[str, str]]
 ) -> None:
-    made = claim_for(PodInfo(pod("p", containers=running, initContainers=starting)), [GPU], {GPU: "gpu"})
+    made = extended_claim_for(PodInfo(pod("p", containers=running, initContainers=starting)), [GPU], {GPU: "gpu"})
     asked = {each.name: each.exactly.count for each in made.claim.spec.devices.requests}
     assert asked == requests
     assert list(asked) == sorted(asked)
     assert [(each["containerName"], each["requestName"]) for each in made.mappings] == mappings
 
 
-def test_of_classes_for_one_resource_the_latest_serves() -> None:
+def test_newest_device_class_provides_an_extended_resource() -> None:
     old, new, twin = (device_class(name, extendedResourceName=GPU) for name in ("old", "new", "a-twin"))
     for made, seconds in ((old, 0), (new, 5), (twin, 5)):
         made.metadata.creationTimestamp = at(seconds)  # type: ignore[union-attr]
-    served = resources_of([old, new, twin])
+    served = extended_resource_classes([old, new, twin])
     assert served[GPU] == "a-twin"
     assert served["deviceclass.resource.kubernetes.io/old"] == "old"
 
@@ -94,10 +94,10 @@ def test_of_classes_for_one_resource_the_latest_serves() -> None:
 # Which node
 
 
-def test_a_pod_gets_devices_for_a_resource_that_its_node_has_not() -> None:
+def test_extended_resource_is_allocated_from_devices() -> None:
     made = world(slice_("s", "a", "b", node="n0"), SERVED)
     made.add(asking(gpus=2))
-    placed = made.attempt()
+    placed = made.schedule_one()
     assert isinstance(placed, Placed)
     assert placed.devices.extended is not None
     extended, given = placed.devices.extended
@@ -111,82 +111,82 @@ def test_a_pod_gets_devices_for_a_resource_that_its_node_has_not() -> None:
     ]
 
 
-def test_what_a_device_plugin_counts_is_taken_before_devices() -> None:
+def test_device_plugin_resources_take_precedence_over_devices() -> None:
     made = world(slice_("s", "a", node="n0"), SERVED, nodes=0)
-    made.brain.set_node(node("n", allocatable={GPU: "1"}))
+    made.core.set_node(node("n", allocatable={GPU: "1"}))
     made.add(asking())
-    placed = made.attempt()
+    placed = made.schedule_one()
     assert isinstance(placed, Placed)
     assert placed.devices.extended is None
     assert "1 Insufficient example.com/gpu" in made.schedule(asking("q"))
 
 
-def test_devices_that_serve_are_promised_once() -> None:
+def test_pending_extended_devices_are_not_allocated_twice() -> None:
     made = world(slice_("s", "a"), SERVED, claim("c"))
     made.add(asking())
-    placed = made.attempt()
+    placed = made.schedule_one()
     assert isinstance(placed, Placed)
     assert "1 cannot allocate all claims" in made.schedule(using("q", "c"))
-    made.brain.not_bound(placed)
-    made.brain.pod_gone(placed.queued.pod.uid)
+    made.core.binding_failed(placed)
+    made.core.remove_deleted_pod(placed.queued.pod.uid)
     made.now = 400
-    made.brain.queue.flush_waiting(made.now)
-    assert isinstance(made.attempt(), Placed)
+    made.core.queue.flush_unschedulable(made.now)
+    assert isinstance(made.schedule_one(), Placed)
 
 
-def test_a_promise_holds_until_the_claim_is_seen() -> None:
+def test_pending_extended_claim_holds_until_the_watch_delivers_it() -> None:
     made = world(slice_("s", "a"), SERVED)
     made.add(asking())
-    placed = made.attempt()
+    placed = made.schedule_one()
     assert isinstance(placed, Placed)
     assert placed.devices.extended is not None
     extended, given = placed.devices.extended
-    made.brain.bound(placed)
-    usage = made.brain.devices.usage.devices
+    made.core.binding_succeeded(placed)
+    usage = made.core.devices.usage.devices
     assert sum(usage.values()) == 1
     seen = claim("made", status={"allocation": msgspec.to_builtins(given)})
     seen.metadata.annotations = extended.claim.metadata.annotations  # type: ignore[union-attr]
     seen.metadata.ownerReferences = extended.claim.metadata.ownerReferences  # type: ignore[union-attr]
-    made.brain.devices.put_claim(seen)
+    made.core.devices.put_claim(seen)
     assert sum(usage.values()) == 1
-    made.brain.devices.remove_claim(seen)
+    made.core.devices.remove_claim(seen)
     assert not usage
 
 
-def test_a_promise_holds_while_it_is_written_though_the_pod_is_gone() -> None:
+def test_pending_extended_claim_holds_during_the_write_when_the_pod_is_deleted() -> None:
     made = world(slice_("s", "a"), SERVED, claim("c"))
     made.add(asking())
-    placed = made.attempt()
+    placed = made.schedule_one()
     assert isinstance(placed, Placed)
-    made.brain.pod_gone(placed.queued.pod.uid)
+    made.core.remove_deleted_pod(placed.queued.pod.uid)
     assert "1 cannot allocate all claims" in made.schedule(using("q", "c"))
-    made.brain.not_bound(placed)
-    assert isinstance(made.attempt(), Placed)
+    made.core.binding_failed(placed)
+    assert isinstance(made.schedule_one(), Placed)
 
 
-def test_every_class_serves_by_its_own_name() -> None:
+def test_device_class_provides_its_implicit_extended_resource() -> None:
     made = world(slice_("s", "a"))
     placed = made.schedule(asking(resource="deviceclass.resource.kubernetes.io/gpu"))
     assert placed == "n0"
 
 
-def test_a_class_that_comes_to_serve_wakes_who_waits() -> None:
+def test_new_device_class_requeues_unschedulable_pods() -> None:
     made = world(slice_("s", "a"))
     assert "1 Insufficient example.com/gpu" in made.fail(asking()).message
     made.now = 20
-    made.brain.set_device_class("gpu", SERVED)
-    assert isinstance(made.attempt(), Placed)
+    made.core.set_device_class("gpu", SERVED)
+    assert isinstance(made.schedule_one(), Placed)
 
 
-def test_a_claim_left_over_from_an_earlier_try_goes_first() -> None:
+def test_left_over_extended_claim_is_deleted_first() -> None:
     waiting = asking()
     made = world(slice_("s", "a"), SERVED)
-    extended = claim_for(PodInfo(waiting), [GPU], {GPU: "gpu"}).claim
+    extended = extended_claim_for(PodInfo(waiting), [GPU], {GPU: "gpu"}).claim
     extended.metadata.name, extended.metadata.uid = "left-over", "u"
-    made.brain.devices.put_claim(extended)
+    made.core.devices.put_claim(extended)
     failed = made.fail(waiting)
     assert "1 cannot schedule extended resource claim. deletion of ResourceClaim completed" in failed.message
-    assert failed.remedy.delete is extended
+    assert failed.post_filter_result.delete is extended
 
 
 # Readiness
@@ -201,18 +201,20 @@ def bound(*, conditions: Tree | None = None, since: int = 0, **rest: Any) -> Any
         "bindingConditions": ["Attached"],
         "bindingFailureConditions": ["Broken"],
     }
-    told = [
+    device_conditions = [
         {"type": name, "status": status, "reason": "R", "message": "M", "lastTransitionTime": "2026-01-01T00:00:00Z"}
         for name, status in (conditions or {}).items()
     ]
     devices = (
-        [] if conditions is None else [{**{k: result[k] for k in ("driver", "pool", "device")}, "conditions": told}]
+        []
+        if conditions is None
+        else [{**{k: result[k] for k in ("driver", "pool", "device")}, "conditions": device_conditions}]
     )
     allocation = {"devices": {"results": [result]}, "allocationTimestamp": at(since)}
     return claim("c", status={"allocation": allocation, "devices": devices, **rest})
 
 
-def test_devices_are_ready_when_all_their_conditions_hold() -> None:
+def test_devices_are_ready_when_all_binding_conditions_are_true() -> None:
     assert not is_ready(bound())
     assert not is_ready(bound(conditions={"Attached": "False"}))
     assert is_ready(bound(conditions={"Attached": "True"}))
@@ -220,28 +222,28 @@ def test_devices_are_ready_when_all_their_conditions_hold() -> None:
         is_ready(bound(conditions={"Attached": "True", "Broken": "True"}))
 
 
-def test_devices_have_so_long_to_become_ready() -> None:
+def test_device_binding_times_out() -> None:
     assert not is_overdue(bound(), now=at(600), timeout_seconds=600)
     assert is_overdue(bound(), now=at(601), timeout_seconds=600)
 
 
 @pytest.mark.parametrize(("lost", "now"), [(bound(conditions={"Broken": "True"}), 1), (bound(), 601)])
-def test_a_claim_whose_devices_do_not_become_ready_gets_others(lost: Any, now: int) -> None:
+def test_claim_is_deallocated_when_device_binding_fails(lost: Any, now: int) -> None:
     made = world(slice_("s", "a"), lost)
     made.now = now
     failed = made.fail(using("p", "c"))
     assert "1 resourceclaim not available on the node. deallocation of ResourceClaim completed" in failed.message
-    assert failed.remedy.deallocate is lost
+    assert failed.post_filter_result.deallocate is lost
 
 
-def test_a_claim_whose_devices_are_on_their_way_is_waited_for() -> None:
+def test_claim_with_pending_binding_conditions_is_kept() -> None:
     assert world(slice_("s", "a"), bound()).schedule(using("p", "c")) == "n0"
 
 
-def test_devices_that_take_their_time_are_taken_last() -> None:
+def test_devices_with_binding_conditions_are_tried_last() -> None:
     slow = {"name": "slow", "bindingConditions": ["Attached"], "bindingFailureConditions": ["Broken"]}
     made = world(slice_("a", slow), slice_("b", "quick"), claim("c"))
     made.add(using("p", "c"))
-    placed = made.attempt()
+    placed = made.schedule_one()
     assert isinstance(placed, Placed)
     assert [each.device for each in placed.devices.allocate[0][1].devices.results] == ["quick"]

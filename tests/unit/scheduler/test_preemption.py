@@ -1,4 +1,4 @@
-"""Whom preemption evicts: the least harm on one node, in upstream's order of what harm is."""
+"""Selection of nodes and victims by preemption, in upstream's order of criteria."""
 
 from __future__ import annotations
 
@@ -6,12 +6,10 @@ from typing import Any
 
 import pytest
 from lightkube.models.policy_v1 import PodDisruptionBudget
-from tests.unit.scheduler.test_configuration import told
+from tests.unit.scheduler.test_configuration import settings_with_args
 from tests.unit.scheduler.world import World, node, pod
 
-from steersman.scheduler.brain import Failed
-
-Tree = dict[str, Any]
+from steersman.scheduler.core import Failed
 
 
 def low(name: str, cpu: str = "1", *, priority: int = 0, started: str = "", **rest: Any) -> Any:
@@ -29,13 +27,13 @@ def budget(allowed: int = 0, **labels: str) -> PodDisruptionBudget:
 
 
 def evicted(world: World, cpu: str = "2", **rest: Any) -> tuple[str, list[str]] | str:
-    """Whom a pod of priority 100 has evicted, and where."""
+    """Return the node and the victims of a preemption by a pod of priority 100, or the message."""
     failed = world.fail(pod("high", cpu=cpu, priority=100, **rest))
     return failed.message if failed.victims is None else (failed.victims.node, [p.name for p in failed.victims.pods])
 
 
 def on_nodes(*nodes: list[Any]) -> World:
-    """Nodes ``a``, ``b`` … of two CPUs, with pods."""
+    """Return a world with nodes ``a``, ``b`` … of two CPUs and their pods."""
     names = "abcdef"[: len(nodes)]
     world = World(*(node(name, cpu="2") for name in names))
     for name, pods in zip(names, nodes, strict=True):
@@ -55,7 +53,7 @@ def on_nodes(*nodes: list[Any]) -> World:
         ([[low("one", priority=4), low("two", priority=3)], [low("three", priority=4), low("four", priority=1)]], ("b", ["three", "four"])),
         # Then, with the same highest, fewer victims: two of -1 sum up to more than one of 0 would.
         ([[low("one"), low("two", priority=-1)], [low("three", "2")]], ("b", ["three"])),
-        # Then whoever has run for a shorter time.
+        # Then pods that have run for a shorter time.
         ([[low("old", "2", started="08:00")], [low("young", "2", started="09:00")]], ("b", ["young"])),
         # Of the most important victims the one that runs longest counts.
         (
@@ -67,7 +65,7 @@ def on_nodes(*nodes: list[Any]) -> World:
         ),
     ],
 )  # fmt: skip
-def test_the_node_where_least_is_lost(nodes: list[list[Any]], chosen: tuple[str, list[str]]) -> None:
+def test_preemption_selects_the_best_candidate(nodes: list[list[Any]], chosen: tuple[str, list[str]]) -> None:
     world = on_nodes(*nodes)
     world.budgets = [budget(app="db")]
     assert evicted(world) == chosen
@@ -84,13 +82,13 @@ def test_the_node_where_least_is_lost(nodes: list[list[Any]], chosen: tuple[str,
         ([low("db", labels={"app": "db"}), low("vip", priority=9)], ["vip"]),
     ],
 )
-def test_victims_that_may_stay_return(pods: list[Any], victims: list[str]) -> None:
+def test_preemption_reprieves_victims(pods: list[Any], victims: list[str]) -> None:
     world = on_nodes(pods)
     world.budgets = [budget(app="db")]
     assert evicted(world, cpu="1") == ("a", victims)
 
 
-def test_a_budget_is_used_up_pod_by_pod() -> None:
+def test_preemption_counts_budget_violations_per_pod() -> None:
     world = on_nodes(
         [low("a1", labels={"app": "db"}), low("a2", labels={"app": "db"})], [low("b1", labels={"app": "db"})]
     )
@@ -99,14 +97,14 @@ def test_a_budget_is_used_up_pod_by_pod() -> None:
     assert evicted(world) == ("b", ["b1", "b2"])
 
 
-def test_equals_are_not_evicted_and_preemption_can_be_declined() -> None:
+def test_preemption_evicts_lower_priorities_only_and_honors_preemption_policy() -> None:
     world = on_nodes([low("equal", "2", priority=100)])
     assert "No preemption victims found for incoming pod" in evicted(world)
     world = on_nodes([low("low", "2")])
     assert "preemption: not eligible due to preemptionPolicy=Never." in evicted(world, preemptionPolicy="Never")
 
 
-def test_a_node_that_is_too_small_is_not_cleared() -> None:
+def test_preemption_evicts_no_pods_when_the_node_is_too_small() -> None:
     world = on_nodes([low("low", "2")])
     assert "1 Preemption is not helpful for scheduling" in evicted(world, cpu="3")
 
@@ -114,7 +112,7 @@ def test_a_node_that_is_too_small_is_not_cleared() -> None:
 @pytest.mark.parametrize(
     ("reason", "waits"), [("PreemptionByScheduler", True), ("EvictionByEvictionAPI", False), ("", False)]
 )
-def test_only_pods_that_a_scheduler_evicts_are_waited_for(reason: str, *, waits: bool) -> None:
+def test_preemption_waits_for_preempted_pods_only(reason: str, *, waits: bool) -> None:
     conditions = [{"type": "DisruptionTarget", "status": "True", "reason": reason}] if reason else []
     leaving = pod("leaving", cpu="1", deletionTimestamp="2026-01-01T00:00:00Z", status={"conditions": conditions})
     world = on_nodes([leaving, low("other")])
@@ -122,8 +120,8 @@ def test_only_pods_that_a_scheduler_evicts_are_waited_for(reason: str, *, waits:
     assert ("not eligible due to a terminating pod on the nominated node." in outcome) is waits
 
 
-def test_the_search_goes_on_until_a_candidate_keeps_to_all_budgets() -> None:
-    settings = told("DefaultPreemption", minCandidateNodesAbsolute=1, minCandidateNodesPercentage=0)
+def test_preemption_continues_until_a_candidate_without_violations() -> None:
+    settings = settings_with_args("DefaultPreemption", minCandidateNodesAbsolute=1, minCandidateNodesPercentage=0)
     world = World(*(node(name, cpu="2") for name in "abcdef"), settings=settings)
     for name in "abcde":
         world.running(name, low(f"db-{name}", "2", labels={"app": "db"}))
@@ -132,8 +130,8 @@ def test_the_search_goes_on_until_a_candidate_keeps_to_all_budgets() -> None:
     assert evicted(world) == ("f", ["free"])
 
 
-def test_few_candidates_are_compared_when_few_are_asked_for() -> None:
-    settings = told("DefaultPreemption", minCandidateNodesAbsolute=1, minCandidateNodesPercentage=0)
+def test_preemption_compares_the_configured_number_of_candidates() -> None:
+    settings = settings_with_args("DefaultPreemption", minCandidateNodesAbsolute=1, minCandidateNodesPercentage=0)
     found = set()
     for seed in range(8):
         world = World(*(node(name, cpu="2") for name in "ab"), seed=seed, settings=settings)
@@ -144,20 +142,20 @@ def test_few_candidates_are_compared_when_few_are_asked_for() -> None:
     assert found == {"a", "b"}
 
 
-def test_a_promised_node_is_kept_from_lesser_pods() -> None:
+def test_nominated_node_is_reserved_from_lower_priority_pods() -> None:
     world = on_nodes([low("low", "2")])
     assert evicted(world) == ("a", ["low"])
-    world.brain.pod_gone(next(iter(world.brain.cluster.infos["a"].pods)))
+    world.core.remove_deleted_pod(next(iter(world.core.cluster.infos["a"].pods)))
     assert "1 Insufficient cpu" in world.fail(pod("middle", cpu="2", priority=50)).message
     world.now = 60
-    result = world.attempt()
+    result = world.schedule_one()
     assert not isinstance(result, Failed)
     assert result is not None
     assert (result.queued.pod.name, result.node) == ("high", "a")
 
 
-def test_a_node_may_be_promised_by_others() -> None:
-    """``nominatedNodeName`` may be set by whoever expects a pod somewhere (KEP-5278), and taken back."""
+def test_nominated_node_name_may_be_set_externally() -> None:
+    """Other components may set and clear ``nominatedNodeName`` (KEP-5278)."""
     world = World(node("a", cpu="2"))
     waiting = pod("expected", cpu="3", priority=9)
     world.fail(waiting)

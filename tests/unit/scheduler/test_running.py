@@ -1,4 +1,4 @@
-"""The loop against a server: what it follows, writes, and does when a write fails."""
+"""The scheduler loop against an API server: watches, writes, and failed writes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.unit.scheduler.devices import claim, device_class, slice_
 
 from steersman.asynckit.clock import FakeClock
 from steersman.client import Client
-from steersman.client.transport import Answer, Request, TransportError
+from steersman.client.transport import Request, Response, TransportError
 from steersman.controlplane.loopback_transport import LoopbackTransport
 from steersman.runtime.context import ControllerContext
 from steersman.scheduler.configuration.settings import ProfileSettings, Settings
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 REFUSED = b'{"kind":"Status","apiVersion":"v1","status":"Failure","message":"no","reason":"Conflict","code":409}'
 
 
-class Refusing(LoopbackTransport):
-    """Refuses what it is told to, as often as it is told."""
+class FailingTransport(LoopbackTransport):
+    """Transport that fails selected requests a number of times."""
 
     def __init__(self, loopback: Any) -> None:
         super().__init__(loopback)
@@ -37,13 +37,13 @@ class Refusing(LoopbackTransport):
         self.lose: dict[str, int] = {}
         self.asked: list[str] = []
 
-    async def request(self, request: Request) -> Answer:
+    async def request(self, request: Request) -> Response:
         if request.method != "GET":
             self.asked.append(f"{request.method} {request.path}")
         for end, left in self.refuse.items():
             if left and request.path.endswith(end):
                 self.refuse[end] -= 1
-                return Answer(409, {"content-type": "application/json"}, REFUSED)
+                return Response(409, {"content-type": "application/json"}, REFUSED)
         answer = await super().request(request)
         for end, left in self.lose.items():
             if left and request.path.endswith(end):
@@ -53,12 +53,12 @@ class Refusing(LoopbackTransport):
 
 
 class Running:
-    """A server, a scheduler on it, and a user."""
+    """An API server with a scheduler and a client."""
 
     def __init__(self, server: InProcessAPIServer, clock: FakeClock, settings: Settings | None = None) -> None:
         self.clock = clock
         self.client = Client(LoopbackTransport(server.core.client), clock=clock)
-        self.transport = Refusing(server.core.client)
+        self.transport = FailingTransport(server.core.client)
         self._context = ControllerContext(
             Client(self.transport, clock=clock, user_agent="kube-scheduler/test"), dice=random.Random(1)
         )
@@ -129,19 +129,19 @@ async def started(settings: Settings | None = None) -> AsyncIterator[Running]:
         await made.close()
 
 
-async def test_a_pod_is_bound_and_an_event_tells_it(running: Running) -> None:
+async def test_scheduler_binds_pod_and_records_an_event(running: Running) -> None:
     await running.node("n")
     await running.pod("p")
     assert await running.until(lambda: running.node_of("p")) == "n"
 
-    async def told() -> list[str | None]:
+    async def event_messages() -> list[str | None]:
         events = await running.client.list(Event, namespace="default")
         return [event.message for event in events if event.reason == "Scheduled"]
 
-    assert await running.until(told) == ["Successfully assigned default/p to n"]
+    assert await running.until(event_messages) == ["Successfully assigned default/p to n"]
 
 
-async def test_a_pod_without_a_node_is_told_why_and_bound_when_a_node_comes(running: Running) -> None:
+async def test_scheduler_reports_unschedulable_pod_and_binds_it_when_a_node_is_added(running: Running) -> None:
     await running.pod("p")
     assert await running.until(lambda: running.message("p")) == "no nodes available to schedule pods"
     await running.node("small", cpu="500m")
@@ -150,7 +150,7 @@ async def test_a_pod_without_a_node_is_told_why_and_bound_when_a_node_comes(runn
     assert await running.until(lambda: running.node_of("p")) == "n"
 
 
-async def test_a_refused_binding_is_told_and_tried_again_after_its_backoff(running: Running) -> None:
+async def test_scheduler_retries_rejected_binding_after_backoff(running: Running) -> None:
     running.transport.refuse["/binding"] = 2
     await running.node("n", cpu="1")
     await running.pod("p")
@@ -161,7 +161,7 @@ async def test_a_refused_binding_is_told_and_tried_again_after_its_backoff(runni
     assert running.clock.monotonic() >= 3  # one second, then two
 
 
-async def test_a_binding_whose_answer_is_lost_keeps_its_room(running: Running) -> None:
+async def test_scheduler_keeps_assumed_pod_when_the_binding_response_is_lost(running: Running) -> None:
     running.transport.lose["/binding"] = 1
     running.transport.lose["/pods/p"] = 2
     await running.node("n", cpu="1")
@@ -174,7 +174,7 @@ async def test_a_binding_whose_answer_is_lost_keeps_its_room(running: Running) -
     assert await running.node_of("q") is None
 
 
-async def test_more_important_pods_make_room(running: Running) -> None:
+async def test_scheduler_preempts_lower_priority_pods(running: Running) -> None:
     await running.node("n", cpu="1")
     await running.client.create({"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass",
                                  "metadata": {"name": "high"}, "value": 1000})  # fmt: skip
@@ -197,7 +197,7 @@ async def test_more_important_pods_make_room(running: Running) -> None:
     assert await running.until(lambda: running.node_of("high")) == "n"
 
 
-async def test_each_profile_schedules_its_pods_and_reports_them() -> None:
+async def test_scheduler_runs_several_profiles() -> None:
     names = ("default-scheduler", "mine")
     settings = Settings(profiles=tuple(ProfileSettings(scheduler_name=name) for name in names))
     async with started(settings) as running:
@@ -216,7 +216,7 @@ async def test_each_profile_schedules_its_pods_and_reports_them() -> None:
         assert await running.node_of("other") is None
 
 
-async def test_gated_pods_are_left_alone_until_the_gate_opens(running: Running) -> None:
+async def test_scheduler_skips_gated_pods_until_the_gate_is_removed(running: Running) -> None:
     await running.node("n")
     await running.pod("p", schedulingGates=[{"name": "wait"}])
     await running.clock.advance(5)
@@ -244,7 +244,7 @@ async def _claim(running: Running) -> Any:
 USES = [{"name": "d", "resourceClaimName": "c"}]
 
 
-async def test_devices_are_written_into_the_claim_before_its_pod_is_bound(running: Running) -> None:
+async def test_scheduler_writes_claim_allocation_before_binding(running: Running) -> None:
     await _with_device(running)
     await running.pod("p", resourceClaims=USES)
     assert await running.until(lambda: running.node_of("p")) == "n"
@@ -256,14 +256,14 @@ async def test_devices_are_written_into_the_claim_before_its_pod_is_bound(runnin
     assert steps[-4:] == ["status", "c", "status", "binding"]
 
 
-async def test_a_claim_that_somebody_else_has_changed_is_read_again(running: Running) -> None:
+async def test_claim_write_is_retried_on_conflict(running: Running) -> None:
     running.transport.refuse["/resourceclaims/c/status"] = 2
     await _with_device(running)
     await running.pod("p", resourceClaims=USES)
     assert await running.until(lambda: running.node_of("p")) == "n"
 
 
-async def test_a_pod_that_is_not_bound_gives_up_its_claim_which_keeps_its_devices(running: Running) -> None:
+async def test_failed_binding_releases_reservation_and_keeps_allocation(running: Running) -> None:
     running.transport.refuse["/binding"] = 1
     await _with_device(running)
     await running.pod("p", resourceClaims=USES)
@@ -275,7 +275,7 @@ async def test_a_pod_that_is_not_bound_gives_up_its_claim_which_keeps_its_device
     assert [each.name for each in (await _claim(running)).status.reservedFor] == ["p"]
 
 
-async def test_an_idle_claim_of_a_node_that_is_gone_gets_other_devices(running: Running) -> None:
+async def test_unused_claim_of_a_deleted_node_is_reallocated(running: Running) -> None:
     running.transport.refuse["/binding"] = 1
     await _with_device(running)
     await running.pod("p", resourceClaims=USES)
@@ -287,7 +287,7 @@ async def test_an_idle_claim_of_a_node_that_is_gone_gets_other_devices(running: 
     assert [each.device for each in (await _claim(running)).status.allocation.devices.results] == ["b"]
 
 
-async def test_devices_whose_promise_was_not_answered_are_not_given_away(running: Running) -> None:
+async def test_devices_stay_allocated_when_the_claim_response_is_lost(running: Running) -> None:
     running.transport.lose["/resourceclaims/c/status"] = 1
     await _with_device(running)
     await running.pod("p", resourceClaims=USES)
@@ -304,7 +304,7 @@ async def _asks_for_an_extended_resource(running: Running) -> None:
     await running.pod("p", containers=[{"name": "c", "image": "i", "resources": asked}])
 
 
-async def test_a_pod_gets_a_claim_for_an_extended_resource(running: Running) -> None:
+async def test_scheduler_creates_extended_resource_claim(running: Running) -> None:
     await _asks_for_an_extended_resource(running)
     assert await running.until(lambda: running.node_of("p")) == "n"
     (made,) = await running.client.list(ResourceClaim, namespace="default")
@@ -313,13 +313,13 @@ async def test_a_pod_gets_a_claim_for_an_extended_resource(running: Running) -> 
     assert found.metadata.annotations == {"resource.kubernetes.io/extended-resource-claim": "true"}
     assert [each.device for each in found.status.allocation.devices.results] == ["a"]
     assert [each.name for each in found.status.reservedFor] == ["p"]
-    told: Any = (await running.get("p")).status
-    assert told.extendedResourceClaimStatus.resourceClaimName == found.metadata.name
-    (mapping,) = told.extendedResourceClaimStatus.requestMappings
+    status: Any = (await running.get("p")).status
+    assert status.extendedResourceClaimStatus.resourceClaimName == found.metadata.name
+    (mapping,) = status.extendedResourceClaimStatus.requestMappings
     assert (mapping.containerName, mapping.requestName) == ("c", "container-0-request-0")
 
 
-async def test_a_claim_for_an_extended_resource_goes_when_its_pod_is_not_bound(running: Running) -> None:
+async def test_extended_resource_claim_is_deleted_when_binding_fails(running: Running) -> None:
     running.transport.refuse["/binding"] = 1
     await _asks_for_an_extended_resource(running)
     await running.until(lambda: running.message("p", "SchedulerError"))
@@ -328,14 +328,14 @@ async def test_a_claim_for_an_extended_resource_goes_when_its_pod_is_not_bound(r
     assert len(await running.client.list(ResourceClaim, namespace="default")) == 1
 
 
-async def test_a_claim_whose_creation_was_not_answered_is_made_anew(running: Running) -> None:
+async def test_extended_resource_claim_is_recreated_when_the_response_is_lost(running: Running) -> None:
     running.transport.lose["/resourceclaims"] = 1
     await _asks_for_an_extended_resource(running)
     assert await running.until(lambda: running.node_of("p")) == "n"
     assert len(await running.client.list(ResourceClaim, namespace="default")) == 1
 
 
-async def test_a_pod_is_bound_when_its_devices_are_ready(running: Running) -> None:
+async def test_scheduler_binds_pod_after_device_binding_conditions(running: Running) -> None:
     await running.node("n")
     await running.client.create(device_class())
     slow = {"name": "a", "bindingConditions": ["Attached"], "bindingFailureConditions": ["Broken"]}
@@ -345,11 +345,11 @@ async def test_a_pod_is_bound_when_its_devices_are_ready(running: Running) -> No
     await running.client.create(made)
     await running.pod("p", resourceClaims=USES)
 
-    async def told() -> list[str | None]:
+    async def event_messages() -> list[str | None]:
         events = await running.client.list(Event, namespace="default")
         return [event.message for event in events if event.reason == "BindingConditionsPending"]
 
-    assert await running.until(told) == ["waiting for binding conditions for device on node n"]
+    assert await running.until(event_messages) == ["waiting for binding conditions for device on node n"]
     assert await running.node_of("p") is None
     ready = {"type": "Attached", "status": "True", "reason": "R", "lastTransitionTime": "2026-01-01T00:00:00Z"}
     device = {"driver": "gpu.example.com", "pool": "s", "device": "a", "conditions": [ready]}

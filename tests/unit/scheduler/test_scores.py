@@ -1,32 +1,32 @@
-"""How well each rule likes a node, with the numbers of upstream's documentation, formulas and tests."""
+"""Scores of each plugin, with the numbers of upstream's documentation, formulas and tests."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import pytest
-from tests.unit.scheduler.test_configuration import told
+from tests.unit.scheduler.test_configuration import settings_with_args
 from tests.unit.scheduler.world import World, near, node, pod
 
+from steersman.apimachinery.trees import Tree
 from steersman.scheduler.configuration.settings import Settings
-from steersman.scheduler.framework import scaled
+from steersman.scheduler.framework import default_normalize_score
 from steersman.scheduler.pod_info import PodInfo
 
-Tree = dict[str, Any]
 MI = 1024 * 1024
 
 
 def scores(plugin: str, world: World, made: Any, *, among: str = "") -> dict[str, int]:
-    """By node, from 0 to 100; ``among`` names the nodes that are compared, one letter each."""
-    profile, asking = world.brain.profiles["default-scheduler"], PodInfo(made)
-    nodes = [each for each in world.brain.cluster.nodes if not among or each.name in among]
-    local = next((each for each, _ in profile.scoring if each.name == plugin), None)
+    """Return scores from 0 to 100 by node; ``among`` names the nodes to compare, one letter each."""
+    profile, asking = world.core.profiles["default-scheduler"], PodInfo(made)
+    nodes = [each for each in world.core.cluster.nodes if not among or each.name in among]
+    local = next((each for each, _ in profile.local_score_plugins if each.name == plugin), None)
     if local is not None:
-        found = local.normalized([local.raw(asking, each) for each in nodes])
+        found = local.normalize_scores([local.score(asking, each) for each in nodes])
     else:
-        other = next(each for each, _ in profile.likings if each.name == plugin)
-        scorer = other.scorer(asking, world.brain.cluster)
-        found = [0] * len(nodes) if scorer is None else scorer.normalized([scorer(each) for each in nodes], nodes)
+        other = next(each for each, _ in profile.score_plugins if each.name == plugin)
+        scorer = other.pre_score(asking, world.core.cluster)
+        found = [0] * len(nodes) if scorer is None else scorer.normalize_scores([scorer(each) for each in nodes], nodes)
     return {each.name: score for each, score in zip(nodes, found, strict=True)}
 
 
@@ -36,7 +36,7 @@ def asking(cpu: str = "", memory: str = "", **more: str) -> Any:
 
 
 def filled(settings: Settings | None, *, cpu: str = "", memory: str = "", **room: Any) -> World:
-    """A node ``n`` of 4 CPUs and 10,000 bytes, with a pod that takes so much of it."""
+    """Return a world with node ``n`` of 4 CPUs and 10,000 bytes, and a pod with these requests on it."""
     world = World(node("n", **{"cpu": "4", "memory": "10000", **room}), settings=settings)
     if cpu or memory:
         made = asking(cpu, memory)
@@ -46,13 +46,13 @@ def filled(settings: Settings | None, *, cpu: str = "", memory: str = "", **room
 
 
 def strategy(kind: str, *resources: Tree, shape: list[tuple[int, int]] | None = None) -> Settings:
-    said: Tree = {"type": kind}
+    scoring_strategy: Tree = {"type": kind}
     if resources:
-        said["resources"] = list(resources)
+        scoring_strategy["resources"] = list(resources)
     if shape is not None:
         points = [{"utilization": at, "score": score} for at, score in shape]
-        said["requestedToCapacityRatio"] = {"shape": points}
-    return told("NodeResourcesFit", scoringStrategy=said)
+        scoring_strategy["requestedToCapacityRatio"] = {"shape": points}
+    return settings_with_args("NodeResourcesFit", scoringStrategy=scoring_strategy)
 
 
 CPU, MEMORY = {"name": "cpu", "weight": 1}, {"name": "memory", "weight": 1}
@@ -83,14 +83,14 @@ PACKED = [(0, 0), (100, 10)]
         (strategy("RequestedToCapacityRatio", shape=[(50, 0), (100, 10)]), ("", ""), ("3", "5000"), 50),
     ],
 )
-def test_room_is_liked_as_the_strategy_says(
+def test_node_resources_fit_scores_by_strategy(
     settings: Settings, taken: tuple[str, str], wanted: tuple[str, str], score: int
 ) -> None:
     world = filled(settings, cpu=taken[0], memory=taken[1])
     assert scores("NodeResourcesFit", world, asking(*wanted)) == {"n": score}
 
 
-def test_the_documented_example_of_bin_packing() -> None:
+def test_requested_to_capacity_ratio_matches_the_documented_example() -> None:
     """``intel.com/foo`` and memory and CPU, weights 5, 1 and 3, on two nodes (kubernetes.io, "Resource Bin Packing")."""
     resources = [{"name": "intel.com/foo", "weight": 5}, MEMORY, {"name": "cpu", "weight": 3}]
     settings = strategy("RequestedToCapacityRatio", *resources, shape=PACKED)
@@ -110,7 +110,7 @@ def test_the_documented_example_of_bin_packing() -> None:
     assert scores("NodeResourcesFit", second, wanted) == {"n": 69}
 
 
-def test_a_resource_that_a_pod_does_not_ask_for_is_not_looked_at() -> None:
+def test_node_resources_fit_ignores_scalar_resources_not_requested() -> None:
     settings = strategy("MostAllocated", CPU, {"name": "example.com/gpu", "weight": 1})
     world = World(node("n", cpu="4", allocatable={"example.com/gpu": "4"}), settings=settings)
     assert scores("NodeResourcesFit", world, asking("2")) == {"n": 50}
@@ -130,21 +130,21 @@ def test_a_resource_that_a_pod_does_not_ask_for_is_not_looked_at() -> None:
         (("2", ""), ("", "5000"), 87),
     ],
 )
-def test_nodes_are_liked_that_become_more_balanced(taken: tuple[str, str], wanted: tuple[str, str], score: int) -> None:
+def test_balanced_allocation_scores_improvement(taken: tuple[str, str], wanted: tuple[str, str], score: int) -> None:
     """50 + (50 + after - before) / 2, of 100 less the deviation (kubernetes/kubernetes#135573)."""
     world = filled(None, cpu=taken[0], memory=taken[1])
     assert scores("NodeResourcesBalancedAllocation", world, asking(*wanted)) == {"n": score}
 
 
-def test_pods_that_ask_for_none_of_the_resources_are_not_balanced() -> None:
+def test_balanced_allocation_skips_pods_without_requests() -> None:
     assert scores("NodeResourcesBalancedAllocation", filled(None), asking()) == {"n": 0}
     disk = asking(**{"ephemeral-storage": "1"})
     assert scores("NodeResourcesBalancedAllocation", filled(None), disk) == {"n": 0}
 
 
-def test_three_resources_are_balanced_by_their_deviation() -> None:
+def test_balanced_allocation_uses_deviation_of_three_resources() -> None:
     resources = [{"name": name} for name in ("cpu", "memory", "example.com/gpu")]
-    settings = told("NodeResourcesBalancedAllocation", resources=resources)
+    settings = settings_with_args("NodeResourcesBalancedAllocation", resources=resources)
     world = filled(settings, allocatable={"example.com/gpu": "4"})
     # after: 0.5, 0.5 and 1, deviation 0.2357: 76 of 100
     wanted = asking("2", "5000", **{"example.com/gpu": "4"})
@@ -164,12 +164,12 @@ def test_three_resources_are_balanced_by_their_deviation() -> None:
         ([0, 0, 0, 0], True, [100, 100, 100, 100]),
     ],
 )
-def test_scores_are_shares_of_the_highest(raw: list[int], expected: list[int], *, reverse: bool) -> None:
+def test_default_normalize_score_scales_to_the_maximum(raw: list[int], expected: list[int], *, reverse: bool) -> None:
     """The table of upstream's ``DefaultNormalizeScore``."""
-    assert scaled(raw, reverse=reverse) == expected
+    assert default_normalize_score(raw, reverse=reverse) == expected
 
 
-def test_taints_to_be_avoided_are_counted() -> None:
+def test_taint_toleration_scores_prefer_no_schedule_taints() -> None:
     def avoid(*keys: str) -> list[Tree]:
         return [{"key": key, "effect": "PreferNoSchedule"} for key in keys]
 
@@ -179,7 +179,7 @@ def test_taints_to_be_avoided_are_counted() -> None:
     assert scores("TaintToleration", world, tolerant) == {"a": 100, "b": 100, "c": 0}
 
 
-def test_preferred_labels_are_weighed() -> None:
+def test_node_affinity_scores_preferred_weights() -> None:
     def prefer(weight: int, key: str) -> Tree:
         return {"weight": weight, "preference": {"matchExpressions": [{"key": key, "operator": "Exists"}]}}
 
@@ -194,8 +194,8 @@ def image(name: str, megabytes: int) -> Tree:
     return {"names": [name], "sizeBytes": megabytes * MI}
 
 
-def test_images_count_by_size_and_by_how_many_nodes_have_them() -> None:
-    """The numbers of upstream's ``ImageLocality``: 23 MB a container are nothing, 1000 MB all."""
+def test_image_locality_scores_by_size_and_spread() -> None:
+    """Numbers of upstream's ``ImageLocality``: up to 23 MB score 0, from 1000 MB per container 100."""
     world = World(
         node("a", images=[image("gcr.io/40:latest", 40), image("gcr.io/300:latest", 300), image("gcr.io/2000:latest", 2000)]),
         node("b", images=[image("gcr.io/250:latest", 250), image("gcr.io/10:v1", 10)]),
@@ -210,7 +210,7 @@ def test_images_count_by_size_and_by_how_many_nodes_have_them() -> None:
     assert scores("ImageLocality", world, of("10")) == {"a": 0, "b": 0}
 
 
-def test_company_is_weighed_between_the_least_and_the_most_liked() -> None:
+def test_inter_pod_affinity_normalizes_between_minimum_and_maximum() -> None:
     def liking(weight: int, kind: str) -> Tree:
         term = {"podAffinityTerm": near({"app": "x"}, "zone"), "weight": weight}
         return {kind: {"preferredDuringSchedulingIgnoredDuringExecution": [term]}}
@@ -226,15 +226,15 @@ def test_company_is_weighed_between_the_least_and_the_most_liked() -> None:
 HOST = "kubernetes.io/hostname"
 
 
-def softly(*keys: str, skew: int = 1) -> Any:
-    """A pod ``foo`` that is to be spread over these."""
+def soft_spread_pod(*keys: str, skew: int = 1) -> Any:
+    """Return a pod ``foo`` with ``ScheduleAnyway`` constraints."""
     selector = {"matchExpressions": [{"key": "foo", "operator": "Exists"}]}
     common = {"maxSkew": skew, "whenUnsatisfiable": "ScheduleAnyway", "labelSelector": selector}
     return pod("p", labels={"foo": ""}, topologySpreadConstraints=[{"topologyKey": key, **common} for key in keys])
 
 
 def spread(*counts: int, zones: str = "") -> World:
-    """Nodes ``a``, ``b`` … with so many pods ``foo``; ``zones``: one letter each."""
+    """Return a world with nodes ``a``, ``b`` … and these numbers of pods ``foo``; ``zones``: one letter per node."""
     names = "abcdef"[: len(counts)]
     labels: list[Tree] = [{"zone": zone} for zone in zones] or [{} for _ in names]
     world = World(*(node(name, labels=own) for name, own in zip(names, labels, strict=True)))
@@ -247,43 +247,43 @@ def spread(*counts: int, zones: str = "") -> World:
 @pytest.mark.parametrize(
     ("world", "asked", "among", "expected"),
     [
-        (spread(1, 1), softly(HOST), "", [100, 100]),
-        (spread(2, 1, 0, 3), softly(HOST), "", [20, 60, 100, 0]),
-        (spread(2, 1, 0, 3), softly(HOST, skew=2), "", [33, 66, 100, 16]),
-        (spread(4, 3, 2, 1), softly(HOST, skew=3), "", [44, 66, 77, 100]),
-        (spread(4, 2, 1, 3), softly(HOST), "abc", [33, 83, 100]),
-        (spread(4, 2, 1, 3, zones="1122"), softly("zone"), "abc", [75, 75, 100]),
-        (spread(2, 1, 2, 4, zones="1122"), softly("zone", HOST), "ac", [100, 63]),
+        (spread(1, 1), soft_spread_pod(HOST), "", [100, 100]),
+        (spread(2, 1, 0, 3), soft_spread_pod(HOST), "", [20, 60, 100, 0]),
+        (spread(2, 1, 0, 3), soft_spread_pod(HOST, skew=2), "", [33, 66, 100, 16]),
+        (spread(4, 3, 2, 1), soft_spread_pod(HOST, skew=3), "", [44, 66, 77, 100]),
+        (spread(4, 2, 1, 3), soft_spread_pod(HOST), "abc", [33, 83, 100]),
+        (spread(4, 2, 1, 3, zones="1122"), soft_spread_pod("zone"), "abc", [75, 75, 100]),
+        (spread(2, 1, 2, 4, zones="1122"), soft_spread_pod("zone", HOST), "ac", [100, 63]),
     ],
 )
-def test_softly_spread_pods_go_where_there_are_fewest(
+def test_topology_spread_scores_the_smallest_domain_highest(
     world: World, asked: Any, among: str, expected: list[int]
 ) -> None:
     """Cases of upstream's tests of ``PodTopologySpread``."""
     assert list(scores("PodTopologySpread", world, asked, among=among).values()) == expected
 
 
-def test_nodes_without_the_label_are_liked_least() -> None:
+def test_topology_spread_scores_nodes_without_the_label_lowest() -> None:
     world = spread(4, 2, 1, 3)
     unlabelled = node("b")
     unlabelled.metadata.labels = {"n": "b"}  # type: ignore[union-attr]
-    world.brain.set_node(unlabelled)
-    assert scores("PodTopologySpread", world, softly(HOST), among="abc") == {"a": 16, "b": 0, "c": 100}
+    world.core.set_node(unlabelled)
+    assert scores("PodTopologySpread", world, soft_spread_pod(HOST), among="abc") == {"a": 16, "b": 0, "c": 100}
 
 
-def test_pods_of_a_service_are_spread_by_default_as_by_a_constraint() -> None:
+def test_topology_spread_system_defaults_score_as_constraints() -> None:
     world = spread(4, 3, 2, 1)
-    world.brain.workloads.set_service("default", "s", {"foo": ""})
+    world.core.workloads.set_service("default", "s", {"foo": ""})
     found = scores("PodTopologySpread", world, pod("p", labels={"foo": ""}))
     assert found == {"a": 44, "b": 66, "c": 77, "d": 100}
 
 
-def test_pods_of_a_revision_are_spread_by_themselves() -> None:
-    """``matchLabelKeys`` (KEP-3243), also where the API server has not written them into the selector."""
+def test_topology_spread_match_label_keys_separate_revisions() -> None:
+    """``matchLabelKeys`` (KEP-3243), also if the API server has not merged them into the selector."""
     world = World(node("a"), node("b"))
     for where, revision in (("a", "1"), ("a", "1"), ("b", "2")):
         world.running(where, pod("old", labels={"foo": "", "revision": revision}))
-    asked = softly(HOST)
+    asked = soft_spread_pod(HOST)
     asked.metadata.labels["revision"] = "2"
     asked.spec.topologySpreadConstraints[0].matchLabelKeys = ["revision"]
     assert scores("PodTopologySpread", world, asked) == {"a": 100, "b": 0}

@@ -1,4 +1,4 @@
-"""Nodes, pods and the like in few words, and a brain that knows them."""
+"""Test helpers: nodes, pods and storage objects, and a scheduler core without a loop."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any
 from lightkube.models.core_v1 import Namespace, Node, PersistentVolume, PersistentVolumeClaim, Pod
 from lightkube.models.storage_v1 import StorageClass
 
-from steersman.scheduler.brain import Brain, Failed, Placed
+from steersman.apimachinery.trees import Tree
 from steersman.scheduler.configuration.settings import Settings
+from steersman.scheduler.core import Failed, Placed, SchedulerCore
 from steersman.scheduler.pod_info import PodInfo
 
-Tree = dict[str, Any]
 _uids = itertools.count(1)
 
 
@@ -26,7 +26,7 @@ def node(name: str, *, cpu: str = "4", memory: str = "8Gi", pods: str = "110", *
 
 
 def pod(name: str, *, cpu: str = "", **rest: Any) -> Pod:
-    """``rest``: ``labels``, ``namespace``, ``owner``, ``status``, and fields of the spec."""
+    """Return a pod; ``rest``: ``labels``, ``namespace``, ``owner``, ``status`` and fields of the spec."""
     metadata: Tree = {"name": name, "namespace": rest.pop("namespace", "default"), "uid": f"uid-{next(_uids)}"}
     metadata["labels"] = rest.pop("labels", {})
     if "deletionTimestamp" in rest:
@@ -47,43 +47,43 @@ def at(seconds: float) -> datetime:
 
 
 class World:
-    """A brain, time in seconds, and what it decides."""
+    """A scheduler core with a virtual clock in seconds."""
 
     def __init__(self, *nodes: Node, seed: int = 1, settings: Settings | None = None) -> None:
         self.now = 0.0
-        self.brain = Brain(
+        self.core = SchedulerCore(
             settings or Settings(), dice=Random(seed), monotonic=lambda: self.now, now=lambda: at(self.now)
         )
         self.budgets: list[Any] = []
         for each in nodes:
-            self.brain.set_node(each)
+            self.core.set_node(each)
 
     def running(self, where: str, made: Pod) -> Pod:
-        """A pod that is on a node already."""
+        """Add a pod that is assigned to a node."""
         made.spec.nodeName = where
-        self.brain.pod_placed(made)
+        self.core.set_assigned_pod(made)
         return made
 
     def add(self, *pods: Pod) -> None:
         for each in pods:
-            self.brain.pod_waits(PodInfo(each))
+            self.core.set_pending_pod(PodInfo(each))
 
-    def attempt(self) -> Placed | Failed | None:
-        return self.brain.attempt(self.budgets)
+    def schedule_one(self) -> Placed | Failed | None:
+        return self.core.schedule_one(self.budgets)
 
     def schedule(self, made: Pod) -> str:
-        """The node that a new pod gets; or why it gets none."""
+        """Schedule a new pod and return its node, or the message if it is unschedulable."""
         self.add(made)
-        result = self.attempt()
+        result = self.schedule_one()
         assert result is not None
         if isinstance(result, Placed):
-            self.brain.bound(result)
+            self.core.binding_succeeded(result)
             return result.node
         return result.message
 
     def fail(self, made: Pod) -> Failed:
         self.add(made)
-        result = self.attempt()
+        result = self.schedule_one()
         assert isinstance(result, Failed)
         return result
 

@@ -1,6 +1,6 @@
-"""What ``--config`` tells the scheduler: a ``KubeSchedulerConfiguration``, ``kubescheduler.config.k8s.io/v1``.
+"""``KubeSchedulerConfiguration`` of ``kubescheduler.config.k8s.io/v1``, the file of ``--config``.
 
-``settings`` is what it comes to, ``model`` what the file may hold and how it is read (strictly), ``plugin_sets`` which plugins
-there are and what enabling and disabling them comes to, ``plugin_args`` what they can be told, ``validation`` what makes no
-sense. All of it is pure; ``reading`` puts it together.
+``model`` declares its fields and decodes it strictly, ``plugin_sets`` resolves enabled and disabled plugins,
+``plugin_args`` holds plugin arguments with defaults, ``validation`` validates, ``settings`` is the result. ``reading``
+combines them; only its ``read`` does I/O.
 """

@@ -1,7 +1,7 @@
-"""What is told of a configuration that cannot be used."""
+"""Error of invalid scheduler configurations."""
 
 from __future__ import annotations
 
 
 class ConfigurationError(ValueError):
-    """The scheduler cannot be started with such a configuration; the message says why."""
+    """The configuration is invalid; the message gives the reason."""

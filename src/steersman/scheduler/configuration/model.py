@@ -1,4 +1,4 @@
-"""What a ``KubeSchedulerConfiguration`` may hold, and how its text is read: strictly, in Go's words for what does not fit."""
+"""Fields of ``KubeSchedulerConfiguration`` and its strict decoding, with Go's error messages."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from steersman.schema.decoding import decode
 from steersman.schema.loader import struct
 
 if TYPE_CHECKING:
+    from steersman.apimachinery.trees import Tree
     from steersman.apimachinery.typemodel import Type
 
-Tree = dict[str, Any]
 
 GROUP: Final = "kubescheduler.config.k8s.io"
 API_VERSION: Final = f"{GROUP}/v1"
 KIND: Final = "KubeSchedulerConfiguration"
 
 _TEXT: Final = Scalar(ScalarKind.STRING)
-_YES_NO: Final = Scalar(ScalarKind.BOOLEAN)
+_BOOL: Final = Scalar(ScalarKind.BOOLEAN)
 _INT32: Final = Scalar(ScalarKind.INT32)
 _INT64: Final = Scalar(ScalarKind.INT64)
 _DURATION: Final = Scalar(ScalarKind.DURATION)
@@ -31,7 +31,7 @@ _CORE: Final = "io.k8s.api.core.v1"
 
 
 def _struct(name: str, fields: dict[str, Type], *, always: tuple[str, ...] = ()) -> Struct:
-    """``always``: fields that have a value also where none is given."""
+    """Return a struct type; fields in ``always`` have their zero value if missing."""
     return Struct(name, {key: Field(key, type_, required=key in always) for key, type_ in fields.items()})
 
 
@@ -54,7 +54,7 @@ _PROFILE: Final = _struct(
 _ELECTION: Final = _struct(
     "LeaderElectionConfiguration",
     {
-        "leaderElect": _YES_NO,
+        "leaderElect": _BOOL,
         **dict.fromkeys(("leaseDuration", "renewDeadline", "retryPeriod"), _DURATION),
         **dict.fromkeys(("resourceLock", "resourceName", "resourceNamespace"), _TEXT),
     },
@@ -73,14 +73,14 @@ CONFIGURATION: Final = _top(
         "parallelism": _INT32,
         "leaderElection": _ELECTION,
         "clientConnection": _CONNECTION,
-        "enableProfiling": _YES_NO,
-        "enableContentionProfiling": _YES_NO,
+        "enableProfiling": _BOOL,
+        "enableContentionProfiling": _BOOL,
         "percentageOfNodesToScore": _INT32,
         "podInitialBackoffSeconds": _INT64,
         "podMaxBackoffSeconds": _INT64,
         "profiles": ListOf(_PROFILE),
         "extenders": ListOf(Scalar(ScalarKind.ANY)),
-        "delayCacheUntilActive": _YES_NO,
+        "delayCacheUntilActive": _BOOL,
     },
 )
 _SHAPE: Final = ListOf(
@@ -100,14 +100,14 @@ _STRATEGY: Final = _struct(
 
 
 def _args(name: str) -> Struct:
-    """What a plugin can be told."""
+    """Return the type of a plugin's arguments."""
     return _top(f"{name}Args", _ARGS[name])
 
 
 _ARGS: Final[dict[str, dict[str, Type]]] = {
     "DefaultPreemption": dict.fromkeys(("minCandidateNodesPercentage", "minCandidateNodesAbsolute"), _INT32),
     "DynamicResources": dict.fromkeys(("filterTimeout", "bindingTimeout"), _DURATION),
-    "InterPodAffinity": {"hardPodAffinityWeight": _INT32, "ignorePreferredTermsOfExistingPods": _YES_NO},
+    "InterPodAffinity": {"hardPodAffinityWeight": _INT32, "ignorePreferredTermsOfExistingPods": _BOOL},
     "NodeAffinity": {"addedAffinity": struct(f"{_CORE}.NodeAffinity")},
     "NodeResourcesBalancedAllocation": {"resources": _RESOURCES},
     "NodeResourcesFit": {
@@ -124,7 +124,7 @@ _ARGS: Final[dict[str, dict[str, Type]]] = {
 
 
 def read_configuration(raw: bytes) -> Tree:
-    """The text as a tree, the arguments of plugins checked as well. Raises ``ConfigurationError``."""
+    """Decode a configuration, including plugin arguments. Raises ``ConfigurationError``."""
     try:
         document = decode_yaml(raw)
     except DecodeError as error:
@@ -133,8 +133,8 @@ def read_configuration(raw: bytes) -> Tree:
     if not isinstance(tree, dict):
         raise ConfigurationError(f"couldn't decode as {KIND}: it is no object")
     _require_kind(tree, KIND)
-    _refuse_strictly([document.strict_error()] if document.duplicates else [])
-    found = _decoded(CONFIGURATION, tree)
+    _raise_strict([document.strict_error()] if document.duplicates else [])
+    found = _decode_strict(CONFIGURATION, tree)
     nested: list[str] = []
     for number, profile in enumerate(found.get("profiles") or ()):
         for place, config in enumerate(profile.get("pluginConfig") or ()):
@@ -145,25 +145,25 @@ def read_configuration(raw: bytes) -> Tree:
                 nested.append(f"{where}{error}")
             except ConfigurationError as error:
                 raise ConfigurationError(f"{where}{error}") from None
-    _refuse_strictly(nested)
+    _raise_strict(nested)
     return found
 
 
 class _StrictError(ConfigurationError):
-    """There is more than is known."""
+    """A strict decoding error: unknown or duplicate fields."""
 
 
-def _refuse_strictly(complaints: list[str]) -> None:
+def _raise_strict(complaints: list[str]) -> None:
     if complaints:
         raise _StrictError(f"strict decoding error: {', '.join(complaints)}")
 
 
 def _decode_args(name: str, args: Any) -> Tree:
     if name not in _ARGS:
-        return {}  # nothing that could be told makes a difference
+        return {}  # the plugin has no arguments
     kind = f"{name}Args"
     try:
-        return _decoded(_args(name), _of_kind(args, kind, name))
+        return _decode_strict(_args(name), _with_kind(args, kind, name))
     except _StrictError as error:
         raise _StrictError(f"strict decoding error: decoding args for plugin {name}: {error}") from None
     except _KindError:
@@ -172,19 +172,19 @@ def _decode_args(name: str, args: Any) -> Tree:
         raise ConfigurationError(f"decoding args for plugin {name}: {error}") from None
 
 
-def _of_kind(args: Any, kind: str, plugin: str) -> Tree:
-    """Arguments that are of the plugin's kind, which need not be said."""
+def _with_kind(args: Any, kind: str, plugin: str) -> Tree:
+    """Return arguments with ``apiVersion`` and ``kind``, which default to the plugin's."""
     if not isinstance(args, dict):
         raise ConfigurationError("json: cannot unmarshal it: it is no object")
-    said = {"apiVersion": API_VERSION, "kind": kind, **args}
-    if said["kind"] != kind and said["kind"] in map("{}Args".format, _ARGS):
-        raise _KindError(f"args for plugin {plugin} were not of type {kind}.{GROUP}, got {said['kind']}.{GROUP}")
-    _require_kind(said, kind)
-    return said
+    configured = {"apiVersion": API_VERSION, "kind": kind, **args}
+    if configured["kind"] != kind and configured["kind"] in map("{}Args".format, _ARGS):
+        raise _KindError(f"args for plugin {plugin} were not of type {kind}.{GROUP}, got {configured['kind']}.{GROUP}")
+    _require_kind(configured, kind)
+    return configured
 
 
 class _KindError(ConfigurationError):
-    """Arguments of another plugin."""
+    """The arguments have another plugin's kind."""
 
 
 def _require_kind(tree: Tree, kind: str) -> None:
@@ -198,10 +198,10 @@ def _require_kind(tree: Tree, kind: str) -> None:
         )
 
 
-def _decoded(type_: Struct, tree: Tree) -> Tree:
+def _decode_strict(type_: Struct, tree: Tree) -> Tree:
     try:
         found = decode(type_, tree)
     except DecodeError as error:
         raise ConfigurationError(str(error)) from None
-    _refuse_strictly([f"unknown field {quote(path)}" for path in found.unknown])
+    _raise_strict([f"unknown field {quote(path)}" for path in found.unknown])
     return found.tree

@@ -1,8 +1,8 @@
-"""What plugins can be told (``pluginConfig``): upstream's defaults, and what makes no sense."""
+"""Plugin arguments (``pluginConfig``): defaults and validation."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery import field
 from steersman.apimachinery.durations import parse_duration
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from steersman.apimachinery.field import FieldError, Path
+    from steersman.apimachinery.trees import Tree
 
-Tree = dict[str, Any]
 
-#: Scores in shapes go up to this.
+#: Maximum score in a shape.
 SHAPE_SCORE_MAX: Final = 10
 _STRATEGIES: Final = ("LeastAllocated", "MostAllocated", "RequestedToCapacityRatio")
 _CPU_AND_MEMORY: Final = ({"name": "cpu", "weight": 1}, {"name": "memory", "weight": 1})
@@ -43,12 +43,12 @@ WITH_ARGS: Final = frozenset(_DEFAULTS)
 
 
 def default_args() -> dict[str, Tree]:
-    """What plugins are told by a profile that tells them nothing."""
+    """Return the default arguments of all plugins."""
     return dict(_DEFAULTS)
 
 
 def with_defaults(name: str, args: Tree) -> Tree:
-    """What a plugin is told, and what else it goes by."""
+    """Return a plugin's arguments completed with defaults."""
     found = {**_DEFAULTS[name], **args}
     if name == "NodeResourcesFit":
         strategy = found["scoringStrategy"]
@@ -63,7 +63,7 @@ def _weighted(resources: Sequence[Tree] | None) -> Sequence[Tree]:
 
 
 def check_args(name: str, args: Tree, path: Path) -> Iterator[FieldError]:
-    """What is wrong with what a plugin is told; ``args`` have their defaults."""
+    """Validate a plugin's arguments, which have their defaults."""
     yield from _CHECKS[name](args, path)
 
 
@@ -91,7 +91,7 @@ def _check_devices(args: Tree, path: Path) -> Iterator[FieldError]:
 
 
 def seconds_of(text: str) -> tuple[float, str]:
-    """A duration in seconds, and what is wrong with it."""
+    """Return a duration in seconds and an error message, empty if it is valid."""
     try:
         return parse_duration(text), ""
     except ValueError as error:
@@ -228,7 +228,7 @@ def _check_volumes(args: Tree, path: Path) -> Iterator[FieldError]:
         detail = "invalid BindTimeoutSeconds, should not be a negative value"
         yield field.invalid(path.child("bindTimeoutSeconds"), seconds, detail)
     if args.get("shape") is not None:
-        # Of a feature that is off by default in 1.36 (KEP-4049), and not here.
+        # KEP-4049 is off by default in 1.36 and not implemented here.
         detail = "unexpected field `shape`, remove it or turn on the feature gate StorageCapacityScoring"
         yield field.invalid(path.child("shape"), args["shape"], detail)
 

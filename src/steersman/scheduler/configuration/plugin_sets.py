@@ -1,7 +1,7 @@
-"""Which plugins there are, where they take part, and what a profile's enabling and disabling of them comes to.
+"""The plugins, their extension points, and the resolution of a profile's enabled and disabled plugins.
 
-Rules of upstream's ``mergePlugins`` and ``expandMultiPointPlugins`` (KEP-2891): a profile's ``multiPoint`` is laid over the
-default one; what stands under a single extension point takes precedence there.
+Upstream: ``mergePlugins`` and ``expandMultiPointPlugins`` (KEP-2891): ``multiPoint`` is merged with the default one; an
+entry of a single extension point takes precedence there.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     Tree = Mapping[str, Any]
 
 MULTI_POINT: Final = "multiPoint"
-#: In the order in which a framework fills them.
+#: Extension points in the order in which upstream's framework fills them.
 POINTS: Final = (
     "preFilter", "filter", "postFilter", "reserve", "preScore", "score", "preBind", "bind", "postBind", "permit",
     "preEnqueue", "queueSort",
@@ -24,8 +24,8 @@ POINTS: Final = (
 _FILTERING: Final = ("preFilter", "filter")
 _SCORING: Final = ("preScore", "score")
 
-#: Where each plugin can take part.
-KNOWN: Final[dict[str, frozenset[str]]] = {
+#: Extension points by plugin.
+PLUGINS: Final[dict[str, frozenset[str]]] = {
     name: frozenset(points)
     for name, points in {
         "SchedulingGates": ("preEnqueue",),
@@ -50,7 +50,7 @@ KNOWN: Final[dict[str, frozenset[str]]] = {
         "DefaultBinder": ("bind",),
     }.items()
 }
-#: Those whose liking counts for more than one; all others for one.
+#: Default score weights other than 1.
 _WEIGHTS: Final = {
     "TaintToleration": 3,
     "NodeAffinity": 2,
@@ -61,29 +61,29 @@ _WEIGHTS: Final = {
 
 
 class PluginSetError(ValueError):
-    """No scheduler can be made of such plugins; the message is upstream's."""
+    """Invalid plugin sets; the message is upstream's."""
 
 
-class Enabled(NamedTuple):
-    """Names of the plugins at each extension point, in the order in which they are asked, and the weights of likings."""
+class EnabledPlugins(NamedTuple):
+    """Enabled plugins by extension point, in order, and score weights."""
 
     points: Mapping[str, tuple[str, ...]]
     weights: Mapping[str, int]
 
     def has(self, point: str, name: str) -> bool:
-        """Whether a plugin takes part there."""
+        """Report whether a plugin is enabled at an extension point."""
         return name in self.points[point]
 
 
-def expand(plugins: Tree | None, *, scheduler_name: str = "") -> Enabled:
-    """What a profile's ``plugins`` come to; None: the defaults. Raises ``PluginSetError``."""
-    said = plugins or {}
-    multi = _merged(said.get(MULTI_POINT) or {})
-    sets = {point: said.get(point) or {} for point in POINTS}
+def resolve_plugins(plugins: Tree | None, *, scheduler_name: str = "") -> EnabledPlugins:
+    """Resolve a profile's ``plugins``; None gives the defaults. Raises ``PluginSetError``."""
+    configured = plugins or {}
+    multi = _merge_plugins(configured.get(MULTI_POINT) or {})
+    sets = {point: configured.get(point) or {} for point in POINTS}
     for point, plugin_set in sets.items():
         _check_single(point, plugin_set)
     names = [plugin["name"] for plugin in multi]
-    points = {point: tuple(_at(point, plugin_set, names)) for point, plugin_set in sets.items()}
+    points = {point: tuple(_plugins_at(point, plugin_set, names)) for point, plugin_set in sets.items()}
     count = len(points["queueSort"])
     if count != 1:
         raise PluginSetError(
@@ -96,17 +96,17 @@ def expand(plugins: Tree | None, *, scheduler_name: str = "") -> Enabled:
     weights: dict[str, int] = {}
     for plugin in (*(sets["score"].get("enabled") or ()), *multi):
         weights.setdefault(plugin["name"], plugin.get("weight") or 1)
-    return Enabled(points, weights)
+    return EnabledPlugins(points, weights)
 
 
-def _merged(custom: Tree) -> list[Tree]:
-    """The default plugins without those disabled, reconfigured ones in their old place, new ones at the end."""
+def _merge_plugins(custom: Tree) -> list[Tree]:
+    """Merge ``multiPoint`` with the default plugins: reconfigured ones keep their position, new ones follow."""
     disabled = _names(custom.get("disabled"))
     enabled: list[Tree] = list(custom.get("enabled") or ())
     latest = {plugin["name"]: number for number, plugin in enumerate(enabled)}
     replacing: set[int] = set()
     found: list[Tree] = []
-    for name in () if "*" in disabled else KNOWN:
+    for name in () if "*" in disabled else PLUGINS:
         if name in disabled:
             continue
         if name in latest:
@@ -122,15 +122,17 @@ def _check_single(point: str, plugin_set: Tree) -> None:
     for plugin in plugin_set.get("enabled") or ():
         name = plugin["name"]
         _require_known(point, name)
-        if point not in KNOWN[name]:
+        if point not in PLUGINS[name]:
             raise PluginSetError(f"plugin {quote(name)} does not extend {_go_name(point)} plugin")
         if name in seen:
             raise PluginSetError(f"plugin {quote(name)} already registered as {quote(_go_name(point))}")
         seen.add(name)
 
 
-def _at(point: str, plugin_set: Tree, multi: Iterable[str]) -> list[str]:
-    """Plugins of one extension point: explicit ones that are in ``multiPoint`` too, the rest of that, other explicit ones."""
+def _plugins_at(point: str, plugin_set: Tree, multi: Iterable[str]) -> list[str]:
+    """Return the plugins of one extension point: explicit ones that override ``multiPoint``, the rest of
+    ``multiPoint``, other explicit ones.
+    """
     explicit = [plugin["name"] for plugin in plugin_set.get("enabled") or ()]
     disabled = _names(plugin_set.get("disabled"))
     if "*" in disabled:
@@ -139,7 +141,7 @@ def _at(point: str, plugin_set: Tree, multi: Iterable[str]) -> list[str]:
     general: list[str] = []
     for name in multi:
         _require_known(point, name)
-        if point not in KNOWN[name] or name in disabled:
+        if point not in PLUGINS[name] or name in disabled:
             continue
         if name in explicit:
             overriding.add(name)
@@ -152,7 +154,7 @@ def _at(point: str, plugin_set: Tree, multi: Iterable[str]) -> list[str]:
 
 
 def _require_known(point: str, name: str) -> None:
-    if name not in KNOWN:
+    if name not in PLUGINS:
         raise PluginSetError(f"{_go_name(point)} {quote(name)} does not exist")
 
 
@@ -161,5 +163,5 @@ def _names(plugins: Iterable[Tree] | None) -> set[str]:
 
 
 def _go_name(point: str) -> str:
-    """What the interface is called that plugins of the point implement."""
+    """Return the name of the extension point's Go interface."""
     return f"{point[0].upper()}{point[1:]}Plugin"

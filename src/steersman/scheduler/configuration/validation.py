@@ -1,31 +1,31 @@
-"""What makes no sense in a configuration, in upstream's words (``ValidateKubeSchedulerConfiguration``)."""
+"""Validation of configurations, with upstream's messages (``ValidateKubeSchedulerConfiguration``)."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery import field
 from steersman.apimachinery.field import Path
 from steersman.apimachinery.gotext import quote
 from steersman.scheduler.configuration.model import API_VERSION
 from steersman.scheduler.configuration.plugin_args import WITH_ARGS, check_args, seconds_of
-from steersman.scheduler.configuration.plugin_sets import KNOWN, POINTS
+from steersman.scheduler.configuration.plugin_sets import PLUGINS, POINTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from steersman.apimachinery.field import FieldError
+    from steersman.apimachinery.trees import Tree
 
-Tree = dict[str, Any]
 
-#: Plugins that there were once.
-_GONE: Final = ("AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits")
-_GONE_SINCE: Final = "v1"
+#: Removed plugins.
+_REMOVED: Final = ("AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits")
+_REMOVED_SINCE: Final = "v1"
 _PERIODS: Final = ("leaseDuration", "renewDeadline", "retryPeriod")
 
 
 def check_configuration(tree: Tree) -> Iterator[FieldError]:
-    """All that is wrong with a configuration that has its defaults."""
+    """Validate a configuration that has its defaults."""
     connection = tree["clientConnection"]
     if connection["burst"] < 0:
         yield field.invalid(Path("clientConnection", "burst"), connection["burst"], "must be non-negative")
@@ -85,12 +85,12 @@ def _check_profiles(profiles: Sequence[Tree], path: Path) -> Iterator[FieldError
 def _check_plugins(plugins: Tree, path: Path) -> Iterator[FieldError]:
     for point in POINTS:
         for number, plugin in enumerate((plugins.get(point) or {}).get("enabled") or ()):
-            if plugin["name"] in _GONE:
-                yield _gone(path.child(point, "enabled").index(number), plugin["name"])
+            if plugin["name"] in _REMOVED:
+                yield _removed(path.child(point, "enabled").index(number), plugin["name"])
 
 
-def _gone(path: Path, name: str) -> FieldError:
-    since, version = quote(_GONE_SINCE), quote(API_VERSION)
+def _removed(path: Path, name: str) -> FieldError:
+    since, version = quote(_REMOVED_SINCE), quote(API_VERSION)
     return field.invalid(
         path, name, f"was invalid in version {since} (KubeSchedulerConfiguration is version {version})"
     )
@@ -103,9 +103,9 @@ def _check_plugin_configs(configs: Sequence[Tree], path: Path) -> Iterator[Field
         if name in seen:
             yield field.duplicate(here, name)
         seen.add(name)
-        if name in _GONE:
-            yield _gone(here, name)
-        elif name not in KNOWN:
-            yield field.not_supported(here.child("name"), name, sorted(KNOWN))
+        if name in _REMOVED:
+            yield _removed(here, name)
+        elif name not in PLUGINS:
+            yield field.not_supported(here.child("name"), name, sorted(PLUGINS))
         elif name in WITH_ARGS:
             yield from check_args(name, config["args"], here.child("args"))

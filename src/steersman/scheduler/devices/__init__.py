@@ -1,6 +1,7 @@
-"""Devices for claims (dynamic resource allocation, KEP-4381): what drivers offer, what is taken, and what is left to take.
+"""Device allocation for ResourceClaims (dynamic resource allocation, structured parameters, KEP-4381).
 
-``pools`` is what ResourceSlices say, ``catalog`` all that is known, ``requests`` what a claim asks for, ``constraints`` and
-``capacity`` what limits a choice, ``allocator`` makes it, and ``results`` writes it down as a claim's status has it.
-``extended`` makes claims of extended resources, ``readiness`` says when devices are ready for their pod. All of it is pure.
+``pools`` parses ResourceSlices, ``catalog`` holds claims, classes and allocations, ``requests`` parses the requests of
+a claim, ``constraints`` and ``capacity`` check limits, ``allocator`` searches, and ``results`` builds
+``status.allocation``. ``extended`` builds claims for extended resources, ``readiness`` evaluates binding conditions.
+The package does no I/O.
 """

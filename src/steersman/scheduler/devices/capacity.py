@@ -1,4 +1,4 @@
-"""Devices that several claims share, each taking a part of their capacity (KEP-5075), and what devices of a pool share (KEP-4815)."""
+"""Consumable capacity of shared devices (KEP-5075) and shared counters of partitionable devices (KEP-4815)."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ if TYPE_CHECKING:
 
     from steersman.scheduler.devices.pools import Device, DeviceID, Pool
 
-#: Amounts by name of the capacity, in nanos.
-Amounts = dict[str, int]
+#: Amounts by capacity name, in nanos.
+CapacityAmounts = dict[str, int]
 
 
 class Usage:
-    """What is taken: how often each device, and how much of those that are shared."""
+    """Allocated devices with their reference counts, and consumed capacity of shared devices."""
 
     def __init__(self) -> None:
         self.devices: Final[Counter[DeviceID]] = Counter()
         self.amounts: Final[dict[DeviceID, Counter[str]]] = {}
 
     def count(self, device: DeviceID, consumed: Mapping[str, int], sign: int) -> None:
-        """A device is taken (1), or given back (-1)."""
+        """Count an allocation of a device (``sign`` 1) or its release (-1)."""
         self.devices[device] += sign
         if not self.devices[device]:
             del self.devices[device]
@@ -35,16 +35,16 @@ class Usage:
                 amounts[name] += sign * amount
 
     def taken_of(self, device: DeviceID, name: str) -> int:
-        """How much of a capacity is taken."""
+        """Return the consumed amount of a capacity."""
         amounts = self.amounts.get(device)
         return amounts[name] if amounts is not None else 0
 
 
-def consumption(device: Device, wanted: Mapping[str, Any]) -> Amounts | None:
-    """What a request takes of each capacity of a device; None when it asks for what the device does not have."""
+def consumption(device: Device, wanted: Mapping[str, Any]) -> CapacityAmounts | None:
+    """Return what a request consumes of each capacity of a device; None if the device cannot satisfy it."""
     if any(name not in device.capacity for name in wanted):
         return None
-    found: Amounts = {}
+    found: CapacityAmounts = {}
     for name, capacity in device.capacity.items():
         amount = _amount(capacity, wanted.get(name))
         if amount is None or amount > parse(str(capacity["value"])).nanos:
@@ -54,7 +54,7 @@ def consumption(device: Device, wanted: Mapping[str, Any]) -> Amounts | None:
 
 
 def _amount(capacity: Mapping[str, Any], wanted: Any) -> int | None:
-    """By the capacity's request policy; None when that does not allow it."""
+    """Round the requested amount by the capacity's request policy; None if the policy forbids it."""
     policy = capacity.get("requestPolicy") or {}
     if wanted is None:
         return parse(str(policy.get("default") or capacity["value"])).nanos
@@ -76,8 +76,8 @@ def _nanos(text: Any) -> int:
     return parse(str(text)).nanos
 
 
-def has_room(device: Device, amounts: Amounts, usages: Iterable[Usage]) -> bool:
-    """Whether a shared device has so much left."""
+def has_room(device: Device, amounts: CapacityAmounts, usages: Iterable[Usage]) -> bool:
+    """Report whether a shared device has enough capacity left."""
     usages = tuple(usages)
     return all(
         amount + sum(usage.taken_of(device.id, name) for usage in usages) <= _nanos(device.capacity[name]["value"])
@@ -86,7 +86,7 @@ def has_room(device: Device, amounts: Amounts, usages: Iterable[Usage]) -> bool:
 
 
 def counters_left(device: Device, pool: Pool, usages: Iterable[Usage]) -> bool:
-    """Whether the pool's counters allow one more of its devices. A shared device takes its counters only once."""
+    """Report whether the pool's shared counters allow the device. A shared device consumes its counters once."""
     if not device.consumes:
         return True
     usages = tuple(usages)
@@ -102,8 +102,8 @@ def counters_left(device: Device, pool: Pool, usages: Iterable[Usage]) -> bool:
     return True
 
 
-def as_quantities(device: Device, amounts: Amounts) -> dict[str, str]:
-    """For a claim's status."""
+def as_quantities(device: Device, amounts: CapacityAmounts) -> dict[str, str]:
+    """Format amounts for a claim's status."""
     return {
         name: str(Quantity(nanos, parse(str(device.capacity[name]["value"])).format))
         for name, nanos in sorted(amounts.items())

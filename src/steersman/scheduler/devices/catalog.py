@@ -1,44 +1,44 @@
-"""Claims, classes and slices, and which devices are taken; kept by the loop."""
+"""ResourceClaims, DeviceClasses and ResourceSlices with the allocated devices, maintained by the event handlers."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
 from steersman.scheduler.devices.capacity import Usage
-from steersman.scheduler.devices.extended import owner_of, promised_uid, resources_of
+from steersman.scheduler.devices.extended import extended_resource_classes, owner_of, pending_claim_uid
 from steersman.scheduler.devices.pools import Pools
-from steersman.scheduler.devices.results import held
+from steersman.scheduler.devices.results import held_devices
 
 if TYPE_CHECKING:
     from steersman.scheduler.devices.pools import DeviceID
 
 
 class DeviceCatalog:
-    """What is there, and what was promised to pods that are on their way."""
+    """DRA objects, and pending allocations of assumed pods. Upstream: ``dynamicresources.DefaultDRAManager``."""
 
     def __init__(self) -> None:
         self.claims: Final[dict[str, Any]] = {}
         self.classes: Final[dict[str, Any]] = {}
-        #: Extended resources that devices serve as, with their class.
+        #: DeviceClass by extended resource name.
         self.resources: Final[dict[str, str]] = {}
-        #: Claims that schedulers have made for extended resources, by the UID of their pod.
+        #: Claims created for extended resources, by pod UID.
         self.made: Final[dict[str, Any]] = {}
         self.usage: Final = Usage()
         self._slices: Final[dict[str, Any]] = {}
         self._pools: Pools | None = None
-        #: Allocations that were decided on and are not known to be written, by the claim's UID.
+        #: Allocations that are not confirmed to be written, by claim UID.
         self._pending: Final[dict[str, Any]] = {}
         self._counted: Final[dict[str, list[tuple[DeviceID, dict[str, int]]]]] = {}
 
     @property
     def pools(self) -> Pools:
-        """All devices there are."""
+        """Device pools of all slices."""
         if self._pools is None:
             self._pools = Pools(self._slices.values())
         return self._pools
 
     def put_slice(self, key: str, slice_: Any) -> None:
-        """A slice as it is now; None when it is gone."""
+        """Add or update a ResourceSlice; None deletes it."""
         self._pools = None
         if slice_ is None:
             self._slices.pop(key, None)
@@ -46,12 +46,12 @@ class DeviceCatalog:
             self._slices[key] = slice_
 
     def put_class(self, key: str, class_: Any) -> bool:
-        """A class as it is now, None when it is gone; whether other resources are served than before."""
+        """Add or update a DeviceClass, None deletes it; return True if the extended resource mapping changed."""
         if class_ is None:
             self.classes.pop(key, None)
         else:
             self.classes[key] = class_
-        served = resources_of(self.classes.values())
+        served = extended_resource_classes(self.classes.values())
         if served == self.resources:
             return False
         self.resources.clear()
@@ -59,7 +59,7 @@ class DeviceCatalog:
         return True
 
     def put_claim(self, claim: Any) -> bool:
-        """A claim as somebody has seen it; whether that is not older than what is known."""
+        """Add or update a claim; return False if a newer version is already stored."""
         key = f"{claim.metadata.namespace}/{claim.metadata.name}"
         known = self.claims.get(key)
         if known is not None:
@@ -73,36 +73,36 @@ class DeviceCatalog:
         if pod:
             self.made[pod] = claim
             if allocation_of(claim) is not None:
-                self.settle_promise(pod)
+                self.remove_pending_for_pod(pod)
         return True
 
     def written(self, claim: Any) -> None:
-        """What a write has made of a claim, unless that is gone meanwhile."""
+        """Store the response of a write, unless the claim was deleted meanwhile."""
         known = self.claims.get(f"{claim.metadata.namespace}/{claim.metadata.name}")
         if known is not None and known.metadata.uid == claim.metadata.uid:
             self.put_claim(claim)
 
     def remove_claim(self, claim: Any) -> None:
-        """A claim is gone."""
+        """Remove a deleted claim."""
         self.claims.pop(f"{claim.metadata.namespace}/{claim.metadata.name}", None)
         pod = owner_of(claim)
         if pod and self.made.get(pod, claim).metadata.uid == claim.metadata.uid:
             self.made.pop(pod, None)
         self._recount(claim.metadata.uid, self._pending.get(claim.metadata.uid))
 
-    # Promises
+    # Pending allocations
 
     def is_pending(self, claim: Any) -> bool:
-        """Whether devices are promised to a claim that does not know it yet."""
+        """Report whether an allocation of the claim is pending. Upstream: ``ClaimHasPendingAllocation``."""
         return claim.metadata.uid in self._pending
 
-    def promise(self, claim: Any, given: Any) -> None:
-        """Hold devices for a claim until ``settle``."""
+    def add_pending(self, claim: Any, given: Any) -> None:
+        """Hold the devices of an allocation until ``remove_pending``. Upstream: ``SignalClaimPendingAllocation``."""
         self._pending[claim.metadata.uid] = given
         self._count(claim)
 
-    def settle(self, claim: Any) -> None:
-        """What was promised is written, or given up: from now on only the claim's own status counts."""
+    def remove_pending(self, claim: Any) -> None:
+        """Drop the pending allocation after it was written or abandoned; only the claim's status counts from now on."""
         self._pending.pop(claim.metadata.uid, None)
         known = self.claims.get(f"{claim.metadata.namespace}/{claim.metadata.name}")
         if known is not None and known.metadata.uid == claim.metadata.uid:
@@ -110,9 +110,9 @@ class DeviceCatalog:
         else:
             self._recount(claim.metadata.uid, None)
 
-    def settle_promise(self, pod: str) -> None:
-        """The claim that a scheduler makes for a pod (by its UID) is seen with its devices, or will not be made."""
-        uid = promised_uid(pod)
+    def remove_pending_for_pod(self, pod: str) -> None:
+        """Drop the pending extended resource claim of a pod, by pod UID."""
+        uid = pending_claim_uid(pod)
         if self._pending.pop(uid, None) is not None:
             self._recount(uid, None)
 
@@ -124,27 +124,27 @@ class DeviceCatalog:
         for device, consumed in self._counted.pop(uid, ()):
             self.usage.count(device, consumed, -1)
         if given is not None:
-            self._counted[uid] = list(held(given))
+            self._counted[uid] = list(held_devices(given))
             for device, consumed in self._counted[uid]:
                 self.usage.count(device, consumed, 1)
 
 
 def allocation_of(claim: Any) -> Any:
-    """What is allocated to it; None when nothing is."""
+    """Return ``status.allocation``, or None."""
     return claim.status.allocation if claim.status is not None else None
 
 
 def consumers_of(claim: Any) -> list[Any]:
-    """Whom it is reserved for."""
+    """Return ``status.reservedFor``."""
     return (claim.status.reservedFor if claim.status is not None else None) or []
 
 
 def is_reserved_for(claim: Any, uid: str) -> bool:
-    """Whether a pod may use it."""
+    """Report whether the claim is reserved for the pod."""
     return any(consumer.uid == uid for consumer in consumers_of(claim))
 
 
 def _revision(claim: Any) -> int:
-    """Revisions of one resource can be compared (KEP-5504)."""
+    """Return the resource version as an integer; versions of one resource are comparable (KEP-5504)."""
     text = claim.metadata.resourceVersion or "0"
     return int(text) if text.isdigit() else 0

@@ -1,4 +1,4 @@
-"""What devices of one claim must, or must not, have in common."""
+"""Constraints over the devices of one claim (``matchAttribute``, ``distinctAttribute``)."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ if TYPE_CHECKING:
 
 
 class Constraint:
-    """One of ``spec.devices.constraints``, and the devices chosen so far that it is about."""
+    """An entry of ``spec.devices.constraints`` with the attribute values of the devices chosen so far."""
 
-    def __init__(self, said: Any) -> None:
-        self._requests: Final = frozenset(said.requests or ())
-        self._is_distinct: Final = bool(said.distinctAttribute)
-        self._attribute: Final[str] = said.distinctAttribute or said.matchAttribute or ""
+    def __init__(self, spec: Any) -> None:
+        self._requests: Final = frozenset(spec.requests or ())
+        self._is_distinct: Final = bool(spec.distinctAttribute)
+        self._attribute: Final[str] = spec.distinctAttribute or spec.matchAttribute or ""
         self._values: Final[list[Any]] = []
 
-    def concerns(self, request: str) -> bool:
-        """Whether it is about a request, or about one alternative of it (``request/alternative``)."""
+    def applies_to(self, request: str) -> bool:
+        """Report whether the constraint applies to a request or a subrequest (``request/subrequest``)."""
         return not self._requests or request in self._requests or request.partition("/")[0] in self._requests
 
     def add(self, device: Device) -> bool:
-        """Whether the device goes with those chosen before; then it is one of them."""
+        """Add a device if it satisfies the constraint; report whether it does."""
         value = device.attribute(self._attribute)
         if value is None:
             return False
@@ -35,5 +35,5 @@ class Constraint:
         return True
 
     def remove(self) -> None:
-        """Give up the last device."""
+        """Remove the device added last."""
         self._values.pop()

@@ -1,7 +1,7 @@
-"""Devices in place of extended resources: a pod asks for ``example.com/gpu``, and a class of devices serves as that (KEP-5004).
+"""Extended resources backed by DRA devices (KEP-5004): a DeviceClass provides ``example.com/gpu``.
 
-Where a node has none of the resource itself, the pod gets a claim of its own, which the scheduler makes, with a request for
-each container that asks.
+On nodes without the resource in ``allocatable`` the scheduler creates a claim for the pod, with a request per
+container.
 """
 
 from __future__ import annotations
@@ -11,43 +11,43 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import msgspec
 from lightkube.models.resource_v1 import ResourceClaim
 
-from steersman.scheduler.amounts import amount
+from steersman.scheduler.resources import parse_resource
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from steersman.apimachinery.trees import Tree
     from steersman.scheduler.pod_info import PodInfo
 
-Tree = dict[str, Any]
 
-#: Marks the claim that a scheduler has made for a pod.
+#: Marks claims that the scheduler created for extended resources.
 ANNOTATION: Final = "resource.kubernetes.io/extended-resource-claim"
-#: Every class serves as the resource of this domain with its name.
+#: Prefix of the implicit extended resource name of every class.
 _IMPLICIT: Final = "deviceclass.resource.kubernetes.io/"
-#: What a claim is called that nobody knows yet.
+#: Name of a claim that was not created yet.
 IN_MEMORY: Final = "<extended-resources>"
 
 
-class Extended(NamedTuple):
-    """A pod's claim as it is to be made for one node."""
+class ExtendedResourceClaim(NamedTuple):
+    """An extended resource claim of a pod, as required on one node."""
 
     claim: Any
-    #: Which container's resource is which request, for the pod's status.
+    #: Container, resource and request, for ``status.extendedResourceClaimStatus``.
     mappings: tuple[Tree, ...]
 
 
-class _Ask(NamedTuple):
-    """A container that asks for some of a resource."""
+class _ContainerRequest(NamedTuple):
+    """A container's request for an extended resource."""
 
-    #: Where it stands among all containers, those of the start first.
+    #: Index among all containers, init containers first.
     place: int
     container: str
     request: str
     pieces: int
 
 
-def resources_of(classes: Iterable[Any]) -> dict[str, str]:
-    """Extended resources with the class that serves as each: of several the latest, then the first by name."""
+def extended_resource_classes(classes: Iterable[Any]) -> dict[str, str]:
+    """Map extended resources to classes; of several classes the newest wins, then the first by name."""
     found: dict[str, str] = {}
     ordered = sorted(classes, key=lambda each: (-_created(each), each.metadata.name))
     for each in ordered:
@@ -64,24 +64,24 @@ def _created(obj: Any) -> float:
 
 
 def owner_of(claim: Any) -> str:
-    """The UID of the pod that a scheduler has made the claim for; empty for any other claim."""
+    """Return the UID of the pod that owns an extended resource claim; empty for other claims."""
     if (claim.metadata.annotations or {}).get(ANNOTATION) != "true":
         return ""
     owners = claim.metadata.ownerReferences or ()
     return next((owner.uid for owner in owners if owner.controller and owner.kind == "Pod"), "")
 
 
-def promised_uid(pod_uid: str) -> str:
-    """Stands for the UID of a pod's claim until the API server has given it one."""
+def pending_claim_uid(pod_uid: str) -> str:
+    """Return the placeholder UID of a pod's extended resource claim before it is created."""
     return f"extended-resources-of-{pod_uid}"
 
 
-def claim_for(pod: PodInfo, resources: Iterable[str], classes: Mapping[str, str]) -> Extended:
-    """The claim of a pod that gets these resources as devices."""
+def extended_claim_for(pod: PodInfo, resources: Iterable[str], classes: Mapping[str, str]) -> ExtendedResourceClaim:
+    """Build the claim for a pod that gets these resources from devices."""
     requests: list[Tree] = []
     mappings: list[Tree] = []
     for resource in sorted(resources):
-        made, mapped = _requests(pod.pod.spec, resource)
+        made, assigned = _requests(pod.pod.spec, resource)
         requests += [
             {
                 "name": ask.request,
@@ -95,63 +95,64 @@ def claim_for(pod: PodInfo, resources: Iterable[str], classes: Mapping[str, str]
         ]
         mappings += [
             {"containerName": container, "resourceName": resource, "requestName": request}
-            for container, request in mapped
+            for container, request in assigned
         ]
     owner = {"apiVersion": "v1", "kind": "Pod", "name": pod.name, "uid": pod.uid, "controller": True}
     metadata = {
         "name": IN_MEMORY,
         "namespace": pod.namespace,
-        "uid": promised_uid(pod.uid),
+        "uid": pending_claim_uid(pod.uid),
         "generateName": f"{pod.name}-extended-resources-",
         "ownerReferences": [owner],
         "annotations": {ANNOTATION: "true"},
     }
     spec = {"devices": {"requests": sorted(requests, key=lambda each: str(each["name"]))}}
-    return Extended(msgspec.convert({"metadata": metadata, "spec": spec}, ResourceClaim), tuple(mappings))
+    return ExtendedResourceClaim(msgspec.convert({"metadata": metadata, "spec": spec}, ResourceClaim), tuple(mappings))
 
 
-def _requests(spec: Any, resource: str) -> tuple[list[_Ask], list[tuple[str, str]]]:
-    """Requests for one resource, and which container uses which.
+def _requests(spec: Any, resource: str) -> tuple[list[_ContainerRequest], list[tuple[str, str]]]:
+    """Return the requests for one resource, and pairs of container and request.
 
-    What runs on gets its own. Steps of the start take what those after them will have, and share what they need beyond.
+    Containers and sidecars have their own requests. Init containers reuse the requests of containers that start later
+    and share one request for what they need beyond that.
     """
     first = list(spec.initContainers or ())
-    asks = [_ask(index, each, resource) for index, each in enumerate([*first, *spec.containers])]
-    steps = [
+    asks = [_container_request(index, each, resource) for index, each in enumerate([*first, *spec.containers])]
+    init_steps = [
         ask
         for ask, container in zip(asks, first, strict=False)
         if ask is not None and container.restartPolicy != "Always"
     ]
-    lasting = [ask for ask in asks if ask is not None and ask not in steps]
-    mapped = [(ask.container, ask.request) for ask in lasting]
-    beyond: list[_Ask] = []
-    borrowed: list[tuple[str, str]] = []
-    for step in steps:
-        used, missing = _borrow(step, [ask for ask in lasting if ask.place >= step.place])
-        borrowed += [(step.container, ask.request) for ask in used]
+    long_running = [ask for ask in asks if ask is not None and ask not in init_steps]
+    assigned = [(ask.container, ask.request) for ask in long_running]
+    uncovered: list[_ContainerRequest] = []
+    reused: list[tuple[str, str]] = []
+    for step in init_steps:
+        used, missing = _reuse_requests(step, [ask for ask in long_running if ask.place >= step.place])
+        reused += [(step.container, ask.request) for ask in used]
         if missing:
-            beyond.append(step._replace(pieces=missing))
-            borrowed.append((step.container, step.request))
-    if not beyond:
-        return lasting, mapped + borrowed
-    largest = max(beyond, key=lambda ask: ask.pieces)
-    own = {ask.request for ask in beyond}
-    borrowed = [(container, largest.request if request in own else request) for container, request in borrowed]
-    return [largest, *lasting], mapped + borrowed
+            uncovered.append(step._replace(pieces=missing))
+            reused.append((step.container, step.request))
+    if not uncovered:
+        return long_running, assigned + reused
+    largest = max(uncovered, key=lambda ask: ask.pieces)
+    own = {ask.request for ask in uncovered}
+    reused = [(container, largest.request if request in own else request) for container, request in reused]
+    return [largest, *long_running], assigned + reused
 
 
-def _ask(index: int, container: Any, resource: str) -> _Ask | None:
+def _container_request(index: int, container: Any, resource: str) -> _ContainerRequest | None:
     requests = (container.resources.requests if container.resources is not None else None) or {}
-    count = amount(resource, str(requests.get(resource, "0")))
+    count = parse_resource(resource, str(requests.get(resource, "0")))
     if not count:
         return None
     number = sorted(requests).index(resource)
-    return _Ask(index, container.name, f"container-{index}-request-{number}", count)
+    return _ContainerRequest(index, container.name, f"container-{index}-request-{number}", count)
 
 
-def _borrow(step: _Ask, later: Sequence[_Ask]) -> tuple[list[_Ask], int]:
-    """Requests that a step can use, and how much more it needs."""
-    used: list[_Ask] = []
+def _reuse_requests(step: _ContainerRequest, later: Sequence[_ContainerRequest]) -> tuple[list[_ContainerRequest], int]:
+    """Return the requests that an init container can reuse, and the number of devices still missing."""
+    used: list[_ContainerRequest] = []
     missing = step.pieces
     for ask in later:
         if missing <= 0:

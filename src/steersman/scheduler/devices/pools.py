@@ -1,4 +1,4 @@
-"""What drivers offer: ResourceSlices, read into pools of devices."""
+"""Device pools, built from ResourceSlices."""
 
 from __future__ import annotations
 
@@ -14,68 +14,70 @@ if TYPE_CHECKING:
 
     from steersman.scheduler.node_info import NodeInfo
 
-#: Counters by name of the set they are in, in nanos.
+#: Counter values in nanos by counter set and name.
 Counters = dict[str, dict[str, int]]
 
 
 class DeviceID(NamedTuple):
-    """Devices are unique by these together."""
+    """Unique identifier of a device."""
 
     driver: str
     pool: str
     device: str
 
 
-class Place:
-    """On which nodes a device can be used."""
+class NodeScope:
+    """Nodes on which a device is available."""
 
     __slots__ = ("_test", "node_name", "selector")
 
-    def __init__(self, said: Any) -> None:
-        """``said``: a slice's spec, or a device that tells it by itself."""
-        self.node_name: Final[str] = said.nodeName or ""
-        self.selector: Final = said.nodeSelector
-        self._test = any_term(said.nodeSelector.nodeSelectorTerms) if said.nodeSelector is not None else None
+    def __init__(self, spec: Any) -> None:
+        """``spec``: the spec of a slice, or a device with its own node selection."""
+        self.node_name: Final[str] = spec.nodeName or ""
+        self.selector: Final = spec.nodeSelector
+        self._test = any_term(spec.nodeSelector.nodeSelectorTerms) if spec.nodeSelector is not None else None
 
-    def holds(self, node: NodeInfo) -> bool:
-        """Whether the device can be used there. Without a name or selector it can be everywhere."""
+    def matches(self, node: NodeInfo) -> bool:
+        """Report whether the device is available on the node. Without name and selector it is available everywhere."""
         if self.node_name:
             return node.name == self.node_name
         return self._test is None or self._test(node)
 
 
 class Device:
-    """One device, with what the rules ask of it again and again."""
+    """A device with the facts that the allocator reads."""
 
-    __slots__ = ("_value", "attributes", "binds_to_node", "capacity", "consumes", "id", "is_shared", "place", "pool", "said", "selected", "taints")  # fmt: skip
+    __slots__ = ("_value", "allows_multiple_allocations", "attributes", "binds_to_node", "capacity", "consumes", "id", "place", "pool", "selected", "spec", "taints")  # fmt: skip
 
-    def __init__(self, pool: Pool, said: Any, place: Place) -> None:
+    def __init__(self, pool: Pool, spec: Any, place: NodeScope) -> None:
         self.pool: Final = pool
-        self.said: Final = said
+        self.spec: Final = spec
         self.place: Final = place
-        self.id: Final = DeviceID(pool.driver, pool.name, said.name)
-        self.attributes: Final[Mapping[str, Any]] = said.attributes or {}
-        self.capacity: Final[Mapping[str, Any]] = said.capacity or {}
-        self.is_shared: Final = bool(said.allowMultipleAllocations)
-        self.binds_to_node: Final = bool(said.bindsToNode)
-        self.taints: Final[Sequence[Any]] = said.taints or ()
-        #: What it takes of the counters that it shares with other devices of its pool.
+        self.id: Final = DeviceID(pool.driver, pool.name, spec.name)
+        self.attributes: Final[Mapping[str, Any]] = spec.attributes or {}
+        self.capacity: Final[Mapping[str, Any]] = spec.capacity or {}
+        self.allows_multiple_allocations: Final = bool(spec.allowMultipleAllocations)
+        self.binds_to_node: Final = bool(spec.bindsToNode)
+        self.taints: Final[Sequence[Any]] = spec.taints or ()
+        #: Consumed shared counters of its pool.
         self.consumes: Final[Counters] = {
-            each.counterSet: _counters(each.counters) for each in said.consumesCounters or ()
+            each.counterSet: _counters(each.counters) for each in spec.consumesCounters or ()
         }
-        #: What selectors said of it, by expression.
+        #: Results of CEL selectors, by expression.
         self.selected: Final[dict[str, bool]] = {}
         self._value: dict[str, Any] | None = None
 
     @property
     def value(self) -> dict[str, Any]:
-        """What selectors see."""
+        """The ``device`` variable of CEL selectors."""
         if self._value is None:
-            self._value = device_value(self.id.driver, self.attributes, self.capacity, shared=self.is_shared)
+            self._value = device_value(
+                self.id.driver, self.attributes, self.capacity, shared=self.allows_multiple_allocations
+            )
         return self._value
 
     def attribute(self, name: str) -> Any:
-        """An attribute by its full name; None when it has none such. The driver's own need not name their domain."""
+        """Return an attribute by qualified name, or None. The driver's own attributes may omit their domain."""
         found = self.attributes.get(name)
         if found is None:
             domain, _, rest = name.partition("/")
@@ -84,7 +86,7 @@ class Device:
 
 
 class Pool:
-    """The slices of one driver and pool, of the latest generation."""
+    """The latest generation of a driver's pool."""
 
     def __init__(self, driver: str, name: str, slices: Sequence[Any]) -> None:
         self.driver: Final = driver
@@ -93,13 +95,13 @@ class Pool:
         self.devices: Final[list[Device]] = []
         latest = max(each.spec.pool.generation or 0 for each in slices)
         current = [each for each in slices if (each.spec.pool.generation or 0) == latest]
-        #: Some slices are not known yet, or not any more.
+        #: True if slices of the generation are missing.
         self.is_incomplete: Final = any(len(current) < each.spec.pool.resourceSliceCount for each in current)
         for each in sorted(current, key=_name):
             self._read(each.spec)
-        #: Some of its devices take their time: others are taken first (KEP-5007).
-        self.is_slow: Final = any(device.said.bindingConditions for device in self.devices)
-        #: Why it cannot be used at all.
+        #: True if devices have binding conditions; such pools are tried last (KEP-5007).
+        self.is_slow: Final = any(device.spec.bindingConditions for device in self.devices)
+        #: Why the pool is invalid; empty if it is valid.
         self.fault: Final = next(self._faults(current), "")
 
     def _faults(self, slices: Sequence[Any]) -> Iterator[str]:
@@ -116,19 +118,19 @@ class Pool:
 
     @property
     def key(self) -> str:
-        """As messages name it."""
+        """``driver/name``, for messages."""
         return f"{self.driver}/{self.name}"
 
     def _read(self, spec: Any) -> None:
         for each in spec.sharedCounters or ():
             self.counters[each.name] = _counters(each.counters)
-        place = Place(spec)
-        for said in spec.devices or ():
-            self.devices.append(Device(self, said, Place(said) if spec.perDeviceNodeSelection else place))
+        place = NodeScope(spec)
+        for device in spec.devices or ():
+            self.devices.append(Device(self, device, NodeScope(device) if spec.perDeviceNodeSelection else place))
 
 
 class Pools:
-    """All pools, quick to search by node."""
+    """Index of pools by node."""
 
     def __init__(self, slices: Iterable[Any]) -> None:
         grouped: dict[tuple[str, str], list[Any]] = {}
@@ -146,11 +148,11 @@ class Pools:
                     self._anywhere.add(number)
 
     def on(self, node: NodeInfo) -> list[tuple[Pool, list[Device]]]:
-        """Pools with devices that can be used on a node, with these devices, in a stable order."""
+        """Return the pools with the devices that are available on a node, in a stable order."""
         numbers = sorted(self._anywhere | self._local.get(node.name, set()))
         found = []
         for pool in (self._pools[number] for number in numbers):
-            devices = [device for device in pool.devices if device.place.holds(node)]
+            devices = [device for device in pool.devices if device.place.matches(node)]
             if devices:
                 found.append((pool, devices))
         return found
@@ -160,5 +162,5 @@ def _name(obj: Any) -> str:
     return str(obj.metadata.name)
 
 
-def _counters(said: Mapping[str, Any] | None) -> dict[str, int]:
-    return {name: parse(str(counter["value"])).nanos for name, counter in (said or {}).items()}
+def _counters(counters: Mapping[str, Any] | None) -> dict[str, int]:
+    return {name: parse(str(counter["value"])).nanos for name, counter in (counters or {}).items()}

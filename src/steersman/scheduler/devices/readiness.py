@@ -1,4 +1,4 @@
-"""Devices that must be made ready before a pod is bound, as their conditions tell (KEP-5007)."""
+"""Device binding conditions: devices that must become ready before a pod is bound (KEP-5007)."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ if TYPE_CHECKING:
 
 
 class BindingFailedError(Exception):
-    """A driver says that a device will not become ready."""
+    """A driver reported a binding failure condition."""
 
 
 def awaits_devices(claim: Any) -> bool:
-    """Whether one of its devices tells by conditions when it is ready."""
+    """Report whether an allocated device has binding conditions."""
     return any(result.bindingConditions for result in _results(claim))
 
 
 def is_ready(claim: Any) -> bool:
-    """Whether all its devices are ready; without any it is not. Raises ``BindingFailedError``."""
+    """Report whether all binding conditions are met; False without an allocation. Raises ``BindingFailedError``."""
     if allocation_of(claim) is None:
         return False
     for result in _results(claim):
@@ -32,10 +32,10 @@ def is_ready(claim: Any) -> bool:
         if conditions is None:
             return False
         for name in result.bindingFailureConditions or ():
-            told = conditions.get(name)
-            if told is not None and told.status == "True":
+            condition = conditions.get(name)
+            if condition is not None and condition.status == "True":
                 raise BindingFailedError(
-                    f"claim {claim.metadata.name} binding failed: reason={told.reason}, message={quote(told.message)}"
+                    f"claim {claim.metadata.name} binding failed: reason={condition.reason}, message={quote(condition.message)}"
                 )
         if any(name not in conditions or conditions[name].status != "True" for name in result.bindingConditions):
             return False
@@ -43,7 +43,7 @@ def is_ready(claim: Any) -> bool:
 
 
 def is_overdue(claim: Any, *, now: datetime, timeout_seconds: float) -> bool:
-    """Whether a claim that awaits devices has had them for longer than that."""
+    """Report whether binding conditions have been pending for longer than ``timeout_seconds``."""
     given = allocation_of(claim)
     since = given.allocationTimestamp if given is not None else None
     return since is not None and awaits_devices(claim) and (now - since).total_seconds() > timeout_seconds
@@ -56,7 +56,7 @@ def _results(claim: Any) -> Iterator[Any]:
 
 
 def _conditions(claim: Any, result: Any) -> dict[str, Any] | None:
-    """What the driver tells of an allocated device, by type; None when it tells nothing."""
+    """Return the conditions of an allocated device by type; None if the driver has reported none."""
     for status in claim.status.devices or ():
         if (status.driver, status.pool, status.device, status.shareID) == (
             result.driver, result.pool, result.device, result.shareID,

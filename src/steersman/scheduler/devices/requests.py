@@ -1,11 +1,11 @@
-"""What a claim asks for: so many devices of a class, or the first that can be had of several alternatives."""
+"""Requests of a ResourceClaim and their CEL selectors."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
 from steersman.cel.devices import COST_LIMIT, SelectorError, compile_selector
-from steersman.runtime.node_matching import NO_EXECUTE, NO_SCHEDULE, tolerates
+from steersman.workloads.node_matching import NO_EXECUTE, NO_SCHEDULE, tolerates
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,26 +16,26 @@ ALL: Final = "All"
 
 
 class AllocationError(Exception):
-    """Something is wrong with a claim, its class or the pools; the text says what."""
+    """A claim, its class or a pool is invalid; the message gives the reason."""
 
 
-class Want:
-    """A request, or one alternative of it."""
+class DeviceRequest:
+    """A request, or a subrequest of ``firstAvailable``."""
 
-    def __init__(self, name: str, said: Any, *, rank: int = 0) -> None:
-        """``rank``: how many alternatives are preferred to it."""
+    def __init__(self, name: str, spec: Any, *, rank: int = 0) -> None:
+        """``rank``: number of subrequests that are preferred to it."""
         self.name: Final = name
-        self.class_name: Final[str] = said.deviceClassName or ""
+        self.class_name: Final[str] = spec.deviceClassName or ""
         self.rank: Final = rank
-        self.takes_all: Final = said.allocationMode == ALL
-        self.count: Final[int] = said.count or 1
-        self.selectors: Final[Sequence[Any]] = said.selectors or ()
-        self.tolerations: Final[Sequence[Any]] = said.tolerations or ()
-        self.is_admin: Final = bool(getattr(said, "adminAccess", None))
-        self.capacity: Final[Mapping[str, Any]] = (said.capacity.requests if said.capacity is not None else None) or {}
+        self.takes_all: Final = spec.allocationMode == ALL
+        self.count: Final[int] = spec.count or 1
+        self.selectors: Final[Sequence[Any]] = spec.selectors or ()
+        self.tolerations: Final[Sequence[Any]] = spec.tolerations or ()
+        self.is_admin: Final = bool(getattr(spec, "adminAccess", None))
+        self.capacity: Final[Mapping[str, Any]] = (spec.capacity.requests if spec.capacity is not None else None) or {}
 
-    def bears(self, device: Device) -> bool:
-        """Whether it tolerates the device's taints."""
+    def tolerates_taints(self, device: Device) -> bool:
+        """Report whether the request tolerates the device's taints."""
         return all(
             any(tolerates(each, taint) for each in self.tolerations)
             for taint in device.taints
@@ -43,21 +43,23 @@ class Want:
         )
 
 
-def wants(claim: Any) -> list[list[Want]]:
-    """For each request of a claim its alternatives, the preferred first; most requests have one."""
+def device_requests(claim: Any) -> list[list[DeviceRequest]]:
+    """Return the subrequests of each request of a claim, in order of preference; most requests have one."""
     devices = claim.spec.devices
     return [list(_alternatives(request)) for request in (devices.requests if devices is not None else None) or ()]
 
 
-def _alternatives(request: Any) -> Iterator[Want]:
+def _alternatives(request: Any) -> Iterator[DeviceRequest]:
     if request.exactly is not None:
-        yield Want(request.name, request.exactly)
-    for rank, said in enumerate(request.firstAvailable or ()):
-        yield Want(f"{request.name}/{said.name}", said, rank=rank)
+        yield DeviceRequest(request.name, request.exactly)
+    for rank, spec in enumerate(request.firstAvailable or ()):
+        yield DeviceRequest(f"{request.name}/{spec.name}", spec, rank=rank)
 
 
-def is_selected(device: Device, selectors: Sequence[Any], of: Callable[[], str]) -> bool:
-    """Whether all selectors mean a device. ``of`` tells whose they are. Raises AllocationError."""
+def matches_selectors(device: Device, selectors: Sequence[Any], of: Callable[[], str]) -> bool:
+    """Report whether the device matches all selectors. ``of`` returns their origin for messages. Raises
+    AllocationError.
+    """
     for number, selector in enumerate(selectors):
         if selector.cel is None:
             raise AllocationError(f"{of()}: selector #{number}: CEL expression empty (unsupported selector type?)")

@@ -1,1 +1,1 @@
-"""The rules of the default profile, one concern a module; none knows another."""
+"""In-tree plugins of the default profile, one concern per module, independent of each other."""

@@ -1,4 +1,4 @@
-"""Pods that need a feature of the node go where the node declares it (KEP-5328)."""
+"""NodeDeclaredFeatures: pods that require node features fit only on nodes that declare them (KEP-5328)."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _TEXT: Final = "node declared features check failed - unsatisfied requirements: 
 
 
 class NodeDeclaredFeatures(LocalPlugin):
-    """What a pod needs is inferred from its spec (``PodInfo.needs``)."""
+    """Filters by ``PodInfo.needs``, which is inferred from the spec."""
 
     name: ClassVar[str] = "NodeDeclaredFeatures"
 
     def filter(self, pod: PodInfo, node: NodeInfo) -> Rejection | None:
-        if not pod.needs:
+        if not pod.required_features:
             return None
-        missing = sorted(pod.needs - node.features)
+        missing = sorted(pod.required_features - node.features)
         return Rejection(self.name, (_TEXT + ", ".join(missing),), resolvable=False) if missing else None

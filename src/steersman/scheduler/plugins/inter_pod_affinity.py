@@ -1,11 +1,11 @@
-"""Pods near pods, and far from pods, by the topology of their nodes (zones, hosts)."""
+"""InterPodAffinity: pod affinity and anti-affinity by topology domain."""
 
 from __future__ import annotations
 
 from copy import copy
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from steersman.scheduler.framework import SCORE_MAX, Check, Plugin, Rejection, Scorer
+from steersman.scheduler.framework import SCORE_MAX, Plugin, PodFilter, PodScorer, Rejection
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -17,61 +17,61 @@ if TYPE_CHECKING:
 _NAME: Final = "InterPodAffinity"
 _AFFINITY: Final = Rejection(_NAME, ("node(s) didn't match pod affinity rules",), resolvable=False)
 _ANTI_AFFINITY: Final = Rejection(_NAME, ("node(s) didn't match pod anti-affinity rules",))
-_OTHERS: Final = Rejection(_NAME, ("node(s) didn't satisfy existing pods anti-affinity rules",))
+_EXISTING_ANTI_AFFINITY: Final = Rejection(_NAME, ("node(s) didn't satisfy existing pods anti-affinity rules",))
 
-#: By topology key and value, how many pods count there.
+#: Number of pods, or weight, by topology key and value.
 Domains = dict[str, dict[str, int]]
 
 
 class InterPodAffinity(Plugin):
-    """Required terms keep pods away, preferred ones are weighed; those of pods that run count as well."""
+    """Filters by required terms and scores by preferred terms, of the incoming and of existing pods."""
 
     name: ClassVar[str] = _NAME
 
     def __init__(self, args: Mapping[str, Any]) -> None:
         """``args``: ``InterPodAffinityArgs``."""
-        #: What a required affinity of a pod that runs is worth to a pod it would like near.
+        #: Weight of existing pods' required affinity terms.
         self._hard_weight: Final[int] = args["hardPodAffinityWeight"]
-        self._only_own: Final[bool] = args["ignorePreferredTermsOfExistingPods"]
+        self._ignores_existing_preferred: Final[bool] = args["ignorePreferredTermsOfExistingPods"]
 
-    def check(self, pod: PodInfo, cluster: Snapshot) -> Check | None:
-        if not pod.affinity and not pod.anti_affinity and not cluster.repelling:
+    def pre_filter(self, pod: PodInfo, cluster: Snapshot) -> PodFilter | None:
+        if not pod.affinity and not pod.anti_affinity and not cluster.required_anti_affinity:
             return None
-        tally = _Tally(pod, cluster)
-        for term, nodes in cluster.repelling.items():
+        tally = _State(pod, cluster)
+        for term, nodes in cluster.required_anti_affinity.items():
             if term.matches(pod, cluster.namespace_labels):
-                tally.add(tally.repelled, term, nodes)
+                tally.add(tally.existing_anti_affinity, term, nodes)
         if pod.affinity:
             for node in cluster.infos.values():
                 for other in node.pods.values():
-                    tally.count_near(other, node, 1)
+                    tally.count_affinity(other, node, 1)
         for term in pod.anti_affinity:
-            tally.add(tally.far, term, cluster.matching(term))
-        return _Required(tally) if pod.affinity or pod.anti_affinity or tally.repelled else None
+            tally.add(tally.anti_affinity, term, cluster.matching(term))
+        return _RequiredFilter(tally) if pod.affinity or pod.anti_affinity or tally.existing_anti_affinity else None
 
-    def scorer(self, pod: PodInfo, cluster: Snapshot) -> Scorer | None:
-        liked: Domains = {}
-        wishes = bool(pod.preferred_affinity or pod.preferred_anti_affinity)
-        if self._only_own and not wishes:
+    def pre_score(self, pod: PodInfo, cluster: Snapshot) -> PodScorer | None:
+        weights: Domains = {}
+        has_preferences = bool(pod.preferred_affinity or pod.preferred_anti_affinity)
+        if self._ignores_existing_preferred and not has_preferences:
             return None
-        nodes = cluster.infos if wishes else cluster.with_affinity
+        nodes = cluster.infos if has_preferences else cluster.with_affinity
         for node in nodes.values():
             if node.node is None:
                 continue
-            others = node.pods if wishes else node.with_affinity
+            others = node.pods if has_preferences else node.with_affinity
             for other in others.values():
-                self._weigh(liked, pod, other, node, cluster)
-        return _Preferred(liked) if liked else None
+                self._weigh(weights, pod, other, node, cluster)
+        return _PreferredScorer(weights) if weights else None
 
-    def _weigh(self, liked: Domains, pod: PodInfo, other: PodInfo, node: NodeInfo, cluster: Snapshot) -> None:
-        """What one pod that runs adds to, or takes from, the liking of the domains of its node."""
+    def _weigh(self, weights: Domains, pod: PodInfo, other: PodInfo, node: NodeInfo, cluster: Snapshot) -> None:
+        """Add the terms between the incoming pod and an existing one to the weights of the node's domains."""
         labels_of = cluster.namespace_labels
 
         def add(terms: Iterable[AffinityTerm], wanted: PodInfo, sign: int, weight: int | None = None) -> None:
             for term in terms:
                 value = node.labels.get(term.topology_key)
                 if value is not None and term.matches(wanted, labels_of):
-                    values = liked.setdefault(term.topology_key, {})
+                    values = weights.setdefault(term.topology_key, {})
                     values[value] = values.get(value, 0) + sign * (term.weight if weight is None else weight)
 
         add(pod.preferred_affinity, other, 1)
@@ -81,27 +81,31 @@ class InterPodAffinity(Plugin):
         add(other.preferred_anti_affinity, pod, -1)
 
 
-class _Tally:
-    """What pods that run mean for one pod, domain by domain."""
+class _State:
+    """PreFilter state: matching pods by topology domain."""
 
     def __init__(self, pod: PodInfo, cluster: Snapshot) -> None:
         self.pod = pod
         self.labels_of = cluster.namespace_labels
         self._infos = cluster.infos
-        #: Where pods want no pod like this one.
-        self.repelled: Domains = {}
-        #: Where there are pods that this one wants near, or far.
-        self.near: Domains = {}
-        self.far: Domains = {}
+        #: Existing anti-affinity terms that match the incoming pod.
+        self.existing_anti_affinity: Domains = {}
+        #: Existing pods that match the incoming pod's affinity and anti-affinity.
+        self.affinity: Domains = {}
+        self.anti_affinity: Domains = {}
 
-    def copy(self) -> _Tally:
-        """One to try changes on."""
+    def copy(self) -> _State:
+        """Return a copy for simulations."""
         twin = copy(self)
-        twin.repelled, twin.near, twin.far = _copied(self.repelled), _copied(self.near), _copied(self.far)
+        twin.existing_anti_affinity, twin.affinity, twin.anti_affinity = (
+            _copied(self.existing_anti_affinity),
+            _copied(self.affinity),
+            _copied(self.anti_affinity),
+        )
         return twin
 
     def add(self, domains: Domains, term: AffinityTerm, nodes: Mapping[str, int]) -> None:
-        """Count so many pods on these nodes."""
+        """Add the pod counts of nodes to their domains."""
         infos = self._infos
         values = domains.setdefault(term.topology_key, {})
         for name, count in nodes.items():
@@ -109,24 +113,24 @@ class _Tally:
             if value is not None:
                 values[value] = values.get(value, 0) + count
 
-    def count_repelling(self, other: PodInfo, node: NodeInfo, sign: int) -> None:
-        """A pod that has anti-affinity came, or left."""
+    def count_existing_anti_affinity(self, other: PodInfo, node: NodeInfo, sign: int) -> None:
+        """Count an added or removed pod by its anti-affinity terms."""
         for term in other.anti_affinity:
             if term.matches(self.pod, self.labels_of):
-                _tally(self.repelled, term, node, sign)
+                _tally(self.existing_anti_affinity, term, node, sign)
 
-    def count_near(self, other: PodInfo, node: NodeInfo, sign: int) -> None:
-        """A pod came, or left. It counts as near only when it is all that is wanted."""
+    def count_affinity(self, other: PodInfo, node: NodeInfo, sign: int) -> None:
+        """Count an added or removed pod that matches all of the incoming pod's affinity terms."""
         pod, labels_of = self.pod, self.labels_of
         if pod.affinity and all(term.matches(other, labels_of) for term in pod.affinity):
             for term in pod.affinity:
-                _tally(self.near, term, node, sign)
+                _tally(self.affinity, term, node, sign)
 
-    def count_far(self, other: PodInfo, node: NodeInfo, sign: int) -> None:
-        """A pod came, or left, that may be one to stay away from."""
+    def count_anti_affinity(self, other: PodInfo, node: NodeInfo, sign: int) -> None:
+        """Count an added or removed pod that matches the incoming pod's anti-affinity terms."""
         for term in self.pod.anti_affinity:
             if term.matches(other, self.labels_of):
-                _tally(self.far, term, node, sign)
+                _tally(self.anti_affinity, term, node, sign)
 
 
 def _tally(domains: Domains, term: AffinityTerm, node: NodeInfo, sign: int) -> None:
@@ -145,56 +149,56 @@ def _count(domains: Domains, key: str, value: str) -> int:
     return values.get(value, 0) if values is not None else 0
 
 
-class _Required(Check):
-    def __init__(self, tally: _Tally) -> None:
+class _RequiredFilter(PodFilter):
+    def __init__(self, tally: _State) -> None:
         self._tally = tally
         self._pod = tally.pod
 
     def __call__(self, node: NodeInfo) -> Rejection | None:
         labels = node.labels
-        if not self._finds_company(node):
+        if not self._satisfies_affinity(node):
             return _AFFINITY
         for term in self._pod.anti_affinity:
             value = labels.get(term.topology_key)
-            if value is not None and _count(self._tally.far, term.topology_key, value) > 0:
+            if value is not None and _count(self._tally.anti_affinity, term.topology_key, value) > 0:
                 return _ANTI_AFFINITY
-        for key, values in self._tally.repelled.items():
+        for key, values in self._tally.existing_anti_affinity.items():
             value = labels.get(key)
             if value is not None and values.get(value, 0) > 0:
-                return _OTHERS
+                return _EXISTING_ANTI_AFFINITY
         return None
 
-    def _finds_company(self, node: NodeInfo) -> bool:
-        company = True
+    def _satisfies_affinity(self, node: NodeInfo) -> bool:
+        has_match = True
         for term in self._pod.affinity:
             value = node.labels.get(term.topology_key)
             if value is None:
                 return False
-            if _count(self._tally.near, term.topology_key, value) <= 0:
-                company = False
-        # The first of a group that wants to be together may go anywhere.
-        return company or (
-            not any(count > 0 for values in self._tally.near.values() for count in values.values())
+            if _count(self._tally.affinity, term.topology_key, value) <= 0:
+                has_match = False
+        # The first pod of a group with affinity to itself may go to any node.
+        return has_match or (
+            not any(count > 0 for values in self._tally.affinity.values() for count in values.values())
             and all(term.matches(self._pod, self._tally.labels_of) for term in self._pod.affinity)
         )
 
-    def moved(self, pod: PodInfo, node: NodeInfo, sign: int) -> Check:
+    def with_pod(self, pod: PodInfo, node: NodeInfo, sign: int) -> PodFilter:
         tally = self._tally.copy()
-        tally.count_repelling(pod, node, sign)
-        tally.count_near(pod, node, sign)
-        tally.count_far(pod, node, sign)
-        return _Required(tally)
+        tally.count_existing_anti_affinity(pod, node, sign)
+        tally.count_affinity(pod, node, sign)
+        tally.count_anti_affinity(pod, node, sign)
+        return _RequiredFilter(tally)
 
 
-class _Preferred(Scorer):
-    def __init__(self, liked: Domains) -> None:
-        self._liked = liked
+class _PreferredScorer(PodScorer):
+    def __init__(self, weights: Domains) -> None:
+        self._weights = weights
 
     def __call__(self, node: NodeInfo) -> int:
         labels = node.labels
-        return sum(values.get(labels.get(key, ""), 0) for key, values in self._liked.items() if key in labels)
+        return sum(values.get(labels.get(key, ""), 0) for key, values in self._weights.items() if key in labels)
 
-    def normalized(self, raw: Sequence[float], nodes: Sequence[NodeInfo]) -> list[int]:
+    def normalize_scores(self, raw: Sequence[float], nodes: Sequence[NodeInfo]) -> list[int]:
         lowest = min(raw, default=0)
         span = max(raw, default=0) - lowest
         return [int(SCORE_MAX * (value - lowest) / span) if span else 0 for value in raw]

@@ -1,11 +1,11 @@
-"""Rules about room: whether a pod fits a node, and where it leaves the node best."""
+"""NodeResourcesFit and NodeResourcesBalancedAllocation."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
-from steersman.scheduler.amounts import CPU, EPHEMERAL_STORAGE, MEMORY, is_extended, is_scalar
 from steersman.scheduler.framework import SCORE_MAX, LocalPlugin, Rejection
+from steersman.scheduler.resources import CPU, EPHEMERAL_STORAGE, MEMORY, is_extended, is_scalar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -13,27 +13,28 @@ if TYPE_CHECKING:
     from steersman.scheduler.node_info import NodeInfo
     from steersman.scheduler.pod_info import PodInfo
 
-#: Told first, in this order; others after them.
+#: Resources reported first, in this order.
 _ORDER: Final = {CPU: 0, MEMORY: 1, EPHEMERAL_STORAGE: 2}
-#: Scores in a configuration go to 10.
+#: Shape scores range from 0 to 10, plugin scores from 0 to 100.
 _SHAPE_FACTOR: Final = 10
 
 
 class NodeResourcesFit(LocalPlugin):
-    """What the pods of a node request may not exceed what it has; how much of it is used is liked as the strategy says."""
+    """Filters by requests against allocatable resources; scores utilization by the scoring strategy."""
 
     name: ClassVar[str] = "NodeResourcesFit"
-    scores: ClassVar[bool] = True
 
     def __init__(self, args: Mapping[str, Any], in_devices: Mapping[str, Any]) -> None:
-        """``args``: ``NodeResourcesFitArgs`` with their defaults; ``in_devices``: resources that devices can serve as."""
+        """``args``: ``NodeResourcesFitArgs`` with defaults; ``in_devices``: extended resources provided by a
+        DeviceClass.
+        """
         self._in_devices: Final = in_devices
         self._ignored: Final = frozenset(args.get("ignoredResources") or ())
         self._ignored_groups: Final = frozenset(args.get("ignoredResourceGroups") or ())
         strategy = args["scoringStrategy"]
         self._resources: Final = [(each["name"], each["weight"]) for each in strategy["resources"]]
-        self._liking: Final = _liking(strategy)
-        #: What nothing is worth does not count at all.
+        self._strategy_function: Final = _strategy_function(strategy)
+        #: RequestedToCapacityRatio excludes resources with score 0 from the mean.
         self._skips_zero: Final = strategy["type"] == "RequestedToCapacityRatio"
 
     def filter(self, pod: PodInfo, node: NodeInfo) -> Rejection | None:
@@ -54,29 +55,33 @@ class NodeResourcesFit(LocalPlugin):
         )
 
     def _ignores(self, resource: str, node: NodeInfo) -> bool:
-        """Whether it is left to others: by configuration, or to devices where the node itself has none (KEP-5004)."""
+        """Report whether the resource is ignored by configuration, or provided by devices on this node (KEP-5004)."""
         if is_extended(resource) and (resource in self._ignored or resource.partition("/")[0] in self._ignored_groups):
             return True
         return resource in self._in_devices and not node.allocatable.get(resource)
 
-    def raw(self, pod: PodInfo, node: NodeInfo) -> int:
+    def score(self, pod: PodInfo, node: NodeInfo) -> int:
         score = total = 0
         for name, weight in self._resources:
             capacity = node.allocatable.get(name, 0)
             if not capacity or (name not in pod.requests and is_scalar(name)):
                 continue
-            used, own = (node.used, pod.usage) if name in pod.usage else (node.requested, pod.requests)
-            liking = self._liking(used.get(name, 0) + own.get(name, 0), capacity)
-            if liking or not self._skips_zero:
-                score += weight * liking
+            used, own = (
+                (node.nonzero_requested, pod.nonzero_requests)
+                if name in pod.nonzero_requests
+                else (node.requested, pod.requests)
+            )
+            resource_score = self._strategy_function(used.get(name, 0) + own.get(name, 0), capacity)
+            if resource_score or not self._skips_zero:
+                score += weight * resource_score
                 total += weight
         if not total:
             return 0
         return (2 * score + total) // (2 * total) if self._skips_zero else score // total
 
 
-def _liking(strategy: Mapping[str, Any]) -> Callable[[int, int], int]:
-    """How much it is liked that so much of a capacity would be used."""
+def _strategy_function(strategy: Mapping[str, Any]) -> Callable[[int, int], int]:
+    """Return the scoring function of a strategy: requested and capacity to score."""
     match strategy["type"]:
         case "MostAllocated":
             return _most_allocated
@@ -91,7 +96,7 @@ def _least_allocated(used: int, capacity: int) -> int:
 
 
 def _most_allocated(used: int, capacity: int) -> int:
-    """A node may look more than full, as pods without requests are taken to use a little."""
+    """Defaults for pods without requests can raise utilization above 100 %."""
     return min(used, capacity) * SCORE_MAX // capacity
 
 
@@ -101,7 +106,7 @@ class _Point(NamedTuple):
 
 
 class _Shape:
-    """A line through points, flat beyond the first and the last (``RequestedToCapacityRatio``)."""
+    """Piecewise linear function, constant outside its points (``RequestedToCapacityRatio``)."""
 
     def __init__(self, points: Sequence[Mapping[str, int]]) -> None:
         self._points: Final = [_Point(each["utilization"], each["score"] * _SHAPE_FACTOR) for each in points]
@@ -117,23 +122,22 @@ class _Shape:
 
 
 def _between(left: _Point, right: _Point, at: int) -> int:
-    """Go divides towards zero."""
+    """Interpolate, with division truncated towards zero as in Go."""
     rise = (right.score - left.score) * (at - left.utilization)
     run = right.utilization - left.utilization
     return left.score + (rise // run if rise >= 0 else -(-rise // run))
 
 
 class NodeResourcesBalancedAllocation(LocalPlugin):
-    """Nodes are liked whose resources would be used to more equal shares than now."""
+    """Prefers nodes whose resource utilization becomes more balanced."""
 
     name: ClassVar[str] = "NodeResourcesBalancedAllocation"
-    scores: ClassVar[bool] = True
 
     def __init__(self, args: Mapping[str, Any]) -> None:
-        """``args``: ``NodeResourcesBalancedAllocationArgs`` with their defaults."""
+        """``args``: ``NodeResourcesBalancedAllocationArgs`` with defaults."""
         self._resources: Final = tuple(each["name"] for each in args["resources"])
 
-    def raw(self, pod: PodInfo, node: NodeInfo) -> int:
+    def score(self, pod: PodInfo, node: NodeInfo) -> int:
         requests, requested, allocatable = pod.requests, node.requested, node.allocatable
         if not any(name in requests for name in self._resources):
             return 0
@@ -144,12 +148,12 @@ class NodeResourcesBalancedAllocation(LocalPlugin):
                 taken = requested.get(name, 0)
                 before.append(min(1.0, taken / capacity))
                 after.append(min(1.0, (taken + requests.get(name, 0)) / capacity))
-        # From 50 to 100, 75 where it makes no difference (kubernetes/kubernetes#135573).
+        # Range 50-100; 75 if the balance does not change (kubernetes/kubernetes#135573).
         return SCORE_MAX // 2 + (SCORE_MAX // 2 + _balance(after) - _balance(before)) // 2
 
 
 def _balance(shares: Sequence[float]) -> int:
-    """100 less the standard deviation."""
+    """Return 100 minus the standard deviation of utilization."""
     if len(shares) < 2:
         return SCORE_MAX
     if len(shares) == 2:

@@ -1,4 +1,4 @@
-"""Rules about the node as such: its name, its cordon, its taints, its labels."""
+"""NodeUnschedulable, NodeName, TaintToleration, NodeAffinity and NodePorts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 import msgspec
 from lightkube.models.core_v1 import NodeAffinity as Affinity
 
-from steersman.scheduler.framework import LocalPlugin, Rejection, scaled
+from steersman.scheduler.framework import LocalPlugin, Rejection, default_normalize_score
 from steersman.scheduler.matching import PREFER_NO_SCHEDULE, any_term, node_term, tolerates, untolerated
 
 if TYPE_CHECKING:
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from steersman.scheduler.node_info import NodeInfo
     from steersman.scheduler.pod_info import PodInfo
 
-#: The taint that stands for a cordon.
+#: Taint whose toleration allows pods on cordoned nodes.
 UNSCHEDULABLE_TAINT: Final = "node.kubernetes.io/unschedulable"
 
 
-class _Cordon:
-    """What a cordon would be as a taint."""
+class _UnschedulableTaint:
+    """The taint equivalent to ``spec.unschedulable``."""
 
     key = UNSCHEDULABLE_TAINT
     effect = "NoSchedule"
@@ -29,20 +29,20 @@ class _Cordon:
 
 
 class NodeUnschedulable(LocalPlugin):
-    """Cordoned nodes take only pods that tolerate it."""
+    """Rejects cordoned nodes unless the pod tolerates the taint."""
 
     name: ClassVar[str] = "NodeUnschedulable"
     _REJECTION: Final = Rejection(name, ("node(s) were unschedulable",), resolvable=False)
 
     def filter(self, pod: PodInfo, node: NodeInfo) -> Rejection | None:
-        cordon: Any = _Cordon
-        if not node.unschedulable or any(tolerates(each, cordon) for each in pod.tolerations):
+        taint: Any = _UnschedulableTaint
+        if not node.unschedulable or any(tolerates(each, taint) for each in pod.tolerations):
             return None
         return self._REJECTION
 
 
 class NodeName(LocalPlugin):
-    """A pod that names its node goes there only."""
+    """Accepts only the node in ``spec.nodeName``, if set."""
 
     name: ClassVar[str] = "NodeName"
     _REJECTION: Final = Rejection(name, ("node(s) didn't match the requested node name",), resolvable=False)
@@ -53,37 +53,35 @@ class NodeName(LocalPlugin):
 
 
 class TaintToleration(LocalPlugin):
-    """Taints keep pods away that do not tolerate them, or make the node a last resort."""
+    """Filters by untolerated NoSchedule and NoExecute taints; scores by PreferNoSchedule taints."""
 
     name: ClassVar[str] = "TaintToleration"
     _REJECTION: Final = Rejection(name, ("node(s) had untolerated taint(s)",), resolvable=False)
-    scores: ClassVar[bool] = True
 
     def filter(self, pod: PodInfo, node: NodeInfo) -> Rejection | None:
         taints = node.taints
         return self._REJECTION if taints and untolerated(taints, pod.tolerations) is not None else None
 
-    def raw(self, pod: PodInfo, node: NodeInfo) -> int:
+    def score(self, pod: PodInfo, node: NodeInfo) -> int:
         return sum(
             1
             for taint in node.taints
             if taint.effect == PREFER_NO_SCHEDULE and not any(tolerates(each, taint) for each in pod.tolerations)
         )
 
-    def normalized(self, raw: Sequence[int]) -> list[int]:
-        return scaled(raw, reverse=True)
+    def normalize_scores(self, raw: Sequence[int]) -> list[int]:
+        return default_normalize_score(raw, reverse=True)
 
 
 class NodeAffinity(LocalPlugin):
-    """``nodeSelector`` and required node affinity must hold, preferred node affinity is weighed."""
+    """Filters by nodeSelector and required node affinity; scores preferred node affinity."""
 
     name: ClassVar[str] = "NodeAffinity"
     _REJECTION: Final = Rejection(name, ("node(s) didn't match Pod's node affinity/selector",), resolvable=False)
     _ENFORCED: Final = Rejection(name, ("node(s) didn't match scheduler-enforced node affinity",), resolvable=False)
-    scores: ClassVar[bool] = True
 
     def __init__(self, args: Mapping[str, Any]) -> None:
-        """``args``: ``NodeAffinityArgs``, whose ``addedAffinity`` holds for every pod besides its own."""
+        """``args``: ``NodeAffinityArgs``; ``addedAffinity`` applies to every pod in addition to its own."""
         added = msgspec.convert(args.get("addedAffinity") or {}, Affinity)
         required = added.requiredDuringSchedulingIgnoredDuringExecution
         self._added: Final = any_term(required.nodeSelectorTerms) if required is not None else None
@@ -99,15 +97,15 @@ class NodeAffinity(LocalPlugin):
         test = pod.node_test
         return None if test is None or test(node) else self._REJECTION
 
-    def raw(self, pod: PodInfo, node: NodeInfo) -> int:
+    def score(self, pod: PodInfo, node: NodeInfo) -> int:
         return sum(weight for weight, test in (*self._preferred, *pod.preferred_nodes) if test(node))
 
-    def normalized(self, raw: Sequence[int]) -> list[int]:
-        return scaled(raw)
+    def normalize_scores(self, raw: Sequence[int]) -> list[int]:
+        return default_normalize_score(raw)
 
 
 class NodePorts(LocalPlugin):
-    """Host ports belong to one pod of a node."""
+    """Rejects nodes on which a host port is in use."""
 
     name: ClassVar[str] = "NodePorts"
     _REJECTION: Final = Rejection(name, ("node(s) didn't have free ports for the requested pod ports",))

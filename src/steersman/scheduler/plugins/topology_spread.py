@@ -1,4 +1,4 @@
-"""Pods of a kind spread evenly over hosts, zones or whatever labels divide the nodes (KEP-895)."""
+"""PodTopologySpread: even distribution of pods over topology domains (KEP-895)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 import msgspec
 from lightkube.models.core_v1 import TopologySpreadConstraint
 
-from steersman.scheduler.framework import SCORE_MAX, Check, Plugin, Rejection, Scorer
+from steersman.scheduler.framework import SCORE_MAX, Plugin, PodFilter, PodScorer, Rejection
 from steersman.scheduler.matching import untolerated
 from steersman.scheduler.pod_info import spread_constraints
 
@@ -25,7 +25,7 @@ _TEXT: Final = "node(s) didn't match pod topology spread constraints"
 _SKEWED: Final = Rejection(_NAME, (_TEXT,))
 _UNLABELLED: Final = Rejection(_NAME, (f"{_TEXT} (missing required label)",), resolvable=False)
 HOSTNAME: Final = "kubernetes.io/hostname"
-#: Of pods without constraints of their own, by default.
+#: Default constraints of ``defaultingType: System``.
 _SYSTEM: Final = (
     {"topologyKey": HOSTNAME, "maxSkew": 3, "whenUnsatisfiable": "ScheduleAnyway"},
     {"topologyKey": "topology.kubernetes.io/zone", "maxSkew": 5, "whenUnsatisfiable": "ScheduleAnyway"},
@@ -33,51 +33,51 @@ _SYSTEM: Final = (
 
 
 class PodTopologySpread(Plugin):
-    """``DoNotSchedule`` keeps pods from the fuller domains, ``ScheduleAnyway`` makes them less liked."""
+    """Filters by ``DoNotSchedule`` constraints; scores by ``ScheduleAnyway`` constraints."""
 
     name: ClassVar[str] = _NAME
 
     def __init__(self, workloads: Workloads, args: Mapping[str, Any]) -> None:
-        """``args``: ``PodTopologySpreadArgs`` with their defaults."""
+        """``args``: ``PodTopologySpreadArgs`` with defaults."""
         self._workloads = workloads
-        self._by_system: Final = args["defaultingType"] == "System"
-        said = _SYSTEM if self._by_system else args.get("defaultConstraints") or ()
-        self._hard, self._soft = spread_constraints(msgspec.convert(said, list[TopologySpreadConstraint]), {})
+        self._uses_system_defaults: Final = args["defaultingType"] == "System"
+        constraints = _SYSTEM if self._uses_system_defaults else args.get("defaultConstraints") or ()
+        self._hard, self._soft = spread_constraints(msgspec.convert(constraints, list[TopologySpreadConstraint]), {})
 
-    def check(self, pod: PodInfo, cluster: Snapshot) -> Check | None:
+    def pre_filter(self, pod: PodInfo, cluster: Snapshot) -> PodFilter | None:
         constraints = pod.spread
-        if self._hard and not constraints and not pod.spread_softly:
+        if self._hard and not constraints and not pod.soft_spread:
             constraints = self._defaults(pod, self._hard)
         if not constraints:
             return None
         keys = [constraint.topology_key for constraint in constraints]
-        return _Hard(pod, constraints, [_domains(constraint, pod, cluster, keys) for constraint in constraints])
+        return _HardFilter(pod, constraints, [_domains(constraint, pod, cluster, keys) for constraint in constraints])
 
-    def scorer(self, pod: PodInfo, cluster: Snapshot) -> Scorer | None:
-        constraints, strict = pod.spread_softly, True
+    def pre_score(self, pod: PodInfo, cluster: Snapshot) -> PodScorer | None:
+        constraints, strict = pod.soft_spread, True
         if not pod.spread and not constraints:
-            constraints, strict = self._defaults(pod, self._soft), not self._by_system
-        return _Soft(pod, constraints, cluster, strict=strict) if constraints else None
+            constraints, strict = self._defaults(pod, self._soft), not self._uses_system_defaults
+        return _SoftScorer(pod, constraints, cluster, strict=strict) if constraints else None
 
-    def _defaults(self, pod: PodInfo, said: Sequence[SpreadConstraint]) -> tuple[SpreadConstraint, ...]:
-        """Of a pod that says nothing itself; none when it belongs to no workload."""
-        selector = self._workloads.selector_of(pod) if said else None
-        return () if selector is None else tuple(each._replace(selector=selector) for each in said)
+    def _defaults(self, pod: PodInfo, constraints: Sequence[SpreadConstraint]) -> tuple[SpreadConstraint, ...]:
+        """Return default constraints for a pod; empty if it belongs to no workload."""
+        selector = self._workloads.selector_of(pod) if constraints else None
+        return () if selector is None else tuple(each._replace(selector=selector) for each in constraints)
 
 
 def _is_eligible(node: NodeInfo, pod: PodInfo, constraint: SpreadConstraint) -> bool:
-    """Whether the constraint counts the node's pods."""
+    """Report whether the constraint counts the node's pods (inclusion policies, KEP-3094)."""
     if constraint.honors_affinity and pod.node_test is not None and not pod.node_test(node):
         return False
     return not (constraint.honors_taints and untolerated(node.taints, pod.tolerations) is not None)
 
 
 def _domains(constraint: SpreadConstraint, pod: PodInfo, cluster: Snapshot, keys: Sequence[str]) -> dict[str, int]:
-    """How many pods of the kind each domain has, of nodes that have all the ``keys``."""
+    """Return the number of matching pods by domain, on eligible nodes that have all the ``keys``."""
     counts = cluster.counts(pod.namespace, constraint.selector)
     key = constraint.topology_key
     if pod.node_test is None and not constraint.honors_taints and len(keys) <= 1:
-        return _sums(key, counts, cluster)
+        return _domain_sums(key, counts, cluster)
     found: dict[str, int] = {}
     for node in cluster.nodes:
         labels = node.labels
@@ -88,8 +88,8 @@ def _domains(constraint: SpreadConstraint, pod: PodInfo, cluster: Snapshot, keys
     return found
 
 
-def _sums(key: str, counts: Mapping[str, int], cluster: Snapshot) -> dict[str, int]:
-    """The same where every node counts: only those that have such pods need be looked at."""
+def _domain_sums(key: str, counts: Mapping[str, int], cluster: Snapshot) -> dict[str, int]:
+    """Return counts by domain where every node is eligible; visits only nodes with matching pods."""
     found = dict.fromkeys(cluster.domains(key), 0)
     infos = cluster.infos
     for name, count in counts.items():
@@ -100,32 +100,32 @@ def _sums(key: str, counts: Mapping[str, int], cluster: Snapshot) -> dict[str, i
     return found
 
 
-class _Hard(Check):
+class _HardFilter(PodFilter):
     def __init__(
         self, pod: PodInfo, constraints: Sequence[SpreadConstraint], domains: Sequence[dict[str, int]]
     ) -> None:
         self._pod = pod
         self._constraints = constraints
         self._domains = domains
-        self._least = [
+        self._minimum = [
             min(counts.values(), default=0) if len(counts) >= constraint.min_domains else 0
             for constraint, counts in zip(constraints, domains, strict=True)
         ]
-        self._own = [int(constraint.selector.matches(pod.labels)) for constraint in constraints]
+        self._self_match = [int(constraint.selector.matches(pod.labels)) for constraint in constraints]
 
     def __call__(self, node: NodeInfo) -> Rejection | None:
         labels = node.labels
-        for constraint, counts, least, own in zip(
-            self._constraints, self._domains, self._least, self._own, strict=True
+        for constraint, counts, minimum, self_match in zip(
+            self._constraints, self._domains, self._minimum, self._self_match, strict=True
         ):
             value = labels.get(constraint.topology_key)
             if value is None:
                 return _UNLABELLED
-            if counts.get(value, 0) + own - least > constraint.max_skew:
+            if counts.get(value, 0) + self_match - minimum > constraint.max_skew:
                 return _SKEWED
         return None
 
-    def moved(self, pod: PodInfo, node: NodeInfo, sign: int) -> Check:
+    def with_pod(self, pod: PodInfo, node: NodeInfo, sign: int) -> PodFilter:
         if pod.namespace != self._pod.namespace:
             return self
         domains = []
@@ -138,17 +138,17 @@ class _Hard(Check):
             ):
                 counts = {**counts, value: counts[value] + sign}
             domains.append(counts)
-        return _Hard(self._pod, self._constraints, domains)
+        return _HardFilter(self._pod, self._constraints, domains)
 
 
-class _Soft(Scorer):
+class _SoftScorer(PodScorer):
     def __init__(
         self, pod: PodInfo, constraints: Sequence[SpreadConstraint], cluster: Snapshot, *, strict: bool
     ) -> None:
         self._pod = pod
         self._constraints = constraints
         self._cluster = cluster
-        #: Nodes must have all labels; those spread by default need not.
+        #: Constraints of the pod require all topology labels; system defaults do not.
         self._strict = strict
         self._counts = [
             cluster.counts(pod.namespace, each.selector)
@@ -158,16 +158,16 @@ class _Soft(Scorer):
         ]
 
     def __call__(self, node: NodeInfo) -> float:
-        return 0.0  # ``normalized`` does it all: weights depend on the nodes that are left
+        return 0.0  # ``normalize_scores`` computes the scores: weights depend on the set of feasible nodes
 
     def _is_ignored(self, node: NodeInfo) -> bool:
         return self._strict and any(each.topology_key not in node.labels for each in self._constraints)
 
-    def normalized(self, raw: Sequence[float], nodes: Sequence[NodeInfo]) -> list[int]:
+    def normalize_scores(self, raw: Sequence[float], nodes: Sequence[NodeInfo]) -> list[int]:
         counted = [node for node in nodes if not self._is_ignored(node)] if self._strict else nodes
         totals = [0.0] * len(counted)
         for constraint, counts in zip(self._constraints, self._counts, strict=True):
-            part = _part(constraint, counts, counted)
+            part = _raw_scores(constraint, counts, counted)
             totals = [total + value for total, value in zip(totals, part, strict=True)]
         raws = [floor(total + 0.5) for total in totals]
         highest, lowest = max(raws, default=0), min(raws, default=0)
@@ -179,8 +179,8 @@ class _Soft(Scorer):
         return [by_name.get(node.name, 0) for node in nodes]
 
 
-def _part(constraint: SpreadConstraint, counts: Mapping[str, int], nodes: Sequence[NodeInfo]) -> list[float]:
-    """What one constraint adds for each node: the more such pods, and the more domains they could be in, the more."""
+def _raw_scores(constraint: SpreadConstraint, counts: Mapping[str, int], nodes: Sequence[NodeInfo]) -> list[float]:
+    """Return one constraint's raw score per node: it grows with matching pods and with the number of domains."""
     key, allowance = constraint.topology_key, constraint.max_skew - 1
     values = [node.labels.get(key) for node in nodes]
     size = len(nodes) if key == HOSTNAME else len(set(values) - {None})

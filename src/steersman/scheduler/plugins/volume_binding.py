@@ -1,18 +1,18 @@
-"""A pod's claims must have volumes that its node can reach, or get them there (KEP-490)."""
+"""VolumeBinding: a pod's claims must have volumes reachable from the node, or be bound or provisioned there (KEP-490)."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from steersman.scheduler.framework import Blocked, Check, Plugin, Rejection
-from steersman.scheduler.volumes import Binding, class_of, is_bound, is_reachable, may_provision
+from steersman.scheduler.framework import Plugin, PodFilter, PreFilterRejection, Rejection
+from steersman.scheduler.volumes import Binding, can_provision, class_of, is_bound, is_reachable
 
 if TYPE_CHECKING:
     from steersman.scheduler.node_info import NodeInfo
     from steersman.scheduler.objects import PersistentVolume, PersistentVolumeClaim
     from steersman.scheduler.pod_info import PodInfo
     from steersman.scheduler.snapshot import Snapshot
-    from steersman.scheduler.volumes import Catalog
+    from steersman.scheduler.volumes import VolumeCatalog
 
 _NAME: Final = "VolumeBinding"
 _CONFLICT: Final = Rejection(_NAME, ("node(s) didn't match PersistentVolume's node affinity",), resolvable=False)
@@ -25,14 +25,14 @@ _NO_SPACE: Final = Rejection(_NAME, ("node(s) did not have enough free storage",
 
 
 class VolumeBinding(Plugin):
-    """Immediate claims must be bound before; others are bound where the pod goes."""
+    """Requires immediate claims to be bound; claims with WaitForFirstConsumer are bound on the selected node."""
 
     name: ClassVar[str] = _NAME
 
-    def __init__(self, catalog: Catalog) -> None:
+    def __init__(self, catalog: VolumeCatalog) -> None:
         self._catalog = catalog
 
-    def check(self, pod: PodInfo, cluster: Snapshot) -> Check | None:
+    def pre_filter(self, pod: PodInfo, cluster: Snapshot) -> PodFilter | None:
         if not pod.claims:
             return None
         bound, unbound, immediate = [], [], False
@@ -45,30 +45,34 @@ class VolumeBinding(Plugin):
             else:
                 immediate = True
         if immediate:
-            raise Blocked(_NAME, "pod has unbound immediate PersistentVolumeClaims")
-        return _Volumes(self._catalog, bound, unbound)
+            raise PreFilterRejection(_NAME, "pod has unbound immediate PersistentVolumeClaims")
+        return _VolumesFilter(self._catalog, bound, unbound)
 
     def _claim(self, pod: PodInfo, name: str) -> PersistentVolumeClaim:
         claim = self._catalog.claims.get(f"{pod.namespace}/{name}")
         if claim is None:
             if name in _ephemeral(pod):
-                raise Blocked(
+                raise PreFilterRejection(
                     _NAME, f'waiting for ephemeral volume controller to create the persistentvolumeclaim "{name}"'
                 )
-            raise Blocked(_NAME, f'persistentvolumeclaim "{name}" not found')
+            raise PreFilterRejection(_NAME, f'persistentvolumeclaim "{name}" not found')
         if claim.metadata.deletionTimestamp is not None:
-            raise Blocked(_NAME, f'persistentvolumeclaim "{name}" is being deleted')
+            raise PreFilterRejection(_NAME, f'persistentvolumeclaim "{name}" is being deleted')
         if claim.status is not None and claim.status.phase == "Lost":
             volume = claim.spec.volumeName
-            raise Blocked(_NAME, f'persistentvolumeclaim "{name}" bound to non-existent persistentvolume "{volume}"')
+            raise PreFilterRejection(
+                _NAME, f'persistentvolumeclaim "{name}" bound to non-existent persistentvolume "{volume}"'
+            )
         if name in _ephemeral(pod) and not _owned(claim, pod):
-            raise Blocked(_NAME, f'PVC "{pod.namespace}/{name}" was not created for pod "{pod.key}" (pod is not owner)')
+            raise PreFilterRejection(
+                _NAME, f'PVC "{pod.namespace}/{name}" was not created for pod "{pod.key}" (pod is not owner)'
+            )
         return claim
 
     def binding(self, pod: PodInfo, cluster: Snapshot, node: NodeInfo) -> Binding:
-        """What is to be done about the claims when the pod goes to the node, which the check has let through."""
-        check = self.check(pod, cluster)
-        found = check.binding(node) if isinstance(check, _Volumes) else None
+        """Return the volume operations for the selected node, which passed the filter."""
+        state = self.pre_filter(pod, cluster)
+        found = state.binding(node) if isinstance(state, _VolumesFilter) else None
         return found if isinstance(found, Binding) else Binding()
 
 
@@ -81,9 +85,9 @@ def _owned(claim: PersistentVolumeClaim, pod: PodInfo) -> bool:
     return any(reference.controller and reference.uid == pod.uid for reference in claim.metadata.ownerReferences or ())
 
 
-class _Volumes(Check):
+class _VolumesFilter(PodFilter):
     def __init__(
-        self, catalog: Catalog, bound: list[PersistentVolumeClaim], unbound: list[PersistentVolumeClaim]
+        self, catalog: VolumeCatalog, bound: list[PersistentVolumeClaim], unbound: list[PersistentVolumeClaim]
     ) -> None:
         self._catalog = catalog
         self._bound = [catalog.volumes.get(claim.spec.volumeName or "") for claim in bound]
@@ -99,7 +103,7 @@ class _Volumes(Check):
         return found if isinstance(found, Rejection) else None
 
     def binding(self, node: NodeInfo) -> Binding | Rejection:
-        """Volumes for the claims that have none; or why one finds none here."""
+        """Return the volume operations for the unbound claims, or why they cannot be bound on the node."""
         static: list[tuple[PersistentVolumeClaim, PersistentVolume]] = []
         provision: list[PersistentVolumeClaim] = []
         for claim in self._unbound:
@@ -107,7 +111,7 @@ class _Volumes(Check):
             found = next((each for each in self._catalog.candidates(claim, taken) if is_reachable(each, node)), None)
             if found is not None:
                 static.append((claim, found))
-            elif not may_provision(self._catalog.classes[class_of(claim)], node):
+            elif not can_provision(self._catalog.classes[class_of(claim)], node):
                 return _NO_VOLUME
             elif not self._catalog.has_capacity(claim, node):
                 return _NO_SPACE

@@ -1,10 +1,10 @@
-"""What else volumes allow: one pod, one zone, so many a node."""
+"""VolumeRestrictions, VolumeZone and NodeVolumeLimits."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from steersman.scheduler.framework import Check, Plugin, Rejection
+from steersman.scheduler.framework import Plugin, PodFilter, Rejection
 from steersman.scheduler.volumes import class_of
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from steersman.scheduler.node_info import NodeInfo
     from steersman.scheduler.pod_info import PodInfo
     from steersman.scheduler.snapshot import Snapshot
-    from steersman.scheduler.volumes import Catalog
+    from steersman.scheduler.volumes import VolumeCatalog
 
 _ZONE_LABELS: Final = {
     "topology.kubernetes.io/zone": "failure-domain.beta.kubernetes.io/zone",
@@ -24,7 +24,7 @@ _ZONE_LABELS: Final = {
 
 
 class VolumeRestrictions(Plugin):
-    """A disk is attached once unless all only read it; a ``ReadWriteOncePod`` claim serves one pod."""
+    """Rejects conflicting uses of a disk, and ReadWriteOncePod claims in use by another pod."""
 
     name: ClassVar[str] = "VolumeRestrictions"
     _DISK: Final = Rejection(name, ("node(s) had no available disk",))
@@ -38,10 +38,10 @@ class VolumeRestrictions(Plugin):
         ),
     )
 
-    def __init__(self, catalog: Catalog) -> None:
+    def __init__(self, catalog: VolumeCatalog) -> None:
         self._catalog = catalog
 
-    def check(self, pod: PodInfo, cluster: Snapshot) -> Check | None:
+    def pre_filter(self, pod: PodInfo, cluster: Snapshot) -> PodFilter | None:
         disks = list(_disks(pod))
         exclusive = {
             f"{pod.namespace}/{name}"
@@ -51,14 +51,14 @@ class VolumeRestrictions(Plugin):
         if not disks and not exclusive:
             return None
         in_use = sum(node.claims.get(claim, 0) for node in cluster.infos.values() for claim in exclusive)
-        return _Exclusive(disks, exclusive, in_use)
+        return _ExclusiveFilter(disks, exclusive, in_use)
 
     def _modes(self, key: str) -> list[str]:
         claim = self._catalog.claims.get(key)
         return (claim.spec.accessModes or []) if claim is not None else []
 
 
-class _Exclusive(Check):
+class _ExclusiveFilter(PodFilter):
     def __init__(self, disks: list[tuple[tuple[Any, ...], bool]], exclusive: set[str], in_use: int) -> None:
         self._disks = disks
         self._exclusive = exclusive
@@ -74,13 +74,13 @@ class _Exclusive(Check):
                     return VolumeRestrictions._DISK
         return None
 
-    def moved(self, pod: PodInfo, node: NodeInfo, sign: int) -> Check:
+    def with_pod(self, pod: PodInfo, node: NodeInfo, sign: int) -> PodFilter:
         shared = sum(1 for name in pod.claims if f"{pod.namespace}/{name}" in self._exclusive)
-        return _Exclusive(self._disks, self._exclusive, self._in_use + sign * shared)
+        return _ExclusiveFilter(self._disks, self._exclusive, self._in_use + sign * shared)
 
 
 def _disks(pod: PodInfo) -> Iterator[tuple[tuple[Any, ...], bool]]:
-    """Disks that only one may write to, and whether the pod reads only."""
+    """Yield the pod's exclusive disks, and whether the pod mounts them read-only."""
     for volume in pod.pod.spec.volumes or ():
         if volume.gcePersistentDisk is not None:
             disk = volume.gcePersistentDisk
@@ -95,64 +95,64 @@ def _disks(pod: PodInfo) -> Iterator[tuple[tuple[Any, ...], bool]]:
 
 
 def _same(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
-    """Whether two disks are one; a cluster of Ceph is known by any of its monitors."""
+    """Report whether two disks are the same; a Ceph cluster is identified by any of its monitors."""
     if one[0] == other[0] == "rbd":
         return one[2:] == other[2:] and not one[1].isdisjoint(other[1])
     return one == other
 
 
 class VolumeZone(Plugin):
-    """Volumes that say their zone or region by labels are used there."""
+    """Requires the node to be in the zone and region of the volume's labels."""
 
     name: ClassVar[str] = "VolumeZone"
     _REJECTION: Final = Rejection(name, ("node(s) had no available volume zone",), resolvable=False)
 
-    def __init__(self, catalog: Catalog) -> None:
+    def __init__(self, catalog: VolumeCatalog) -> None:
         self._catalog = catalog
 
-    def check(self, pod: PodInfo, cluster: Snapshot) -> Check | None:
+    def pre_filter(self, pod: PodInfo, cluster: Snapshot) -> PodFilter | None:
         wanted = []
         for name in pod.claims:
             claim = self._catalog.claims.get(f"{pod.namespace}/{name}")
             volume = self._catalog.volumes.get((claim.spec.volumeName or "") if claim is not None else "")
             labels = (volume.metadata.labels or {}) if volume is not None else {}
             wanted += [(key, frozenset(labels[key].split("__"))) for key in _ZONE_LABELS if key in labels]
-        return _Zones(wanted) if wanted else None
+        return _ZoneFilter(wanted) if wanted else None
 
 
-class _Zones(Check):
+class _ZoneFilter(PodFilter):
     def __init__(self, wanted: list[tuple[str, frozenset[str]]]) -> None:
         self._wanted = wanted
 
     def __call__(self, node: NodeInfo) -> Rejection | None:
         labels = node.labels
         if not any(key in labels for key in _ZONE_LABELS):
-            return None  # a cluster without zones
+            return None  # a node without topology labels matches any zone
         for key, values in self._wanted:
             if labels.get(key, labels.get(_ZONE_LABELS[key])) not in values:
                 return VolumeZone._REJECTION
         return None
 
 
-#: A CSI driver, and its name for a volume.
+#: CSI driver name and volume handle.
 Disk = tuple[str, str]
 
 
 class NodeVolumeLimits(Plugin):
-    """A CSI driver attaches so many volumes to a node as its ``CSINode`` says."""
+    """Limits attached volumes per CSI driver by ``CSINode`` allocatable."""
 
     name: ClassVar[str] = "NodeVolumeLimits"
     _REJECTION: Final = Rejection(name, ("node(s) exceed max volume count",))
 
-    def __init__(self, catalog: Catalog) -> None:
+    def __init__(self, catalog: VolumeCatalog) -> None:
         self._catalog = catalog
 
-    def check(self, pod: PodInfo, cluster: Snapshot) -> Check | None:
+    def pre_filter(self, pod: PodInfo, cluster: Snapshot) -> PodFilter | None:
         new = self.attached(pod) if pod.claims else set()
-        return _Limits(self, new, self._attachments()) if new else None
+        return _LimitsFilter(self, new, self._attachments()) if new else None
 
     def attached(self, pod: PodInfo) -> set[Disk]:
-        """What a pod needs attached. A claim without a volume yet stands for one of its class."""
+        """Return the pod's CSI volumes. An unbound claim counts for the provisioner of its class."""
         found: set[Disk] = set()
         for name in pod.claims:
             key = f"{pod.namespace}/{name}"
@@ -174,7 +174,7 @@ class NodeVolumeLimits(Plugin):
         return (csi.driver, csi.volumeHandle) if csi is not None else None
 
     def _attachments(self) -> dict[str, set[Disk]]:
-        """What is attached to each node, also where no pod uses it any more."""
+        """Return the attached volumes by node, including those that no pod uses."""
         found: dict[str, set[Disk]] = {}
         for attachment in self._catalog.attachments.values():
             disk = self._disk(attachment.spec.source.persistentVolumeName or "")
@@ -183,7 +183,7 @@ class NodeVolumeLimits(Plugin):
         return found
 
     def limits(self, node: NodeInfo) -> dict[str, int]:
-        """How many volumes of each driver the node takes."""
+        """Return the maximum number of volumes by driver."""
         csi = self._catalog.csi_nodes.get(node.name)
         drivers = (csi.spec.drivers or ()) if csi is not None else ()
         return {
@@ -193,17 +193,17 @@ class NodeVolumeLimits(Plugin):
         }
 
 
-class _Limits(Check):
-    def __init__(self, rule: NodeVolumeLimits, new: set[Disk], attachments: dict[str, set[Disk]]) -> None:
-        self._rule = rule
+class _LimitsFilter(PodFilter):
+    def __init__(self, plugin: NodeVolumeLimits, new: set[Disk], attachments: dict[str, set[Disk]]) -> None:
+        self._plugin = plugin
         self._new = new
         self._attachments = attachments
 
     def __call__(self, node: NodeInfo) -> Rejection | None:
-        limits = self._rule.limits(node)
+        limits = self._plugin.limits(node)
         if not limits:
             return None
-        attached = {disk for other in node.pods.values() for disk in self._rule.attached(other)}
+        attached = {disk for other in node.pods.values() for disk in self._plugin.attached(other)}
         attached |= self._attachments.get(node.name, set())
         for driver in {driver for driver, _ in self._new - attached} & limits.keys():
             wanted = sum(1 for each in attached | self._new if each[0] == driver)

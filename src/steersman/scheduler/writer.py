@@ -1,4 +1,4 @@
-"""What the scheduler tells the cluster: bindings, conditions, evictions, claims and their volumes."""
+"""Writes to pods, claims and volumes: bindings, conditions, nominations and evictions."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from steersman.asynckit.timeouts import wait_for
 from steersman.client.errors import ApiError, ClientError, NotFound
 from steersman.client.objects import key_of
 from steersman.client.requests import PatchType
-from steersman.scheduler.looking import is_refusal, look
 from steersman.scheduler.preemption import BY_SCHEDULER, DISRUPTION_TARGET
+from steersman.scheduler.read_back import is_rejected, read_back
 from steersman.scheduler.volumes import BOUND_BY_CONTROLLER, SELECTED_NODE, is_bound
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from steersman.client.events import SeriesRecorder
     from steersman.scheduler.pod_info import PodInfo
     from steersman.scheduler.preemption import Victims
-    from steersman.scheduler.volumes import Binding, Catalog
+    from steersman.scheduler.volumes import Binding, VolumeCatalog
 
 _log = logging.getLogger(__name__)
 
@@ -34,13 +34,13 @@ SCHEDULER_ERROR: Final = "SchedulerError"
 
 
 class BindingTimeoutError(Exception):
-    """A pod's claims were not bound in time."""
+    """The pod's PersistentVolumeClaims were not bound before the timeout."""
 
 
 class Writer:
-    """All requests that change something, each a small one."""
+    """Write requests for the pods of one profile, with the events that upstream records for them."""
 
-    def __init__(self, client: Client, recorder: SeriesRecorder, catalog: Catalog, *, scheduler: str) -> None:
+    def __init__(self, client: Client, recorder: SeriesRecorder, catalog: VolumeCatalog, *, scheduler: str) -> None:
         self._client = client
         self._recorder = recorder
         self._catalog = catalog
@@ -48,17 +48,16 @@ class Writer:
         self._claims_changed = asyncio.Event()
 
     def claims_changed(self) -> None:
-        """A claim is another than before: those who wait for theirs look again."""
+        """Wake waiters of ``bind_volumes`` to check the claims again."""
         self._claims_changed.set()
         self._claims_changed = asyncio.Event()
 
     # Success
 
     async def bind(self, pod: PodInfo, node: str) -> None:
-        """Tell the cluster where a pod goes. Raises ApiError, RequestFailed.
+        """Create the Binding. Raises ApiError, RequestFailed.
 
-        When the answer is lost, the pod itself tells whether it was bound: its room must not be another's before that is
-        known, and the watch may tell late.
+        After a lost response the pod is read back: its resources must stay reserved until the outcome is certain.
         """
         body = {
             "apiVersion": "v1",
@@ -69,17 +68,20 @@ class Writer:
         try:
             await self._client.create_subresource(Pod, pod.name, "binding", body, namespace=pod.namespace)
         except ClientError as error:
-            if is_refusal(error) or not await self._is_on(pod, node):
+            if is_rejected(error) or not await self._is_on(pod, node):
                 raise
         self._recorder.event(pod.pod, "Normal", "Scheduled", "Binding", f"Successfully assigned {pod.key} to {node}")
 
     async def _is_on(self, pod: PodInfo, node: str) -> bool:
         read = partial(self._client.get, Pod, pod.name, namespace=pod.namespace)
-        found: Any = await look(read, clock=self._client.clock)
+        found: Any = await read_back(read, clock=self._client.clock)
         return found is not None and found.metadata.uid == pod.uid and found.spec.nodeName == node
 
     async def bind_volumes(self, binding: Binding, node: str, *, timeout_seconds: float) -> None:
-        """Have a pod's claims bound, and wait until they are. Raises ApiError, RequestFailed, BindingTimeoutError."""
+        """Write the volume bindings and wait until the claims are bound.
+
+        Raises ApiError, RequestFailed, BindingTimeoutError.
+        """
         for claim, volume in binding.static:
             reference = {
                 "apiVersion": "v1",
@@ -118,20 +120,20 @@ class Writer:
         claim = self._catalog.claims.get(key)
         return claim is not None and is_bound(claim)
 
-    def devices_awaited(self, pod: PodInfo, node: str) -> None:
-        """Tell that the pod's devices have to become ready first (KEP-5007)."""
+    def report_devices_pending(self, pod: PodInfo, node: str) -> None:
+        """Record an event that the pod waits for device binding conditions (KEP-5007)."""
         message = f"waiting for binding conditions for device on node {node}"
         self._recorder.event(pod.pod, "Normal", "BindingConditionsPending", "Scheduling", message)
 
     async def nominate(self, pod: PodInfo, node: str) -> None:
-        """Tell where the pod will go, before what may take a while (KEP-5278)."""
+        """Set ``nominatedNodeName`` before the PreBind plugins run (KEP-5278)."""
         if pod.nominated_node != node:
             await self._patch_status(pod, {"nominatedNodeName": node})
 
     # Failure
 
     async def report(self, pod: PodInfo, reason: str, message: str, *, nominated: str | None = None) -> None:
-        """Say in the pod's condition and in an event why it has no node. A pod that is gone needs no report."""
+        """Record why the pod is pending, as an event and in the ``PodScheduled`` condition. Ignores deleted pods."""
         self._recorder.event(pod.pod, "Warning", "FailedScheduling", "Scheduling", message)
         condition = unscheduled(pod.pod, reason, message, now=self._client.clock.now())
         status: dict[str, Any] = {"conditions": [condition]} if condition is not None else {}
@@ -149,7 +151,7 @@ class Writer:
             _log.warning("could not write the status of pod %s: %s", pod.key, error)
 
     async def evict(self, pod: PodInfo, victims: Victims) -> None:
-        """Make room for a pod. Raises ApiError, RequestFailed."""
+        """Evict the victims of a preemption. Raises ApiError, RequestFailed."""
         for victim in victims.pods:
             if victim.is_terminating:
                 continue
@@ -169,12 +171,12 @@ class Writer:
             )
 
     async def withdraw_nomination(self, pod: PodInfo) -> None:
-        """Tell a pod that the node it was promised is another's now."""
+        """Clear ``nominatedNodeName`` after a pod with higher priority took the node."""
         await self._patch_status(pod, {"nominatedNodeName": None})
 
 
 async def patch_status(client: Client, pod: PodInfo, status: dict[str, Any]) -> None:
-    """Write some of a pod's status, unless another pod has its name now. Raises ApiError, RequestFailed."""
+    """Patch the status of the pod with this UID. Raises ApiError, RequestFailed."""
     patch = {"metadata": {"uid": pod.uid}, "status": status}
     await client.patch(
         Pod, pod.name, patch, patch_type=PatchType.STRATEGIC, namespace=pod.namespace, subresource="status"
@@ -182,12 +184,12 @@ async def patch_status(client: Client, pod: PodInfo, status: dict[str, Any]) -> 
 
 
 def unscheduled(pod: Any, reason: str, message: str, *, now: datetime) -> dict[str, Any] | None:
-    """The condition ``PodScheduled`` of a pod without a node; None when the pod has it like that already."""
+    """Return the ``PodScheduled`` condition of a pending pod; None if it is up to date."""
     return _condition(pod, "PodScheduled", "False", reason, message, now=now)
 
 
 def disruption(pod: Any, message: str, *, now: datetime) -> dict[str, Any]:
-    """The condition that tells why a pod is deleted (KEP-3329)."""
+    """Return the ``DisruptionTarget`` condition of a preempted pod (KEP-3329)."""
     made = _condition(pod, DISRUPTION_TARGET, "True", BY_SCHEDULER, message, now=now)
     return made or {"type": DISRUPTION_TARGET}
 

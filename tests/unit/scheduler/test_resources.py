@@ -1,4 +1,4 @@
-"""What a pod takes of its node: containers, their start, overhead, the pod as a whole, and resizes under way."""
+"""Effective pod requests: containers, init containers, overhead, pod-level resources and resizes."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from tests.unit.scheduler.world import pod
 
-from steersman.scheduler.amounts import is_extended, is_scalar, requests_of, usage_of
+from steersman.apimachinery.trees import Tree
+from steersman.scheduler.resources import is_extended, is_scalar, pod_nonzero_requests, pod_requests
 
-Tree = dict[str, Any]
 GI = 1024**3
 
 
@@ -23,14 +23,14 @@ def sidecar(cpu: str) -> Tree:
 
 
 def cpu_of(*running: Tree, start: tuple[Tree, ...] = (), **rest: Any) -> int:
-    return requests_of(pod("p", containers=list(running), initContainers=list(start), **rest))["cpu"]
+    return pod_requests(pod("p", containers=list(running), initContainers=list(start), **rest))["cpu"]
 
 
-def test_containers_run_together_and_start_one_after_the_other() -> None:
+def test_pod_requests_sum_containers_or_take_the_largest_init_container() -> None:
     """The example of upstream's ``NodeResourcesFit``: CPU 3, memory 3G."""
     first = [container("2", "1G"), container("2", "3G")]
     made = pod("p", containers=[container("2", "1G"), container("1", "1G")], initContainers=first)
-    assert requests_of(made) == {"cpu": 3000, "memory": 3 * 10**9}
+    assert pod_requests(made) == {"cpu": 3000, "memory": 3 * 10**9}
 
 
 @pytest.mark.parametrize(
@@ -43,32 +43,32 @@ def test_containers_run_together_and_start_one_after_the_other() -> None:
         ((container("9"),), 9000),
     ],
 )
-def test_sidecars_run_beside_what_follows(start: tuple[Tree, ...], cpu: int) -> None:
+def test_pod_requests_count_sidecars_with_later_containers(start: tuple[Tree, ...], cpu: int) -> None:
     assert cpu_of(container("2"), start=start) == cpu
 
 
-def test_overhead_is_added_and_requests_of_the_pod_replace_the_sum() -> None:
+def test_pod_requests_add_overhead_and_prefer_pod_level_requests() -> None:
     assert cpu_of(container("2"), overhead={"cpu": "500m"}) == 2500
     assert cpu_of(container("2"), resources={"requests": {"cpu": "3"}}, overhead={"cpu": "500m"}) == 3500
-    both = requests_of(pod("p", containers=[container("2", "1Gi")], resources={"requests": {"cpu": "3"}}))
+    both = pod_requests(pod("p", containers=[container("2", "1Gi")], resources={"requests": {"cpu": "3"}}))
     assert both == {"cpu": 3000, "memory": GI}
 
 
 def status(*, allotted: str = "", actual: str = "", infeasible: bool = False) -> Tree:
-    told: Tree = {"name": "c", "image": "i", "imageID": "", "ready": True, "restartCount": 0}
+    container_status: Tree = {"name": "c", "image": "i", "imageID": "", "ready": True, "restartCount": 0}
     if allotted:
-        told["allocatedResources"] = {"cpu": allotted}
+        container_status["allocatedResources"] = {"cpu": allotted}
     if actual:
-        told["resources"] = {"requests": {"cpu": actual}}
+        container_status["resources"] = {"requests": {"cpu": actual}}
     reason = "Infeasible" if infeasible else "Deferred"
     return {
-        "containerStatuses": [told],
+        "containerStatuses": [container_status],
         "conditions": [{"type": "PodResizePending", "status": "True", "reason": reason}],
     }
 
 
 @pytest.mark.parametrize(
-    ("said", "cpu"),
+    ("pod_status", "cpu"),
     [
         # KEP-1287: the most of what was asked (2), allotted and is in force.
         (status(), 2000),
@@ -81,19 +81,19 @@ def status(*, allotted: str = "", actual: str = "", infeasible: bool = False) ->
         (status(infeasible=True), 2000),
     ],
 )
-def test_a_resize_counts_as_the_most_it_may_be(said: Tree, cpu: int) -> None:
-    assert cpu_of(container("2"), status=said) == cpu
+def test_pod_requests_use_the_maximum_during_a_resize(pod_status: Tree, cpu: int) -> None:
+    assert cpu_of(container("2"), status=pod_status) == cpu
 
 
-def test_a_resize_of_the_pod_as_a_whole_counts_likewise() -> None:
+def test_pod_requests_use_the_maximum_during_a_pod_level_resize() -> None:
     whole = {"allocatedResources": {"cpu": "5"}, "resources": {"requests": {"cpu": "4"}}}
     assert cpu_of(container("1"), resources={"requests": {"cpu": "3"}}, status=whole) == 5000
 
 
-def test_what_asks_for_nothing_is_taken_to_use_a_little() -> None:
-    used = usage_of(pod("p", containers=[container(), container("1")]))
+def test_pod_nonzero_requests_default_when_containers_request_nothing() -> None:
+    used = pod_nonzero_requests(pod("p", containers=[container(), container("1")]))
     assert used == {"cpu": 1100, "memory": 400 * 1024 * 1024}
-    assert usage_of(pod("p", containers=[container("0", "0")])) == {"cpu": 0, "memory": 0}
+    assert pod_nonzero_requests(pod("p", containers=[container("0", "0")])) == {"cpu": 0, "memory": 0}
 
 
 @pytest.mark.parametrize(
@@ -106,5 +106,5 @@ def test_what_asks_for_nothing_is_taken_to_use_a_little() -> None:
         ("requests.example.com/gpu", False, True),
     ],
 )
-def test_resources_are_of_several_kinds(resource: str, *, extended: bool, scalar: bool) -> None:
+def test_resource_names_are_classified(resource: str, *, extended: bool, scalar: bool) -> None:
     assert (is_extended(resource), is_scalar(resource)) == (extended, scalar)

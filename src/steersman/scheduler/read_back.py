@@ -1,4 +1,4 @@
-"""What became of a write whose answer was lost: what was given away may be another's only when that is known."""
+"""Read-back of objects after a write whose response was lost: resources stay reserved until the outcome is certain."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-#: Waits before an object is looked at again.
+#: Delays before the retries.
 _WAITS_SECONDS: Final = (0.1, 0.3, 1.0, 3.0)
 
 
-def is_refusal(error: ClientError) -> bool:
-    """Whether a request certainly had no effect."""
+def is_rejected(error: ClientError) -> bool:
+    """Report whether a request certainly had no effect."""
     return isinstance(error, ApiError) and error.code < HTTPStatus.INTERNAL_SERVER_ERROR
 
 
-async def look(read: Callable[[], Awaitable[T]], *, clock: Clock) -> T | None:
-    """The object as it is now; None when it is not there, or nobody answers for some seconds."""
+async def read_back(read: Callable[[], Awaitable[T]], *, clock: Clock) -> T | None:
+    """Return the object as stored; None if it is gone or the server does not respond within some seconds."""
     for seconds in (0.0, *_WAITS_SECONDS):
         await clock.sleep(seconds)
         try:
             return await read()
         except ClientError as error:
-            if is_refusal(error):
+            if is_rejected(error):
                 return None
     return None

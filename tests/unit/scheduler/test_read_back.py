@@ -1,4 +1,4 @@
-"""After an answer was lost the object itself is asked, more than once, and not for ever."""
+"""Read-back of objects after a lost response."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from steersman.asynckit.clock import FakeClock
 from steersman.client.errors import ClientError, Conflict, RequestFailed, ServiceUnavailable, from_status
-from steersman.scheduler.looking import is_refusal, look
+from steersman.scheduler.read_back import is_rejected, read_back
 
 
 def refusal(code: int, reason: str) -> ClientError:
@@ -22,8 +22,8 @@ NO = RequestFailed("connection lost")
     ("error", "expected"),
     [(NO, False), (refusal(409, "Conflict"), True), (refusal(503, "ServiceUnavailable"), False)],
 )
-def test_what_the_server_refused_had_no_effect(error: ClientError, *, expected: bool) -> None:
-    assert is_refusal(error) is expected
+def test_is_rejected_is_true_for_client_errors_only(error: ClientError, *, expected: bool) -> None:
+    assert is_rejected(error) is expected
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def test_what_the_server_refused_had_no_effect(error: ClientError, *, expected: 
         ([NO] * 9, None, 5),
     ],
 )
-async def test_an_object_is_asked_until_it_answers(
+async def test_read_back_retries_until_a_definite_answer(
     answers: list[str | ClientError], found: str | None, asked: int
 ) -> None:
     clock, left = FakeClock(), list(answers)
@@ -46,13 +46,13 @@ async def test_an_object_is_asked_until_it_answers(
             raise answer
         return answer
 
-    looking = asyncio.create_task(look(read, clock=clock))
-    while not looking.done():
+    task = asyncio.create_task(read_back(read, clock=clock))
+    while not task.done():
         await clock.advance(0.1)
-    assert looking.result() == found
+    assert task.result() == found
     assert len(answers) - len(left) == asked
 
 
-def test_the_errors_are_what_they_seem() -> None:
+def test_refusals_have_the_expected_error_classes() -> None:
     assert isinstance(refusal(409, "Conflict"), Conflict)
     assert isinstance(refusal(503, "ServiceUnavailable"), ServiceUnavailable)

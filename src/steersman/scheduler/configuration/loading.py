@@ -1,14 +1,14 @@
-"""A file with a ``KubeSchedulerConfiguration``, and what it means for the scheduler and its process."""
+"""Loading of a ``KubeSchedulerConfiguration`` file into settings and process options."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from steersman.scheduler.configuration.errors import ConfigurationError
 from steersman.scheduler.configuration.model import read_configuration
 from steersman.scheduler.configuration.plugin_args import WITH_ARGS, default_args, seconds_of, with_defaults
-from steersman.scheduler.configuration.plugin_sets import PluginSetError, expand
+from steersman.scheduler.configuration.plugin_sets import PluginSetError, resolve_plugins
 from steersman.scheduler.configuration.settings import (
     BACKOFF_INITIAL_SECONDS,
     BACKOFF_MAX_SECONDS,
@@ -18,7 +18,8 @@ from steersman.scheduler.configuration.settings import (
 from steersman.scheduler.configuration.validation import check_configuration
 from steersman.scheduler.pod_info import DEFAULT_SCHEDULER
 
-Tree = dict[str, Any]
+if TYPE_CHECKING:
+    from steersman.apimachinery.trees import Tree
 
 _PARALLELISM: Final = 16
 _ELECTION: Final = {
@@ -30,30 +31,30 @@ _ELECTION: Final = {
     "resourceName": "kube-scheduler",
     "resourceNamespace": "kube-system",
 }
-#: Upstream asks at most 50 times a second if nothing is said; here nothing but the server's own limits holds it up.
+#: Unlike upstream's 50 QPS, the default has no client-side rate limit: API priority and fairness limits the scheduler.
 _CONNECTION: Final = {"kubeconfig": "", "qps": 0, "burst": 100}
 
 
-class Reading(NamedTuple):
-    """What a file says."""
+class LoadedConfiguration(NamedTuple):
+    """A loaded configuration."""
 
     settings: Settings
-    #: Values of ``SchedulerOptions`` that it gives.
+    #: Fields of ``SchedulerOptions`` set by the file.
     options: dict[str, Any]
 
 
-def read(path: Path) -> Reading:
-    """Read a file. Raises ``ConfigurationError``, whose text names it."""
+def read(path: Path) -> LoadedConfiguration:
+    """Load a file. Raises ``ConfigurationError`` with the path in the message."""
     try:
-        return understand(path.read_bytes())
+        return parse_configuration(path.read_bytes())
     except OSError as error:
         raise ConfigurationError(f"{path}: {error.strerror or error}") from None
     except ConfigurationError as error:
         raise ConfigurationError(f"{path}: {error}") from None
 
 
-def understand(raw: bytes) -> Reading:
-    """What a text says. Raises ``ConfigurationError``: what cannot be decoded, else all that makes no sense."""
+def parse_configuration(raw: bytes) -> LoadedConfiguration:
+    """Decode, default and validate a configuration. Raises ``ConfigurationError`` with all validation errors."""
     tree = _with_defaults(read_configuration(raw))
     errors = list(dict.fromkeys(map(str, check_configuration(tree))))
     if errors:
@@ -63,7 +64,7 @@ def understand(raw: bytes) -> Reading:
         pod_initial_backoff_seconds=float(tree["podInitialBackoffSeconds"]),
         pod_max_backoff_seconds=float(tree["podMaxBackoffSeconds"]),
     )
-    return Reading(settings, _options(tree["leaderElection"], tree["clientConnection"]))
+    return LoadedConfiguration(settings, _options(tree["leaderElection"], tree["clientConnection"]))
 
 
 def _with_defaults(tree: Tree) -> Tree:
@@ -80,22 +81,22 @@ def _with_defaults(tree: Tree) -> Tree:
         "podInitialBackoffSeconds": int(BACKOFF_INITIAL_SECONDS),
         "podMaxBackoffSeconds": int(BACKOFF_MAX_SECONDS),
         **tree,
-        "leaderElection": _filled(_ELECTION, tree.get("leaderElection")),
-        "clientConnection": _filled(_CONNECTION, tree.get("clientConnection")),
+        "leaderElection": _with_zero_defaults(_ELECTION, tree.get("leaderElection")),
+        "clientConnection": _with_zero_defaults(_CONNECTION, tree.get("clientConnection")),
         "profiles": profiles,
     }
 
 
-def _filled(defaults: Tree, said: Tree | None) -> Tree:
-    """What is empty or nought has its default, but for what is false."""
-    given = {name: value for name, value in (said or {}).items() if value or value is False}
+def _with_zero_defaults(defaults: Tree, configured: Tree | None) -> Tree:
+    """Apply defaults to empty and zero values; false is kept."""
+    given = {name: value for name, value in (configured or {}).items() if value or value is False}
     return {**defaults, **given}
 
 
 def _profile(profile: Tree, share: int) -> ProfileSettings:
     name = profile["schedulerName"]
     try:
-        plugins = expand(profile.get("plugins"), scheduler_name=name)
+        plugins = resolve_plugins(profile.get("plugins"), scheduler_name=name)
     except PluginSetError as error:
         raise ConfigurationError(
             f"initializing profiles: creating profile for scheduler name {name}: {error}"

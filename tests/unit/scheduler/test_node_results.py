@@ -1,4 +1,4 @@
-"""What is remembered of nodes is what looking again would find, whatever has happened to them."""
+"""Cached results and incremental snapshots equal freshly computed ones."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.scheduler.world import World, near, node, pod, required
 
-from steersman.scheduler.brain import Placed
-from steersman.scheduler.cycle import Cycle
-from steersman.scheduler.messages import FitError
+from steersman.scheduler.core import Placed
+from steersman.scheduler.cycle import SchedulingCycle
+from steersman.scheduler.fit_error import FitError
+from steersman.scheduler.node_results import NodeResultCache
 from steersman.scheduler.pod_info import PodInfo
-from steersman.scheduler.verdicts import Verdicts
 
 _SPREAD = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}
 _SPREAD |= {"labelSelector": {"matchLabels": {"app": "x"}}}
@@ -39,62 +39,62 @@ def _step(world: World, dice: Random, uids: list[str]) -> None:
     world.now += dice.choice([0, 0.5, 11])
     match dice.randrange(6):
         case 0:
-            world.brain.set_node(_node(dice, dice.randrange(5)))
+            world.core.set_node(_node(dice, dice.randrange(5)))
         case 1:
-            world.brain.cluster.remove_node(f"n{dice.randrange(5)}")
+            world.core.cluster.remove_node(f"n{dice.randrange(5)}")
         case 2 if uids:
-            world.brain.pod_gone(uids.pop(dice.randrange(len(uids))))
+            world.core.remove_deleted_pod(uids.pop(dice.randrange(len(uids))))
         case _:
             made = pod("p", labels={"app": dice.choice("xy")}, **dice.choice(_SPECS))
             world.add(made)
-            result = world.attempt()
+            result = world.schedule_one()
             if not isinstance(result, Placed):
                 return
             if dice.random() < 0.2:
-                world.brain.not_bound(result)
+                world.core.binding_failed(result)
             else:
-                world.brain.bound(result)
+                world.core.binding_succeeded(result)
                 uids.append(result.queued.pod.uid)
 
 
 @given(st.integers(0, 2**32))
-def test_what_is_remembered_is_what_is_so(seed: int) -> None:
+def test_node_result_cache_equals_fresh_results(seed: int) -> None:
     dice = Random(seed)
     world, uids = World(*(_node(dice, number) for number in range(3)), seed=seed), list[str]()
     for _ in range(25):
         _step(world, dice, uids)
-        verdicts = world.brain.profiles["default-scheduler"].verdicts
+        node_results = world.core.profiles["default-scheduler"].node_results
         for number, spec in enumerate(_SPECS):
             asking = PodInfo(pod(f"q{number}", **spec))
-            fresh = Verdicts([], [])
-            fresh._filters, fresh._raws = verdicts._filters, verdicts._raws  # type: ignore[misc]
-            for info in world.brain.cluster.nodes:
-                known = verdicts.judge(asking, info, verdicts.of(asking))
-                assert known == fresh.judge(asking, info, {})
+            fresh = NodeResultCache([], [])
+            fresh._filters, fresh._scorers = node_results._filters, node_results._scorers  # type: ignore[misc]
+            for info in world.core.cluster.nodes:
+                cached = node_results.evaluate(asking, info, node_results.results_for(asking))
+                assert cached == fresh.evaluate(asking, info, {})
 
 
 @given(st.integers(0, 2**32))
-def test_a_picture_kept_up_to_date_is_the_one_taken_anew(seed: int) -> None:
+def test_incremental_snapshot_equals_a_rebuilt_one(seed: int) -> None:
     dice = Random(seed)
     world, uids = World(*(_node(dice, number) for number in range(3)), seed=seed), list[str]()
     for _ in range(25):
         _step(world, dice, uids)
-    anew = World(seed=seed)
-    for info in world.brain.cluster.infos.values():
+    rebuilt = World(seed=seed)
+    for info in world.core.cluster.infos.values():
         if info.node is not None:
-            anew.brain.set_node(info.node)
-    for info in world.brain.cluster.infos.values():
+            rebuilt.core.set_node(info.node)
+    for info in world.core.cluster.infos.values():
         for each in info.pods.values():
-            anew.running(info.name, each.pod)
+            rebuilt.running(info.name, each.pod)
     for number, spec in enumerate(_SPECS):
         asking = PodInfo(pod(f"q{number}", labels={"app": "x"}, **spec))
-        assert _feasible(world, asking) == _feasible(anew, asking)
+        assert _feasible(world, asking) == _feasible(rebuilt, asking)
 
 
 def _feasible(world: World, asking: PodInfo) -> set[str] | str:
-    cycle, profile = Cycle(world.brain.cluster, dice=Random(1)), world.brain.profiles["default-scheduler"]
-    checks = profile.checks(asking, world.brain.cluster)
-    found = [info.name for info in world.brain.cluster.nodes if not profile.reject(asking, info, checks)]
+    cycle, profile = SchedulingCycle(world.core.cluster, dice=Random(1)), world.core.profiles["default-scheduler"]
+    filters = profile.pre_filter(asking, world.core.cluster)
+    found = [info.name for info in world.core.cluster.nodes if not profile.filter(asking, info, filters)]
     try:
         chosen = cycle.schedule(asking, profile).node.name
     except FitError as error:

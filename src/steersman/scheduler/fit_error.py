@@ -1,4 +1,4 @@
-"""Why a pod found no node, in the words of ``PodScheduled`` conditions and ``FailedScheduling`` events."""
+"""The FitError and its message, as in ``PodScheduled`` conditions and ``FailedScheduling`` events."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ NO_NODES: Final = "no nodes available to schedule pods"
 
 
 class FitError(Exception):
-    """No node will do for a pod."""
+    """No node is feasible for a pod."""
 
     def __init__(self, nodes: int, rejections: dict[str, Rejection], blocked: str = "", *, by: str = "") -> None:
         super().__init__(blocked)
-        #: How many nodes there are.
+        #: Number of nodes in the cluster.
         self.nodes: Final = nodes
-        #: Why each node that was looked at is none.
+        #: Rejections by node, of the nodes that were evaluated.
         self.rejections: Final = rejections
-        #: Why none need be looked at, and the plugin that says so.
+        #: Reason of the PreFilter plugin that rejected all nodes, and its name.
         self.blocked: Final = blocked
         self.blocked_by: Final = by
 
     @property
     def plugins(self) -> frozenset[str]:
-        """The rules that stood in the way: what they look at may have to change."""
+        """The plugins that rejected the pod (upstream: ``UnschedulablePlugins``)."""
         if self.blocked_by:
             return frozenset({self.blocked_by})
         return frozenset(rejection.plugin for rejection in self.rejections.values())
 
     def message(self, afterwards: str = "") -> str:
-        """In upstream's words; ``afterwards`` is what preemption has to say."""
+        """Return upstream's message; ``afterwards`` is the message of the PostFilter plugins."""
         if not self.nodes:
             return NO_NODES
         reasons = self.blocked or counted(reason for each in self.rejections.values() for reason in each.reasons)
@@ -44,5 +44,5 @@ class FitError(Exception):
 
 
 def counted(reasons: Iterable[str]) -> str:
-    """``2 Insufficient cpu, 1 Too many pods``, sorted as text."""
+    """Return ``2 Insufficient cpu, 1 Too many pods``: reasons with their counts, sorted as text."""
     return ", ".join(sorted(f"{count} {reason}" for reason, count in Counter(reasons).items()))

@@ -1,0 +1,307 @@
+"""Synchronous core of the scheduler: cluster snapshot, scheduling queue and one scheduling cycle at a time.
+
+The event handlers feed cluster changes in; ``Scheduler`` requests the next attempt, performs the I/O that its result
+calls for (bind, evict, update conditions) and reports the outcome back. This module starts no task and sends no
+request.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from steersman.scheduler.cycle import SchedulingCycle
+from steersman.scheduler.devices.catalog import DeviceCatalog
+from steersman.scheduler.fit_error import FitError
+from steersman.scheduler.framework import PluginError
+from steersman.scheduler.hints import pod_queueing_hint, pod_update_events
+from steersman.scheduler.plugins.dynamic_resources import DynamicResources, PostFilterResult, Reservation
+from steersman.scheduler.plugins.volume_binding import VolumeBinding
+from steersman.scheduler.preemption import Preemption
+from steersman.scheduler.profiles import make_profile
+from steersman.scheduler.queue import ClusterEvent, SchedulingQueue
+from steersman.scheduler.snapshot import Snapshot
+from steersman.scheduler.volumes import Binding, VolumeCatalog
+from steersman.scheduler.workloads import Workloads
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Callable, Sequence
+    from datetime import datetime
+
+    from steersman.scheduler.configuration.settings import Settings
+    from steersman.scheduler.cycle import Profile
+    from steersman.scheduler.hints import QueueingHint
+    from steersman.scheduler.objects import Node, Pod
+    from steersman.scheduler.pod_info import PodInfo
+    from steersman.scheduler.preemption import Victims
+    from steersman.scheduler.queue import QueuedPod
+
+_log = logging.getLogger(__name__)
+
+#: Message of the DynamicResources PostFilter when its PreFilter did not run because an earlier plugin rejected the pod.
+_PREFILTER_DID_NOT_RUN: Final = "not found"
+
+
+class Placed(NamedTuple):
+    """A pod that was assumed on a node and is to be bound."""
+
+    queued: QueuedPod
+    profile: Profile
+    node: str
+    #: Work of the PreBind plugins.
+    volumes: Binding
+    devices: Reservation
+
+    @property
+    def needs_pre_bind(self) -> bool:
+        """True if PreBind plugins have work to do."""
+        return any(self.volumes) or any(self.devices)
+
+
+class Failed(NamedTuple):
+    """A pod that fits on no node."""
+
+    queued: QueuedPod
+    profile: Profile
+    message: str
+    #: Pods to evict; None without preemption.
+    victims: Victims | None = None
+    #: Result of the DynamicResources PostFilter plugin.
+    post_filter_result: PostFilterResult = PostFilterResult("")
+    #: True for an internal error, False if the pod is unschedulable.
+    is_fault: bool = False
+
+
+class SchedulerCore:
+    """Scheduling state and decisions for the pods of one or more profiles."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        dice: random.Random,
+        monotonic: Callable[[], float],
+        now: Callable[[], datetime],
+    ) -> None:
+        """``monotonic`` measures backoffs in seconds; ``now`` is compared with timestamps of objects."""
+        self.cluster: Final = Snapshot()
+        self.catalog: Final = VolumeCatalog()
+        self.workloads: Final = Workloads()
+        self.devices: Final = DeviceCatalog()
+        self._volume_binding = VolumeBinding(self.catalog)
+        self._dynamic = {
+            profile.scheduler_name: DynamicResources(
+                self.devices, profile.args[DynamicResources.name], dice=dice, now=now
+            )
+            for profile in settings.profiles
+        }
+        #: Keyed by ``schedulerName``.
+        self.profiles: Final[dict[str, Profile]] = {
+            profile.scheduler_name: make_profile(
+                profile,
+                catalog=self.catalog,
+                workloads=self.workloads,
+                volume_binding=self._volume_binding,
+                devices=self._dynamic[profile.scheduler_name],
+            )
+            for profile in settings.profiles
+        }
+        self.queue: Final = SchedulingQueue(
+            is_gated=self._is_gated,
+            backoff_initial_seconds=settings.pod_initial_backoff_seconds,
+            backoff_max_seconds=settings.pod_max_backoff_seconds,
+            wait_max_seconds=settings.pod_max_in_unschedulable_pods_seconds,
+        )
+        self.cycle: Final = SchedulingCycle(self.cluster, dice=dice)
+        self._preemption = Preemption(self.cluster, dice=dice)
+        self._monotonic = monotonic
+        #: UIDs of pods that are assumed and not yet bound or released; their pending claims may still be
+        #: written.
+        self._binding_uids: set[str] = set()
+
+    def _is_gated(self, pod: PodInfo) -> bool:
+        """Report whether a PreEnqueue plugin keeps the pod out of the active queue."""
+        plugins = self.profiles[pod.scheduler].settings.plugins
+        if pod.gates and plugins.has("preEnqueue", "SchedulingGates"):
+            return True
+        return plugins.has("preEnqueue", DynamicResources.name) and bool(self._dynamic[pod.scheduler].pre_enqueue(pod))
+
+    # Cluster events
+
+    def on_cluster_event(self, event: ClusterEvent, hint: QueueingHint = lambda _, __: True) -> None:
+        """Requeue unschedulable pods that the event may make schedulable."""
+        self.queue.on_cluster_event(event, self._monotonic(), hint=hint)
+
+    def set_node(self, node: Node) -> None:
+        """Add or update a node."""
+        name = node.metadata.name
+        known = self.cluster.get(name) is not None
+        if not self.cluster.set_node(node):
+            return
+        info = self.cluster.get(name)
+        assert info is not None
+
+        def hint(_: str, pod: PodInfo) -> bool:
+            node_results = self.profiles[pod.scheduler].node_results
+            rejection = node_results.evaluate(pod, info, node_results.results_for(pod)).rejection
+            return rejection is None or rejection.resolvable
+
+        self.on_cluster_event(ClusterEvent.NODE_CHANGED if known else ClusterEvent.NODE_ADDED, hint)
+
+    def remove_node(self, name: str) -> None:
+        """Remove a deleted node."""
+        self.cluster.remove_node(name)
+        self.on_cluster_event(ClusterEvent.NODE_GONE)
+
+    def set_assigned_pod(self, pod: Pod) -> None:
+        """Add or update a pod with ``spec.nodeName``; it replaces the assumed pod."""
+        uid = pod.metadata.uid
+        self.queue.remove(uid)
+        self.cycle.remove_nomination(uid)
+        before = None if self.cluster.is_assumed(uid) else self.cluster.pod(uid)
+        self.cluster.set_pod(pod)
+        after = self.cluster.pod(uid)
+        if after is None:
+            if before is not None:
+                self._on_pod_event(ClusterEvent.POD_LEFT, before)
+        elif before is None:
+            self._on_pod_event(ClusterEvent.POD_ARRIVED, after)
+        else:
+            event = pod_update_events(before, after)
+            if event is not None:
+                self._on_pod_event(event, after)
+
+    def _on_pod_event(self, event: ClusterEvent, pod: PodInfo) -> None:
+        self.on_cluster_event(event, pod_queueing_hint(pod, event, self.cluster.namespace_labels))
+
+    def set_pending_pod(self, pod: PodInfo) -> None:
+        """Add or update a pending pod in the queue."""
+        if pod.scheduler not in self.profiles or self.cluster.is_assumed(pod.uid):
+            return
+        known = self.queue.pod(pod.uid)
+        # The nomination in the status counts for new pods only: later it may be older than a decision made here.
+        if pod.nominated_node and (known is None or known.nominated_node != pod.nominated_node):
+            self.cycle.add_nomination(pod, pod.nominated_node)
+        elif known is not None and known.nominated_node and not pod.nominated_node:
+            self.cycle.remove_nomination(pod.uid)
+        self.queue.add(pod, self._monotonic())
+
+    def remove_deleted_pod(self, uid: str) -> None:
+        """Remove a pod that was deleted, or that terminated without having been scheduled."""
+        self.queue.remove(uid)
+        self.cycle.remove_nomination(uid)
+        if uid not in self._binding_uids:
+            self.devices.remove_pending_for_pod(uid)
+        pod = self.cluster.pod(uid)
+        if pod is not None:
+            self.cluster.remove_pod(uid)
+            self._on_pod_event(ClusterEvent.POD_LEFT, pod)
+
+    def set_device_class(self, name: str, class_: Any) -> None:
+        """Add or update a DeviceClass; ``class_`` None deletes it."""
+        if self.devices.put_class(name, class_):
+            for profile in self.profiles.values():
+                profile.node_results.clear()
+        self.on_cluster_event(ClusterEvent.DEVICE_CLASS)
+
+    # Scheduling
+
+    def schedule_one(self, budgets: Sequence[Any]) -> Placed | Failed | None:
+        """Run one scheduling cycle for the next active pod; None if the active queue is empty.
+
+        ``budgets``: all PodDisruptionBudgets.
+        """
+        queued = self.queue.pop(self._monotonic())
+        if queued is None:
+            return None
+        profile = self.profiles[queued.pod.scheduler]
+        try:
+            return self._decide(queued, profile, budgets)
+        except PluginError as fault:
+            text = str(fault)
+        except Exception as error:  # noqa: BLE001 — an error of one pod must not stop the loop
+            _log.exception("pod %s could not be scheduled", queued.pod.key)
+            text = f"{type(error).__name__}: {error}"
+        self.queue.add_unschedulable(queued, frozenset(), self._monotonic())
+        return Failed(queued, profile, text, is_fault=True)
+
+    def _decide(self, queued: QueuedPod, profile: Profile, budgets: Sequence[Any]) -> Placed | Failed:
+        pod = queued.pod
+        try:
+            decision = self.cycle.schedule(pod, profile)
+        except FitError as failure:
+            return self._no_node(queued, profile, failure, budgets)
+        plugins = profile.settings.plugins
+        volumes, devices = Binding(), Reservation()
+        if pod.claims and plugins.has("reserve", VolumeBinding.name):
+            volumes = self._volume_binding.binding(pod, self.cluster, decision.node)
+        for claim, volume in volumes.static:
+            self.catalog.reserved[volume.metadata.name] = f"{claim.metadata.namespace}/{claim.metadata.name}"
+        if plugins.has("reserve", DynamicResources.name):
+            devices = self._dynamic[profile.name].reservation(pod, self.cluster, decision.node)
+        self.cycle.remove_nomination(pod.uid)
+        self.cluster.assume(pod, decision.node.name)
+        self._binding_uids.add(pod.uid)
+        return Placed(queued, profile, decision.node.name, volumes, devices)
+
+    def _no_node(self, queued: QueuedPod, profile: Profile, failure: FitError, budgets: Sequence[Any]) -> Failed:
+        victims, post_filter_result = None, PostFilterResult("")
+        messages: list[str] = []
+        for name in profile.settings.plugins.points["postFilter"] if failure.nodes else ():
+            if name != DynamicResources.name:
+                preemption = self._preemption.preempt(queued.pod, profile, failure, self.cycle.nominations, budgets)
+                victims = preemption.victims
+                messages.append(preemption.message)
+            elif failure.blocked and failure.blocked_by != name:
+                messages.append(_PREFILTER_DID_NOT_RUN)
+                break  # upstream returns an error status here, which ends the PostFilter plugins
+            else:
+                post_filter_result = self._dynamic[profile.name].post_filter(queued.pod, self.cluster)
+                messages.append(post_filter_result.message)
+            if victims is not None:
+                break
+        if victims is not None:
+            self.cycle.add_nomination(queued.pod, victims.node)
+        # Without nodes no plugin ran: any new node makes the pod schedulable.
+        unschedulable_plugins = failure.plugins or frozenset({"NodeName"})
+        self.queue.add_unschedulable(queued, unschedulable_plugins, self._monotonic())
+        message = failure.message("" if victims is not None else ", ".join(messages))
+        return Failed(queued, profile, message, victims, post_filter_result)
+
+    def clear_lower_priority_nominations(self, pod: PodInfo, node: str) -> list[PodInfo]:
+        """Clear nominations of lower-priority pods to ``node``, requeue these pods and return them.
+
+        Upstream: ``getLowerPriorityNominatedPods``.
+        """
+        others = [each for each in self.cycle.nominations.get(node, {}).values() if each.priority < pod.priority]
+        for other in others:
+            self.cycle.remove_nomination(other.uid)
+            self.queue.activate([other.uid], self._monotonic())
+        return others
+
+    # Binding results
+
+    def binding_succeeded(self, placed: Placed) -> None:
+        """Finish a successful binding; the pod stays assumed until the watch confirms it."""
+        self.queue.remove(placed.queued.pod.uid)
+        self._release(placed)
+
+    def binding_failed(self, placed: Placed) -> None:
+        """Forget the assumed pod after a failed binding and requeue it."""
+        pod = placed.queued.pod
+        self.devices.remove_pending_for_pod(pod.uid)
+        self._release(placed)
+        if self.cluster.is_assumed(pod.uid):
+            self.cluster.forget(pod)
+            self._on_pod_event(ClusterEvent.POD_LEFT, pod)
+        self.queue.add_unschedulable(placed.queued, frozenset(), self._monotonic())
+
+    def _release(self, placed: Placed) -> None:
+        self._binding_uids.discard(placed.queued.pod.uid)
+        for _, volume in placed.volumes.static:
+            self.catalog.reserved.pop(volume.metadata.name, None)
+        for claim, _ in placed.devices.allocate:
+            self.devices.remove_pending(claim)
+        if placed.devices.allocate or placed.devices.extended is not None:
+            self.on_cluster_event(ClusterEvent.DEVICES)
