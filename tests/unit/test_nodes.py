@@ -1,4 +1,4 @@
-"""Simulated nodes: what pods turn into and when, and how nodes are kept, against a server on the same loop."""
+"""Simulated nodes and pods against a server on the same loop: stages, templates, addresses, registration."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from tests.unit.nodes.world import STAGE_FILES, cluster, ready_since
 
+from steersman.apimachinery.trees import Tree
 from steersman.asynckit.tasks import Supervisor
 from steersman.client import tree
 from steersman.client.errors import ApiError
@@ -19,23 +20,22 @@ from steersman.nodes.node_object import (
     KubeletAddress,
     NodeTemplate,
     TemplateError,
-    beaten_conditions,
     new_node,
     new_status,
     read_templates,
+    refresh_conditions,
 )
 from steersman.nodes.options import NodesOptions
 from steersman.nodes.pod_addresses import AddressPool, PodAddresses
 from steersman.nodes.pod_stages import STAGE_SETS
-from steersman.nodes.pods import PodKeeper
+from steersman.nodes.pods import PodController
 from steersman.nodes.references import references
 from steersman.nodes.simulation.behavior import EXIT_CODE, RUN_SECONDS, UNREADY_AFTER
-from steersman.nodes.stages import Delay, Outcome, Stage, Surroundings, choose
+from steersman.nodes.stages import Delay, Outcome, Stage, StageContext, choose
 from steersman.runtime.context import ControllerContext
 
-Tree = dict[str, Any]
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
-AROUND = Surroundings(NOW, "172.16.0.1", "10.1.0.7")
+AROUND = StageContext(NOW, "172.16.0.1", "10.1.0.7")
 PODS, NODES = tree("v1", "Pod"), tree("v1", "Node")
 
 
@@ -46,32 +46,34 @@ def pod(**spec: Any) -> Tree:
     return {"metadata": metadata, "spec": {"containers": [{"name": "c", "image": "i"}], **spec}, "status": status}
 
 
-def lived(made: Tree, *, stages: str = "default", limit: int = 6, now: datetime = NOW) -> list[tuple[str, float]]:
-    """The stages that a pod goes through, with the seconds that each lasts; time passes, patches are applied."""
-    told = []
+def stages_passed(
+    made: Tree, *, stages: str = "default", limit: int = 6, now: datetime = NOW
+) -> list[tuple[str, float]]:
+    """Return the stages that a pod passes through, with the seconds that each lasts; patches are applied."""
+    passed = []
     for _ in range(limit):
         stage = choose(STAGE_SETS[stages], made, now=now, dice=Random(1))
         if stage is None:
             break
         wait = stage.delay.length_seconds(made, now=now, dice=Random(1))
         now += timedelta(seconds=wait)
-        told.append((stage.name, wait))
-        outcome = stage.turns_into(made, AROUND._replace(now=now))
+        passed.append((stage.name, wait))
+        outcome = stage.transition(made, AROUND._replace(now=now))
         if outcome.delete:
             break
         merged = {each["type"]: each for each in made["status"].get("conditions", ())}
         patch = (outcome.patch or {}).get("status", {})
         merged.update((each["type"], each) for each in patch.get("conditions", ()))
         made["status"] = {**made["status"], **patch, "conditions": list(merged.values())}
-    return told
+    return passed
 
 
 # Lives of pods
 
 
-def test_a_pod_starts_and_runs_on() -> None:
+def test_pod_starts_and_keeps_running() -> None:
     made = pod(initContainers=[{"name": "i", "image": "i"}, {"name": "s", "image": "s", "restartPolicy": "Always"}])
-    assert lived(made) == [("pod-ready", 0.0)]
+    assert stages_passed(made) == [("pod-ready", 0.0)]
     status = made["status"]
     assert (status["phase"], status["podIP"], status["hostIP"]) == ("Running", "10.1.0.7", "172.16.0.1")
     assert {each["type"]: each["status"] for each in status["conditions"]} == {
@@ -83,24 +85,24 @@ def test_a_pod_starts_and_runs_on() -> None:
     assert [next(iter(each["state"])) for each in status["initContainerStatuses"]] == ["terminated", "running"]
 
 
-def test_a_pod_on_its_hosts_network_has_the_hosts_address() -> None:
+def test_pod_with_host_network_has_the_nodes_address() -> None:
     made = pod(hostNetwork=True)
-    lived(made)
+    stages_passed(made)
     assert made["status"]["podIP"] == "172.16.0.1"
 
 
-def test_a_jobs_pod_completes() -> None:
+def test_pod_of_a_job_completes() -> None:
     owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "j", "uid": "j", "controller": True}
     made = pod(metadata={"ownerReferences": [owner]}, restartPolicy="Never")
-    assert [name for name, _ in lived(made)] == ["pod-ready", "pod-complete"]
+    assert [name for name, _ in stages_passed(made)] == ["pod-ready", "pod-complete"]
     assert made["status"]["phase"] == "Succeeded"
     assert made["status"]["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 0
 
 
-def test_under_never_end_it_runs_until_its_deadline() -> None:
+def test_pod_runs_until_its_deadline_with_never_end() -> None:
     owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "j", "uid": "j", "controller": True}
     made = pod(metadata={"ownerReferences": [owner]}, activeDeadlineSeconds=30, restartPolicy="Never")
-    assert lived(made, stages="never-end") == [("pod-ready", 0.0), ("pod-complete", 30.0)]
+    assert stages_passed(made, stages="never-end") == [("pod-ready", 0.0), ("pod-complete", 30.0)]
     assert (made["status"]["phase"], made["status"]["reason"]) == ("Failed", "DeadlineExceeded")
 
 
@@ -108,54 +110,54 @@ def test_under_never_end_it_runs_until_its_deadline() -> None:
     ("policy", "code", "end"),
     [("Never", "0", "Succeeded"), ("Never", "3", "Failed"), ("OnFailure", "0", "Succeeded"), ("OnFailure", "3", "Running"), ("Always", "0", "Running")],
 )  # fmt: skip
-def test_containers_end_and_are_restarted_as_the_policy_says(policy: str, code: str, end: str) -> None:
+def test_restart_policy_decides_on_restarts(policy: str, code: str, end: str) -> None:
     notes = {RUN_SECONDS: "5", EXIT_CODE: code}
     made = pod(metadata={"annotations": notes}, restartPolicy=policy)
-    assert lived(made, limit=2) == [("pod-ready", 0.0), ("pod-containers", 5.0)]
+    assert stages_passed(made, limit=2) == [("pod-ready", 0.0), ("pod-containers", 5.0)]
     assert made["status"]["phase"] == end
     assert made["status"]["containerStatuses"][0]["state"]["terminated"]["exitCode"] == int(code)
-    lived(made, limit=1, now=NOW + timedelta(seconds=5))
+    stages_passed(made, limit=1, now=NOW + timedelta(seconds=5))
     assert made["status"]["containerStatuses"][0]["restartCount"] == int(end == "Running")
 
 
-def test_a_readiness_gate_holds_the_pod_back_until_it_is_true() -> None:
+def test_readiness_gate_delays_readiness() -> None:
     made = pod(readinessGates=[{"conditionType": "g"}])
-    lived(made)
+    stages_passed(made)
     ready = next(each for each in made["status"]["conditions"] if each["type"] == "Ready")
     assert (ready["status"], ready["reason"]) == ("False", "ReadinessGatesNotReady")
     made["status"]["conditions"].append({"type": "g", "status": "True"})
-    assert [name for name, _ in lived(made)] == ["pod-readiness-gates"]
+    assert [name for name, _ in stages_passed(made)] == ["pod-readiness-gates"]
     assert next(each for each in made["status"]["conditions"] if each["type"] == "Ready")["status"] == "True"
 
 
 def test_pod_is_ready_again_after_its_node_was_lost() -> None:
     made = pod()
-    lived(made)
+    stages_passed(made)
     ready = next(each for each in made["status"]["conditions"] if each["type"] == "Ready")
     ready["status"] = "False"  # as the node lifecycle controller does
-    assert [name for name, _ in lived(made)] == ["pod-readiness-gates"]
+    assert [name for name, _ in stages_passed(made)] == ["pod-readiness-gates"]
     assert next(each for each in made["status"]["conditions"] if each["type"] == "Ready")["status"] == "True"
 
 
 def test_pod_stays_unready_while_its_containers_are() -> None:
     made = pod()
-    lived(made)
+    stages_passed(made)
     for each in made["status"]["conditions"]:
         if each["type"] in {"Ready", "ContainersReady"}:
             each["status"] = "False"
-    assert lived(made) == []
+    assert stages_passed(made) == []
 
 
 def changed(made: Tree, **spec: Any) -> list[tuple[str, float]]:
-    """What happens to a running pod whose spec is changed an hour later."""
+    """Return the stages of a running pod whose spec is changed an hour later."""
     made["spec"].update(spec)
     made["metadata"]["generation"] += 1
-    return lived(made, now=NOW + timedelta(hours=1))
+    return stages_passed(made, now=NOW + timedelta(hours=1))
 
 
-def test_a_new_image_starts_its_container_anew() -> None:
+def test_new_image_restarts_its_container() -> None:
     made = pod(containers=[{"name": "c", "image": "i"}, {"name": "d", "image": "i"}])
-    lived(made)
+    stages_passed(made)
     stages = changed(made, containers=[{"name": "c", "image": "i"}, {"name": "d", "image": "j"}])
     assert stages == [("pod-spec-changed", 0.0)]
     same, new = made["status"]["containerStatuses"]
@@ -167,12 +169,12 @@ def test_a_new_image_starts_its_container_anew() -> None:
 
 
 @pytest.mark.parametrize(("resource", "restarts"), [("cpu", 0), ("memory", 1)])
-def test_new_resources_are_granted_as_the_resize_policy_says(resource: str, restarts: int) -> None:
+def test_resize_policy_decides_on_restarts(resource: str, restarts: int) -> None:
     policy = [{"resourceName": "memory", "restartPolicy": "RestartContainer"}]
     requests = {"cpu": "1", "memory": "1Gi"}
     container = {"name": "c", "image": "i", "resizePolicy": policy, "resources": {"requests": requests}}
     made = pod(containers=[container])
-    lived(made)
+    stages_passed(made)
     more = {"requests": {**requests, resource: "2"}}
     changed(made, containers=[{**container, "resources": more}])
     (status,) = made["status"]["containerStatuses"]
@@ -182,30 +184,30 @@ def test_new_resources_are_granted_as_the_resize_policy_says(resource: str, rest
 
 def test_ephemeral_containers_start_once_and_end_with_the_pod() -> None:
     made = pod()
-    lived(made)
+    stages_passed(made)
     changed(made, ephemeralContainers=[{"name": "e", "image": "busybox"}])
     (status,) = made["status"]["ephemeralContainerStatuses"]
     assert (status["ready"], status["state"]) == (False, {"running": {"startedAt": "2026-01-02T04:04:05Z"}})
     changed(made, ephemeralContainers=[{"name": "e", "image": "busybox"}, {"name": "f", "image": "busybox"}])
     assert made["status"]["ephemeralContainerStatuses"][0] == status
     made["metadata"]["deletionTimestamp"] = "2026-01-02T05:04:05Z"
-    assert [name for name, _ in lived(made)] == ["pod-stop", "pod-delete"]
+    assert [name for name, _ in stages_passed(made)] == ["pod-stop", "pod-delete"]
     assert all("terminated" in each["state"] for each in made["status"]["ephemeralContainerStatuses"])
 
 
-def test_a_status_that_somebody_else_wrote_is_left_alone() -> None:
+def test_status_without_generation_is_unchanged() -> None:
     made = pod(status={"phase": "Running"}, metadata={"generation": 7})
-    assert lived(made) == []
+    assert stages_passed(made) == []
 
 
-def test_a_deleted_pod_stops_and_then_goes() -> None:
+def test_deleted_pod_terminates_and_is_removed() -> None:
     made = pod(metadata={"deletionTimestamp": "2026-01-01T00:00:00Z"}, status={"phase": "Running"})
-    assert [name for name, _ in lived(made)] == ["pod-stop", "pod-delete"]
+    assert [name for name, _ in stages_passed(made)] == ["pod-stop", "pod-delete"]
 
 
-def test_conditions_that_do_not_turn_keep_their_time() -> None:
+def test_unchanged_conditions_keep_their_transition_time() -> None:
     made = pod(metadata={"annotations": {UNREADY_AFTER: "3600"}})
-    lived(made, limit=2)
+    stages_passed(made, limit=2)
     times = {each["type"]: each["lastTransitionTime"] for each in made["status"]["conditions"]}
     assert times.pop("Ready") == times.pop("ContainersReady") == "2026-01-02T04:04:05Z"
     assert times == dict.fromkeys(("PodReadyToStartContainers", "Initialized"), "2026-01-02T03:04:05Z")
@@ -226,7 +228,7 @@ def test_stages_are_chosen_by_weight() -> None:
     assert 420 < names.count("often") < 480
 
 
-def test_delays_lie_between_their_bounds() -> None:
+def test_delays_are_within_their_bounds() -> None:
     dice = Random(1)
     lengths = [Delay(2.0, 5.0).length_seconds({}, now=NOW, dice=dice) for _ in range(50)]
     assert all(2.0 <= length <= 5.0 for length in lengths)
@@ -236,7 +238,7 @@ def test_delays_lie_between_their_bounds() -> None:
 # Parts
 
 
-def test_references_that_are_optional_do_not_hold_a_pod_back() -> None:
+def test_optional_references_are_not_required() -> None:
     made = pod(
         volumes=[
             {"name": "a", "secret": {"secretName": "s"}},
@@ -248,7 +250,7 @@ def test_references_that_are_optional_do_not_hold_a_pod_back() -> None:
     assert list(references(made)) == [("Secret", "s"), ("ConfigMap", "n"), ("Secret", "t")]
 
 
-def test_addresses_are_not_given_twice_and_come_back_late() -> None:
+def test_addresses_are_unique_and_reused_late() -> None:
     pool = AddressPool("10.0.0.0/29")
     taken = [pool.take() for _ in range(6)]
     assert len(set(taken)) == 6
@@ -257,7 +259,7 @@ def test_addresses_are_not_given_twice_and_come_back_late() -> None:
     assert pool.take() == taken[2]
 
 
-def test_a_pod_keeps_its_address_over_a_restart() -> None:
+def test_pod_keeps_its_address_over_a_restart() -> None:
     addresses = PodAddresses()
     assert addresses.of("a", "10.0.0.0/29", known="10.0.0.1") == "10.0.0.1"
     assert addresses.of("b", "10.0.0.0/29") == "10.0.0.2"
@@ -265,17 +267,17 @@ def test_a_pod_keeps_its_address_over_a_restart() -> None:
     assert addresses.of("b", "10.0.0.0/29") == "10.0.0.2"
 
 
-def test_nodes_declare_what_they_do_unless_a_user_has_said_so() -> None:
+def test_nodes_declare_features_unless_a_user_has_set_them() -> None:
     declared = new_node(NodeTemplate(), "n", ip="172.16.0.1", now=NOW)["status"]["declaredFeatures"]
     assert "InPlacePodVerticalScalingInitContainers" in declared
-    assert declared == sorted(declared)  # as the API wants them
+    assert declared == sorted(declared)  # required by the API
     known = {"declaredFeatures": ["Mine"]}
     assert new_status(NodeTemplate(), "n", ip="172.16.0.1", now=NOW, known=known)["declaredFeatures"] == ["Mine"]
 
 
-def test_what_a_user_says_of_a_node_stays() -> None:
+def test_node_status_set_by_a_user_is_preserved() -> None:
     pressed = [{"type": "MemoryPressure", "status": "True", "reason": "Mine"}, {"type": "Ready", "status": "Unknown"}]
-    found = {each["type"]: each for each in beaten_conditions(pressed, now=NOW)}
+    found = {each["type"]: each for each in refresh_conditions(pressed, now=NOW)}
     assert found["MemoryPressure"]["status"] == "True"
     assert found["Ready"]["status"] == "True"
 
@@ -296,13 +298,13 @@ def test_what_a_user_says_of_a_node_stays() -> None:
         ({"taints": [{"key": "a", "effect": "Never"}]}, 'taints[0].effect: "Never": expected one of NoSchedule'),
     ],
 )
-def test_node_template_that_is_invalid_is_refused_with_its_field(document: Any, fault: str) -> None:
+def test_invalid_node_template_is_rejected_with_its_field(document: Any, fault: str) -> None:
     with pytest.raises(TemplateError) as refused:
         read_templates(document)
     assert fault in str(refused.value)
 
 
-def test_templates_say_how_many_and_how_they_are_called(tmp_path: Any) -> None:
+def test_templates_define_count_and_names(tmp_path: Any) -> None:
     file = tmp_path / "nodes.yaml"
     file.write_text("nodes:\n- {name: 'big-{n}', count: 2, capacity: {cpu: '64'}}\n- {name: small}\n")
     options = NodesOptions(nodes=1, node_template=file)
@@ -319,7 +321,7 @@ def test_templates_say_how_many_and_how_they_are_called(tmp_path: Any) -> None:
 # Against a server
 
 
-async def test_a_node_is_registered_beats_and_its_pods_run() -> None:
+async def test_node_is_registered_with_heartbeats_and_runs_pods() -> None:
     async with cluster() as world:
         node = await world.client.get(NODES, "node-0")
         assert {each["type"]: each["status"] for each in node["status"]["conditions"]}["Ready"] == "True"
@@ -332,7 +334,7 @@ async def test_a_node_is_registered_beats_and_its_pods_run() -> None:
         assert second["spec"]["renewTime"] > first["spec"]["renewTime"]
 
 
-async def test_nodes_tell_where_their_kubelet_is_and_that_it_dials_their_pods() -> None:
+async def test_nodes_have_kubelet_endpoint_and_dials_pods_annotation() -> None:
     kubelet = KubeletAddress("127.0.0.1", 4711)
     users = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "users", "annotations": {FAKE: "fake"}}}
     async with cluster(kubelet=kubelet) as world:
@@ -342,13 +344,13 @@ async def test_nodes_tell_where_their_kubelet_is_and_that_it_dials_their_pods() 
         await world.settle()
         for name in ("node-0", "users"):
             node = await world.client.get(NODES, name)
-            assert kubelet.is_said(node)
+            assert kubelet.is_set_on(node)
             assert node["metadata"]["annotations"] == {FAKE: "fake", DIALS_PODS: "true"}
             types = [each["type"] for each in node["status"]["addresses"]]
             assert sorted(types) == ["Hostname", "InternalIP"]
 
 
-async def test_a_pod_waits_for_its_config_map() -> None:
+async def test_pod_waits_for_its_config_map() -> None:
     async with cluster() as world:
         volumes = [{"name": "v", "configMap": {"name": "m"}}]
         await world.pod("p", volumes=volumes)
@@ -364,7 +366,7 @@ async def test_a_pod_waits_for_its_config_map() -> None:
         assert await world.phase("p") == "Running"
 
 
-async def test_a_container_runs_for_as_long_as_it_says() -> None:
+async def test_container_runs_for_its_run_seconds() -> None:
     async with cluster() as world:
         await world.pod("p", annotations={RUN_SECONDS: "30", EXIT_CODE: "2"}, restartPolicy="Never")
         await world.settle(20)
@@ -373,7 +375,7 @@ async def test_a_container_runs_for_as_long_as_it_says() -> None:
         assert await world.phase("p") == "Failed"
 
 
-async def test_a_deleted_pod_is_gone() -> None:
+async def test_deleted_pod_is_removed() -> None:
     async with cluster() as world:
         await world.pod("p")
         await world.settle()
@@ -383,7 +385,7 @@ async def test_a_deleted_pod_is_gone() -> None:
             await world.phase("p")
 
 
-async def test_a_stopped_node_does_nothing_until_it_is_back() -> None:
+async def test_stopped_node_is_inactive_until_started() -> None:
     async with cluster() as world:
         note = {"metadata": {"annotations": {"nodes.steersman.dev/stopped": "true"}}}
         await world.client.patch(NODES, "node-0", note)
@@ -397,7 +399,7 @@ async def test_a_stopped_node_does_nothing_until_it_is_back() -> None:
         assert await world.phase("p") == "Running"
 
 
-async def test_nodes_and_pods_go_through_the_stages_of_files() -> None:
+async def test_nodes_and_pods_run_the_stages_of_files() -> None:
     files = f"{STAGE_FILES / 'node.yaml'},{STAGE_FILES / 'pod-general.yaml'}"
     async with cluster(files) as world:
         await world.settle()
@@ -413,7 +415,7 @@ async def test_nodes_and_pods_go_through_the_stages_of_files() -> None:
         assert (await ready_since(world))[1] > second[1]
 
 
-async def test_a_pod_of_a_file_lives_and_goes() -> None:
+async def test_pod_of_a_stage_file_runs_and_is_deleted() -> None:
     async with cluster(str(STAGE_FILES / "pod-fast.yaml")) as world:
         await world.pod("p")
         await world.settle()
@@ -424,14 +426,14 @@ async def test_a_pod_of_a_file_lives_and_goes() -> None:
             await world.phase("p")
 
 
-async def test_addresses_of_before_a_restart_are_not_given_again() -> None:
+async def test_addresses_in_use_are_not_allocated_after_a_restart() -> None:
     async with cluster(has_pods=False) as world:
         for name, status in (("old", {"phase": "Running", "podIP": "10.128.0.1"}), ("new", {})):
             await world.pod(name)
             await world.client.patch(PODS, name, {"status": status}, namespace="default", subresource="status")
         context = ControllerContext(world.client, dice=Random(1))
-        # The old one is somebody else's, who shares the addresses.
-        keeper = PodKeeper(
+        # The existing pod is managed by another controller that shares the addresses.
+        controller = PodController(
             context,
             STAGE_SETS["default"],
             is_others=lambda pod, node: pod["metadata"]["name"] == "old",
@@ -439,7 +441,7 @@ async def test_addresses_of_before_a_restart_are_not_given_again() -> None:
         )
         tasks = Supervisor("restarted")
         context.informers.start()
-        tasks.start("keeper", keeper.run())
+        tasks.start("pods", controller.run())
         await world.settle()
         new = await world.client.get(PODS, "new", namespace="default")
         assert new["status"]["podIP"] == "10.128.0.2"

@@ -1,8 +1,9 @@
-"""Simulated nodes: Nodes that are registered and beat, and pods on them that live as pods do, without any container.
+"""Simulated nodes: Nodes with heartbeats, and pods on them that go through their lifecycle without containers.
 
-``stages`` is the engine: what an object is like, how long it stays so, what it turns into. ``pod_status`` knows what a
-kubelet writes, ``pod_stages`` are the sets of stages that come with it, ``node_object`` makes Nodes from templates. All
-of that is pure; ``pods`` and ``nodes`` are the controllers that watch and write.
+``stages`` is the engine: a stage matches an object, lasts for a delay, and writes a transition. ``pod_status`` builds
+the statuses that a kubelet reports, ``pod_stages`` are the built-in sets of stages, ``node_object`` builds Nodes from
+templates; all of these are pure. ``pods``, ``registration``, ``node_stages`` and ``object_stages`` are the controllers.
+Upstream: KWOK.
 """
 
 from steersman.extras import require

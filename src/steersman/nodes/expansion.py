@@ -1,6 +1,6 @@
-"""``$(NAME)`` in commands, arguments and variables: replaced where the name is known; ``$$`` is one dollar.
+"""Expansion of ``$(NAME)`` in commands, arguments and variables; ``$$`` is an escaped dollar sign.
 
-As ``Container.command`` of the API reference says it.
+Upstream: third_party/forked/golang/expansion; API reference of ``Container.command``.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ _REFERENCE: Final = re.compile(r"\$(?:\$|\(([^)]*)\))")
 
 
 def expand(text: str, variables: Mapping[str, str]) -> str:
-    """What is not known stays as it is."""
+    """Replace references to ``variables``; a reference to an undefined variable is left unchanged."""
 
-    def value(found: re.Match[str]) -> str:
-        name = found[1]
-        return "$" if name is None else variables.get(name, found[0])
+    def value(match: re.Match[str]) -> str:
+        name = match[1]
+        return "$" if name is None else variables.get(name, match[0])
 
     return _REFERENCE.sub(value, text)

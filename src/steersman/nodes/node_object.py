@@ -1,4 +1,4 @@
-"""Nodes as they are registered: from a template to an object, and its conditions."""
+"""Node objects: templates and their validation, registration objects, statuses and conditions."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from steersman.version import KUBERNETES_VERSION
 if TYPE_CHECKING:
     from datetime import datetime
 
-    Tree = dict[str, Any]
+    from steersman.apimachinery.trees import Tree
 
-#: Annotation of the nodes that are kept here; KWOK's, so that its manifests work as they are.
+
+#: Annotation of simulated nodes; KWOK's name, so that its manifests work unchanged.
 FAKE: Final = "kwok.x-k8s.io/node"
-#: A node with this annotation set to ``true`` is dead: it does not beat, and nothing happens to its pods.
+#: Annotation that stops a node when ``true``: no heartbeats, and its pods do not change.
 STOPPED: Final = "nodes.steersman.dev/stopped"
-#: It tells API servers that the addresses of the node's pods are made up, and that its kubelet dials them (``CONNECT``).
+#: Annotation for API servers: the node's pod addresses are not routable, and its kubelet dials them (``CONNECT``).
 DIALS_PODS: Final = "nodes.steersman.dev/dials-pods"
 
 #: Type, status of a healthy node, reason and message.
@@ -37,18 +38,18 @@ TAINT_EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 
 
 class TemplateError(ValueError):
-    """A template cannot be used; the message says why."""
+    """Invalid template; the message names the field and the reason."""
 
 
 class NodeTemplate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
-    """What the nodes of one kind have. Read from YAML, where only what differs need be said."""
+    """Template of simulated nodes, read from YAML; every field has a default."""
 
-    #: Nodes are called so with a number after it; ``{n}`` in it is the number's place.
+    #: Name prefix, followed by the node's number; ``{n}`` marks another place for the number.
     name: str = "node"
-    #: How many; None: as many as the command says.
+    #: Number of nodes; None: the value of ``--nodes``.
     count: int | None = None
     capacity: dict[str, str] = {}
-    #: Of the capacity; what is not named is all there is.
+    #: Allocatable resources; a resource without an entry is allocatable up to its capacity.
     allocatable: dict[str, str] = {}
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
@@ -80,15 +81,15 @@ class NodeTemplate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
                 raise TemplateError(f'taints[{index}].effect: "{taint.get("effect", "")}": expected one of {expected}')
 
     def name_of(self, number: int) -> str:
-        """Of the node with this number, from 0."""
+        """Return the name of the node with this number, from 0."""
         return self.name.replace("{n}", str(number)) if "{n}" in self.name else f"{self.name}-{number}"
 
 
 class KubeletAddress(NamedTuple):
-    """Where API servers find the kubelet of the nodes of this process.
+    """Address at which API servers reach the kubelet of the simulated nodes.
 
-    It is told as the nodes' ``Hostname``, the first that an API server tries (``--kubelet-preferred-address-types``):
-    their ``InternalIP`` is made up, and nobody could reach it.
+    It is the nodes' ``Hostname`` address, the first in the default of ``--kubelet-preferred-address-types``: their
+    ``InternalIP`` is simulated and not routable.
     """
 
     host: str
@@ -102,21 +103,21 @@ class KubeletAddress(NamedTuple):
     def _as_endpoints(self) -> Tree:
         return {"kubeletEndpoint": {"Port": self.port}}
 
-    def tell(self, node: Tree) -> None:
-        """Say so in a node, or in a patch of one, which has a status with the addresses that stay."""
+    def set_on(self, node: Tree) -> None:
+        """Set the kubelet's address and port in a node, or in a patch of one, whose status has the remaining addresses."""
         node.setdefault("metadata", {}).setdefault("annotations", {})[DIALS_PODS] = "true"
         others = [each for each in node["status"].get("addresses") or () if each.get("type") != "Hostname"]
         node["status"] |= {"addresses": [*others, self._as_address], "daemonEndpoints": self._as_endpoints}
 
-    def is_said(self, node: Tree) -> bool:
-        """Whether a node says so already."""
+    def is_set_on(self, node: Tree) -> bool:
+        """True if the node has the kubelet's address and port."""
         status = node.get("status") or {}
         named = [each for each in status.get("addresses") or () if each.get("type") == "Hostname"]
         dials = (node["metadata"].get("annotations") or {}).get(DIALS_PODS) == "true"
         return dials and named == [self._as_address] and status.get("daemonEndpoints") == self._as_endpoints
 
 
-#: What a kubelet of this release does and says so (KEP-5328): pods that need it are kept off other nodes. In order.
+#: Features that the kubelet declares (KEP-5328), sorted; pods that need one are not admitted by other nodes.
 DECLARED_FEATURES: Final = (
     "InPlacePodLevelResourcesVerticalScaling",
     "InPlacePodVerticalScalingInitContainers",
@@ -126,7 +127,7 @@ DEFAULT_CAPACITY: Final = {"cpu": "32", "memory": "256Gi", "pods": "110", "ephem
 
 
 def new_node(template: NodeTemplate, name: str, *, ip: str, now: datetime) -> Tree:
-    """The object that a kubelet registers."""
+    """Return the object that a kubelet registers."""
     labels = {
         "kubernetes.io/hostname": name,
         "kubernetes.io/os": "linux",
@@ -145,7 +146,7 @@ def new_node(template: NodeTemplate, name: str, *, ip: str, now: datetime) -> Tr
 
 
 def new_status(template: NodeTemplate, name: str, *, ip: str, now: datetime, known: Tree | None = None) -> Tree:
-    """Of a node that has just come up; what a user has said of it already stays."""
+    """Return the status of a node that has just started; values in its ``known`` status take precedence."""
     known = known or {}
     capacity = {**DEFAULT_CAPACITY, **template.capacity, **(known.get("capacity") or {})}
     return {
@@ -153,7 +154,7 @@ def new_status(template: NodeTemplate, name: str, *, ip: str, now: datetime, kno
         "allocatable": known.get("allocatable") or {**capacity, **template.allocatable},
         "addresses": known.get("addresses")
         or [{"type": "InternalIP", "address": ip}, {"type": "Hostname", "address": name}],
-        "conditions": beaten_conditions(known.get("conditions") or (), now=now),
+        "conditions": refresh_conditions(known.get("conditions") or (), now=now),
         "nodeInfo": {
             "architecture": template.architecture,
             "operatingSystem": "linux",
@@ -171,31 +172,33 @@ def new_status(template: NodeTemplate, name: str, *, ip: str, now: datetime, kno
     }
 
 
-def beaten_conditions(known: Any, *, now: datetime) -> list[Tree]:
-    """The conditions, heard of now. One that a user has set stays as it is: that is how failures are simulated."""
+def refresh_conditions(known: Any, *, now: datetime) -> list[Tree]:
+    """Return the conditions with a heartbeat at ``now``; a condition that a user has set is preserved, which simulates
+    failures.
+    """
     moment = format_time(now)
     found = {each.get("type"): dict(each) for each in known}
     for kind, status, reason, message in HEALTHY_CONDITIONS:
         fresh = {"type": kind, "status": status, "reason": reason, "message": message, "lastTransitionTime": moment}
         old = found.get(kind)
-        # ``Unknown`` is what others say of a node that was not heard of; it is heard of now.
+        # ``Unknown`` was set by the node lifecycle controller while heartbeats were missing.
         if old is None or old.get("status") == "Unknown":
             found[kind] = fresh
     return [{**each, "lastHeartbeatTime": moment} for each in found.values()]
 
 
-def is_kept(node: Tree) -> bool:
-    """Whether the node is simulated."""
+def is_simulated(node: Tree) -> bool:
+    """True if the node has the annotation of simulated nodes."""
     return (node["metadata"].get("annotations") or {}).get(FAKE) == "fake"
 
 
 def is_stopped(node: Tree) -> bool:
-    """Whether the node plays dead."""
+    """True if the node has the annotation that stops it."""
     return (node["metadata"].get("annotations") or {}).get(STOPPED) == "true"
 
 
 def internal_ip(node: Tree) -> str:
-    """The address that pods see as their host's."""
+    """Return the node's ``InternalIP``, the host IP of its pods; empty without one."""
     for each in (node.get("status") or {}).get("addresses") or ():
         if each.get("type") == "InternalIP":
             return str(each.get("address", ""))
@@ -203,7 +206,7 @@ def internal_ip(node: Tree) -> str:
 
 
 def kubelet_port(node: Tree) -> int:
-    """Where its kubelet answers; 0 when it has none."""
+    """Return the port of the node's kubelet; 0 without one."""
     endpoints = (node.get("status") or {}).get("daemonEndpoints") or {}
     return int((endpoints.get("kubeletEndpoint") or {}).get("Port") or 0)
 

@@ -1,29 +1,29 @@
-"""Stages of objects other than pods and nodes: any kind that the API server serves, now or later."""
+"""Controllers that run the stages of objects other than Pods and Nodes, of any kind that is served now or later."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from steersman.asynckit.tasks import Supervisor
 from steersman.client.changes import Deleted
 from steersman.client.errors import ClientError
 from steersman.client.objects import split_key, uid_of
-from steersman.nodes.stages import Surroundings
-from steersman.nodes.turning import Turning
+from steersman.nodes.stage_runner import StageRunner
+from steersman.nodes.stages import StageContext
 from steersman.runtime.controller import Controller
 from steersman.runtime.result import Result
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from steersman.apimachinery.trees import Tree
     from steersman.client.changes import Change
     from steersman.client.resource_types import ResourceType
     from steersman.nodes.stages import Stage
     from steersman.runtime.context import ControllerContext
 
-    Tree = dict[str, Any]
 
 _WORKERS: Final = 4
 #: How often discovery is repeated for a kind that is not served.
@@ -32,7 +32,7 @@ _log: Final = logging.getLogger(__name__)
 
 
 class ObjectStages(Controller):
-    """Moves all objects of one kind from stage to stage."""
+    """Run the stages of all objects of one kind."""
 
     name: ClassVar[str] = "simulated-object-stages"
 
@@ -40,31 +40,31 @@ class ObjectStages(Controller):
         super().__init__(context, workers=_WORKERS)
         self._started = self.clock.now()
         self._objects = self.watch(what, when=self._concerns_us)
-        self._turning = Turning(self, stages, what, self._objects, context.events.recorder("kwok"))
+        self._runner = StageRunner(self, stages, what, self._objects, context.events.recorder("kwok"))
 
     def _concerns_us(self, change: Change[Tree]) -> bool:
         if isinstance(change, Deleted):
-            self._turning.forget(uid_of(change.latest))
+            self._runner.forget(uid_of(change.latest))
             return False
         return True
 
     async def reconcile(self, key: str) -> Result | None:
-        """Move the object to its next stage when it is due."""
+        """Apply the transition of the object's stage when it is due."""
         namespace, name = split_key(key)
         obj = self._objects.lister.get(name, namespace=namespace)
-        pending = self._turning.stage_of(obj) if obj is not None else None
+        pending = self._runner.stage_of(obj) if obj is not None else None
         if obj is None or pending is None:
             return None
-        left = self._turning.left_seconds(pending)
-        if left > 0:
-            return Result(requeue_after_seconds=left)
-        around = Surroundings(self.clock.now(), started=self._started, dice=self.dice)
-        await self._turning.turn(key, obj, pending.stage.turns_into(obj, around))
+        remaining = self._runner.remaining_seconds(pending)
+        if remaining > 0:
+            return Result(requeue_after_seconds=remaining)
+        stage_context = StageContext(self.clock.now(), started=self._started, dice=self.dice)
+        await self._runner.run(key, obj, pending.stage.transition(obj, stage_context))
         return None
 
 
 class DiscoveredStages:
-    """Runs an ``ObjectStages`` for each kind, as soon as the API server serves it."""
+    """Run an ``ObjectStages`` for each kind, as soon as the API server serves it."""
 
     name: ClassVar[str] = "simulated-object-stages"
 

@@ -1,4 +1,4 @@
-"""Which nodes are simulated, and how their pods live."""
+"""Options of the simulated nodes: which nodes exist, and which stages their pods go through."""
 
 from __future__ import annotations
 
@@ -23,36 +23,36 @@ _NODES: Final = ("v1", "Node")
 
 
 class NodesOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """All options of ``steersman nodes``."""
+    """Options of ``steersman nodes``."""
 
-    #: How to reach the cluster; None: ``$KUBECONFIG``, the pod's service account, ``~/.kube/config``.
+    #: Kubeconfig file; None: ``$KUBECONFIG``, the pod's service account, ``~/.kube/config``.
     kubeconfig: Path | None = None
-    #: How many nodes of each template that does not say it itself.
+    #: Number of nodes of each template without ``count``.
     nodes: int = 1
-    #: A YAML file of node templates; without it nodes are of one kind.
+    #: YAML file of node templates; None: one default template.
     node_template: Path | None = None
-    #: The stages that pods and nodes go through: names of sets and files, comma-separated. Of two stages with one name
-    #: the later one counts.
+    #: Stages of pods, nodes and other objects: names of built-in sets and files, comma-separated. A later stage
+    #: replaces an earlier one of the same name.
     stages: str = "default"
-    #: A YAML file of chaos rules: failures of pods and nodes, drawn from its seed.
+    #: YAML file of chaos rules: failures of pods and nodes, drawn from its seed.
     chaos: Path | None = None
-    #: Whether volumes are made for claims of the class ``simulated``, the default one; without nodes they are not.
+    #: True to provision volumes for claims of the StorageClass ``simulated``, the default one; ignored without nodes.
     simulated_storage: bool = True
-    #: Whether pods that ask for it run as local processes.
+    #: True to run pods that request it as local processes.
     process_pods: bool = False
-    #: Where their files lie; None: below the folder for temporary files.
+    #: Directory of their files; None: below the directory for temporary files.
     process_dir: Path | None = None
-    #: Where the nodes' kubelet listens (port 0: any free one); API servers reach it there.
+    #: Address at which the nodes' kubelet listens for API servers; port 0: any free one.
     kubelet_address: str = "127.0.0.1"
     kubelet_port: int = 0
-    #: Its certificate, and the CA of those who may ask it; without them it does not listen.
+    #: Serving certificate and CA of client certificates; without them the kubelet does not listen.
     kubelet_certificate_file: Path | None = None
     kubelet_key_file: Path | None = None
     kubelet_client_ca_file: Path | None = None
 
     @property
     def serves_kubelet(self) -> bool:
-        """Whether there is all that it takes."""
+        """True if the serving certificate and the client CA are set."""
         return None not in (self.kubelet_certificate_file, self.kubelet_key_file, self.kubelet_client_ca_file)
 
     def check(self) -> None:
@@ -62,21 +62,21 @@ class NodesOptions(msgspec.Struct, frozen=True, kw_only=True):
             raise TemplateError(f"--process-dir: {self.process_dir} is a file, expected a directory")
 
     def templates(self) -> dict[str, NodeTemplate]:
-        """The nodes to be, by name. Raises TemplateError."""
-        kinds = [NodeTemplate()] if self.node_template is None else _read_template_file(self.node_template)
+        """Return the template of each node by the node's name. Raises TemplateError."""
+        templates = [NodeTemplate()] if self.node_template is None else _read_template_file(self.node_template)
         found: dict[str, NodeTemplate] = {}
-        for kind in kinds:
-            for number in range(self.nodes if kind.count is None else kind.count):
-                name = kind.name_of(number)
+        for template in templates:
+            for number in range(self.nodes if template.count is None else template.count):
+                name = template.name_of(number)
                 if name in found:
                     raise TemplateError(
                         f'--node-template: {self.node_template}: two nodes would have the name "{name}"'
                     )
-                found[name] = kind
+                found[name] = template
         return found
 
     def chaos_rules(self) -> Chaos:
-        """Return the rules of the chaos file; without one there are none. Raises TemplateError."""
+        """Return the rules of the chaos file; empty rules without one. Raises TemplateError."""
         if self.chaos is None:
             return Chaos()
         from steersman.nodes.chaos.format import read_rules  # noqa: PLC0415 — few starts need it
@@ -88,18 +88,18 @@ class NodesOptions(msgspec.Struct, frozen=True, kw_only=True):
             raise TemplateError(f"--chaos: {self.chaos}: {error}") from None
 
     def pod_stages(self) -> tuple[Stage, ...]:
-        """Those of pods; the default ones when no other are named. Raises TemplateError."""
+        """Return the stages of pods; the default set when no other is configured. Raises TemplateError."""
         return self._stages().get(_PODS) or STAGE_SETS["default"]
 
     def node_stages(self) -> tuple[Stage, ...]:
         """Return the stages of nodes. Raises TemplateError.
 
-        Unless one of them writes the status, nodes report themselves that they are ready.
+        Unless one of them writes the status, ``NodeController`` reports node statuses.
         """
         return self._stages().get(_NODES, ())
 
     def object_stages(self) -> dict[tuple[str, str], tuple[Stage, ...]]:
-        """Return the stages of other objects by API version and kind. Raises TemplateError."""
+        """Return the stages of other objects by API version and template. Raises TemplateError."""
         return {kind: stages for kind, stages in self._stages().items() if kind not in (_PODS, _NODES)}
 
     def _stages(self) -> dict[tuple[str, str], tuple[Stage, ...]]:
@@ -115,10 +115,10 @@ class NodesOptions(msgspec.Struct, frozen=True, kw_only=True):
     def usage_documents(self) -> list[Any]:
         """Return the documents about usage and metrics in the files of ``stages``. Raises TemplateError."""
         files = [file for _, file in self._files() if file is not None]
-        return [document for file in files for kind in file.others.values() for document in kind]
+        return [document for file in files for documents in file.others.values() for document in documents]
 
     def _files(self) -> Iterator[tuple[str, KwokFile | None]]:
-        """Names of sets, and the contents of files."""
+        """Yield the configured names, and the contents of those that are files."""
         for name in filter(None, map(str.strip, self.stages.split(","))):
             if name in STAGE_SETS:
                 yield name, None

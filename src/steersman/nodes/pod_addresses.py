@@ -1,4 +1,4 @@
-"""Addresses of pods, from their node's range; of nodes without one, from a range that all of them share."""
+"""Allocation of pod IPs from the ``podCIDR`` of their node, or from a shared range for nodes without one."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from ipaddress import IPv4Network, IPv6Network
 
-#: For nodes that nobody has given a range, and for the nodes themselves.
+#: Range of pods on nodes without ``podCIDR``, and range of the nodes' own addresses.
 SHARED_RANGE: Final = "10.128.0.0/9"
 NODE_RANGE: Final = "172.16.0.0/12"
 
 
 class AddressPool:
-    """The addresses of one range: handed out in turn, so that one is not used again soon after it was given back."""
+    """Allocator of the addresses of one CIDR, round-robin: a released address is not reused soon."""
 
     def __init__(self, cidr: str) -> None:
-        """Raises ValueError."""
+        """Raises ValueError for an invalid CIDR."""
         self._network: IPv4Network | IPv6Network = ip_network(cidr)
-        self._taken: set[int] = set()
+        self._allocated: set[int] = set()
         self._next = 1
         self._reserved: dict[str, str] = {}
 
@@ -30,7 +30,7 @@ class AddressPool:
         return self._reserved[owner]
 
     def assigned(self, owner: str, address: str) -> None:
-        """``owner`` has this address now, whether or not it was the reserved one; empty: it has none yet."""
+        """Record that ``owner`` has ``address``, reserved or not; empty: it has none yet."""
         if not address:
             return
         if (reserved := self._reserved.pop(owner, address)) != address:
@@ -38,31 +38,31 @@ class AddressPool:
         self.mark(address)
 
     def release(self, owner: str, address: str) -> None:
-        """``owner`` is gone: its address and its reservation are free again."""
+        """Free the address and the reservation of ``owner``."""
         self.give_back(address)
         self.give_back(self._reserved.pop(owner, ""))
 
     def take(self) -> str:
-        """A free address; empty when there is none."""
+        """Allocate an address; empty when the range is exhausted."""
         size = self._network.num_addresses - 2  # without the range's own address and the broadcast
-        for _ in range(min(size, len(self._taken) + 1)):
+        for _ in range(min(size, len(self._allocated) + 1)):
             offset, self._next = self._next, self._next % size + 1
-            if offset not in self._taken:
-                self._taken.add(offset)
+            if offset not in self._allocated:
+                self._allocated.add(offset)
                 return str(self._network[offset])
         return ""
 
     def mark(self, address: str) -> None:
-        """An address is in use already; one of another range does not concern this pool."""
+        """Mark an address as allocated; ignore one of another range."""
         offset = self._offset(address)
         if offset is not None:
-            self._taken.add(offset)
+            self._allocated.add(offset)
 
     def give_back(self, address: str) -> None:
-        """An address is free again. Idempotent."""
+        """Free an address. Idempotent."""
         offset = self._offset(address)
         if offset is not None:
-            self._taken.discard(offset)
+            self._allocated.discard(offset)
 
     def _offset(self, address: str) -> int | None:
         try:
@@ -73,28 +73,28 @@ class AddressPool:
 
 
 class PodAddresses:
-    """Which pod has which address. Forgets a pod when it is told to."""
+    """Addresses of pods by UID, until ``forget``."""
 
     def __init__(self) -> None:
         self._pools: dict[str, AddressPool] = {}
-        self._held: dict[str, tuple[str, str]] = {}
+        self._assigned: dict[str, tuple[str, str]] = {}
 
     def of(self, uid: str, cidr: str, *, known: str = "") -> str:
-        """The pod's address; ``known`` is the one that its status tells."""
-        held = self._held.get(uid)
-        if held is not None:
-            return held[1]
+        """Return the pod's address; ``known`` is the one in its status."""
+        assigned_address = self._assigned.get(uid)
+        if assigned_address is not None:
+            return assigned_address[1]
         pool = self._pools.get(cidr)
         if pool is None:
             pool = self._pools[cidr] = AddressPool(cidr or SHARED_RANGE)
         if known:
             pool.mark(known)
         address = known or pool.take()
-        self._held[uid] = (cidr, address)
+        self._assigned[uid] = (cidr, address)
         return address
 
     def forget(self, uid: str) -> None:
-        """The pod is gone. Idempotent."""
-        held = self._held.pop(uid, None)
-        if held is not None:
-            self._pools[held[0]].give_back(held[1])
+        """Free the address of a deleted pod. Idempotent."""
+        assigned_address = self._assigned.pop(uid, None)
+        if assigned_address is not None:
+            self._pools[assigned_address[0]].give_back(assigned_address[1])

@@ -1,30 +1,31 @@
 """Built-in sets of stages for pods.
 
-``default``: a pod starts at once and is ready; a Job's pod then completes, and commands that are understood end by
-themselves. ``never-end``: containers run until the pod is deleted, past its deadline, or until an annotation ends them.
+``default``: a pod starts and becomes ready immediately; a pod of a Job then completes, and commands that the simulator
+interprets end by themselves. ``never-end``: containers run until the pod is deleted, exceeds its deadline, or an
+annotation ends them.
 """
 
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from steersman.nodes import pod_changes, pod_status
 from steersman.nodes.pod_status import is_finished, is_running, is_terminating, spec_of, status_of
-from steersman.nodes.simulation.pod_plan import is_jobs, is_settled, plan
-from steersman.nodes.stages import Delay, Outcome, Stage, Surroundings
+from steersman.nodes.simulation.pod_plan import is_controlled_by_job, is_settled, plan
+from steersman.nodes.stages import Delay, Outcome, Stage, StageContext
 
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from steersman.apimachinery.trees import Tree
     from steersman.nodes.simulation.images import Event
 
-    Tree = dict[str, Any]
 
 _SIGTERM_CODE: Final = 143
 
 
-def _lives(pod: Tree) -> bool:
+def _is_active(pod: Tree) -> bool:
     return not is_terminating(pod) and is_running(pod)
 
 
@@ -37,25 +38,25 @@ def _is_new(pod: Tree, now: datetime, *, ends: bool) -> bool:
     return not status_of(pod).get("containerStatuses") or _has_next(pod, now, ends=ends)
 
 
-def _runs(pod: Tree, now: datetime, *, ends: bool, of_job: bool) -> bool:
-    if not _lives(pod) or is_jobs(pod) is not of_job or is_settled(pod, ends=ends):
+def _runs(pod: Tree, now: datetime, *, ends: bool, is_job_pod: bool) -> bool:
+    if not _is_active(pod) or is_controlled_by_job(pod) is not is_job_pod or is_settled(pod, ends=ends):
         return False
     return _has_next(pod, now, ends=ends)
 
 
 def _has_next(pod: Tree, now: datetime, *, ends: bool) -> bool:
-    following = plan(pod, Surroundings(now), ends=ends)
+    following = plan(pod, StageContext(now), ends=ends)
     return following.status is not None or following.due is not None
 
 
 def _due(pod: Tree, now: datetime, *, ends: bool) -> datetime | float | None:
     if not status_of(pod).get("containerStatuses"):
         return 0.0
-    return plan(pod, Surroundings(now), ends=ends).due or 0.0
+    return plan(pod, StageContext(now), ends=ends).due or 0.0
 
 
-def _advance(pod: Tree, around: Surroundings, *, ends: bool) -> Outcome:
-    following = plan(pod, around, ends=ends)
+def _advance(pod: Tree, stage_context: StageContext, *, ends: bool) -> Outcome:
+    following = plan(pod, stage_context, ends=ends)
     events = tuple((each.type, each.reason, each.message, _field_path(pod, each)) for each in following.events)
     return Outcome({"status": following.status} if following.status is not None else None, events=events)
 
@@ -67,26 +68,26 @@ def _field_path(pod: Tree, event: Event) -> str:
     return f"spec.{'initContainers' if event.container in names else 'containers'}{{{event.container}}}"
 
 
-# Changes of the spec, readiness gates, and the end
+# Spec changes, readiness gates, termination
 
 
-def _stop(pod: Tree, around: Surroundings) -> Outcome:
-    return Outcome({"status": pod_status.finished(pod, around, exit_code=_SIGTERM_CODE)})
+def _stop(pod: Tree, stage_context: StageContext) -> Outcome:
+    return Outcome({"status": pod_status.finished(pod, stage_context, exit_code=_SIGTERM_CODE)})
 
 
 _GATES: Final = Stage(
     "pod-readiness-gates",
-    lambda pod, _now: _lives(pod) and pod_status.gates_disagree(pod),
-    lambda pod, around: Outcome({"status": pod_status.gates_followed(pod, around)}),
+    lambda pod, _now: _is_active(pod) and pod_status.is_ready_condition_stale(pod),
+    lambda pod, stage_context: Outcome({"status": pod_status.ready_condition_patch(pod, stage_context)}),
     weight=1000,
 )
 _SPEC: Final = Stage(
     "pod-spec-changed",
-    lambda pod, _now: _lives(pod) and pod_changes.is_behind(pod),
-    lambda pod, around: Outcome({"status": pod_changes.followed(pod, around)}),
+    lambda pod, _now: _is_active(pod) and pod_changes.is_spec_unobserved(pod),
+    lambda pod, stage_context: Outcome({"status": pod_changes.status_for_spec(pod, stage_context)}),
     weight=1000,
 )
-#: Containers end before the pod is deleted, so that watchers see how.
+#: Containers terminate before the pod is deleted, so that watchers observe their exit codes.
 _STOP: Final = Stage("pod-stop", lambda pod, _now: is_terminating(pod) and not is_finished(pod), _stop)
 _DELETE: Final = Stage(
     "pod-delete", lambda pod, _now: is_terminating(pod) and is_finished(pod), lambda *_: Outcome(delete=True)
@@ -94,17 +95,17 @@ _DELETE: Final = Stage(
 
 
 def _stages(*, ends: bool) -> tuple[Stage, ...]:
-    turns, delay = partial(_advance, ends=ends), Delay(until=partial(_due, ends=ends), counts_once=False)
+    advance, delay = partial(_advance, ends=ends), Delay(until=partial(_due, ends=ends), is_counted_once=False)
     return (
-        Stage("pod-ready", partial(_is_new, ends=ends), turns, delay),
+        Stage("pod-ready", partial(_is_new, ends=ends), advance, delay),
         _GATES,
         _SPEC,
-        Stage("pod-containers", partial(_runs, ends=ends, of_job=False), turns, delay),
-        Stage("pod-complete", partial(_runs, ends=ends, of_job=True), turns, delay),
+        Stage("pod-containers", partial(_runs, ends=ends, is_job_pod=False), advance, delay),
+        Stage("pod-complete", partial(_runs, ends=ends, is_job_pod=True), advance, delay),
         _STOP,
         _DELETE,
     )
 
 
-#: By the names that ``--stages`` takes.
+#: Sets by their names in ``--stages``.
 STAGE_SETS: Final[dict[str, tuple[Stage, ...]]] = {"default": _stages(ends=True), "never-end": _stages(ends=False)}

@@ -1,12 +1,12 @@
-"""What a kubelet says of a pod: pure functions from the pod to its next status, as trees.
+"""Pod statuses as a kubelet reports them: pure functions from a pod to a patch of its status, as trees.
 
-Times are ``2026-01-02T03:04:05Z``. What is not named stays as it is, for these are patches.
+Times are RFC 3339 with seconds. Fields that a patch does not contain are unchanged.
 """
 
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery.timestamps import format_time, parse_time
 
@@ -14,36 +14,36 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from datetime import datetime
 
-    from steersman.nodes.stages import Surroundings
+    from steersman.apimachinery.trees import Tree
+    from steersman.nodes.stages import StageContext
 
-    Tree = dict[str, Any]
 
 _READY_MISSING: Final = 'corresponding condition of pod readiness gate "{}" does not exist.'
 _READY_FALSE: Final = 'the status of pod readiness gate "{}" is not "True", but {}'
 
 
 def spec_of(pod: Tree) -> Tree:
-    """Never missing."""
+    """Return the pod's spec; empty if missing."""
     return pod.get("spec") or {}
 
 
 def status_of(pod: Tree) -> Tree:
-    """Empty where there is none."""
+    """Return the pod's status; empty if missing."""
     return pod.get("status") or {}
 
 
 def is_running(pod: Tree) -> bool:
-    """Whether its phase is ``Running``."""
+    """True if the pod's phase is ``Running``."""
     return status_of(pod).get("phase") == "Running"
 
 
 def is_finished(pod: Tree) -> bool:
-    """Whether it has succeeded or failed."""
+    """True if the pod's phase is ``Succeeded`` or ``Failed``."""
     return status_of(pod).get("phase") in ("Succeeded", "Failed")
 
 
 def is_terminating(pod: Tree) -> bool:
-    """Whether somebody has asked for its deletion."""
+    """True if the pod has a deletion timestamp."""
     return bool(pod["metadata"].get("deletionTimestamp"))
 
 
@@ -56,16 +56,16 @@ def _init_containers(pod: Tree) -> list[Tree]:
 
 
 def is_sidecar(container: Tree) -> bool:
-    """True for an init container that keeps running beside the others."""
+    """True for a restartable init container (KEP-753)."""
     return container.get("restartPolicy") == "Always"
 
 
-def addresses(pod: Tree, around: Surroundings) -> Tree:
+def addresses(pod: Tree, stage_context: StageContext) -> Tree:
     """Return the addresses of a pod and of its node."""
-    ip = around.host_ip if spec_of(pod).get("hostNetwork") else around.pod_ip
+    ip = stage_context.host_ip if spec_of(pod).get("hostNetwork") else stage_context.pod_ip
     return {
-        "hostIP": around.host_ip,
-        "hostIPs": [{"ip": around.host_ip}],
+        "hostIP": stage_context.host_ip,
+        "hostIPs": [{"ip": stage_context.host_ip}],
         "podIP": ip,
         "podIPs": [{"ip": ip}],
     }
@@ -74,11 +74,11 @@ def addresses(pod: Tree, around: Surroundings) -> Tree:
 # Conditions
 
 
-def conditions(pod: Tree, wanted: Iterable[tuple[str, bool, str, str]], *, now: datetime) -> list[Tree]:
-    """Conditions by type, whether they hold, reason and message; one that has not turned keeps its time."""
+def conditions(pod: Tree, desired: Iterable[tuple[str, bool, str, str]], *, now: datetime) -> list[Tree]:
+    """Return conditions from type, status, reason and message; an unchanged status keeps its transition time."""
     known = {each.get("type"): each for each in status_of(pod).get("conditions") or ()}
-    made, stamp = [], format_time(now)
-    for kind, holds, reason, message in wanted:
+    new_conditions, stamp = [], format_time(now)
+    for kind, holds, reason, message in desired:
         status = "True" if holds else "False"
         old = known.get(kind)
         since = old.get("lastTransitionTime") if old is not None and old.get("status") == status else None
@@ -91,12 +91,12 @@ def conditions(pod: Tree, wanted: Iterable[tuple[str, bool, str, str]], *, now: 
         }
         condition["reason"] = reason or None
         condition["message"] = message or None
-        made.append(condition)
-    return made
+        new_conditions.append(condition)
+    return new_conditions
 
 
 def readiness(pod: Tree, *, containers_ready: bool, why: str = "") -> tuple[str, bool, str, str]:
-    """The condition ``Ready``: containers, and the conditions that ``readinessGates`` name."""
+    """Return the condition ``Ready`` from the containers' readiness and the conditions in ``readinessGates``."""
     if not containers_ready:
         return "Ready", False, why, ""
     held = {each.get("type"): each.get("status") for each in status_of(pod).get("conditions") or ()}
@@ -113,15 +113,15 @@ def readiness(pod: Tree, *, containers_ready: bool, why: str = "") -> tuple[str,
 # Statuses
 
 
-def waiting(pod: Tree, around: Surroundings, *, reason: str, message: str) -> Tree:
-    """Containers cannot be made; the pod stays ``Pending``."""
+def waiting(pod: Tree, stage_context: StageContext, *, reason: str, message: str) -> Tree:
+    """Return the status of a pending pod whose containers cannot be created."""
     names = ", ".join(each.get("name", "") for each in _containers(pod))
     unready = f"containers with unready status: [{names.replace(',', '')}]"
     return {
         "phase": "Pending",
-        "startTime": status_of(pod).get("startTime") or format_time(around.now),
-        "hostIP": around.host_ip,
-        "hostIPs": [{"ip": around.host_ip}],
+        "startTime": status_of(pod).get("startTime") or format_time(stage_context.now),
+        "hostIP": stage_context.host_ip,
+        "hostIPs": [{"ip": stage_context.host_ip}],
         "conditions": conditions(
             pod,
             [
@@ -130,7 +130,7 @@ def waiting(pod: Tree, around: Surroundings, *, reason: str, message: str) -> Tr
                 ("Ready", False, "ContainersNotReady", unready),
                 ("ContainersReady", False, "ContainersNotReady", unready),
             ],
-            now=around.now,
+            now=stage_context.now,
         ),
         "containerStatuses": [
             {
@@ -149,11 +149,11 @@ def waiting(pod: Tree, around: Surroundings, *, reason: str, message: str) -> Tr
     }
 
 
-def gates_disagree(pod: Tree) -> bool:
+def is_ready_condition_stale(pod: Tree) -> bool:
     """Report whether the condition ``Ready`` of a running pod differs from its containers and readiness gates.
 
-    Pods whose containers are not ready are left alone. The node lifecycle controller sets ``Ready`` to False when a node
-    is lost; the kubelet sets it back when the node returns (upstream: pkg/kubelet/status, needsReconcile).
+    Pods whose containers are not ready are skipped. The node lifecycle controller sets ``Ready`` to False when a node
+    is unreachable; the kubelet resets it when the node returns (upstream: pkg/kubelet/status, needsReconcile).
     """
     reported = {each.get("type"): each for each in status_of(pod).get("conditions") or ()}
     if (reported.get("ContainersReady") or {}).get("status") != "True":
@@ -163,19 +163,21 @@ def gates_disagree(pod: Tree) -> bool:
     return (ready.get("status") == "True") is not is_ready or (ready.get("message") or "") != message
 
 
-def gates_followed(pod: Tree, around: Surroundings) -> Tree:
-    """The condition ``Ready`` as the readiness gates have it."""
-    return {"conditions": conditions(pod, [readiness(pod, containers_ready=True)], now=around.now)}
+def ready_condition_patch(pod: Tree, stage_context: StageContext) -> Tree:
+    """Return a status patch with the condition ``Ready`` that follows from the readiness gates."""
+    return {"conditions": conditions(pod, [readiness(pod, containers_ready=True)], now=stage_context.now)}
 
 
-def finished(pod: Tree, around: Surroundings, *, exit_code: int = 0, reason: str = "", message: str = "") -> Tree:
-    """All containers have ended for good: the pod has succeeded, or failed."""
+def finished(
+    pod: Tree, stage_context: StageContext, *, exit_code: int = 0, reason: str = "", message: str = ""
+) -> Tree:
+    """Return the status of a pod whose containers have all terminated, ``Succeeded`` or ``Failed``."""
     succeeded = exit_code == 0 and not reason
     text = "PodCompleted" if succeeded else "PodFailed"
     status: Tree = {
         "phase": "Succeeded" if succeeded else "Failed",
-        "startTime": status_of(pod).get("startTime") or format_time(around.now),
-        **addresses(pod, around),
+        "startTime": status_of(pod).get("startTime") or format_time(stage_context.now),
+        **addresses(pod, stage_context),
         "conditions": conditions(
             pod,
             [
@@ -184,11 +186,11 @@ def finished(pod: Tree, around: Surroundings, *, exit_code: int = 0, reason: str
                 ("Ready", False, text, ""),
                 ("ContainersReady", False, text, ""),
             ],
-            now=around.now,
+            now=stage_context.now,
         ),
-        "containerStatuses": [_ended(pod, each, around.now, exit_code) for each in _containers(pod)],
-        **_optional("initContainerStatuses", _ended_init_containers(pod, around.now)),
-        **_optional("ephemeralContainerStatuses", _ended_ephemeral_containers(pod, around.now)),
+        "containerStatuses": [_ended(pod, each, stage_context.now, exit_code) for each in _containers(pod)],
+        **_optional("initContainerStatuses", _ended_init_containers(pod, stage_context.now)),
+        **_optional("ephemeralContainerStatuses", _ended_ephemeral_containers(pod, stage_context.now)),
         "observedGeneration": pod["metadata"].get("generation", 1),
     }
     if reason:
@@ -197,13 +199,13 @@ def finished(pod: Tree, around: Surroundings, *, exit_code: int = 0, reason: str
 
 
 def restarts(pod: Tree, exit_code: int) -> bool:
-    """Whether the pod's restart policy starts a container again that ended so."""
+    """True if the pod's restart policy restarts a container with this exit code."""
     policy = spec_of(pod).get("restartPolicy", "Always")
     return policy == "Always" or (policy == "OnFailure" and exit_code != 0)
 
 
 def deadline_of(pod: Tree) -> datetime | None:
-    """When ``activeDeadlineSeconds`` are over."""
+    """Return the time at which ``activeDeadlineSeconds`` expire; None without a deadline or start time."""
     seconds, since = spec_of(pod).get("activeDeadlineSeconds"), status_of(pod).get("startTime")
     return parse_time(since) + timedelta(seconds=seconds) if seconds is not None and since else None
 
@@ -226,12 +228,12 @@ def _status_of_container(pod: Tree, name: str) -> Tree:
 
 
 def container_id(pod: Tree, name: str, restarts_: int) -> str:
-    """Of a container that was started again so many times."""
+    """Return the ID of a container's run, which includes its restart count."""
     return f"simulated://{pod['metadata'].get('uid', '')}/{name}/{restarts_}"
 
 
 def started(pod: Tree, container: Tree, since: str) -> Tree:
-    """Of a container that runs: since then, or since it says that it does."""
+    """Return the status of a running container; ``since`` applies unless the status has a start time."""
     old = _status_of_container(pod, container["name"])
     count = old.get("restartCount", 0)
     status: Tree = {
@@ -249,7 +251,7 @@ def started(pod: Tree, container: Tree, since: str) -> Tree:
 
 
 def with_resources(status: Tree, container: Tree) -> Tree:
-    """The status of a container that was granted what it asks for."""
+    """Return a container status whose allocated resources are those that the container requests."""
     resources = container.get("resources") or {}
     granted = {key: value for key, value in status.items() if key not in ("resources", "allocatedResources")}
     if resources:
@@ -260,7 +262,7 @@ def with_resources(status: Tree, container: Tree) -> Tree:
 
 
 def terminated(exit_code: int, begun: str, ended: str, container: str) -> Tree:
-    """The state of a container that has ended; times as texts, and its id."""
+    """Return a terminated container state; times as texts, ``container`` is the container ID."""
     return {
         "terminated": {
             "exitCode": exit_code,
@@ -273,7 +275,7 @@ def terminated(exit_code: int, begun: str, ended: str, container: str) -> Tree:
 
 
 def _ended(pod: Tree, container: Tree, now: datetime, exit_code: int) -> Tree:
-    """Stop a container; one that has ended before keeps its state."""
+    """Return the terminated status of a container; one that is already terminated is unchanged."""
     old = _status_of_container(pod, container["name"])
     if "terminated" in (old.get("state") or {}):
         return old

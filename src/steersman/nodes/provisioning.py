@@ -1,8 +1,8 @@
-"""The simulated storage: volumes come when they are claimed, grow when more is asked for, and go when they are released."""
+"""Provisioner and resizer of the simulated StorageClass: creates, expands and deletes PersistentVolumes."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from steersman.client import tree
 from steersman.client.errors import AlreadyExists, ClientError, NotFound
@@ -14,10 +14,10 @@ from steersman.runtime.controller import Controller
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from steersman.apimachinery.trees import Tree
     from steersman.client.changes import Change
     from steersman.runtime.context import ControllerContext
 
-    Tree = dict[str, Any]
 
 CLAIMS: Final = tree("v1", "PersistentVolumeClaim")
 VOLUMES: Final = tree("v1", "PersistentVolume")
@@ -26,7 +26,10 @@ _WORKERS: Final = 8
 
 
 class SimulatedStorage(Controller):
-    """What an external provisioner and a resizer do. Keys are those of claims; a volume's own name is one without a slash."""
+    """Controller of claims and volumes of the simulated StorageClass, as external-provisioner and external-resizer.
+
+    Keys of claims are ``namespace/name``; keys of volumes have no slash.
+    """
 
     name: ClassVar[str] = "simulated-storage"
 
@@ -40,7 +43,7 @@ class SimulatedStorage(Controller):
         self._missing_classes = self.add_queue(f"{self.name}-classes", self._create_class)
 
     async def start(self) -> None:
-        """Create the class for claims that name none; the queue repeats an attempt that fails."""
+        """Create the StorageClass, which claims without a class name need; the queue retries a failed attempt."""
         try:
             await self._create_class(volumes.CLASS_NAME)
         except ClientError as error:
@@ -62,26 +65,26 @@ class SimulatedStorage(Controller):
                 self.enqueue(claim)
 
     async def reconcile(self, key: str) -> None:
-        """Make, enlarge or remove a volume."""
+        """Provision, expand or delete a volume."""
         if "/" not in key:
             volume = self._volumes.lister.get(key)
-            if volume is not None and volumes.is_done_with(volume):
-                await self._remove(volume)
+            if volume is not None and volumes.should_delete(volume):
+                await self._delete(volume)
             return
         namespace, name = split_key(key)
         claim = self._claims.lister.get(name, namespace=namespace)
         if claim is None:
             return
         storage_class = self._classes.lister.get(claim["spec"].get("storageClassName") or "")
-        if storage_class is not None and volumes.wants_volume(claim, storage_class):
-            await self._make(claim, storage_class)
+        if storage_class is not None and volumes.needs_provisioning(claim, storage_class):
+            await self._provision(claim, storage_class)
             return
-        size = volumes.larger_size(claim)
-        made = self._volumes.lister.get(claim["spec"].get("volumeName") or "")
-        if size and made is not None and volumes.is_ours(made):
-            await self._enlarge(claim, made, size)
+        size = volumes.expansion_size(claim)
+        volume = self._volumes.lister.get(claim["spec"].get("volumeName") or "")
+        if size and volume is not None and volumes.is_provisioned_here(volume):
+            await self._expand(claim, volume, size)
 
-    async def _make(self, claim: Tree, storage_class: Tree) -> None:
+    async def _provision(self, claim: Tree, storage_class: Tree) -> None:
         volume = volumes.new_volume(claim, storage_class)
         try:
             written = await self.client.create(volume)
@@ -92,7 +95,7 @@ class SimulatedStorage(Controller):
             claim, "Normal", "ProvisioningSucceeded", f"Successfully provisioned volume {name_of(volume)}"
         )
 
-    async def _enlarge(self, claim: Tree, volume: Tree, size: str) -> None:
+    async def _expand(self, claim: Tree, volume: Tree, size: str) -> None:
         capacity = {"capacity": {"storage": size}}
         try:
             await self.client.patch(VOLUMES, name_of(volume), {"spec": capacity}, patch_type=PatchType.MERGE)
@@ -104,7 +107,7 @@ class SimulatedStorage(Controller):
             return
         self.own_writes.note(key_of(claim), self._claims, written)
 
-    async def _remove(self, volume: Tree) -> None:
+    async def _delete(self, volume: Tree) -> None:
         try:
             await self.client.delete_object(volume, uid=uid_of(volume))
         except NotFound:
@@ -112,7 +115,7 @@ class SimulatedStorage(Controller):
 
 
 def _keys_of_volume(volume: Tree) -> Iterator[str]:
-    if volumes.is_ours(volume):
+    if volumes.is_provisioned_here(volume):
         yield name_of(volume)
         claim = volume["spec"].get("claimRef") or {}
         if claim.get("namespace"):

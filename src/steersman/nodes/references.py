@@ -1,17 +1,17 @@
-"""Secrets and ConfigMaps that a pod cannot start without."""
+"""Secrets and ConfigMaps that a pod requires to start."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    Tree = dict[str, Any]
+    from steersman.apimachinery.trees import Tree
 
 
 def references(pod: Tree) -> Iterator[tuple[str, str]]:
-    """Kind and name of each that is not optional."""
+    """Yield kind and name of each required (not optional) Secret and ConfigMap."""
     spec = pod.get("spec") or {}
     for volume in spec.get("volumes") or ():
         yield from _of_volume(volume)
@@ -38,10 +38,10 @@ def _named(kind: str, source: Tree | None, field: str = "name") -> Iterator[tupl
         yield kind, source[field]
 
 
-def missing_reference(pod: Tree, is_there: Callable[[str, str, str], bool]) -> tuple[str, str] | None:
-    """Kind and name of the first that is not there; ``is_there`` is asked by kind, namespace and name."""
+def missing_reference(pod: Tree, exists: Callable[[str, str, str], bool]) -> tuple[str, str] | None:
+    """Return kind and name of the first missing reference; ``exists`` takes kind, namespace and name."""
     namespace = pod["metadata"].get("namespace", "")
     for kind, name in dict.fromkeys(references(pod)):
-        if not is_there(kind, namespace, name):
+        if not exists(kind, namespace, name):
             return kind, name
     return None

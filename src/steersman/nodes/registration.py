@@ -1,4 +1,4 @@
-"""Nodes are registered, beat, and are heard of: one heartbeat each, and a status now and then."""
+"""Node registration, Lease heartbeats and periodic node status updates. Upstream: pkg/kubelet/kubelet_node_status.go."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from steersman.client.requests import PatchType
 from steersman.nodes.node_object import (
     KubeletAddress,
     NodeTemplate,
-    beaten_conditions,
     internal_ip,
-    is_kept,
+    is_simulated,
     is_stopped,
     new_node,
     new_status,
+    refresh_conditions,
 )
 from steersman.nodes.pod_addresses import NODE_RANGE, AddressPool
 from steersman.nodes.pods import NODES
@@ -28,116 +28,117 @@ from steersman.runtime.heartbeat import LeaseHeartbeat
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from steersman.apimachinery.trees import Tree
     from steersman.client.changes import Change
     from steersman.runtime.context import ControllerContext
     from steersman.runtime.result import Result
 
-    Tree = dict[str, Any]
 
 LEASE_NAMESPACE: Final = "kube-node-lease"
 LEASE_DURATION_SECONDS: Final = 40
 RENEW_INTERVAL_SECONDS: Final = 10.0
-#: How often the conditions are said to be heard of (``nodeStatusReportFrequency``).
-STATUS_SECONDS: Final = 300.0
+#: Interval of status updates without changes (``nodeStatusReportFrequency``).
+STATUS_REPORT_SECONDS: Final = 300.0
 _WORKERS: Final = 32
 
 
-class NodeKeeper(Controller):
-    """Keeps the nodes of ``wanted``, and any that somebody else has made with the annotation of a fake node."""
+class NodeController(Controller):
+    """Register the ``desired`` nodes, and send heartbeats of every node with the annotation of simulated nodes."""
 
     name: ClassVar[str] = "simulated-nodes"
 
     def __init__(
         self,
         context: ControllerContext,
-        wanted: Mapping[str, NodeTemplate],
+        desired: Mapping[str, NodeTemplate],
         *,
-        tells_status: bool = True,
+        reports_status: bool = True,
         kubelet: KubeletAddress | None = None,
     ) -> None:
-        """Without ``tells_status`` somebody else says how nodes are: they are registered without conditions, and beat.
+        """Without ``reports_status`` stages write the node status: nodes are registered without conditions, with
+        heartbeats.
 
-        ``kubelet`` is where API servers reach that of these nodes; None: they have none.
+        ``kubelet`` is the address at which API servers reach the nodes' kubelet; None: there is no kubelet.
         """
         super().__init__(context, workers=_WORKERS)
         self._kubelet = kubelet
-        self._wanted = dict(wanted)
-        self._tells_status = tells_status
+        self._desired = dict(desired)
+        self._reports_status = reports_status
         self._ips = AddressPool(NODE_RANGE)
-        self._beats = Supervisor("node heartbeats")
-        self._beating: dict[str, asyncio.Task[Any]] = {}
+        self._heartbeat_tasks = Supervisor("node heartbeats")
+        self._heartbeats: dict[str, asyncio.Task[Any]] = {}
         self._first_ready: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._reports = self.add_queue(f"{self.name}-status", self._report, workers=_WORKERS)
         self._nodes = self.watch(NODES, when=self._concerns_us)
-        if tells_status:
-            self.every(STATUS_SECONDS, self._report_all, jitter=0.1, name="node status")
+        if reports_status:
+            self.every(STATUS_REPORT_SECONDS, self._report_all, jitter=0.1, name="node status")
 
     def _concerns_us(self, change: Change[Tree]) -> bool:
         if isinstance(change, Deleted):
-            self._stop_beating(name_of(change.latest))
+            self._stop_heartbeat(name_of(change.latest))
             self._ips.release(name_of(change.latest), internal_ip(change.latest))
         else:
             self._ips.assigned(name_of(change.latest), internal_ip(change.latest))
-        return is_kept(change.latest) or name_of(change.latest) in self._wanted
+        return is_simulated(change.latest) or name_of(change.latest) in self._desired
 
     async def start(self) -> None:
-        """Register what is not there."""
-        for name in self._wanted:
+        """Enqueue the desired nodes."""
+        for name in self._desired:
             self.queue.add(name)
 
     async def run(self) -> None:
-        """Until ``stop``; heartbeats end with it."""
+        """Run until ``stop``; heartbeats stop on return."""
         try:
             await super().run()
         finally:
-            await self._beats.close()
+            await self._heartbeat_tasks.close()
 
     async def reconcile(self, key: str) -> Result | None:
-        """Register a node of ours that is not there, bring up one that has no status yet, and have it beat."""
+        """Register a missing node, initialize its status, and start its heartbeat."""
         node = self._nodes.lister.get(key)
         if node is None:
             await self._register(key)
             return None
         if is_stopped(node):
-            self._stop_beating(key)
+            self._stop_heartbeat(key)
             return None
         status = node.get("status") or {}
         known = {each.get("type"): each.get("status") for each in status.get("conditions") or ()}
-        is_down = not status.get("allocatable") or known.get("Ready") in (None, "Unknown")
-        if is_down and self._tells_status:
-            await self._bring_up(node)
-        elif self._kubelet is not None and not self._kubelet.is_said(node):
+        needs_status = not status.get("allocatable") or known.get("Ready") in (None, "Unknown")
+        if needs_status and self._reports_status:
+            await self._initialize_status(node)
+        elif self._kubelet is not None and not self._kubelet.is_set_on(node):
             await self._patch(key, {"addresses": status.get("addresses") or []}, kubelet=self._kubelet)
-        if key not in self._beating:
-            self._beating[key] = self._beats.start(f"node {key}", self._heartbeat(node).run())
+        if key not in self._heartbeats:
+            self._heartbeats[key] = self._heartbeat_tasks.start(f"node {key}", self._heartbeat(node).run())
         if known.get("Ready") == "True" and not self._first_ready.done():
             self._first_ready.set_result(key)
         return None
 
     async def wait_node_ready(self) -> str:
-        """Wait until a node is Ready and has a heartbeat from here; return its name.
+        """Wait until a node is Ready and this controller sends its heartbeat; return its name.
 
         The condition alone may be left from an earlier run.
         """
         return await asyncio.shield(self._first_ready)
 
     async def _register(self, name: str) -> None:
-        template = self._wanted.get(name)
+        template = self._desired.get(name)
         if template is None:
             return
         node = new_node(template, name, ip=self._ips.reserve(name), now=self.clock.now())
         if self._kubelet is not None:
-            self._kubelet.tell(node)
-        if not self._tells_status:
+            self._kubelet.set_on(node)
+        if not self._reports_status:
             del node["status"]["conditions"], node["status"]["phase"]
         try:
             self.own_writes.note(name, self._nodes, await self.client.create(node))
         except AlreadyExists:
             return
 
-    async def _bring_up(self, node: Tree) -> None:
+    async def _initialize_status(self, node: Tree) -> None:
         name = name_of(node)
-        template = self._wanted.get(name) or NodeTemplate()
+        template = self._desired.get(name) or NodeTemplate()
         ip = internal_ip(node) or self._ips.reserve(name)
         status = new_status(template, name, ip=ip, now=self.clock.now(), known=node.get("status"))
         await self._patch(name, status, kubelet=self._kubelet)
@@ -147,16 +148,16 @@ class NodeKeeper(Controller):
             self._reports.add(name_of(node))
 
     async def _report(self, name: str) -> None:
-        """Report the conditions of a node that is simulated and alive; the queue repeats a report that fails."""
+        """Update the conditions of a simulated node with a heartbeat; the queue retries a failed update."""
         node = self._nodes.lister.get(name)
-        if node is not None and is_kept(node) and not is_stopped(node) and name in self._beating:
+        if node is not None and is_simulated(node) and not is_stopped(node) and name in self._heartbeats:
             known = (node.get("status") or {}).get("conditions") or ()
-            await self._patch(name, {"conditions": beaten_conditions(known, now=self.clock.now())})
+            await self._patch(name, {"conditions": refresh_conditions(known, now=self.clock.now())})
 
     async def _patch(self, name: str, status: Tree, *, kubelet: KubeletAddress | None = None) -> None:
         patch = {"status": status}
         if kubelet is not None:
-            kubelet.tell(patch)
+            kubelet.set_on(patch)
         try:
             written = await self.client.patch(NODES, name, patch, patch_type=PatchType.STRATEGIC, subresource="status")
         except NotFound:
@@ -166,7 +167,7 @@ class NodeKeeper(Controller):
     def _heartbeat(self, node: Tree) -> LeaseHeartbeat:
         owner = {"apiVersion": "v1", "kind": "Node", "name": name_of(node), "uid": uid_of(node)}
 
-        async def own(lease: Tree) -> None:
+        def set_owner(lease: Tree) -> None:
             lease["metadata"]["ownerReferences"] = [owner]
 
         return LeaseHeartbeat(
@@ -175,12 +176,13 @@ class NodeKeeper(Controller):
             lease_duration_seconds=LEASE_DURATION_SECONDS,
             renew_interval_seconds=RENEW_INTERVAL_SECONDS,
             namespace=LEASE_NAMESPACE,
-            post_process=own,
+            process_lease=set_owner,
+            metrics=self.context.metrics.heartbeats,
             clock=self.clock,
             dice=self.dice,
         )
 
-    def _stop_beating(self, name: str) -> None:
-        task = self._beating.pop(name, None)
+    def _stop_heartbeat(self, name: str) -> None:
+        task = self._heartbeats.pop(name, None)
         if task is not None:
             task.cancel()

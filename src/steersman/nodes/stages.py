@@ -1,7 +1,8 @@
-"""Stages: while an object is like this, after so long it turns into that (as KWOK's ``Stage`` has it).
+"""Stages of simulated objects: a stage matches an object, lasts for a delay, then applies a transition (KWOK's
+``Stage``).
 
-Of the stages that an object is in, one is chosen by weight. It is due a while after the object came to be so; when the
-object changes before, it is looked at anew.
+If several stages match, one is chosen by weight. A change of the object before the transition is due selects the stage
+again.
 """
 
 from __future__ import annotations
@@ -15,64 +16,64 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from random import Random
 
-    Tree = dict[str, Any]
+    from steersman.apimachinery.trees import Tree
 
 
-class Surroundings(NamedTuple):
-    """What a stage may use beside the object."""
+class StageContext(NamedTuple):
+    """Inputs of a transition beside the object."""
 
     now: datetime
     #: Address of the node.
     host_ip: str = ""
-    #: Address that the pod has, or gets if it needs one.
+    #: Address of the pod, allocated on demand.
     pod_ip: str = ""
     node_name: str = ""
     #: Port of the node's kubelet; 0: it has none.
     node_port: int = 0
-    #: When nodes began to be simulated.
+    #: Start time of the simulation.
     started: datetime | None = None
     #: Source of random functions in templates; None: they are not available.
     dice: Random | None = None
 
 
 class Outcome(NamedTuple):
-    """What an object turns into."""
+    """Result of a transition: writes and events."""
 
-    #: The new status, as a patch of the object; None: as it is.
+    #: Patch of the object; None: no change.
     patch: Any = None
     patch_type: PatchType = PatchType.STRATEGIC
-    #: Subresource that the patch goes to.
+    #: Subresource that is patched.
     subresource: str = "status"
-    #: The object is deleted, for good and at once.
+    #: True to delete the object with a grace period of 0.
     delete: bool = False
     #: Type, reason and message of an event about the object.
     event: tuple[str, str, str] | None = None
-    #: Further events; a field path, such as ``spec.containers{c}``, comes last.
+    #: Further events; a field path, e.g. ``spec.containers{c}``, comes last.
     events: tuple[tuple[str, str, str, str], ...] = ()
-    #: An object that is applied server-side, whatever the stage is about.
+    #: Object of any kind that is applied server-side.
     applied: Any = None
     finalizers_added: tuple[str, ...] = ()
     finalizers_removed: tuple[str, ...] = ()
     finalizers_emptied: bool = False
-    #: What comes after all this.
+    #: Outcome to apply next.
     then: Outcome | None = None
 
 
 class Delay(NamedTuple):
-    """How long a stage lasts, from the moment the object came to be in it, or from the moment that ``until`` tells."""
+    """Duration of a stage, from the moment the object entered it, or the time that ``until`` returns."""
 
     seconds: float = 0.0
-    #: Up to which it may last, by chance; no longer in any case. None: ``seconds``.
+    #: Upper bound of the duration, which is drawn uniformly from ``seconds``. None: no jitter.
     jitter_seconds: float | None = None
-    #: When the stage ends, or how many seconds it lasts; takes the place of ``seconds`` where the object tells it.
+    #: Read end or duration in seconds from the object; overrides ``seconds`` unless it returns None.
     until: Callable[[Tree, datetime], datetime | float | None] | None = None
-    #: The same for ``jitter_seconds``.
+    #: Read the upper bound from the object; overrides ``jitter_seconds`` unless it returns None.
     jitter_until: Callable[[Tree, datetime], datetime | float | None] | None = None
-    #: Whether it is counted once, as long as the object stays in the stage, whatever else changes.
-    counts_once: bool = True
+    #: True if changes of the object within the stage do not restart the delay.
+    is_counted_once: bool = True
 
     def length_seconds(self, obj: Tree, *, now: datetime, dice: Random) -> float:
-        """How long it is from now."""
+        """Return the delay from ``now``, with jitter."""
         least = _seconds(self.until, obj, now, self.seconds)
         most = _seconds(self.jitter_until, obj, now, self.jitter_seconds)
         if least is None or most is None or most <= least:
@@ -83,40 +84,44 @@ class Delay(NamedTuple):
 def _seconds(
     read: Callable[[Tree, datetime], datetime | float | None] | None, obj: Tree, now: datetime, otherwise: float | None
 ) -> float | None:
-    told = read(obj, now) if read is not None else None
-    if told is None:
+    weights_or_none = read(obj, now) if read is not None else None
+    if weights_or_none is None:
         return otherwise
-    return max(0.0, (told - now).total_seconds() if isinstance(told, datetime) else told)
+    return max(
+        0.0, (weights_or_none - now).total_seconds() if isinstance(weights_or_none, datetime) else weights_or_none
+    )
 
 
 class Stage(NamedTuple):
-    """One rule of a life."""
+    """A named transition with the condition under which it applies."""
 
     name: str
-    #: True if an object is in this stage at a moment.
+    #: Report whether the stage applies to an object at a time.
     matches: Callable[[Tree, datetime], bool]
-    turns_into: Callable[[Tree, Surroundings], Outcome]
+    transition: Callable[[Tree, StageContext], Outcome]
     delay: Delay = Delay()
-    #: Of several stages that match, one is chosen in proportion; one without weight only when no other has any. An object
-    #: may tell it; None then: it tells nonsense.
+    #: Relative weight among matching stages; a stage of weight 0 is chosen only if all have weight 0. A function reads it
+    #: from the object, and returns None for an invalid value.
     weight: int | Callable[[Tree], int | None] = 1
 
-    #: Whether it changes the object's status: nodes with such stages do not report their own.
+    #: True if the transition writes the object's status; ``NodeController`` then does not report node statuses.
     writes_status: bool = False
 
     def weight_for(self, obj: Tree) -> int | None:
-        """Its weight for an object."""
+        """Return the weight for an object; None if invalid."""
         return self.weight if isinstance(self.weight, int) else self.weight(obj)
 
 
 def choose(stages: Sequence[Stage], obj: Tree, *, now: datetime, dice: Random) -> Stage | None:
-    """The stage that an object is in; None when it is in none and stays as it is."""
-    fitting = [stage for stage in stages if stage.matches(obj, now)]
-    if len(fitting) < 2:
-        return fitting[0] if fitting else None
-    told = [stage.weight_for(obj) for stage in fitting]
-    weights = [max(0, weight or 0) for weight in told]
+    """Choose a matching stage by weight; None if no stage matches."""
+    matching = [stage for stage in stages if stage.matches(obj, now)]
+    if len(matching) < 2:
+        return matching[0] if matching else None
+    weights_or_none = [stage.weight_for(obj) for stage in matching]
+    weights = [max(0, weight or 0) for weight in weights_or_none]
     if any(weights):
-        return dice.choices(fitting, weights)[0]
-    # Stages that weigh nothing come before those of which nobody knows what they weigh.
-    return dice.choice([stage for stage, weight in zip(fitting, told, strict=True) if weight is not None] or fitting)
+        return dice.choices(matching, weights)[0]
+    # Weight 0 precedes an invalid weight.
+    return dice.choice(
+        [stage for stage, weight in zip(matching, weights_or_none, strict=True) if weight is not None] or matching
+    )

@@ -1,8 +1,8 @@
-"""Volumes that the simulated storage makes for claims: pure functions over trees."""
+"""StorageClass and PersistentVolumes of the simulated storage: pure functions over trees."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery.quantity import parse
 from steersman.client.objects import name_of, namespace_of, uid_of
@@ -10,28 +10,29 @@ from steersman.client.objects import name_of, namespace_of, uid_of
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    Tree = dict[str, Any]
+    from steersman.apimachinery.trees import Tree
+
 
 PROVISIONER: Final = "simulated.steersman.dev"
 CLASS_NAME: Final = "simulated"
-_IS_DEFAULT: Final = "storageclass.kubernetes.io/is-default-class"
-_ASKED: Final = "volume.kubernetes.io/storage-provisioner"
+_IS_DEFAULT_CLASS: Final = "storageclass.kubernetes.io/is-default-class"
+_STORAGE_PROVISIONER: Final = "volume.kubernetes.io/storage-provisioner"
 _SELECTED_NODE: Final = "volume.kubernetes.io/selected-node"
 _PROVISIONED_BY: Final = "pv.kubernetes.io/provisioned-by"
 
 
 def annotation(obj: Tree, name: str) -> str:
-    """Empty where there is none."""
+    """Return the value of an annotation; empty if missing."""
     return (obj["metadata"].get("annotations") or {}).get(name) or ""
 
 
 def new_class(others: Iterable[Tree]) -> Tree:
-    """The class of simulated volumes: the default one, unless there is another default."""
-    is_default = not any(annotation(each, _IS_DEFAULT) == "true" for each in others)
+    """Return the simulated StorageClass: the default class, unless another one is."""
+    is_default = not any(annotation(each, _IS_DEFAULT_CLASS) == "true" for each in others)
     return {
         "apiVersion": "storage.k8s.io/v1",
         "kind": "StorageClass",
-        "metadata": {"name": CLASS_NAME, "annotations": {_IS_DEFAULT: "true"} if is_default else {}},
+        "metadata": {"name": CLASS_NAME, "annotations": {_IS_DEFAULT_CLASS: "true"} if is_default else {}},
         "provisioner": PROVISIONER,
         "reclaimPolicy": "Delete",
         "volumeBindingMode": "WaitForFirstConsumer",
@@ -39,16 +40,20 @@ def new_class(others: Iterable[Tree]) -> Tree:
     }
 
 
-def wants_volume(claim: Tree, storage_class: Tree | None) -> bool:
-    """Whether a volume is to be made for the claim now: where pods choose the place, one has chosen."""
-    if storage_class is None or annotation(claim, _ASKED) != PROVISIONER or claim["spec"].get("volumeName"):
+def needs_provisioning(claim: Tree, storage_class: Tree | None) -> bool:
+    """True if a volume is due for the claim; ``WaitForFirstConsumer`` waits for the selected node."""
+    if (
+        storage_class is None
+        or annotation(claim, _STORAGE_PROVISIONER) != PROVISIONER
+        or claim["spec"].get("volumeName")
+    ):
         return False
     waits = storage_class.get("volumeBindingMode") == "WaitForFirstConsumer"
     return not claim["metadata"].get("deletionTimestamp") and (not waits or bool(annotation(claim, _SELECTED_NODE)))
 
 
 def new_volume(claim: Tree, storage_class: Tree) -> Tree:
-    """As large as the claim asks, and promised to it."""
+    """Return a volume of the requested size, bound to the claim by ``claimRef``."""
     name, spec = f"pvc-{uid_of(claim)}", claim["spec"]
     volume: Tree = {
         "accessModes": spec.get("accessModes") or [],
@@ -83,21 +88,21 @@ def _requested(claim: Tree) -> str:
     return str(((claim["spec"].get("resources") or {}).get("requests") or {}).get("storage") or "0")
 
 
-def is_ours(volume: Tree) -> bool:
-    """Whether it was made here."""
+def is_provisioned_here(volume: Tree) -> bool:
+    """True if the volume was provisioned by this provisioner."""
     return annotation(volume, _PROVISIONED_BY) == PROVISIONER
 
 
-def is_done_with(volume: Tree) -> bool:
-    """Whether nobody needs the volume any more, and it is not to be kept."""
+def should_delete(volume: Tree) -> bool:
+    """True for a released volume of this provisioner with reclaim policy ``Delete``."""
     phase = (volume.get("status") or {}).get("phase")
     policy = volume["spec"].get("persistentVolumeReclaimPolicy")
-    return is_ours(volume) and phase == "Released" and policy == "Delete"
+    return is_provisioned_here(volume) and phase == "Released" and policy == "Delete"
 
 
-def larger_size(claim: Tree) -> str:
-    """What a bound claim asks for, if that is more than it has; otherwise empty."""
+def expansion_size(claim: Tree) -> str:
+    """Return the requested size of a bound claim if it exceeds its capacity; otherwise empty."""
     status = claim.get("status") or {}
-    has, wants = (status.get("capacity") or {}).get("storage"), _requested(claim)
-    is_more = status.get("phase") == "Bound" and has is not None and parse(wants).nanos > parse(has).nanos
-    return wants if is_more else ""
+    capacity, requested = (status.get("capacity") or {}).get("storage"), _requested(claim)
+    is_more = status.get("phase") == "Bound" and capacity is not None and parse(requested).nanos > parse(capacity).nanos
+    return requested if is_more else ""

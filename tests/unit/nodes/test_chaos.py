@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from tests.unit.nodes.simulation.simulated import Simulation, pod
 
+from steersman.apimachinery.trees import Tree
 from steersman.nodes.chaos.format import read_rules
 from steersman.nodes.chaos.rules import Chaos
 from steersman.nodes.node_object import TemplateError
 from steersman.nodes.options import NodesOptions
 
-Tree = dict[str, Any]
 CREATED = datetime(2026, 1, 2, tzinfo=UTC)
 PREFIX = "nodes.steersman.dev/"
 

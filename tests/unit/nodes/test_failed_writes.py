@@ -1,4 +1,4 @@
-"""Writes of the simulated kubelet that fail are repeated until the object has reached its state."""
+"""Retries of the simulated kubelet's failed writes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.unit.nodes.world import NODES, PODS, cluster
 
 from steersman.client import tree
 from steersman.client.errors import NotFound
-from steersman.client.transport import Answer, Request, Stream, Transport, TransportError
+from steersman.client.transport import Request, Response, Stream, Transport, TransportError
 
 LEASES = tree("coordination.k8s.io/v1", "Lease")
 EVENTS = tree("v1", "Event")
@@ -29,14 +29,14 @@ class FailingWrites:
         self._left = times
         self.failed = 0
 
-    async def request(self, request: Request) -> Answer:
+    async def request(self, request: Request) -> Response:
         is_concerned = request.method == self._method and request.path.startswith(self._prefix)
         if not is_concerned or not self._left:
             return await self._inner.request(request)
         self._left -= 1
         self.failed += 1
         if self._failure.isdigit():
-            return Answer(int(self._failure), {}, status(int(self._failure)))
+            return Response(int(self._failure), {}, status(int(self._failure)))
         if self._failure == "lost answer":
             await self._inner.request(request)
         raise TransportError("connection reset by peer")
@@ -139,6 +139,8 @@ async def test_lease_is_renewed_when_its_creation_fails(failure):
         await world.settle(30)
         lease = await world.client.get(LEASES, "node-0", namespace="kube-node-lease")
         assert lease["spec"]["holderIdentity"] == "node-0"
+        (owner,) = lease["metadata"]["ownerReferences"]
+        assert (owner["kind"], owner["name"]) == ("Node", "node-0")
     assert made[0].failed > 0
 
 

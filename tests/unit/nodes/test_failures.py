@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.unit.nodes.world import STAGE_FILES, Cluster, cluster, ready_since
 
+from steersman.apimachinery.trees import Tree
 from steersman.apimachinery.yaml_codec import encode_yaml
 from steersman.client import tree
 from steersman.client.errors import ApiError
@@ -15,7 +15,6 @@ from steersman.client.requests import PatchType
 from steersman.nodes.chaos.node_outages import STOPPED_BY
 from steersman.nodes.simulation.behavior import UNREADY_AFTER
 
-Tree = dict[str, Any]
 PODS, NODES = tree("v1", "Pod"), tree("v1", "Node")
 
 # Failures
@@ -47,9 +46,9 @@ async def test_image_pull_backs_off_over_a_restart_of_the_process() -> None:
         await world.pod("p", containers=[{"name": "c", "image": "nginx:does-not-exist"}])
         await world.settle(2)
         assert (await container(world, "p"))["state"]["waiting"]["reason"] == "ImagePullBackOff"
-        told = await events_about(world, "p")
-        assert ("Failed", "Error: ErrImagePull", "spec.containers{c}") in told
-        assert ("BackOff", 'Back-off pulling image "nginx:does-not-exist"', "spec.containers{c}") in told
+        events = await events_about(world, "p")
+        assert ("Failed", "Error: ErrImagePull", "spec.containers{c}") in events
+        assert ("BackOff", 'Back-off pulling image "nginx:does-not-exist"', "spec.containers{c}") in events
         await world.restart()
         version = (await world.client.get(PODS, "p", namespace="default"))["metadata"]["resourceVersion"]
         await world.settle(3)

@@ -1,4 +1,4 @@
-"""Templates as Go reads them: what each construct writes, and what is told of those that are wrong."""
+"""Go templates: output of each construct and function, and errors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DATA: dict[str, Any] = {
 }
 
 
-def rendered(text: str, **context: Any) -> str:
+def render_tree(text: str, **context: Any) -> str:
     return parse(text, context).render(DATA, context)
 
 
@@ -69,8 +69,8 @@ def rendered(text: str, **context: Any) -> str:
         ("{{ Here .name }}", "here web"),
     ],
 )
-def test_a_construct_writes(text: str, written: str) -> None:
-    assert rendered(text, Here=lambda name: f"here {name}") == written
+def test_template_renders_construct(text: str, written: str) -> None:
+    assert render_tree(text, Here=lambda name: f"here {name}") == written
 
 
 @pytest.mark.parametrize(
@@ -97,9 +97,9 @@ def test_a_construct_writes(text: str, written: str) -> None:
         ("{{ until 3 }}{{ max 1 4 2 }}{{ min 3 2 }}", "[0 1 2]42"),
     ],
 )
-def test_a_function_makes(text: str, written: str) -> None:
+def test_template_renders_function(text: str, written: str) -> None:
     text = text.replace("\n", "\\n") if "nindent" in text else text
-    assert rendered(text) == written
+    assert render_tree(text) == written
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_a_function_makes(text: str, written: str) -> None:
         ('{{ "\\q" }}', 'bad string "\\\\q"'),
     ],
 )
-def test_what_is_no_template_is_told_with_its_line(text: str, fault: str) -> None:
+def test_parse_rejects_malformed_template_with_its_line(text: str, fault: str) -> None:
     with pytest.raises(TemplateSyntaxError) as caught:
         parse(text)
     assert str(caught.value) == fault.replace("\\\\", "\\")
@@ -156,9 +156,9 @@ def test_what_is_no_template_is_told_with_its_line(text: str, fault: str) -> Non
         ),
     ],
 )
-def test_what_does_not_go_with_the_values_is_told(text: str, fault: str) -> None:
+def test_render_reports_unsuitable_values(text: str, fault: str) -> None:
     with pytest.raises(TemplateRenderError) as caught:
-        rendered(text)
+        render_tree(text)
     assert str(caught.value) == fault
 
 
@@ -202,9 +202,9 @@ def test_render_leaves_data_unchanged_by_set() -> None:
     assert data == {"map": {"a": 1}}
 
 
-def test_integers_wrap_to_64_bits_and_half_surrogates_are_replaced() -> None:
+def test_integers_wrap_to_64_bits_and_lone_surrogates_are_replaced() -> None:
     assert (
-        rendered("{{ mul 4294967296 4294967296 }} {{ add 9223372036854775807 1 }} {{ div -7 2 }}")
+        render_tree("{{ mul 4294967296 4294967296 }} {{ add 9223372036854775807 1 }} {{ div -7 2 }}")
         == "0 -9223372036854775808 -3"
     )
-    assert rendered(r'{{ "\ud800" }}') == "\ufffd"
+    assert render_tree(r'{{ "\ud800" }}') == "\ufffd"

@@ -1,4 +1,4 @@
-"""The kubelet as a whole, its API over a socket with a host that does what the test says; parts have tests of their own."""
+"""The kubelet API over a socket, with an echoing host."""
 
 import asyncio
 import json
@@ -12,15 +12,15 @@ from tests.unit.listening import connected_to, listening
 
 from steersman.asynckit.clock import RealClock
 from steersman.nodes.kubelet import channels, spdy
-from steersman.nodes.kubelet.assembly import OnDemand
-from steersman.nodes.kubelet.hosting import Refusal
+from steersman.nodes.kubelet.assembly import LazyKubeletServer
+from steersman.nodes.kubelet.hosting import RequestError
 from steersman.nodes.kubelet.server import SPDY_FORWARDING, KubeletServer, Pods
 
 POD = {"metadata": {"name": "p", "namespace": "ns", "uid": "u"}, "spec": {"containers": [{"name": "c"}]}}
 
 
 class Host:
-    """Echoes."""
+    """Host that echoes its input."""
 
     def __init__(self) -> None:
         self.asked = []
@@ -32,15 +32,15 @@ class Host:
     async def logs(self, pod, container, options):
         self.asked.append(options)
         if options.previous:
-            raise Refusal("no such log")
+            raise RequestError("no such log")
         yield b"one\n"
         yield b"two\n"
 
     async def execute(self, pod, container, command, streams):
         if command == ["none"]:
-            raise Refusal("not found")
+            raise RequestError("not found")
         if streams.tty:
-            self.sizes.append(await streams.resized())
+            self.sizes.append(await streams.next_size())
         while streams.wants_stdin and (piece := await streams.read()):
             await streams.write(piece)
         await streams.write(" ".join(command).encode(), error=True)
@@ -52,7 +52,7 @@ class Host:
 
     async def connect(self, pod, port):
         if port == 1:
-            raise Refusal("nobody there")
+            raise RequestError("nobody there")
         return await asyncio.open_connection("127.0.0.1", port)
 
 
@@ -78,7 +78,7 @@ async def kubelet(host):
 
 
 async def messages(session, path, *sent, protocol=channels.V5):
-    """What comes back over a WebSocket, by channel."""
+    """Return the messages received over a WebSocket, by channel."""
     found = {}
     async with session.ws_connect(path, protocols=[protocol]) as websocket:
         for each in sent:
@@ -88,8 +88,8 @@ async def messages(session, path, *sent, protocol=channels.V5):
     return found
 
 
-class Started:
-    """A server of which it is only told whether it runs."""
+class RecordingServer:
+    """Server that records whether it runs."""
 
     def __init__(self):
         self.ran, self.stopped = asyncio.Event(), asyncio.Event()
@@ -102,15 +102,15 @@ class Started:
         self.stopped.set()
 
 
-async def test_a_server_is_made_when_somebody_comes():
+async def test_lazy_server_is_created_on_the_first_connection():
     made = []
     with socket.create_server(("127.0.0.1", 0)) as sock:
-        server = OnDemand(sock, lambda: made.append(Started()) or made[0])
+        server = LazyKubeletServer(sock, lambda: made.append(RecordingServer()) or made[0])
         running = asyncio.create_task(server.run())
         await asyncio.wait([running], timeout=0)
         assert made == []
         async with connected_to(*sock.getsockname()), asyncio.timeout(10):
-            await server._wanted.wait()
+            await server._requested.wait()
             while not made:
                 await asyncio.wait([running], timeout=0.01)
             await made[0].ran.wait()
@@ -118,9 +118,9 @@ async def test_a_server_is_made_when_somebody_comes():
         await running
 
 
-async def test_a_server_that_nobody_wanted_is_never_made():
+async def test_lazy_server_is_not_created_without_a_connection():
     sock = socket.create_server(("127.0.0.1", 0))
-    server = OnDemand(sock, None)
+    server = LazyKubeletServer(sock, None)
     running = asyncio.create_task(server.run())
     await asyncio.wait([running], timeout=0)
     server.stop()
@@ -141,12 +141,12 @@ async def test_a_server_that_nobody_wanted_is_never_made():
         ("/exec/ns/p/c?command=a", 400, "you must specify at least 1 of stdin, stdout, stderr"),
     ],
 )
-async def test_plain_requests(path, code, text):
+async def test_http_request_is_answered(path, code, text):
     async with kubelet(Host()) as session, session.get(path) as answer:
         assert (answer.status, await answer.text()) == (code, text)
 
 
-async def test_pods_and_metrics():
+async def test_pods_and_metrics_are_served():
     async with kubelet(Host()) as session:
         async with session.get("/pods") as answer:
             assert (await answer.json())["items"] == [POD]
@@ -154,14 +154,14 @@ async def test_pods_and_metrics():
             assert "kubelet_running_pods 0\n" in await answer.text()
 
 
-async def test_other_protocols_are_refused():
+async def test_exec_rejects_spdy_upgrade():
     async with kubelet(Host()) as session:
         headers = {"Connection": "Upgrade", "Upgrade": "SPDY/3.1"}
         async with session.post("/exec/ns/p/c?command=a&output=1", headers=headers) as answer:
             assert answer.status == 403
 
 
-async def test_a_command_hears_and_speaks():
+async def test_exec_streams_input_and_output():
     path = "/exec/ns/p/c?command=a&command=b&input=1&output=1&error=1"
     async with kubelet(Host()) as session:
         found = await messages(session, path, b"\x00hello", b"\xff\x00")
@@ -169,7 +169,7 @@ async def test_a_command_hears_and_speaks():
     assert json.loads(found[3]) == {"metadata": {}, "status": "Success"}
 
 
-async def test_a_terminal_has_a_size_and_one_output():
+async def test_exec_with_tty_receives_size_and_merges_output():
     path = "/exec/ns/p/c?command=a&output=1&error=1&tty=1"
     async with kubelet(host := Host()) as session:
         found = await messages(session, path, b'\x04{"Width":80,"Height":24}')
@@ -184,14 +184,14 @@ async def test_a_terminal_has_a_size_and_one_output():
         ("none", "InternalError", {"message": "not found"}),
     ],
 )
-async def test_the_end_of_a_command_is_told(command, reason, cause):
+async def test_exec_ends_with_a_status(command, reason, cause):
     async with kubelet(Host()) as session:
         found = await messages(session, f"/exec/ns/p/c?command={command}&output=1", protocol=channels.V4)
     status = json.loads(found[3])
     assert (status["status"], status["reason"], status["details"]["causes"]) == ("Failure", reason, [cause])
 
 
-async def test_attach_is_told_apart():
+async def test_attach_uses_the_hosts_attach():
     async with kubelet(Host()) as session:
         assert (await messages(session, "/attach/ns/p/c?output=1"))[1] == b"attached"
 
@@ -207,7 +207,7 @@ async def echoing():
         yield port
 
 
-async def test_a_port_is_forwarded_in_spdy_frames():
+async def test_port_forward_over_spdy_frames():
     writer, reader, frames = spdy.Writer(), spdy.Reader(), []
     async with echoing() as port, kubelet(Host()) as session:
         headers = {"port": str(port), "requestID": "0"}
@@ -221,7 +221,7 @@ async def test_a_port_is_forwarded_in_spdy_frames():
     assert {each.type for each in frames if isinstance(each, spdy.Control)} == {spdy.SYN_REPLY, spdy.PING}
 
 
-async def test_what_went_wrong_is_told_on_the_error_stream():
+async def test_port_forward_reports_failure_on_the_error_stream():
     writer, reader, frames = spdy.Writer(), spdy.Reader(), []
     async with kubelet(Host()) as session:
         headers = {"port": "1", "requestID": "0"}
@@ -234,7 +234,7 @@ async def test_what_went_wrong_is_told_on_the_error_stream():
     assert errors == b"error forwarding port 1 to pod: nobody there"
 
 
-async def test_a_port_is_forwarded_over_channels():
+async def test_port_forward_over_channels():
     async with echoing() as port, kubelet(Host()) as session:
         path = f"/portForward/ns/p?port={port}"
         async with session.ws_connect(path, protocols=[channels.V4]) as websocket:
@@ -245,19 +245,19 @@ async def test_a_port_is_forwarded_over_channels():
 
 
 @asynccontextmanager
-async def asked_to_dial(target):
-    """What the kubelet answers a ``CONNECT`` with, and the connection."""
+async def connect_request(target):
+    """Send a ``CONNECT`` request; yield the response head and the connection."""
     async with kubelet(Host()) as session:
         url = session._base_url
         async with connected_to(url.host, url.port) as (reader, writer):
-            # What follows the request at once is the pod's already.
+            # Bytes right after the request already belong to the pod.
             writer.write(f"CONNECT {target} HTTP/1.1\r\nhost: h\r\n\r\nhello".encode())
             yield await reader.readuntil(b"\r\n\r\n"), reader, writer
 
 
 @pytest.mark.parametrize("address", ["10.0.0.1", "[fd00::1]"])
-async def test_a_pods_address_is_dialled_for_others(address):
-    async with echoing() as port, asked_to_dial(f"{address}:{port}") as (head, reader, writer):
+async def test_connect_tunnels_to_a_pods_address(address):
+    async with echoing() as port, connect_request(f"{address}:{port}") as (head, reader, writer):
         assert head.startswith(b"HTTP/1.1 200 ")
         assert b"transfer-encoding" not in head.lower()
         assert await reader.readexactly(5) == b"hello"
@@ -266,13 +266,13 @@ async def test_a_pods_address_is_dialled_for_others(address):
         assert await reader.readexactly(len(large)) == large
 
 
-async def test_a_pod_that_closes_ends_the_connection():
+async def test_connect_ends_when_the_pod_closes():
     async def bye(reader, writer):
         assert await reader.read(100) == b"hello"
         writer.write(b"bye")
         writer.close()
 
-    async with listening(bye) as port, asked_to_dial(f"10.0.0.1:{port}") as (_, reader, _):
+    async with listening(bye) as port, connect_request(f"10.0.0.1:{port}") as (_, reader, _):
         assert await reader.read() == b"bye"
 
 
@@ -283,15 +283,15 @@ async def test_a_pod_that_closes_ends_the_connection():
         ("10.0.0.2:80", b"connect: no route to host"),
     ],
 )
-async def test_a_pod_that_cannot_be_dialled_is_told_of(target, why):
-    async with asked_to_dial(target) as (head, reader, _):
+async def test_connect_reports_why_a_pod_cannot_be_dialled(target, why):
+    async with connect_request(target) as (head, reader, _):
         assert head.startswith(b"HTTP/1.1 502 ")
         assert await reader.readexactly(len(why)) == why
 
 
-async def test_where_nobody_listens_the_connection_is_refused():
+async def test_connect_is_refused_when_the_port_is_closed():
     async with echoing() as port:
         pass
-    async with asked_to_dial(f"10.0.0.1:{port}") as (head, reader, _):
+    async with connect_request(f"10.0.0.1:{port}") as (head, reader, _):
         assert head.startswith(b"HTTP/1.1 502 ")
         assert await reader.readexactly(27) == b"connect: connection refused"

@@ -1,4 +1,4 @@
-"""Stage files of KWOK: what queries find, whom stages are for, what they turn objects into."""
+"""KWOK's stage files: queries, selectors, delays, weights, transitions, validation."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import Any
 
 import pytest
 
+from steersman.apimachinery.trees import Tree
 from steersman.client.requests import PatchType
 from steersman.nodes.kwok.jq import QueryError, QuerySyntaxError, compile_query
 from steersman.nodes.kwok.stage_files import read_stage, read_stage_file
 from steersman.nodes.node_object import TemplateError
 from steersman.nodes.options import NodesOptions
-from steersman.nodes.stages import Outcome, Stage, Surroundings, choose
+from steersman.nodes.stages import Outcome, Stage, StageContext, choose
 
-Tree = dict[str, Any]
 STAGES = Path(__file__).parent / "stages"
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
-AROUND = Surroundings(NOW, "172.16.0.1", "10.1.0.7", "node-0", started=NOW)
+AROUND = StageContext(NOW, "172.16.0.1", "10.1.0.7", "node-0", started=NOW)
 OBJECT: Tree = {
     "a": {"b": [1, 2, {"c": "x"}], "k/e.y": "v"},
     "t": "text",
@@ -61,7 +61,7 @@ OBJECT: Tree = {
         ('"\\u0041\\n"', ["A\n"]),
     ],
 )
-def test_a_query_finds(query: str, values: list[Any] | None) -> None:
+def test_query_returns_values(query: str, values: list[Any] | None) -> None:
     texts = {
         "-1": "-1 + .n - 2, [1,2] - [2], .no + 1",
         ".conditions | map": '.conditions | map(.type) | first, ["x"]',
@@ -84,7 +84,7 @@ def test_a_query_finds(query: str, values: list[Any] | None) -> None:
         ("(" * 60 + ".", f"query {'(' * 60 + '.'!r}: too deep"),
     ],
 )
-def test_what_is_no_query_is_told(query: str, fault: str) -> None:
+def test_malformed_query_is_rejected(query: str, fault: str) -> None:
     with pytest.raises(QuerySyntaxError) as caught:
         compile_query(query)
     assert str(caught.value) == fault
@@ -93,7 +93,7 @@ def test_what_is_no_query_is_told(query: str, fault: str) -> None:
 @pytest.mark.parametrize(
     "query", [".t.x", ".n[]", ".t[0]", ".t | map(.)", '"x" | tonumber', "{a: 1}", ".t - 1", ".t + 1", ".n | keys"]
 )
-def test_values_of_the_wrong_kind_are_faults(query: str) -> None:
+def test_query_rejects_values_of_the_wrong_type(query: str) -> None:
     with pytest.raises((QueryError, QuerySyntaxError)):
         list(compile_query(query)(OBJECT))
 
@@ -141,11 +141,11 @@ def pod(**status: Any) -> Tree:
         (stage(selector={"matchExpressions": [{"cel": {"expression": "self.status.no == 'x'"}}]}), False),
     ],
 )
-def test_whom_a_stage_is_for(made: Stage, holds: bool) -> None:
+def test_selector_matches_objects(made: Stage, holds: bool) -> None:
     assert made.matches(pod(phase="Running", containerStatuses=[{"ready": True, "restartCount": 2}]), NOW) is holds
 
 
-def test_a_stage_without_a_selector_is_for_nobody() -> None:
+def test_stage_without_selector_is_ignored() -> None:
     spec: Tree = {"resourceRef": {"kind": "Node"}, "next": {}}
     document = {"apiVersion": "kwok.x-k8s.io/v1alpha1", "kind": "Stage", "metadata": {"name": "s"}, "spec": spec}
     assert read_stage(document) is None
@@ -170,7 +170,7 @@ def test_a_stage_without_a_selector_is_for_nobody() -> None:
         ({"jitterDurationFrom": {"expressionFrom": ".metadata.annotations.delay"}}, 0.0, 90.0),
     ],
 )
-def test_how_long_a_stage_lasts(delay: Tree, least: float, most: float) -> None:
+def test_delay_of_a_stage(delay: Tree, least: float, most: float) -> None:
     until = (NOW + timedelta(seconds=10)).isoformat()
     made = stage(delay=delay)
     length = made.delay.length_seconds(pod(phase="Running", until=until), now=NOW, dice=Random(1))
@@ -189,11 +189,11 @@ def test_how_long_a_stage_lasts(delay: Tree, least: float, most: float) -> None:
         ({"weight": 3, "weightFrom": {"expressionFrom": ".metadata.annotations"}}, None),
     ],
 )
-def test_how_much_a_stage_weighs(spec: Tree, weight: int | None) -> None:
+def test_weight_of_a_stage(spec: Tree, weight: int | None) -> None:
     assert stage(**spec).weight_for(pod()) == weight
 
 
-def test_stages_that_weigh_nothing_come_before_those_that_nobody_can_weigh() -> None:
+def test_choose_prefers_weight_zero_to_invalid_weight() -> None:
     unknown = stage(weightFrom={"expressionFrom": ".metadata.annotations"})
     nothing = stage()
     assert {choose([unknown, nothing], pod(), now=NOW, dice=Random(n)) for n in range(9)} == {nothing}
@@ -204,7 +204,7 @@ def all_of(outcome: Outcome | None) -> list[Outcome]:
     return [] if outcome is None else [outcome._replace(then=None), *all_of(outcome.then)]
 
 
-def test_what_follows_is_done_in_order() -> None:
+def test_next_actions_are_performed_in_order() -> None:
     made = stage(
         next={
             "event": {"type": "Warning", "reason": "R", "message": "m"},
@@ -217,7 +217,7 @@ def test_what_follows_is_done_in_order() -> None:
             ],
         }
     )
-    assert all_of(made.turns_into(pod(phase="Runn"), AROUND)) == [
+    assert all_of(made.transition(pod(phase="Runn"), AROUND)) == [
         Outcome(event=("Warning", "R", "m")),
         Outcome(finalizers_added=("a",), finalizers_removed=("r",), finalizers_emptied=True),
         Outcome({"status": {"phase": "Running"}}),
@@ -233,7 +233,7 @@ def test_apply_step_renders_an_object_of_another_kind() -> None:
         "data: {count: {{ ceil (divf 5 2) | int | Quote }}}"
     )
     made = stage(steps=[{"apply": {"template": template}}, {"patch": {"root": "metadata", "template": "labels: {}"}}])
-    first, second = all_of(made.turns_into(pod(), AROUND))
+    first, second = all_of(made.transition(pod(), AROUND))
     assert first.applied["metadata"] == {"name": f"{pod()['metadata']['name']}-cm", "namespace": "default"}
     assert first.applied["data"] == {"count": "3"}
     assert second == Outcome({"metadata": {"labels": {}}}, PatchType.STRATEGIC, "")
@@ -252,7 +252,7 @@ def test_apply_step_renders_an_object_of_another_kind() -> None:
 def test_patch_without_type_is_strategic_only_for_pods_and_nodes(resource_ref: Tree, default: PatchType) -> None:
     patches = [{"template": "a: 1"}, {"template": "a: 1", "type": "strategic"}]
     made = stage(resourceRef=resource_ref, next={"patches": patches})
-    types = [each.patch_type for each in all_of(made.turns_into(pod(), AROUND))]
+    types = [each.patch_type for each in all_of(made.transition(pod(), AROUND))]
     assert types == [default, PatchType.STRATEGIC]
 
 
@@ -273,20 +273,20 @@ def test_selector_takes_an_expression_in_cel() -> None:
         ("a: {{ uuidv4 | len }}", 36),
     ],
 )
-def test_templates_know_where_the_object_is(template: str, result: Any) -> None:
+def test_template_functions_return_the_stage_context(template: str, result: Any) -> None:
     made = stage(next={"statusTemplate": template})
-    outcome = made.turns_into(pod(), AROUND._replace(dice=Random(1)))
+    outcome = made.transition(pod(), AROUND._replace(dice=Random(1)))
     assert all_of(outcome)[0].patch == {"status": {"a": result}}
 
 
-def test_what_is_deleted_is_not_changed_before() -> None:
+def test_delete_omits_other_writes() -> None:
     made = stage(next={"delete": True, "statusTemplate": "phase: x"})
-    assert all_of(made.turns_into(pod(), AROUND)) == [Outcome(delete=True)]
+    assert all_of(made.transition(pod(), AROUND)) == [Outcome(delete=True)]
 
 
-def test_steps_are_the_newer_way_to_say_it() -> None:
+def test_steps_take_precedence_over_next_fields() -> None:
     made = stage(steps=[{"patch": {"root": "status", "subresource": "status", "template": "a: 1"}}, {"delete": True}])
-    assert all_of(made.turns_into(pod(), AROUND)) == [Outcome({"status": {"a": 1}}), Outcome(delete=True)]
+    assert all_of(made.transition(pod(), AROUND)) == [Outcome({"status": {"a": 1}}), Outcome(delete=True)]
 
 
 def test_steps_after_a_deletion_only_send_events() -> None:
@@ -299,7 +299,7 @@ def test_steps_after_a_deletion_only_send_events() -> None:
             {"delete": True},
         ]
     )
-    assert all_of(made.turns_into(pod(), AROUND)) == [
+    assert all_of(made.transition(pod(), AROUND)) == [
         Outcome(delete=True, finalizers_emptied=True),
         Outcome(event=("Normal", "R", "")),
     ]
@@ -307,7 +307,7 @@ def test_steps_after_a_deletion_only_send_events() -> None:
 
 def test_node_conditions_begin_with_ready() -> None:
     made = stage(next={"statusTemplate": "types: [{{ range NodeConditions }}{{ .type }},{{ end }}]"})
-    [outcome] = all_of(made.turns_into(pod(), AROUND))
+    [outcome] = all_of(made.transition(pod(), AROUND))
     types = ["Ready", "MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable"]
     assert outcome.patch == {"status": {"types": types}}
 
@@ -336,7 +336,7 @@ def test_node_conditions_begin_with_ready() -> None:
         ({"weightFrom": {"cel": {"expression": "1 +"}}}, "expression '1 +'"),
     ],
 )
-def test_what_a_stage_cannot_say_is_told(spec: Tree, fault: str) -> None:
+def test_invalid_stage_is_rejected(spec: Tree, fault: str) -> None:
     with pytest.raises(TemplateError) as caught:
         stage(**spec)
     assert fault in str(caught.value)
@@ -361,7 +361,7 @@ def test_what_a_stage_cannot_say_is_told(spec: Tree, fault: str) -> None:
         ),
     ],
 )
-def test_a_bad_file_is_told_with_its_place(tmp_path: Path, text: str, fault: str) -> None:
+def test_invalid_file_is_rejected_with_its_location(tmp_path: Path, text: str, fault: str) -> None:
     file = tmp_path / "s.yaml"
     file.write_text(text)
     with pytest.raises(TemplateError) as caught:
@@ -370,7 +370,7 @@ def test_a_bad_file_is_told_with_its_place(tmp_path: Path, text: str, fault: str
     assert fault in str(caught.value)
 
 
-def test_files_and_sets_go_together() -> None:
+def test_files_and_sets_are_combined() -> None:
     file = STAGES / "pod-fast.yaml"
     options = NodesOptions(stages=f"default, {file}")
     names = [each.name for each in options.pod_stages()]
@@ -387,15 +387,15 @@ def test_files_and_sets_go_together() -> None:
         NodesOptions(stages=str(STAGES)).pod_stages()
 
 
-def life(file: str, made: Tree, limit: int = 8) -> list[str]:
-    """The stages that an object goes through; each status is put over the one before."""
-    stages, told = [of.stage for of in read_stage_file(STAGES / file).stages], []
+def stages_passed(file: str, made: Tree, limit: int = 8) -> list[str]:
+    """Return the stages that an object passes through; each status is merged into the previous one."""
+    stages, passed = [of.stage for of in read_stage_file(STAGES / file).stages], []
     for _ in range(limit):
         found = choose(stages, made, now=NOW, dice=Random(1))
         if found is None:
             break
-        told.append(found.name)
-        for outcome in all_of(found.turns_into(made, AROUND)):
+        passed.append(found.name)
+        for outcome in all_of(found.transition(made, AROUND)):
             patch = (outcome.patch or {}).get("status", {})
             known = {each["type"]: each for each in made["status"].get("conditions") or ()}
             known |= {each["type"]: each for each in patch.get("conditions") or ()}
@@ -404,32 +404,32 @@ def life(file: str, made: Tree, limit: int = 8) -> list[str]:
             if outcome.finalizers_removed:
                 made["metadata"].pop("finalizers")
             if outcome.delete:
-                return told
-    return told
+                return passed
+    return passed
 
 
-def test_a_fast_life() -> None:
+def test_pod_fast_stages() -> None:
     made = pod(phase="Pending")
     made["metadata"]["ownerReferences"] = [{"kind": "Job"}]
     made["spec"]["initContainers"] = [
         {"name": "i", "image": "j"},
         {"name": "k", "image": "l", "restartPolicy": "Always"},
     ]
-    assert life("pod-fast.yaml", made, limit=1) == ["pod-ready"]
+    assert stages_passed("pod-fast.yaml", made, limit=1) == ["pod-ready"]
     assert (made["status"]["podIP"], made["status"]["hostIP"]) == ("10.1.0.7", "172.16.0.1")
     assert [next(iter(each["state"])) for each in made["status"]["initContainerStatuses"]] == ["terminated", "running"]
-    assert life("pod-fast.yaml", made) == ["pod-complete"]
+    assert stages_passed("pod-fast.yaml", made) == ["pod-complete"]
     assert made["status"]["phase"] == "Succeeded"
     made["metadata"]["deletionTimestamp"] = "2026-01-02T03:04:05Z"
-    assert life("pod-fast.yaml", made) == ["pod-delete"]
+    assert stages_passed("pod-fast.yaml", made) == ["pod-delete"]
 
 
-def test_a_general_life() -> None:
+def test_pod_general_stages() -> None:
     made = pod(phase="Pending")
     made["metadata"]["finalizers"] = ["kwok.x-k8s.io/fake"]
     made["spec"]["initContainers"] = [{"name": "i", "image": "j", "resources": {"requests": {"cpu": "1"}}}]
     names = ["pod-create", "pod-init-container-running", "pod-init-container-completed", "pod-ready"]
-    assert life("pod-general.yaml", made) == names
+    assert stages_passed("pod-general.yaml", made) == names
     assert made["status"]["phase"] == "Running"
     assert {each["type"]: each["status"] for each in made["status"]["conditions"]} == {
         "PodReadyToStartContainers": "True",
@@ -439,19 +439,19 @@ def test_a_general_life() -> None:
         "PodScheduled": "True",
     }
     made["metadata"]["deletionTimestamp"] = "2026-01-02T03:04:05Z"
-    assert life("pod-general.yaml", made) == ["pod-remove-finalizer", "pod-delete"]
+    assert stages_passed("pod-general.yaml", made) == ["pod-remove-finalizer", "pod-delete"]
 
 
-def test_a_nodes_life() -> None:
+def test_node_stages() -> None:
     made = pod(addresses=[{"type": "InternalIP", "address": "1.2.3.4"}])
-    assert life("node.yaml", made, limit=3) == ["node-initialize", "node-heartbeat", "node-heartbeat"]
+    assert stages_passed("node.yaml", made, limit=3) == ["node-initialize", "node-heartbeat", "node-heartbeat"]
     status = made["status"]
     assert {each["type"]: each["status"] for each in status["conditions"]}["Ready"] == "True"
     assert status["addresses"] == [{"type": "InternalIP", "address": "1.2.3.4"}]
     assert status["allocatable"] == {"cpu": "1k", "memory": "1Ti", "pods": "1M"}
 
 
-def test_the_example_of_the_page_can_be_read(tmp_path: Path) -> None:
+def test_example_of_the_documentation_is_valid(tmp_path: Path) -> None:
     page = (Path(__file__).parents[3] / "docs" / "stages.md").read_text()
     file = tmp_path / "mine.yaml"
     file.write_text(page.partition("```yaml\n")[2].partition("```")[0])
@@ -459,7 +459,7 @@ def test_the_example_of_the_page_can_be_read(tmp_path: Path) -> None:
     made = pod(phase="Running")
     made["metadata"]["labels"]["chaos"] = "true"
     assert found.stage.matches(made, NOW)
-    outcomes = all_of(found.stage.turns_into(made, AROUND))
+    outcomes = all_of(found.stage.transition(made, AROUND))
     assert [each.event is not None for each in outcomes] == [True, False]
     assert outcomes[1].patch["status"]["phase"] == "Failed"
 
@@ -475,11 +475,11 @@ def test_query_of_numbers_out_of_range_is_a_query_error(query: str) -> None:
         list(compile_query(query)(OBJECT))
 
 
-def test_query_replaces_half_surrogates() -> None:
+def test_query_replaces_lone_surrogates() -> None:
     assert list(compile_query(r'"\ud83d\ude00\ud800"')(None)) == ["😀\ufffd"]
 
 
-def test_weight_that_is_infinite_counts_as_none() -> None:
+def test_infinite_weight_is_invalid() -> None:
     spec = {
         "resourceRef": {"apiGroup": "v1", "kind": "Pod"},
         "selector": {"matchLabels": {}},

@@ -1,4 +1,4 @@
-"""Process pods: what containers are given and what is told of them, and real processes that live and end."""
+"""Process pods: inputs and statuses of containers, and runs of real processes."""
 
 import asyncio
 import os
@@ -12,21 +12,21 @@ from tests.unit.listening import listening
 
 from steersman.asynckit.clock import FakeClock, RealClock
 from steersman.nodes.expansion import expand
-from steersman.nodes.kubelet.hosting import Refusal, Size
+from steersman.nodes.kubelet.hosting import RequestError, Size
 from steersman.nodes.kubelet.log_lines import LogOptions
 from steersman.nodes.processes import guard
 from steersman.nodes.processes.environment import Sources, command_line, container_environment
-from steersman.nodes.processes.fields import ConfigError, field_text, resource_text
+from steersman.nodes.processes.fields import ContainerConfigError, field_text, resource_text
 from steersman.nodes.processes.files import inside, link, write_files
 from steersman.nodes.processes.host import ProcessHost
 from steersman.nodes.processes.log_file import LogFile
-from steersman.nodes.processes.pod_life import PodLife
-from steersman.nodes.processes.probes import Verdict, passes, port_number
+from steersman.nodes.processes.pod_worker import PodWorker
+from steersman.nodes.processes.probes import ProbeThreshold, passes, port_number
 from steersman.nodes.processes.process import Guard, Launch, Process
 from steersman.nodes.processes.resources import ApiAddress
 from steersman.nodes.processes.selection import PROCESS_POD, PROCESS_PODS, is_process_pod
-from steersman.nodes.processes.statuses import Facts, Running, Terminated, Waiting, pod_status
-from steersman.nodes.processes.volumes import TokenWanted, tokens_wanted, volume_files
+from steersman.nodes.processes.statuses import ContainerFacts, Running, Terminated, Waiting, pod_status
+from steersman.nodes.processes.volumes import TokenProjection, token_projections, volume_files
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 NODE = {"metadata": {"name": "n"}, "status": {"allocatable": {"cpu": "2", "memory": "1Gi"}}}
@@ -49,19 +49,19 @@ def sources(made=None, config_maps=None, secrets=None):
     return Sources(made or pod({}), NODE, (config_maps or {}).get, (secrets or {}).get)
 
 
-# Which pods
+# Selection
 
 
 @pytest.mark.parametrize(
     ("annotation", "label", "is_one"),
     [(None, None, False), ("true", None, True), (None, "true", True), ("false", "true", False)],
 )
-def test_a_pod_or_its_node_says_that_it_runs(annotation, label, is_one):
+def test_process_pod_is_selected_by_pod_annotation_or_node_label(annotation, label, is_one):
     made = {"metadata": {"annotations": {PROCESS_POD: annotation} if annotation else {}}}
     assert is_process_pod(made, {"metadata": {"labels": {PROCESS_PODS: label}}}) is is_one
 
 
-# What containers are given
+# Inputs of containers
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_a_pod_or_its_node_says_that_it_runs(annotation, label, is_one):
         ("", ""),
     ],
 )
-def test_references_to_variables(text, expanded):
+def test_expand_replaces_references(text, expanded):
     assert expand(text, {"A": "1"}) == expanded
 
 
@@ -90,12 +90,12 @@ def test_references_to_variables(text, expanded):
         ("spec.nodeName", "n"),
     ],
 )
-def test_fields_of_the_pod(path, text):
+def test_field_ref_returns_pod_field(path, text):
     assert field_text(pod({}, nodeName="n"), path) == text
 
 
-def test_a_field_that_is_not_offered():
-    with pytest.raises(ConfigError, match="unsupported fieldPath: spec"):
+def test_field_ref_rejects_unsupported_path():
+    with pytest.raises(ContainerConfigError, match="unsupported fieldPath: spec"):
         field_text(pod({}), "spec.x")
 
 
@@ -108,13 +108,13 @@ def test_a_field_that_is_not_offered():
         ("requests.memory", "", "0"),
     ],
 )
-def test_resources_are_rounded_up_and_limited_by_the_node(resource, divisor, text):
+def test_resource_field_ref_rounds_up_and_defaults_to_allocatable(resource, divisor, text):
     made = pod({"resources": {"limits": {"cpu": "500m"}}})
     reference = {"resource": resource, "divisor": divisor}
     assert resource_text(made, NODE, reference, container="c0") == text
 
 
-def test_variables_come_in_order_and_see_those_before_them():
+def test_variables_expand_references_to_earlier_variables():
     container = {
         "name": "c",
         "envFrom": [
@@ -140,19 +140,19 @@ def test_variables_come_in_order_and_see_those_before_them():
         ({"secretKeyRef": {"name": "none", "key": "k"}}, 'secret "none" not found'),
     ],
 )
-def test_what_a_variable_needs_must_be_there(reference, why):
+def test_variable_with_missing_source_is_a_config_error(reference, why):
     container = {"name": "c", "env": [{"name": "A", "valueFrom": reference}]}
-    with pytest.raises(ConfigError, match=why):
+    with pytest.raises(ContainerConfigError, match=why):
         container_environment(container, sources(None, {"m": {}}), {})
 
 
-def test_a_container_needs_a_command():
+def test_container_without_command_is_a_config_error():
     assert command_line({"name": "c", "command": ["$(A)"], "args": ["$(B)"]}, {"A": "1"}) == ["1", "$(B)"]
-    with pytest.raises(ConfigError, match="container c has no command"):
+    with pytest.raises(ContainerConfigError, match="container c has no command"):
         command_line({"name": "c", "args": ["x"]}, {})
 
 
-def test_files_of_volumes():
+def test_volume_files_of_each_source():
     projected = {
         "sources": [
             {"serviceAccountToken": {"path": "token", "expirationSeconds": 3607}},
@@ -163,7 +163,7 @@ def test_files_of_volumes():
     known = sources(None, {"m": {"k": b"1", "l": b"2"}}, {"s": {"w": b"3"}})
     made = volume_files({"name": "v", "projected": projected}, known, lambda wanted: f"t{wanted.expiration_seconds}")
     assert made == {"token": b"t3607", "d/k": b"1", "ns": b"ns"}
-    assert tokens_wanted({"projected": projected}) == [TokenWanted("", 3607)]
+    assert token_projections({"projected": projected}) == [TokenProjection("", 3607)]
     assert volume_files({"secret": {"secretName": "s"}}, known, str) == {"w": b"3"}
     assert volume_files({"configMap": {"name": "none", "optional": True}}, known, str) == {}
 
@@ -176,17 +176,17 @@ def test_files_of_volumes():
         ({"name": "v", "hostPath": {"path": "/"}}, "volume v is of a kind that process pods cannot have"),
     ],
 )
-def test_volumes_that_cannot_be(volume, why):
-    with pytest.raises(ConfigError, match=why):
+def test_unsupported_volume_is_a_config_error(volume, why):
+    with pytest.raises(ContainerConfigError, match=why):
         volume_files(volume, sources(None, {}, {"s": {}}), str)
 
 
-def test_paths_never_lead_out_of_the_folder(tmp_path):
+def test_paths_stay_inside_the_directory(tmp_path):
     assert inside(tmp_path, "/a/../../../etc") == tmp_path / "etc"
     assert inside(tmp_path, "/") == tmp_path
 
 
-def test_files_are_private_and_only_those_that_are_wanted(tmp_path):
+def test_write_files_creates_private_files_and_removes_others(tmp_path):
     folder = tmp_path / "v"
     write_files(folder, {"a": b"1", "d/b": b"2"})
     before = (folder / "a").stat()
@@ -200,7 +200,7 @@ def test_files_are_private_and_only_those_that_are_wanted(tmp_path):
     assert (tmp_path / "x" / "y" / "c").read_bytes() == b"3"
 
 
-def test_the_address_of_the_api():
+def test_service_variables_of_the_api_server():
     assert ApiAddress("https://127.0.0.1:6443").variables == {
         "KUBERNETES_SERVICE_HOST": "127.0.0.1",
         "KUBERNETES_SERVICE_PORT": "6443",
@@ -208,7 +208,7 @@ def test_the_address_of_the_api():
     }
 
 
-# What is told
+# Statuses
 
 
 def ended(code):
@@ -218,28 +218,31 @@ def ended(code):
 @pytest.mark.parametrize(
     ("facts", "is_over", "phase"),
     [
-        ([Facts(), Facts()], False, "Pending"),
-        ([Facts(Running(NOW, "i")), Facts()], False, "Pending"),
-        ([Facts(Running(NOW, "i")), Facts(ended(1))], False, "Running"),
-        ([Facts(Waiting("CrashLoopBackOff"), last=ended(1), restarts=1)], False, "Running"),
-        ([Facts(ended(0)), Facts(ended(0))], True, "Succeeded"),
-        ([Facts(ended(0)), Facts(ended(1))], True, "Failed"),
+        ([ContainerFacts(), ContainerFacts()], False, "Pending"),
+        ([ContainerFacts(Running(NOW, "i")), ContainerFacts()], False, "Pending"),
+        ([ContainerFacts(Running(NOW, "i")), ContainerFacts(ended(1))], False, "Running"),
+        ([ContainerFacts(Waiting("CrashLoopBackOff"), last=ended(1), restarts=1)], False, "Running"),
+        ([ContainerFacts(ended(0)), ContainerFacts(ended(0))], True, "Succeeded"),
+        ([ContainerFacts(ended(0)), ContainerFacts(ended(1))], True, "Failed"),
     ],
 )
-def test_the_phase(facts, is_over, phase):
+def test_phase_follows_from_container_states(facts, is_over, phase):
     made = pod(*[{} for _ in facts])
     known = {f"c{number}": each for number, each in enumerate(facts)}
     status = pod_status(made, known, now=NOW, host_ip="h", pod_ip="i", is_over=is_over, end=None)
     assert status["phase"] == phase
 
 
-def test_a_pod_is_ready_when_its_containers_are():
+def test_pod_is_ready_when_all_containers_are():
     made = pod({}, {})
-    facts = {"c0": Facts(Running(NOW, "i"), ready=True, started=True), "c1": Facts(Running(NOW, "j"), started=True)}
+    facts = {
+        "c0": ContainerFacts(Running(NOW, "i"), ready=True, started=True),
+        "c1": ContainerFacts(Running(NOW, "j"), started=True),
+    }
     status = pod_status(made, facts, now=NOW, host_ip="h", pod_ip="i", is_over=False, end=None)
-    told = {each["type"]: (each["status"], each["reason"], each["message"]) for each in status["conditions"]}
+    conditions = {each["type"]: (each["status"], each["reason"], each["message"]) for each in status["conditions"]}
     why = ("False", "ContainersNotReady", "containers with unready status: [c1]")
-    assert (told["Ready"], told["ContainersReady"], told["Initialized"][0]) == (why, why, "True")
+    assert (conditions["Ready"], conditions["ContainersReady"], conditions["Initialized"][0]) == (why, why, "True")
     facts["c1"].ready = True
     status = pod_status(made, facts, now=NOW, host_ip="h", pod_ip="i", is_over=False, end=None)
     assert {each["type"]: each["status"] for each in status["conditions"]}["Ready"] == "True"
@@ -252,7 +255,7 @@ async def shown(log, **options):
     return b"".join([piece async for piece in log.read(LogOptions(**options))])
 
 
-async def test_a_log_holds_whole_lines_and_what_was_left_at_the_end(tmp_path):
+async def test_log_file_writes_complete_lines_and_the_last_partial_line(tmp_path):
     log = LogFile(tmp_path / "0.log", clock=FakeClock())
     log.write(b"one\ntw")
     log.write(b"err\n", error=True)
@@ -264,7 +267,7 @@ async def test_a_log_holds_whole_lines_and_what_was_left_at_the_end(tmp_path):
     assert await shown(log, limit_bytes=5) == b"one\ne"
 
 
-async def test_who_follows_a_log_sees_it_to_its_end(tmp_path):
+async def test_followed_log_ends_when_it_is_closed(tmp_path):
     log = LogFile(tmp_path / "0.log", clock=FakeClock())
     log.write(b"one\n")
     following = asyncio.create_task(shown(log, follow=True, tail_lines=0))
@@ -274,7 +277,7 @@ async def test_who_follows_a_log_sees_it_to_its_end(tmp_path):
     assert await following == b"two\n"
 
 
-async def test_a_long_log_is_put_aside_once(tmp_path, monkeypatch):
+async def test_long_log_is_rotated(tmp_path, monkeypatch):
     monkeypatch.setattr("steersman.nodes.processes.log_file.FILE_BYTES_MAX", 100)
     log = LogFile(tmp_path / "0.log", clock=FakeClock())
     for number in range(6):
@@ -287,19 +290,19 @@ async def test_a_long_log_is_put_aside_once(tmp_path, monkeypatch):
 # Probes
 
 
-def test_a_verdict_turns_after_enough_answers_in_a_row():
-    verdict = Verdict({"failureThreshold": 2}, passing=False)
+def test_probe_result_changes_after_its_threshold():
+    verdict = ProbeThreshold({"failureThreshold": 2}, passing=False)
     assert [verdict.count(answer) for answer in (True, False, True, False, False)] == [True, False, False, False, True]
     assert not verdict.passing
 
 
 @pytest.mark.parametrize(("port", "number"), [(80, 80), ("web", 8080), ("81", 81), ("none", 0)])
-def test_the_port_of_a_probe(port, number):
+def test_probe_port_by_number_or_name(port, number):
     assert port_number(port, {"ports": [{"name": "web", "containerPort": 8080}]}) == number
 
 
 @pytest.mark.parametrize(("code", "holds"), [(200, True), (302, True), (404, False), (500, False)])
-async def test_a_probe_over_http(code, holds):
+async def test_http_probe(code, holds):
     async def answer(reader, writer):
         await reader.readuntil(b"\r\n\r\n")
         writer.write(b"HTTP/1.1 %d X\r\n\r\n" % code)
@@ -325,7 +328,7 @@ def launch(folder, *words, **variables):
     return Launch(words, {"PATH": os.environ["PATH"], **variables}, folder)
 
 
-async def test_a_process_tells_its_output_and_its_code(tmp_path, watch):
+async def test_process_returns_output_and_exit_code(tmp_path, watch):
     heard = []
 
     async def sink(data, error):
@@ -336,13 +339,13 @@ async def test_a_process_tells_its_output_and_its_code(tmp_path, watch):
     assert sorted(heard) == sorted([(b"x\n", False), (f"{tmp_path}\n".encode(), True)])
 
 
-async def test_a_signal_counts_as_128_and_its_number(tmp_path, watch):
+async def test_process_killed_by_a_signal_exits_with_128_plus_its_number(tmp_path, watch):
     process = await Process.start(launch(tmp_path, "sleep", "100"), guard=watch)
     process.signal(signal.SIGTERM)
     assert await process.wait(print) == 143
 
 
-async def test_a_terminal(tmp_path, watch):
+async def test_process_with_a_terminal(tmp_path, watch):
     heard = []
 
     async def sink(data, error):
@@ -355,31 +358,31 @@ async def test_a_terminal(tmp_path, watch):
     assert b"".join(heard).replace(b"\r", b"").endswith(b"25 81\nhello\n")
 
 
-async def test_what_cannot_be_started_is_an_error(tmp_path, watch):
+async def test_process_start_raises_oserror_for_a_missing_command(tmp_path, watch):
     with pytest.raises(FileNotFoundError):
         await Process.start(launch(tmp_path, "no-such-command"), guard=watch)
 
 
-async def test_when_the_input_of_the_guard_ends_what_is_left_is_killed(tmp_path):
+async def test_guard_kills_remaining_groups_when_its_input_ends(tmp_path):
     write_files(tmp_path / "folder", {"a": b""})
-    sleeper = await asyncio.create_subprocess_exec("sleep", "100", start_new_session=True)
+    running = await asyncio.create_subprocess_exec("sleep", "100", start_new_session=True)
     spared = await asyncio.create_subprocess_exec("sleep", "100", start_new_session=True)
     program = await asyncio.create_subprocess_exec(
         sys.executable, "-I", "-S", guard.__file__, str(tmp_path / "folder"), stdin=asyncio.subprocess.PIPE
     )
-    await program.communicate(f"+{sleeper.pid}\n+{spared.pid}\n-{spared.pid}\n".encode())
-    assert await sleeper.wait() == -signal.SIGKILL
+    await program.communicate(f"+{running.pid}\n+{spared.pid}\n-{spared.pid}\n".encode())
+    assert await running.wait() == -signal.SIGKILL
     assert not (tmp_path / "folder").exists()
     assert spared.returncode is None
     spared.kill()
     await spared.wait()
 
 
-# Lives
+# Containers and pods
 
 
-class Around:
-    """What containers get, without a cluster."""
+class FakeContext:
+    """Container context without a cluster."""
 
     def __init__(self, folder, watch):
         self.clock = RealClock()
@@ -390,7 +393,7 @@ class Around:
 
     async def launch(self, container):
         if self.missing:
-            raise ConfigError(self.missing)
+            raise ContainerConfigError(self.missing)
         return launch(self.folder, *container["command"])
 
     def log_path(self, container, run):
@@ -403,14 +406,14 @@ class Around:
         self.events.append(f"{kind} {reason} {message}")
 
 
-class Living:
-    """A pod's life, and a way to wait for what it turns into."""
+class RunningPod:
+    """Running pod worker, with a wait for its status."""
 
-    def __init__(self, made, around):
+    def __init__(self, made, context):
         self.made = made
         self.changed = asyncio.Event()
-        self.around = around
-        self.life = PodLife(made, around, changed=self.changed.set)
+        self.context = context
+        self.life = PodWorker(made, context, changed=self.changed.set)
         self.task = asyncio.create_task(self.life.run())
 
     def status(self):
@@ -434,7 +437,7 @@ async def begin(tmp_path, watch):
     begun = []
 
     def start(made):
-        begun.append(Living(made, Around(tmp_path, watch)))
+        begun.append(RunningPod(made, FakeContext(tmp_path, watch)))
         return begun[-1]
 
     yield start
@@ -450,23 +453,23 @@ def state(status, number=0, kind="containerStatuses"):
     return status[kind][number]["state"]
 
 
-async def test_a_pod_runs_to_its_end(begin):
+async def test_pod_runs_to_completion(begin):
     living = begin(pod(sh("exit 0"), sh("exit 2"), restartPolicy="Never"))
     status = await living.until(lambda status: status["phase"] == "Failed")
     assert [state(status, number)["terminated"]["exitCode"] for number in (0, 1)] == [0, 2]
 
 
-async def test_a_restart_comes_at_once_and_the_next_after_a_pause(begin):
+async def test_first_restart_is_immediate_and_the_second_backs_off(begin):
     living = begin(pod(sh("exit 2"), restartPolicy="OnFailure"))
     status = await living.until(lambda status: "CrashLoopBackOff" in str(state(status)))
     assert state(status)["waiting"]["message"] == "back-off 10s restarting failed container=c0"
     assert status["containerStatuses"][0]["restartCount"] == 1
     assert status["phase"] == "Running"
     started = "Normal Started Started container c0"
-    assert living.around.events == [started, started, "Warning BackOff Back-off restarting failed container=c0"]
+    assert living.context.events == [started, started, "Warning BackOff Back-off restarting failed container=c0"]
 
 
-async def test_init_containers_go_first_and_one_that_fails_ends_it(begin, tmp_path):
+async def test_init_containers_run_first_and_a_failure_fails_the_pod(begin, tmp_path):
     first = {"name": "i", **sh("echo x > said")}
     living = begin(pod(sh("cat said"), restartPolicy="Never", initContainers=[first]))
     await living.until(lambda status: status["phase"] == "Succeeded")
@@ -475,14 +478,14 @@ async def test_init_containers_go_first_and_one_that_fails_ends_it(begin, tmp_pa
     assert "waiting" in state(status)
 
 
-async def test_a_sidecar_runs_beside_and_ends_after_the_others(begin):
+async def test_sidecar_terminates_after_the_main_containers(begin):
     side = {"name": "s", "restartPolicy": "Always", **sh("sleep 100")}
     living = begin(pod(sh("exit 0"), restartPolicy="Never", initContainers=[side]))
     status = await living.until(lambda status: status["phase"] == "Succeeded")
     assert state(status, 0, "initContainerStatuses")["terminated"]["exitCode"] == 143
 
 
-async def test_a_command_that_is_not_there(begin):
+async def test_missing_command_is_a_start_error(begin):
     living = begin(pod({"command": ["no-such-command"]}, restartPolicy="Never"))
     status = await living.until(lambda status: status["phase"] == "Failed")
     ended = state(status)["terminated"]
@@ -490,23 +493,23 @@ async def test_a_command_that_is_not_there(begin):
     assert ended["message"] == 'exec: "no-such-command": no such file or directory'
 
 
-async def test_a_pod_past_its_deadline_ends(begin):
+async def test_pod_fails_after_its_active_deadline(begin):
     living = begin(pod(sh("sleep 100"), activeDeadlineSeconds=0))
     status = await living.until(lambda status: status["phase"] == "Failed")
     assert status["reason"] == "DeadlineExceeded"
 
 
-async def test_what_is_missing_is_waited_for_and_a_stop_does_not_wait(tmp_path, watch):
-    around = Around(tmp_path, watch)
-    around.missing = 'secret "s" not found'
-    living = Living(pod(sh("exit 0")), around)
+async def test_config_error_is_retried_until_the_pod_is_stopped(tmp_path, watch):
+    context = FakeContext(tmp_path, watch)
+    context.missing = 'secret "s" not found'
+    living = RunningPod(pod(sh("exit 0")), context)
     status = await living.until(lambda status: "Creating" not in str(state(status)))
     assert state(status)["waiting"] == {"reason": "CreateContainerConfigError", "message": 'secret "s" not found'}
     async with asyncio.timeout(3):
         await living.close()
 
 
-async def test_a_stop_runs_the_hook_then_asks_then_kills(begin, tmp_path):
+async def test_stop_runs_prestop_hook_then_sigterm_then_sigkill(begin, tmp_path):
     hook = {"preStop": {"exec": {"command": ["sh", "-c", "echo hook > hooked"]}}}
     stubborn = sh("trap '' TERM; touch up; while true; do sleep 0.05; done", lifecycle=hook)
     ready = {"exec": {"command": ["test", "-e", "up"]}, "periodSeconds": 1}
@@ -517,21 +520,21 @@ async def test_a_stop_runs_the_hook_then_asks_then_kills(begin, tmp_path):
     assert (tmp_path / "hooked").read_text() == "hook\n"
 
 
-async def test_a_container_that_does_not_live_is_started_again(begin):
+async def test_failing_liveness_probe_restarts_the_container(begin):
     dead = {"exec": {"command": ["false"]}, "periodSeconds": 1, "failureThreshold": 1}
     living = begin(pod(sh("sleep 100", livenessProbe=dead)))
     status = await living.until(lambda status: status["containerStatuses"][0]["restartCount"] == 1)
     assert status["containerStatuses"][0]["lastState"]["terminated"]["exitCode"] == 143
 
 
-async def test_containers_of_a_process_before_this_one_were_killed(begin):
+async def test_containers_of_an_earlier_process_are_reported_as_killed(begin):
     running = {"name": "c0", "restartCount": 4, "state": {"running": {"startedAt": "2026-01-02T03:04:05Z"}}}
     made = pod(sh("exit 0"), restartPolicy="Never", status={"containerStatuses": [running]})
     status = await begin(made).until(lambda status: status["phase"] == "Failed")
     assert state(status)["terminated"]["reason"] == "ContainerStatusUnknown"
 
 
-# What is answered
+# Kubelet API
 
 
 class Streams:
@@ -548,11 +551,11 @@ class Streams:
         else:
             self.said += piece
 
-    async def resized(self):
+    async def next_size(self):
         return Size(10, 5)
 
 
-async def test_logs_commands_and_streams_of_a_process(begin, watch):
+async def test_logs_exec_and_attach_of_a_process(begin, watch):
     made = pod(sh("echo up; cat; exit 5", stdin=True), restartPolicy="Never")
     living = begin(made)
     host = ProcessHost({"u": living.life}, watch, concerns=lambda _: False)
@@ -564,21 +567,21 @@ async def test_logs_commands_and_streams_of_a_process(begin, watch):
     attached = Streams(b"hello\n")
     assert await host.attach(made, "c0", attached) == 5
     assert attached.said.endswith(b"hello\n")
-    told = b"".join([piece async for piece in host.logs(made, "c0", LogOptions(follow=True))])
-    assert told == b"up\nhello\n"
-    with pytest.raises(Refusal, match="container not found"):
+    output = b"".join([piece async for piece in host.logs(made, "c0", LogOptions(follow=True))])
+    assert output == b"up\nhello\n"
+    with pytest.raises(RequestError, match="container not found"):
         await host.execute(made, "c0", ["ls"], Streams())
-    with pytest.raises(Refusal, match='previous terminated container "c0" in pod "p" not found'):
+    with pytest.raises(RequestError, match='previous terminated container "c0" in pod "p" not found'):
         await anext(host.logs({**made, "status": living.status()}, "c0", LogOptions(previous=True)))
 
 
-async def test_the_log_of_a_process_that_nobody_remembers(watch):
+async def test_log_of_an_earlier_process_is_unavailable(watch):
     host = ProcessHost({}, watch, concerns=lambda _: True)
     made = pod({}, status={"containerStatuses": [{"name": "c0", "containerID": "process://u/c0/1"}]})
     assert host.has(made)
-    with pytest.raises(Refusal, match="unable to retrieve container logs for process://u/c0/1"):
+    with pytest.raises(RequestError, match="unable to retrieve container logs for process://u/c0/1"):
         await anext(host.logs(made, "c0", LogOptions()))
 
 
-def test_the_guard_imports_nothing_of_ours():
+def test_guard_imports_only_the_standard_library():
     assert "steersman" not in Path(guard.__file__).read_text()

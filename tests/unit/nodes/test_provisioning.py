@@ -1,16 +1,16 @@
-"""The simulated storage against a server on the same loop; what the binder does is done by hand."""
+"""The simulated storage against a server on the same loop; the test plays the volume binder."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from random import Random
-from typing import Any
 
 import pytest
 from tests.unit.nodes.test_failed_writes import FAILURES, failing
 from tests.unit.nodes.world import Wrap
 
+from steersman.apimachinery.trees import Tree
 from steersman.asynckit.clock import FakeClock
 from steersman.asynckit.tasks import Supervisor
 from steersman.client import Client
@@ -20,8 +20,6 @@ from steersman.nodes.provisioning import CLAIMS, CLASSES, VOLUMES, SimulatedStor
 from steersman.nodes.volumes import CLASS_NAME, PROVISIONER
 from steersman.runtime.context import ControllerContext
 from steersman.testing.inprocess import InProcessAPIServer
-
-Tree = dict[str, Any]
 
 
 class World:
@@ -53,7 +51,7 @@ class World:
 
 @asynccontextmanager
 async def world(wrap: Wrap = lambda transport: transport) -> AsyncIterator[World]:
-    """``wrap`` returns the transport of the controller's client, such as one that injects faults."""
+    """``wrap`` returns the transport of the controller's client, e.g. one that injects faults."""
     clock = FakeClock()
     async with InProcessAPIServer(clock=clock) as server:
         client = Client(LoopbackTransport(server.core.client), clock=clock)
@@ -71,7 +69,7 @@ async def world(wrap: Wrap = lambda transport: transport) -> AsyncIterator[World
             await context.informers.close()
 
 
-async def test_a_volume_is_made_grows_and_goes() -> None:
+async def test_volume_is_provisioned_expanded_and_deleted() -> None:
     async with world() as here:
         found = await here.client.get(CLASSES, CLASS_NAME)
         assert found["provisioner"] == PROVISIONER

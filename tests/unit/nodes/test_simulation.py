@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from datetime import timedelta
 from random import Random
-from typing import Any
 
 import pytest
 from tests.unit.nodes.simulation.simulated import NOW, Simulation, pod
 
+from steersman.apimachinery.trees import Tree
 from steersman.nodes.simulation.backoff import restart_delay_seconds
 from steersman.nodes.simulation.behavior import DURATIONS, EXIT_CODE, IMAGE_PULL_ERROR, PREFIX
 from steersman.nodes.simulation.pod_plan import plan
-from steersman.nodes.stages import Surroundings
+from steersman.nodes.stages import StageContext
 
-Tree = dict[str, Any]
 NAMES = [name.removeprefix(PREFIX) for name in (*DURATIONS, EXIT_CODE, IMAGE_PULL_ERROR)]
 
 
@@ -253,5 +252,5 @@ def test_statuses_of_other_components_never_break_a_plan() -> None:
             "containerStatuses": [random_status(dice) for _ in range(dice.choice([0, 1, 2]))],
             "initContainerStatuses": dice.choice([None, [random_status(dice)]]),
         }
-        following = plan(made, Surroundings(NOW, "172.16.0.1", "10.1.0.7"), ends=dice.choice([True, False]))
+        following = plan(made, StageContext(NOW, "172.16.0.1", "10.1.0.7"), ends=dice.choice([True, False]))
         assert following.due is None or following.status is None

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from steersman.apimachinery.trees import Tree
 from steersman.asynckit.clock import FakeClock
 from steersman.nodes.kubelet.assembly import metrics_page
 from steersman.nodes.kwok.metrics import MetricPages
@@ -19,7 +20,6 @@ from steersman.nodes.kwok.usage_pages import read_usage
 from steersman.nodes.node_object import TemplateError
 from steersman.nodes.options import NodesOptions
 
-Tree = dict[str, Any]
 FILE = Path(__file__).parent / "stages" / "usage.yaml"
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 MEBI = 2**20

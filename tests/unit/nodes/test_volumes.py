@@ -1,4 +1,4 @@
-"""Which volumes the simulated storage makes, and when."""
+"""Provisioning rules of the simulated storage."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from steersman.apimachinery.trees import Tree
 from steersman.nodes import volumes
 
-Tree = dict[str, Any]
 CLASS: Tree = {
     "metadata": {"name": "simulated"},
     "provisioner": volumes.PROVISIONER,
@@ -41,11 +41,13 @@ def claim(notes: dict[str, str], *, has: str = "", phase: str = "Pending", **spe
         (claim(CHOSEN, volumeName="v"), CLASS, False),
     ],
 )
-def test_a_volume_is_made_when_it_is_known_where(made: Tree, storage_class: Tree | None, wants: bool) -> None:
-    assert volumes.wants_volume(made, storage_class) is wants
+def test_claim_needs_provisioning_once_its_node_is_selected(
+    made: Tree, storage_class: Tree | None, wants: bool
+) -> None:
+    assert volumes.needs_provisioning(made, storage_class) is wants
 
 
-def test_a_volume_is_as_its_claim_and_class_want_it() -> None:
+def test_volume_follows_its_claim_and_class() -> None:
     made = volumes.new_volume(claim(CHOSEN, volumeMode="Block"), CLASS)
     assert made["metadata"]["name"] == "pvc-u"
     spec = made["spec"]
@@ -56,16 +58,16 @@ def test_a_volume_is_as_its_claim_and_class_want_it() -> None:
         "Retain",
     )
     assert (spec["claimRef"]["uid"], spec["csi"]["volumeAttributes"]) == ("u", {"kind": "fast"})
-    assert volumes.is_ours(made)
+    assert volumes.is_provisioned_here(made)
 
 
-def test_a_released_volume_goes_unless_it_is_to_be_kept() -> None:
+def test_released_volume_is_deleted_unless_retained() -> None:
     made = volumes.new_volume(claim(CHOSEN), {**CLASS, "reclaimPolicy": "Delete"})
-    assert not volumes.is_done_with(made)
+    assert not volumes.should_delete(made)
     made["status"] = {"phase": "Released"}
-    assert volumes.is_done_with(made)
+    assert volumes.should_delete(made)
     made["spec"]["persistentVolumeReclaimPolicy"] = "Retain"
-    assert not volumes.is_done_with(made)
+    assert not volumes.should_delete(made)
 
 
 @pytest.mark.parametrize(
@@ -77,11 +79,11 @@ def test_a_released_volume_goes_unless_it_is_to_be_kept() -> None:
         (claim({}, has="1Gi"), ""),
     ],
 )
-def test_a_bound_claim_may_ask_for_more(made: Tree, size: str) -> None:
-    assert volumes.larger_size(made) == size
+def test_bound_claim_can_be_expanded(made: Tree, size: str) -> None:
+    assert volumes.expansion_size(made) == size
 
 
-def test_there_is_one_default_class_only() -> None:
+def test_class_is_default_unless_another_one_is() -> None:
     default = volumes.new_class([])
     assert default["metadata"]["annotations"] == {"storageclass.kubernetes.io/is-default-class": "true"}
     assert volumes.new_class([default])["metadata"]["annotations"] == {}

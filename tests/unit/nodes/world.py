@@ -8,6 +8,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from steersman.apimachinery.trees import Tree
 from steersman.asynckit.clock import FakeClock
 from steersman.asynckit.tasks import Supervisor
 from steersman.client import Client, tree
@@ -21,12 +22,11 @@ from steersman.nodes.node_object import (
 from steersman.nodes.node_stages import NodeStages
 from steersman.nodes.object_stages import DiscoveredStages
 from steersman.nodes.options import NodesOptions
-from steersman.nodes.pods import PodKeeper
-from steersman.nodes.registration import NodeKeeper
+from steersman.nodes.pods import PodController
+from steersman.nodes.registration import NodeController
 from steersman.runtime.context import ControllerContext
 from steersman.testing.inprocess import InProcessAPIServer
 
-Tree = dict[str, Any]
 Wrap = Callable[[Transport], Transport]
 PODS, NODES = tree("v1", "Pod"), tree("v1", "Node")
 
@@ -77,19 +77,19 @@ class Nodes:
     ) -> None:
         self._context = ControllerContext(client, dice=Random(1))
         self._tasks = Supervisor("nodes")
-        tells_status = not any(stage.writes_status for stage in options.node_stages())
+        reports_status = not any(stage.writes_status for stage in options.node_stages())
         chaos = options.chaos_rules()
-        keepers = [
-            NodeKeeper(self._context, {"node-0": NodeTemplate()}, tells_status=tells_status, kubelet=kubelet),
+        controllers = [
+            NodeController(self._context, {"node-0": NodeTemplate()}, reports_status=reports_status, kubelet=kubelet),
             NodeStages(self._context, options.node_stages()),
             NodeOutages(self._context, chaos),
             DiscoveredStages(self._context, options.object_stages()),
-            *([PodKeeper(self._context, options.pod_stages(), workers=2, chaos=chaos)] if has_pods else []),
+            *([PodController(self._context, options.pod_stages(), workers=2, chaos=chaos)] if has_pods else []),
         ]
         self._context.informers.start()
         self._tasks.start("events", self._context.events.run())
-        for keeper in keepers:
-            self._tasks.start(keeper.name, keeper.run())
+        for controller in controllers:
+            self._tasks.start(controller.name, controller.run())
 
     async def close(self) -> None:
         await self._tasks.close()
@@ -105,7 +105,7 @@ async def cluster(
     chaos: Path | None = None,
     wrap: Wrap = lambda transport: transport,
 ) -> AsyncIterator[Cluster]:
-    """``wrap`` returns the transport of the nodes' client, such as one that injects faults."""
+    """``wrap`` returns the transport of the nodes' client, e.g. one that injects faults."""
     clock = FakeClock()
     async with InProcessAPIServer(clock=clock) as server:
         client = Client(LoopbackTransport(server.core.client), clock=clock)

@@ -1,4 +1,4 @@
-"""The file of chaos rules, and its validation."""
+"""File format of chaos rules and its validation."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _EXIT_CODE_MAX: Final = 255
 
 
 class _Part(msgspec.Struct, kw_only=True, frozen=True, forbid_unknown_fields=True, rename="camel"):
-    """Unknown fields are errors."""
+    """Base of the structs of the file; unknown fields are errors."""
 
 
 class Select(_Part, frozen=True):
@@ -44,7 +44,7 @@ class Select(_Part, frozen=True):
 
 
 class RuleFormat(_Part, frozen=True):
-    """One rule."""
+    """One rule as written in the file."""
 
     failure: str
     name: str = ""
@@ -61,7 +61,7 @@ class RuleFormat(_Part, frozen=True):
 
 
 class ChaosFormat(_Part, frozen=True):
-    """The whole file."""
+    """The chaos rules file."""
 
     rules: list[RuleFormat]
     seed: int = 0
@@ -77,7 +77,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     after: float = 0.0
     #: Mean time between failures; None: there is one, ``after`` the start.
     every: float | None = None
-    #: How long it lasts; None: forever.
+    #: Duration of the failure; None: forever.
     duration: float | None = None
     times: int | None = None
     exit_code: int | None = None
@@ -129,7 +129,7 @@ def _durations(made: RuleFormat) -> dict[str, str]:
 
 
 def _faults(made: RuleFormat) -> Iterator[tuple[str, str]]:
-    """Fields with values that make no sense."""
+    """Yield fields with invalid values, and the reasons."""
     takes = FAILURES.get(made.failure)
     if takes is None:
         yield "failure", f"{made.failure!r} is not one of {', '.join(FAILURES)}"

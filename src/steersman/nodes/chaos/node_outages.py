@@ -1,32 +1,32 @@
-"""The controller that stops and starts simulated nodes as chaos rules say."""
+"""Controller that stops and starts simulated nodes according to chaos rules."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from steersman.client.changes import Deleted
 from steersman.client.errors import NotFound
 from steersman.client.objects import name_of
 from steersman.client.requests import PatchType
-from steersman.nodes.node_object import STOPPED, is_kept, is_stopped
+from steersman.nodes.node_object import STOPPED, is_simulated, is_stopped
 from steersman.nodes.pods import NODES
 from steersman.runtime.controller import Controller
 from steersman.runtime.result import Result
 
 if TYPE_CHECKING:
+    from steersman.apimachinery.trees import Tree
     from steersman.client.changes import Change
     from steersman.nodes.chaos.rules import Chaos
     from steersman.runtime.context import ControllerContext
 
-    Tree = dict[str, Any]
 
-#: The rule that has stopped a node; a node that a user has stopped does not have it.
+#: Annotation with the rule that stopped a node; absent from nodes that a user stopped.
 STOPPED_BY: Final = "nodes.steersman.dev/stopped-by"
 _WORKERS: Final = 4
 
 
 class NodeOutages(Controller):
-    """Sets and removes the annotation that stops a node. Without rules it starts what earlier rules have stopped."""
+    """Set and remove the annotation that stops a node. Without rules, start nodes that earlier rules stopped."""
 
     name: ClassVar[str] = "simulated-node-outages"
 
@@ -38,24 +38,24 @@ class NodeOutages(Controller):
 
     def _concerns_us(self, change: Change[Tree]) -> bool:
         node = change.latest
-        if isinstance(change, Deleted) or not is_kept(node):
+        if isinstance(change, Deleted) or not is_simulated(node):
             return False
         return self._chaos.concerns_nodes or STOPPED_BY in (node["metadata"].get("annotations") or {})
 
     async def reconcile(self, key: str) -> Result | None:
-        """Stop or start a node, and wait for the next change."""
+        """Stop or start a node, and requeue it for the next change."""
         node = self._nodes.lister.get(key)
         if node is None:
             return None
         now = self.clock.now()
         rule, change = self._chaos.outage(node, now)
-        by_us = (node["metadata"].get("annotations") or {}).get(STOPPED_BY)
+        stopped_by = (node["metadata"].get("annotations") or {}).get(STOPPED_BY)
         if rule and not is_stopped(node):
             await self._annotate(node, {STOPPED: "true", STOPPED_BY: rule})
             self._recorder.event(node, "Warning", "NodeStopped", f"Stopped by the chaos rule {rule}")
-        elif not rule and by_us:
+        elif not rule and stopped_by:
             await self._annotate(node, {STOPPED: None, STOPPED_BY: None})
-            self._recorder.event(node, "Normal", "NodeStarted", f"Started again by the chaos rule {by_us}")
+            self._recorder.event(node, "Normal", "NodeStarted", f"Started again by the chaos rule {stopped_by}")
         return None if change is None else Result(requeue_after_seconds=max(0.0, (change - now).total_seconds()))
 
     async def _annotate(self, node: Tree, annotations: dict[str, str | None]) -> None:

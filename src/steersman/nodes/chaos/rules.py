@@ -1,7 +1,7 @@
-"""Annotations of pods and outages of nodes that follow from chaos rules.
+"""Pod annotations and node outages that follow from chaos rules.
 
-A rule acts through the annotations of ``steersman.nodes.simulation.behavior``, as if the pod had them; annotations that the
-pod really has take precedence. All draws are hashes of the seed, the rule and the names of objects, so two runs with the
+A rule acts through the annotations of ``steersman.nodes.simulation.behavior``, as if the pod had them; the pod's own
+annotations take precedence. All draws are hashes of the seed, the rule and the names of objects, so two runs with the
 same seed and the same names fail in the same way, and a restarted process continues.
 """
 
@@ -11,7 +11,7 @@ import math
 from datetime import datetime, timedelta
 from fnmatch import fnmatchcase
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery.timestamps import parse_time
 from steersman.nodes.simulation import behavior
@@ -19,9 +19,9 @@ from steersman.nodes.simulation import behavior
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from steersman.apimachinery.trees import Tree
     from steersman.nodes.chaos.format import Rule
 
-    Tree = dict[str, Any]
 
 STOP_NODE: Final = "stop-node"
 _EVICT: Final = "evict"
@@ -57,7 +57,7 @@ class Chaos:
     # Pods
 
     def with_annotations(self, pod: Tree, node: Tree) -> Tree:
-        """Return the pod as if it had the annotations that the rules give it."""
+        """Return the pod with the annotations of the rules added."""
         metadata = pod["metadata"]
         own = metadata.get("annotations") or {}
         added: dict[str, str] = {}
@@ -81,7 +81,7 @@ class Chaos:
         )
 
     def _annotations(self, rule: Rule, pod: Tree) -> Iterator[tuple[str, str, str]]:
-        """Annotations, the containers that they are about, and values."""
+        """Yield annotation, container and value."""
         if rule.failure == _EVICT:
             yield behavior.EVICT_AFTER, "", str(self._after(rule, pod, "", 0))
             if rule.resource:
@@ -125,7 +125,7 @@ class Chaos:
     # Nodes
 
     def outage(self, node: Tree, now: datetime) -> tuple[str, datetime | None]:
-        """Return the rule that stops a node now, or nothing, and when this changes; None: never."""
+        """Return the name of the rule that stops a node now, or an empty string, and when this changes; None: never."""
         stopping, changes = "", []
         for rule in self._node_rules:
             name = node["metadata"]["name"]
@@ -144,9 +144,9 @@ class Chaos:
         return stopping, min(changes, default=None)
 
     def _window(self, rule: Rule, node: Tree, now: datetime) -> tuple[datetime, datetime | None] | None:
-        """The outage that lasts, or else the next one; of rules with ``every`` there is one in each such period.
+        """Return the current or next outage; a rule with ``every`` has one in each period.
 
-        None: there will be no more. The end is None for an outage that lasts forever.
+        None: there is no further outage. An end of None: the outage lasts forever.
         """
         created = parse_time(node["metadata"]["creationTimestamp"])
         if rule.every is None:
@@ -179,7 +179,7 @@ def _selects_node(rule: Rule, node: Tree) -> bool:
 
 
 def _containers(rule: Rule, pod: Tree) -> Iterator[Tree]:
-    """Containers that a rule is about; init containers only where it names them or their images."""
+    """Yield containers that a rule selects; init containers only by name or image."""
     spec, select = pod.get("spec") or {}, rule.select
     candidates = list(spec.get("containers") or ())
     if select.containers or select.images:

@@ -1,4 +1,4 @@
-"""Templates as Go's ``text/template`` reads them, over decoded trees: ``parse`` makes one, ``Template.render`` runs it."""
+"""Go's ``text/template`` over decoded trees: ``parse`` returns a ``Template``, ``Template.render`` executes it."""
 
 from steersman.nodes.gotemplate.errors import TemplateRenderError, TemplateSyntaxError
 from steersman.nodes.gotemplate.parsing import parse

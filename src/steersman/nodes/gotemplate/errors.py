@@ -1,11 +1,11 @@
-"""What can be wrong with a template."""
+"""Errors of templates."""
 
 from __future__ import annotations
 
 
 class TemplateSyntaxError(ValueError):
-    """The text is no template, or uses what is not known here; the message tells the line and why."""
+    """Malformed or unsupported template; the message has line and reason."""
 
 
 class TemplateRenderError(ValueError):
-    """The template does not go with the values it was given."""
+    """The template cannot be rendered with its data."""

@@ -1,4 +1,4 @@
-"""Functions of templates: Go's own, those of sprig that stages are written with, and two of KWOK's."""
+"""Functions of templates: Go's built-ins, the functions of sprig that stages use, and KWOK's ``Quote`` and ``YAML``."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 _VERB: Final = re.compile(r"%([-+ 0#]*)(\d*|\*)(?:\.(\d+|\*))?([a-zA-Z%])")
-#: Of what a template may make at once: items of a list, characters of a repeated text.
+#: Maximum size of a function's result: items of a list, characters of a text.
 _SIZE_MAX: Final = 1_000_000
-#: Digits of a number that is certainly larger than ``_SIZE_MAX``.
+#: Number of digits that implies a number larger than ``_SIZE_MAX``.
 _DIGITS_MAX: Final = 9
 
 
@@ -47,7 +47,7 @@ def _slice(value: Any, *bounds: int) -> Any:
 
 
 def _print(*values: Any) -> str:
-    """Go's ``Sprint``: a space between two that are both no text."""
+    """Format as Go's ``Sprint``: a space between two operands when neither is a string."""
     made = ""
     for at, value in enumerate(values):
         if at and not isinstance(value, str) and not isinstance(values[at - 1], str):
@@ -61,12 +61,12 @@ def _value_text(value: Any) -> str:
 
 
 def _printf(form: str, *values: Any) -> str:
-    """Go's ``Sprintf``; ``*`` takes the width or the precision from the next argument."""
+    """Format as Go's ``Sprintf``; ``*`` takes the width or the precision from the next argument."""
     left = list(values)
     room = _SIZE_MAX
 
     def spend(size: int) -> int:
-        """Return a width or precision. Raises ValueError when all of them together are too large."""
+        """Return a width or precision. Raises ValueError when their sum is too large."""
         nonlocal room
         room -= abs(size)
         if room < 0:
@@ -120,7 +120,7 @@ def _quote_for_yaml(value: Any) -> str:
 
 
 def _yaml(value: Any, indent: int = 0) -> str:
-    """On lines of its own, two spaces an indent."""
+    """Format as block YAML with an indent of two spaces."""
     text = encode_yaml(value).decode()
     _check_size(max(0, indent) * 2 * text.count("\n"))
     return ("\n" + text).replace("\n", "\n" + "  " * indent) if indent > 0 else text
@@ -137,7 +137,7 @@ def _set(target: dict[str, Any], key: str, value: Any) -> dict[str, Any]:
 
 
 def _int(value: Any) -> int:
-    """Convert to an int64, as Go wraps it; what is no number is 0."""
+    """Convert to an int64 with Go's overflow; 0 for what is not a number."""
     try:
         return _wrapped(int(float(value)) if isinstance(value, str) and "." in value else int(value or 0))
     except (ValueError, OverflowError):
@@ -145,7 +145,7 @@ def _int(value: Any) -> int:
 
 
 def _wrapped(number: int) -> int:
-    """Return the number that 64 bits hold of a result."""
+    """Return the number modulo 64 bits, as Go's arithmetic."""
     return (number + 2**63) % 2**64 - 2**63
 
 
@@ -164,14 +164,14 @@ def _product(*values: Any) -> int:
 
 
 def _round(value: Any, digits: int, half: float = 0.5) -> float:
-    """Away from zero from ``half`` on."""
+    """Round, away from zero from ``half`` on."""
     scaled = _float(value) * 10**digits
     whole, rest = math.floor(abs(scaled)), abs(scaled) % 1
     return float(math.copysign(whole + (rest >= half), scaled) / 10**digits)
 
 
 def _divided(left: Any, right: Any) -> int:
-    """Divide towards zero."""
+    """Divide, truncating towards zero."""
     dividend, divisor = _int(left), _int(right)
     if divisor == 0:
         raise ZeroDivisionError("division by zero")
@@ -198,7 +198,7 @@ def _replace(old: str, new: str, text: str) -> str:
 
 
 def _check_size(size: int) -> None:
-    """Raise ValueError when a text that is about to be made has too many characters."""
+    """Raise ValueError if a text of this size is too large."""
     if size > _SIZE_MAX:
         raise ValueError("the text is too long")
 
@@ -221,7 +221,7 @@ def _title(text: str) -> str:
 
 
 def _dig(*arguments: Any) -> Any:
-    """``dig KEY... DEFAULT OBJECT``."""
+    """Return a nested value: ``dig KEY... DEFAULT OBJECT``."""
     *keys, default, found = arguments
     for key in keys:
         if not isinstance(found, dict) or key not in found:
@@ -231,7 +231,7 @@ def _dig(*arguments: Any) -> Any:
 
 
 def _kind(value: Any) -> str:
-    """The kind of a value decoded from JSON, as Go's ``reflect`` names it."""
+    """Return the kind of a JSON value as Go's ``reflect`` names it."""
     names = {bool: "bool", str: "string", int: "int64", float: "float64", list: "slice", dict: "map"}
     return names.get(type(value), "invalid")
 
@@ -368,5 +368,5 @@ _COLLECTIONS: Final[Mapping[str, Callable[..., Any]]] = {
     "fail": _fail,
 }
 
-#: By name. ``and`` and ``or`` are not here: they do not look at all of their arguments.
+#: Functions by name, without ``and`` and ``or``, which do not evaluate all arguments.
 FUNCTIONS: Final[Mapping[str, Callable[..., Any]]] = {**_GO, **_KWOK, **_NUMBERS, **_FLOATS, **_TEXTS, **_COLLECTIONS}

@@ -1,4 +1,4 @@
-"""From a template's text to what it does."""
+"""Parser of templates: compiles the text to steps and expressions of ``running``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _END: Final = Token("none", "", spaced=False)
 
 
 def parse(text: str, context: Collection[str] = ()) -> Template:
-    """Read a template that may use the functions of ``FUNCTIONS``, and those that ``context`` names, which each run brings.
+    """Parse a template that may use ``FUNCTIONS`` and the functions named in ``context``, which each run provides.
 
     Raises TemplateSyntaxError.
     """
@@ -41,12 +41,12 @@ class _Parser:
         self._tokens: tuple[Token, ...] = ()
         self._at = 0
         self._bodies: dict[str, Body] = {}
-        #: Templates that are called, and where.
+        #: Invoked templates and the lines of their invocations.
         self._called: list[tuple[str, int]] = []
         self._body = Body()
         self._names: list[tuple[str, int]] = [("$", 0)]
         self._loops = 0
-        #: A function that changes its argument is called.
+        #: True if a function that modifies its argument is called.
         self._mutates_data = False
 
     def template(self) -> Template:
@@ -66,8 +66,8 @@ class _Parser:
         except ValueError:  # more digits than Python converts
             raise self._fault(f"illegal number syntax: {text[:20]}…") from None
 
-    def _fault(self, why: str) -> TemplateSyntaxError:
-        return TemplateSyntaxError(f"line {self._line}: {why}")
+    def _fault(self, message: str) -> TemplateSyntaxError:
+        return TemplateSyntaxError(f"line {self._line}: {message}")
 
     # Words
 
@@ -88,7 +88,7 @@ class _Parser:
     # Steps
 
     def _steps(self) -> tuple[list[Step], str]:
-        """All up to ``end``, ``else`` or the end of the text, and which of these it is."""
+        """Return the steps up to ``end``, ``else`` or the end of the text, and which of these follows."""
         steps: list[Step] = []
         while self._next_piece < len(self._pieces):
             piece = self._pieces[self._next_piece]
@@ -123,7 +123,7 @@ class _Parser:
         is_assignment = self._peek().kind == "variable" and self._is_assigned()
         expression = self._pipeline()
         self._expect_end()
-        return running.evaluated(expression) if is_assignment else running.shown(expression)
+        return running.evaluated(expression) if is_assignment else running.written(expression)
 
     def _is_assigned(self) -> bool:
         following = self._tokens[self._at + 1] if self._at + 1 < len(self._tokens) else _END
@@ -143,7 +143,7 @@ class _Parser:
 
     def _otherwise(self) -> tuple[Sequence[Step], str]:
         if (word := self._take("word", "if", "with")) is not None:
-            return [self._choice(with_dot=word.text == "with")], "end"  # which one end closes, both
+            return [self._choice(with_dot=word.text == "with")], "end"  # one end closes both
         self._expect_end()
         return self._steps()
 
@@ -244,7 +244,7 @@ class _Parser:
         return expression
 
     def _command(self, piped: Expression | None) -> Expression:
-        """A value, or a function and its arguments; what is piped in is the last of them."""
+        """Return a value, or a function call; a piped value is its last argument."""
         word = self._take("word") if self._peek().text not in _CONSTANTS else None
         if word is not None:
             arguments = self._arguments()

@@ -1,4 +1,4 @@
-"""What a template is turned into: functions that write text, and functions that find values."""
+"""Compiled templates: steps write text, expressions return values."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ from steersman.nodes.gotemplate.values import NUMBER_METHODS, is_true, pairs, te
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    #: Writes text, for the value that the dot stands for.
+    #: Write text for the value of the dot.
     Step = Callable[["Frame", Any], None]
-    #: Finds a value.
+    #: Return a value.
     Expression = Callable[["Frame", Any], Any]
 
-#: Templates within templates.
+#: Maximum nesting of template invocations.
 _DEPTH_MAX: Final = 100
-#: Iterations and invoked templates of one run.
+#: Maximum number of iterations and invocations in one run.
 _STEPS_MAX: Final = 20_000
-#: Characters that one run may write, and characters or items that a function may return.
+#: Maximum output of one run in characters, and size of a function's result.
 _SIZE_MAX: Final = 1_000_000
 
 
 class Body:
-    """A template, or one that is defined within it: what it does, and how many variables it has."""
+    """A template or nested definition: its steps and number of variables."""
 
     __slots__ = ("slots", "steps")
 
     def __init__(self) -> None:
         self.steps: Sequence[Step] = ()
-        #: The first is ``$``.
+        #: Number of variables; the first is ``$``.
         self.slots = 1
 
 
 class Output:
-    """The text that a run writes, and the work that it may still do."""
+    """Output of a run, with its limits."""
 
     __slots__ = ("parts", "size_left", "steps_left")
 
@@ -47,21 +47,21 @@ class Output:
         self.steps_left = _STEPS_MAX
 
     def write(self, text: str) -> None:
-        """Append text. Raises TemplateRenderError when there is too much of it."""
+        """Append text. Raises TemplateRenderError if the output is too large."""
         self.size_left -= len(text)
         if self.size_left < 0:
             raise TemplateRenderError("the template writes too much text")
         self.parts.append(text)
 
     def count_step(self) -> None:
-        """Count an iteration or an invocation. Raises TemplateRenderError when there are too many."""
+        """Count an iteration or invocation. Raises TemplateRenderError if there are too many."""
         self.steps_left -= 1
         if self.steps_left < 0:
             raise TemplateRenderError("the template takes too many steps")
 
 
 class Frame:
-    """One run of a body."""
+    """One execution of a body."""
 
     __slots__ = ("context", "depth", "out", "slots")
 
@@ -73,14 +73,14 @@ class Frame:
 
 
 class Template:
-    """A template that has been read."""
+    """A parsed template."""
 
     def __init__(self, body: Body, *, mutates_data: bool = False) -> None:
         self._body = body
         self._mutates_data = mutates_data
 
     def render(self, data: Any, context: Mapping[str, Callable[..., Any]]) -> str:
-        """The text. ``context`` has the functions that were named when it was read. Raises TemplateRenderError."""
+        """Return the text. ``context`` has the functions named when parsing. Raises TemplateRenderError."""
         if self._mutates_data:  # the data is shared, e.g. with an informer's store
             data = copy_tree(data)
         out = Output()
@@ -105,7 +105,7 @@ class _ContinueError(Exception):
 
 
 def copied(text: str) -> Step:
-    """Text as it is."""
+    """Return a step that writes literal text."""
 
     def step(frame: Frame, _dot: Any) -> None:
         frame.out.write(text)
@@ -113,8 +113,8 @@ def copied(text: str) -> Step:
     return step
 
 
-def shown(expression: Expression) -> Step:
-    """A value's text."""
+def written(expression: Expression) -> Step:
+    """Return a step that writes a value."""
 
     def step(frame: Frame, dot: Any) -> None:
         frame.out.write(text_of(expression(frame, dot)))
@@ -123,7 +123,7 @@ def shown(expression: Expression) -> Step:
 
 
 def evaluated(expression: Expression) -> Step:
-    """A value that only goes into a variable."""
+    """Return a step that evaluates an assignment without output."""
 
     def step(frame: Frame, dot: Any) -> None:
         expression(frame, dot)
@@ -132,7 +132,7 @@ def evaluated(expression: Expression) -> Step:
 
 
 def chosen(condition: Expression, then: Sequence[Step], otherwise: Sequence[Step], *, with_dot: bool) -> Step:
-    """``if``, or ``with``, where the dot stands for the value."""
+    """Return a step for ``if``, or for ``with``, which sets the dot."""
 
     def step(frame: Frame, dot: Any) -> None:
         value = condition(frame, dot)
@@ -148,7 +148,7 @@ def chosen(condition: Expression, then: Sequence[Step], otherwise: Sequence[Step
 
 
 def repeated(over: Expression, variables: tuple[int, ...], steps: Sequence[Step], otherwise: Sequence[Step]) -> Step:
-    """``range``: one variable has the item, of two the first has its index or key."""
+    """Return a step for ``range``: one variable is the item; of two, the first is the index or key."""
 
     def step(frame: Frame, dot: Any) -> None:
         found = pairs(over(frame, dot))
@@ -173,17 +173,17 @@ def repeated(over: Expression, variables: tuple[int, ...], steps: Sequence[Step]
 
 
 def breaking(_frame: Frame, _dot: Any) -> None:
-    """``{{ break }}``."""
+    """Run ``{{ break }}``."""
     raise _BreakError
 
 
 def continuing(_frame: Frame, _dot: Any) -> None:
-    """``{{ continue }}``."""
+    """Run ``{{ continue }}``."""
     raise _ContinueError
 
 
 def invoked(bodies: Mapping[str, Body], name: str, argument: Expression) -> Step:
-    """``{{ template "name" value }}``."""
+    """Return a step for ``{{ template "name" value }}``."""
 
     def step(frame: Frame, dot: Any) -> None:
         if frame.depth >= _DEPTH_MAX:
@@ -201,22 +201,22 @@ def invoked(bodies: Mapping[str, Body], name: str, argument: Expression) -> Step
 
 
 def constant(value: Any) -> Expression:
-    """Always the same."""
+    """Return an expression for a constant."""
     return lambda _frame, _dot: value
 
 
 def the_dot(_frame: Frame, dot: Any) -> Any:
-    """``.``"""
+    """Evaluate ``.``."""
     return dot
 
 
 def variable(slot: int) -> Expression:
-    """``$name``."""
+    """Return an expression for ``$name``."""
     return lambda frame, _dot: frame.slots[slot]
 
 
 def assigned(slot: int, expression: Expression) -> Expression:
-    """``$name := value`` and ``$name = value``."""
+    """Return an expression for ``$name := value`` and ``$name = value``."""
 
     def assign(frame: Frame, dot: Any) -> Any:
         value = frame.slots[slot] = expression(frame, dot)
@@ -226,7 +226,7 @@ def assigned(slot: int, expression: Expression) -> Expression:
 
 
 def field(of: Expression, name: str) -> Expression:
-    """Return ``value.name``; nil for a key that is missing. Numbers have the methods of Go's ``json.Number``."""
+    """Return an expression for ``value.name``; nil if missing. Numbers have the methods of Go's ``json.Number``."""
 
     def find(frame: Frame, dot: Any) -> Any:
         value = of(frame, dot)
@@ -242,7 +242,7 @@ def field(of: Expression, name: str) -> Expression:
 
 
 def called(name: str, function: Callable[..., Any] | None, arguments: Sequence[Expression]) -> Expression:
-    """A function of values; None: the run brings it along."""
+    """Return an expression that calls a function; None: the function of the run's context."""
 
     def call(frame: Frame, dot: Any) -> Any:
         values = [each(frame, dot) for each in arguments]
@@ -260,7 +260,9 @@ def called(name: str, function: Callable[..., Any] | None, arguments: Sequence[E
 
 
 def first_that(holds: bool, arguments: Sequence[Expression]) -> Expression:  # noqa: FBT001 — which of the two it is
-    """``or`` is the first true one, ``and`` the first that is not; otherwise the last. The others are not looked at."""
+    """Return an expression for ``or`` and ``and``: the first true or false argument, otherwise the last, evaluated
+    lazily.
+    """
 
     def find(frame: Frame, dot: Any) -> Any:
         value: Any = None

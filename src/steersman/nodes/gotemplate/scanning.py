@@ -1,4 +1,4 @@
-"""A template's text, split into what is copied and the words of its actions."""
+"""Scanner of templates: splits a text into literal text and the tokens of actions."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ if TYPE_CHECKING:
 
 
 class Token(NamedTuple):
-    """One word of an action."""
+    """One token of an action."""
 
     kind: str
     text: str
-    #: Whether white space stands before it: ``.a .b`` are two fields, ``.a.b`` is one of the other.
+    #: True if white space precedes it: ``.a .b`` are two arguments, ``.a.b`` is a chain.
     spaced: bool
 
 
 class Piece(NamedTuple):
-    """Text as it is, or the words of an action, with the line it begins in."""
+    """Literal text, or the tokens of an action, with its first line."""
 
     line: int
     text: str = ""
@@ -36,7 +36,7 @@ _COMMENT: Final = re.compile(r"\{\{(- )?/\*.*?\*/( -)?\}\}", re.DOTALL)
 
 
 def scan(text: str) -> Iterator[Piece]:
-    """The pieces in turn, white space beside ``{{-`` and ``-}}`` removed. Raises TemplateSyntaxError."""
+    """Yield the pieces, with white space trimmed beside ``{{-`` and ``-}}``. Raises TemplateSyntaxError."""
     at, trim = 0, False
     while at < len(text):
         start = text.find("{{", at)
@@ -62,7 +62,7 @@ def scan(text: str) -> Iterator[Piece]:
 
 
 def _action(text: str, start: int, line: int) -> tuple[tuple[Token, ...], int, bool]:
-    """The words of the action that begins at ``start``, where it ends, and whether the space after it goes."""
+    """Return the tokens of the action at ``start``, its end, and whether the white space after it is trimmed."""
     at = start + (3 if text[start + 2 : start + 4] in ("- ", "-\n") else 2)
     tokens: list[Token] = []
     spaced = False

@@ -1,4 +1,4 @@
-"""How templates see values: what is true, how it is written, what comes after what."""
+"""Go's semantics of values: truth, formatting, iteration, comparison."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from steersman.nodes.gotemplate.errors import TemplateRenderError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-#: Numbers that a ``range`` may count to.
+#: Maximum of ``range`` over an integer.
 _NUMBERS_MAX: Final = 20_000
 
 
 def is_true(value: Any) -> bool:
-    """Zero, the empty text and empty collections are not."""
+    """True for all but zero, the empty string, empty collections and nil."""
     return bool(value)
 
 
 def text_of(value: Any) -> str:
-    """As an action writes it."""
+    """Format a value as an action does."""
     if isinstance(value, str):
         return value
     return "<no value>" if value is None else to_value_text(value)
 
 
 def pairs(value: Any) -> list[tuple[Any, Any]]:
-    """Index and item of a list, key and value of a map in the order of keys, or the numbers below one."""
+    """Return index and item of a list, key and value of a map in key order, or the integers below a number."""
     if value is None:
         return []
     if isinstance(value, dict):
@@ -50,7 +50,7 @@ def _kind(value: Any) -> str:
 
 
 def equal(value: Any, *others: Any) -> bool:
-    """Whether it equals one of them; values of two kinds cannot be compared, but with nothing."""
+    """True if the value equals any of the others; raise for values of different kinds, except nil."""
     if not others:
         raise TemplateRenderError("error calling eq: missing argument for comparison")
     for other in others:
@@ -68,7 +68,7 @@ def equal(value: Any, *others: Any) -> bool:
 
 
 def less(left: Any, right: Any) -> bool:
-    """Of two numbers or two texts."""
+    """True if the first number or text is less than the second."""
     if _kind(left) != _kind(right) or _kind(left) in ("bool", "other"):
         raise TemplateRenderError("error calling lt: incompatible types for comparison")
     return bool(left < right)
@@ -80,5 +80,5 @@ def _int64(number: float) -> int:
     return int(number)
 
 
-#: Methods of ``encoding/json.Number``, which KWOK decodes the numbers of an object as.
+#: Methods of ``encoding/json.Number``, to which KWOK decodes numbers.
 NUMBER_METHODS: Final[Mapping[str, Callable[[float], Any]]] = {"Int64": _int64, "Float64": float, "String": text_of}

@@ -1,6 +1,6 @@
-"""What nodes answer when they are asked about their pods: logs, commands, streams and ports.
+"""The kubelet API of simulated nodes: logs, exec, attach and port forwarding.
 
-``server`` is the kubelet's HTTPS API, one listener for all nodes of the process. Who answers for a pod is a
-``hosting.Host``: ``simulated`` for pods that are nothing but objects, ``steersman.nodes.processes`` for those that run.
-``channels`` and ``port_forward`` are what is spoken over WebSockets, ``spdy`` the frames that kubectl sends through one.
+``server`` is the HTTPS listener for all nodes of the process. A ``hosting.Host`` serves a pod's containers:
+``simulated`` for simulated pods, ``steersman.nodes.processes`` for process pods. ``channels`` and ``port_forward`` are
+the protocols over WebSockets, ``spdy`` the frames of kubectl's port forwarding.
 """

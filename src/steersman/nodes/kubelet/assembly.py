@@ -1,13 +1,13 @@
-"""The kubelet of the simulated nodes, put together from options: what listens, and who answers for which pods."""
+"""Assembly of the simulated nodes' kubelet from options: the listener and the hosts of pods."""
 
 from __future__ import annotations
 
 import asyncio
 import socket
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from steersman.nodes.kubelet.simulated import SimulatedHost
-from steersman.nodes.node_object import KubeletAddress, is_kept
+from steersman.nodes.node_object import KubeletAddress, is_simulated
 from steersman.nodes.pod_status import is_finished
 from steersman.nodes.pods import NODES, PODS
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from random import Random
 
+    from steersman.apimachinery.trees import Tree
     from steersman.asynckit.clock import Clock
     from steersman.nodes.kubelet.hosting import Host
     from steersman.nodes.kubelet.server import KubeletServer
@@ -23,55 +24,53 @@ if TYPE_CHECKING:
     from steersman.runtime.context import ControllerContext
     from steersman.runtime.manager import Manager
 
-    Tree = dict[str, Any]
-
 
 class Kubelet(NamedTuple):
-    """What the other parts of the nodes have to know of it."""
+    """The kubelet as other components of the nodes see it."""
 
-    #: Where API servers find it; None: it does not listen.
+    #: Address for API servers; None: it does not listen.
     address: KubeletAddress | None = None
-    #: Whether a pod, on its node, is no simulated one; None: all are.
+    #: Report whether another controller manages a pod on its node; None: all pods are simulated.
     is_others: Callable[[Tree, Tree], bool] | None = None
 
 
-class _Known:
-    """Pods and nodes, as the shared informers have them."""
+class _InformerLookup:
+    """Pods and nodes of the shared informers."""
 
     def __init__(self, context: ControllerContext) -> None:
         self._pods = context.informers.informer(PODS)
         self._nodes = context.informers.informer(NODES)
 
     def node_of(self, pod: Tree) -> Tree | None:
-        """None where it has none, or not one of ours."""
+        """Return the pod's node; None unless it is simulated."""
         name = (pod.get("spec") or {}).get("nodeName")
         node = self._nodes.lister.get(name) if name else None
-        return node if node is not None and is_kept(node) else None
+        return node if node is not None and is_simulated(node) else None
 
     def node(self, name: str) -> Tree | None:
-        """A node of ours."""
+        """Return a simulated node."""
         found = self._nodes.lister.get(name)
-        return found if found is not None and is_kept(found) else None
+        return found if found is not None and is_simulated(found) else None
 
     def find(self, namespace: str, name: str) -> Tree | None:
-        """A pod of ours."""
+        """Return a pod on a simulated node."""
         pod = self._pods.lister.get(name, namespace=namespace)
         return pod if pod is not None and self.node_of(pod) is not None else None
 
     def at(self, address: str) -> Tree | None:
-        """The first pod of ours that lives at an address. An index of them is made when it is asked for at all."""
+        """Return the first unfinished pod with an address. The index is built on the first call."""
         self._pods.add_index("address", _addresses)
         found = self._pods.lister.by_index("address", address)
         return next((pod for pod in found if not is_finished(pod) and self.node_of(pod) is not None), None)
 
     def newest(self, pod: Tree) -> Tree | None:
-        """What became of a pod; None when it is gone."""
+        """Return the current version of a pod; None if it was deleted."""
         metadata = pod["metadata"]
         found = self.find(metadata.get("namespace", ""), metadata["name"])
         return found if found is not None and found["metadata"].get("uid") == metadata.get("uid") else None
 
     def all(self) -> Iterable[Tree]:
-        """All pods of ours."""
+        """Return all pods on simulated nodes."""
         return [pod for pod in self._pods.lister if self.node_of(pod) is not None]
 
 
@@ -79,10 +78,9 @@ def _addresses(pod: Tree) -> list[str]:
     return [each["ip"] for each in (pod.get("status") or {}).get("podIPs") or () if each.get("ip")]
 
 
-class OnDemand:
-    """A server that is made when the first connection comes to its socket: most clusters are never asked for a log.
-
-    What it needs takes longer to load than a node to come up.
+class LazyKubeletServer:
+    """Kubelet server that is created on the first connection to its socket, because its imports delay the start of
+    nodes.
     """
 
     name: ClassVar[str] = "kubelet-api"
@@ -90,28 +88,28 @@ class OnDemand:
     def __init__(self, sock: socket.socket, make: Callable[[], KubeletServer]) -> None:
         self._sock = sock
         self._make = make
-        self._wanted = asyncio.Event()
+        self._requested = asyncio.Event()
         self._stopped = asyncio.Event()
         self._server: KubeletServer | None = None
 
     @property
     def is_ready(self) -> bool:
-        """Connections are taken from the beginning."""
+        """True: the socket accepts connections from the start."""
         return True
 
     def stop(self) -> None:
         """End ``run``."""
         self._stopped.set()
-        self._wanted.set()
+        self._requested.set()
         if self._server is not None:
             self._server.stop()
 
     async def run(self) -> None:
-        """Until ``stop``."""
+        """Run until ``stop``."""
         loop = asyncio.get_running_loop()
-        loop.add_reader(self._sock, self._wanted.set)
+        loop.add_reader(self._sock, self._requested.set)
         try:
-            await self._wanted.wait()
+            await self._requested.wait()
         finally:
             loop.remove_reader(self._sock)
         if not self._stopped.is_set():
@@ -123,7 +121,13 @@ class OnDemand:
 
 
 def _make_server(
-    sock: socket.socket, options: NodesOptions, known: _Known, hosts: Sequence[Host], *, clock: Clock, dice: Random
+    sock: socket.socket,
+    options: NodesOptions,
+    lookup: _InformerLookup,
+    hosts: Sequence[Host],
+    *,
+    clock: Clock,
+    dice: Random,
 ) -> KubeletServer:
     from steersman.nodes.kubelet.server import KubeletServer, Pods, kubelet_tls  # noqa: PLC0415 — loads an HTTP server
 
@@ -135,8 +139,8 @@ def _make_server(
         key=options.kubelet_key_file,
         client_ca=options.kubelet_client_ca_file,
     )
-    pods = Pods(known.find, known.at, known.all)
-    page = metrics_page(options, known.node, known.all, clock=clock, dice=dice)
+    pods = Pods(lookup.find, lookup.at, lookup.all)
+    page = metrics_page(options, lookup.node, lookup.all, clock=clock, dice=dice)
     return KubeletServer(sock, tls, pods=pods, hosts=hosts, clock=clock, metrics_page=page)
 
 
@@ -148,7 +152,7 @@ def metrics_page(
     clock: Clock,
     dice: Random,
 ) -> Callable[[str], str | None]:
-    """Return a function from a path to the text of the page that a ``Metric`` of KWOK describes."""
+    """Return a function from a path to the text of the page that a ``Metric`` of KWOK defines."""
     documents = options.usage_documents()
     if not documents:
         return lambda _path: None
@@ -170,25 +174,29 @@ def metrics_page(
 def add_kubelet(
     manager: Manager, context: ControllerContext, options: NodesOptions, *, addresses: PodAddresses
 ) -> Kubelet:
-    """Listen, if there is all that it takes, and run what answers; ``addresses`` are those of all pods. Raises ``OSError``."""
-    known = _Known(context)
+    """Listen if certificates are configured, and add the controllers; ``addresses`` are shared by all pods. Raises
+    ``OSError``.
+    """
+    lookup = _InformerLookup(context)
     hosts: list[Host] = []
     is_others = None
     if options.process_pods:
-        from steersman.nodes.processes.keeper import ProcessPodKeeper  # noqa: PLC0415 — off unless asked for
+        from steersman.nodes.processes.controller import ProcessPodController  # noqa: PLC0415 — off unless asked for
 
-        keeper = ProcessPodKeeper(
+        controller = ProcessPodController(
             context, addresses=addresses, kubeconfig=options.kubeconfig, directory=options.process_dir
         )
-        manager.add(keeper)
-        hosts.append(keeper.host)
-        is_others = keeper.concerns
+        manager.add(controller)
+        hosts.append(controller.host)
+        is_others = controller.concerns
     if not options.serves_kubelet:
         return Kubelet(None, is_others)
-    hosts.append(SimulatedHost(known.newest, known.node_of, clock=context.clock))
+    hosts.append(SimulatedHost(lookup.newest, lookup.node_of, clock=context.clock))
     sock = socket.create_server((options.kubelet_address, options.kubelet_port))
     sock.setblocking(False)
     manager.add(
-        OnDemand(sock, lambda: _make_server(sock, options, known, hosts, clock=context.clock, dice=context.dice))
+        LazyKubeletServer(
+            sock, lambda: _make_server(sock, options, lookup, hosts, clock=context.clock, dice=context.dice)
+        )
     )
     return Kubelet(KubeletAddress(options.kubelet_address, sock.getsockname()[1]), is_others)

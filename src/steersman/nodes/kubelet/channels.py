@@ -1,7 +1,7 @@
-"""Streams over a WebSocket: each message begins with the number of its channel (``v5.channel.k8s.io`` and ``v4``).
+"""Streams over a WebSocket: each message begins with its channel number (``v5.channel.k8s.io`` and ``v4``).
 
-Standard input is 0, output 1, error 2; on 3 the end is told as a Status, on 4 the terminal's size. Version 5 lets the
-client close a channel (KEP-4006). Text messages of ``v4.base64.channel.k8s.io`` are not spoken.
+Channels: standard input 0, output 1, error 2, status 3, terminal size 4. Version 5 lets the client close a channel
+(KEP-4006). ``v4.base64.channel.k8s.io`` is not supported.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 from aiohttp import WSMsgType
 
-from steersman.nodes.kubelet.hosting import Refusal, Size
+from steersman.nodes.kubelet.hosting import RequestError, Size
 
 if TYPE_CHECKING:
     from aiohttp.web import WebSocketResponse
@@ -20,60 +20,62 @@ if TYPE_CHECKING:
 V5: Final = "v5.channel.k8s.io"
 V4: Final = "v4.channel.k8s.io"
 STDIN, STDOUT, STDERR, ERROR, RESIZE, CLOSE = 0, 1, 2, 3, 4, 255
-#: Pieces of standard input that wait for who reads it; the client waits when there are more.
-_PIECES_MAX: Final = 16
-_PIECE_BYTES: Final = 32 * 1024
+#: Buffered chunks of standard input; more block the client.
+_CHUNKS_MAX: Final = 16
+_CHUNK_BYTES: Final = 32 * 1024
 
 
 class ChannelStreams:
-    """The ``Streams`` of a command whose client is at the other end of a WebSocket."""
+    """The ``Streams`` of a WebSocket client."""
 
     def __init__(self, socket: WebSocketResponse, *, stdin: bool, stdout: bool, stderr: bool, tty: bool) -> None:
         self.tty = tty
         self.wants_stdin = stdin
         self._socket = socket
-        self._shown = {STDOUT: stdout, STDERR: stderr and not tty}
-        self._input: asyncio.Queue[bytes] = asyncio.Queue(_PIECES_MAX)
-        #: The newest size replaces one that nobody has asked for.
+        self._is_output_requested = {STDOUT: stdout, STDERR: stderr and not tty}
+        self._input: asyncio.Queue[bytes] = asyncio.Queue(_CHUNKS_MAX)
+        #: The latest unread size.
         self._sizes: asyncio.Queue[Size] = asyncio.Queue(1)
         self._sending = asyncio.Lock()
         self._input_ended = False
 
     async def read(self) -> bytes:
-        """The next piece of standard input; empty at its end."""
+        """Return the next chunk of standard input; empty at its end."""
         if self._input_ended:
             return b""
-        piece = await self._input.get()
-        self._input_ended = not piece
-        return piece
+        chunk = await self._input.get()
+        self._input_ended = not chunk
+        return chunk
 
-    async def write(self, piece: bytes, *, error: bool = False) -> None:
-        """A piece of standard output or of standard error."""
+    async def write(self, chunk: bytes, *, error: bool = False) -> None:
+        """Send a chunk of standard output or error."""
         channel = STDERR if error and not self.tty else STDOUT
-        if self._shown[channel]:
-            for start in range(0, len(piece), _PIECE_BYTES):
-                await self._send(channel, piece[start : start + _PIECE_BYTES])
+        if self._is_output_requested[channel]:
+            for start in range(0, len(chunk), _CHUNK_BYTES):
+                await self._send(channel, chunk[start : start + _CHUNK_BYTES])
 
-    async def resized(self) -> Size:
-        """The next size of the terminal."""
+    async def next_size(self) -> Size:
+        """Wait for the next size of the terminal."""
         return await self._sizes.get()
 
     async def open(self) -> None:
-        """Say on the first channel that there is something to write to."""
-        await self._send(STDOUT if self._shown[STDOUT] else STDERR if self._shown[STDERR] else ERROR, b"")
+        """Send an empty message on the first writable channel, which signals readiness."""
+        await self._send(
+            STDOUT if self._is_output_requested[STDOUT] else STDERR if self._is_output_requested[STDERR] else ERROR, b""
+        )
 
     async def listen(self) -> None:
-        """Take what the client sends, until it goes."""
+        """Receive messages until the client disconnects."""
         try:
             async for message in self._socket:
                 if message.type is WSMsgType.BINARY and message.data:
-                    await self._heard(message.data[0], message.data[1:])
+                    await self._receive(message.data[0], message.data[1:])
         finally:
             if self._input.full():
                 self._input.get_nowait()
             self._input.put_nowait(b"")
 
-    async def _heard(self, channel: int, data: bytes) -> None:
+    async def _receive(self, channel: int, data: bytes) -> None:
         if channel == STDIN and data and self.wants_stdin:
             await self._input.put(data)
         elif channel == CLOSE and data[:1] == bytes([STDIN]):
@@ -87,8 +89,8 @@ class ChannelStreams:
                 self._sizes.get_nowait()
             self._sizes.put_nowait(size)
 
-    async def end(self, outcome: int | Refusal) -> None:
-        """Tell how it went."""
+    async def end(self, outcome: int | RequestError) -> None:
+        """Send the exit code or error as a Status."""
         await self._send(ERROR, msgspec.json.encode(end_status(outcome)))
 
     async def _send(self, channel: int, data: bytes) -> None:
@@ -97,11 +99,11 @@ class ChannelStreams:
                 await self._socket.send_bytes(bytes([channel]) + data)
 
 
-def end_status(outcome: int | Refusal) -> dict[str, Any]:
-    """The Status that ends the streams of a command: its exit code, or why there is none."""
+def end_status(outcome: int | RequestError) -> dict[str, Any]:
+    """Return the Status that ends the streams: the exit code of the command, or the error."""
     if outcome == 0:
         return {"metadata": {}, "status": "Success"}
-    if isinstance(outcome, Refusal):
+    if isinstance(outcome, RequestError):
         message = f"Internal error occurred: {outcome}"
         cause = {"message": str(outcome)}
         return {

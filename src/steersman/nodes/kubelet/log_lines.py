@@ -1,6 +1,6 @@
-"""Lines of logs as the container runtime interface writes them, and which of them somebody wants to see.
+"""Log lines in the format of the container runtime interface (CRI), and their selection by ``PodLogOptions``.
 
-A line is ``2026-01-02T03:04:05.123456789Z stdout F text``; ``P`` in the place of ``F`` is a piece whose line goes on.
+A line is ``2026-01-02T03:04:05.123456789Z stdout F text``; the tag ``P`` marks a partial line.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from steersman.apimachinery.timestamps import parse_time
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-#: A line is cut into pieces of this size, as containerd does.
+#: Maximum length of a line; longer ones are split into partial lines, as by containerd.
 PIECE_BYTES: Final = 16 * 1024
 
 
 class LogOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """How much of a log is wanted (``PodLogOptions``)."""
+    """Selection of log lines (``PodLogOptions``)."""
 
     follow: bool = False
     previous: bool = False
@@ -33,26 +33,26 @@ class LogOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LogLine(NamedTuple):
-    """One line, or a piece of one."""
+    """A complete or partial line."""
 
     time: bytes
     stream: bytes
     is_whole: bool
-    #: Without the end of the line.
+    #: Text without the newline.
     text: bytes
 
     def encode(self) -> bytes:
-        """As it stands in the file."""
+        """Return the line in CRI format."""
         return b"%b %b %b %b\n" % (self.time, self.stream, b"F" if self.is_whole else b"P", self.text)
 
-    def shown(self, *, timestamps: bool) -> bytes:
-        """As a reader of the log sees it."""
+    def render(self, *, timestamps: bool) -> bytes:
+        """Return the line as clients receive it."""
         head = self.time + b" " if timestamps else b""
         return head + self.text + (b"\n" if self.is_whole else b"")
 
 
 def read_options(query: Mapping[str, str], *, now: datetime) -> LogOptions:
-    """From the query of a request to a kubelet. Raises ValueError."""
+    """Parse the query of a kubelet request. Raises ValueError."""
     since = parse_time(query["sinceTime"]) if query.get("sinceTime") else None
     if query.get("sinceSeconds"):
         since = now - timedelta(seconds=int(query["sinceSeconds"]))
@@ -67,29 +67,29 @@ def read_options(query: Mapping[str, str], *, now: datetime) -> LogOptions:
     )
 
 
-def nano_time(moment: datetime) -> bytes:
-    """With nanoseconds, of which the clock knows thousands."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f000Z").encode()
+def nano_time(time: datetime) -> bytes:
+    """Format a time with nanoseconds, of which the clock provides microseconds."""
+    return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f000Z").encode()
 
 
 def parse_line(raw: bytes) -> LogLine | None:
-    """None for what is no whole line of a log."""
+    """Parse a line; None if it is incomplete or malformed."""
     parts = raw.removesuffix(b"\n").split(b" ", 3)
     if len(parts) != 4 or not raw.endswith(b"\n"):
         return None
     return LogLine(parts[0], parts[1], parts[2] == b"F", parts[3])
 
 
-def is_wanted(line: LogLine, options: LogOptions) -> bool:
-    """By stream and time: both are texts of one form, so they compare as they are."""
+def is_selected(line: LogLine, options: LogOptions) -> bool:
+    """True if the line matches stream and start time; timestamps of one format compare as text."""
     if options.stream != "All" and line.stream != options.stream.lower().encode():
         return False
     return options.since is None or line.time >= nano_time(options.since)
 
 
 def tail(lines: Iterable[LogLine], options: LogOptions) -> Sequence[LogLine]:
-    """Those that are wanted of what there is already: the last ones, where a number is said."""
-    found = [line for line in lines if is_wanted(line, options)]
+    """Return the selected lines, limited to ``tail_lines`` complete ones."""
+    found = [line for line in lines if is_selected(line, options)]
     if options.tail_lines is None:
         return found
     starts = [0, *(index + 1 for index, line in enumerate(found[:-1]) if line.is_whole)] if found else []
@@ -101,20 +101,20 @@ def tail(lines: Iterable[LogLine], options: LogOptions) -> Sequence[LogLine]:
 
 
 class Limit:
-    """Cuts a stream off after so many bytes."""
+    """Byte limit of a stream."""
 
     def __init__(self, limit_bytes: int | None) -> None:
-        self._left = limit_bytes
+        self._remaining = limit_bytes
 
     @property
     def is_reached(self) -> bool:
-        """Whether nothing more may come."""
-        return self._left == 0
+        """True if no more bytes may be written."""
+        return self._remaining == 0
 
-    def cut(self, piece: bytes) -> bytes:
-        """What may still be shown of it."""
-        if self._left is None:
-            return piece
-        shown = piece[: self._left]
-        self._left -= len(shown)
-        return shown
+    def cut(self, chunk: bytes) -> bytes:
+        """Return the part of ``chunk`` within the limit."""
+        if self._remaining is None:
+            return chunk
+        allowed = chunk[: self._remaining]
+        self._remaining -= len(allowed)
+        return allowed

@@ -1,6 +1,6 @@
-"""Connections to ports of a pod, over one WebSocket: in SPDY frames as kubectl sends them, or a channel for each port.
+"""Port forwarding over one WebSocket: kubectl's SPDY frames, or a pair of channels per port.
 
-Each connection has two streams: its bytes, and the text of what went wrong.
+Each connection has two streams: its data, and an error message.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from aiohttp import WSMsgType
 
 from steersman.asynckit.tasks import Supervisor
 from steersman.nodes.kubelet import spdy
-from steersman.nodes.kubelet.hosting import Refusal
+from steersman.nodes.kubelet.hosting import RequestError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -24,39 +24,39 @@ if TYPE_CHECKING:
     Connect = Callable[[int], Awaitable[tuple[asyncio.StreamReader, asyncio.StreamWriter]]]
     Send = Callable[[bytes], Awaitable[None]]
 
-#: Pieces that wait for a pod that reads slowly; the client waits when there are more.
-_PIECES_MAX: Final = 32
-_PIECE_BYTES: Final = 32 * 1024
-#: Connections at once through one WebSocket; more are refused.
+#: Buffered chunks for the pod; more block the client.
+_CHUNKS_MAX: Final = 32
+_CHUNK_BYTES: Final = 32 * 1024
+#: Concurrent connections of one WebSocket; more are refused.
 _CONNECTIONS_MAX: Final = 256
 _REFUSED_STREAM: Final = 3
 
 
 async def binary(socket: WebSocketResponse) -> AsyncIterator[bytes]:
-    """The binary messages of a client, until it goes."""
+    """Yield the binary messages of a client until it disconnects."""
     async for message in socket:
         if message.type is WSMsgType.BINARY:
             yield message.data
 
 
 class _Connection:
-    """One connection of a client."""
+    """One forwarded connection."""
 
     def __init__(self, port: int) -> None:
         self.port = port
-        #: What the client has sent; an empty piece is the end.
-        self.pieces: asyncio.Queue[bytes] = asyncio.Queue(_PIECES_MAX)
+        #: Data from the client; an empty chunk is the end.
+        self.chunks: asyncio.Queue[bytes] = asyncio.Queue(_CHUNKS_MAX)
 
-    async def carry(self, connect: Connect, send: Send, fail: Send) -> None:
-        """Until both ways are at their end, or one breaks."""
+    async def forward(self, connect: Connect, send: Send, fail: Send) -> None:
+        """Copy data in both directions until both end or one fails."""
         try:
             reader, writer = await connect(self.port)
-        except (OSError, Refusal) as error:
+        except (OSError, RequestError) as error:
             await fail(f"error forwarding port {self.port} to pod: {error}".encode())
             return
         sending = asyncio.create_task(self._send_to(writer), name=f"port {self.port}: to the pod")
         try:
-            while data := await reader.read(_PIECE_BYTES):
+            while data := await reader.read(_CHUNK_BYTES):
                 await send(data)
         except OSError as error:
             await fail(f"error forwarding port {self.port} to pod: {error}".encode())
@@ -67,7 +67,7 @@ class _Connection:
 
     async def _send_to(self, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(OSError):
-            while data := await self.pieces.get():
+            while data := await self.chunks.get():
                 writer.write(data)
                 await writer.drain()
             if writer.can_write_eof():
@@ -82,16 +82,16 @@ class SpdyForwarding:
         self._connect = connect
         self._reader, self._writer = spdy.Reader(), spdy.Writer()
         self._tasks = Supervisor("port forwarding")
-        #: Connections by the stream of their bytes.
+        #: Connections by the ID of their data stream.
         self._connections: dict[int, _Connection] = {}
-        #: Error streams that wait for the stream of bytes, by the number of the request.
+        #: Error streams without a data stream yet, by request ID.
         self._pairs: dict[str, int] = {}
 
     async def run(self) -> None:
-        """Until the client goes. Raises ``SpdyError``."""
+        """Run until the client disconnects. Raises ``SpdyError``."""
         try:
-            async for piece in binary(self._socket):
-                for frame in self._reader.feed(piece):
+            async for chunk in binary(self._socket):
+                for frame in self._reader.feed(chunk):
                     if isinstance(frame, spdy.Data):
                         await self._data(frame)
                     else:
@@ -117,19 +117,19 @@ class SpdyForwarding:
         if frame.headers.get("streamtype") == "error":
             self._pairs[request] = frame.stream
             return
-        made = self._connections[frame.stream] = _Connection(int(port))
-        self._tasks.start(f"port {port}", self._carry(made, frame.stream, self._pairs.pop(request, None)))
+        connection = self._connections[frame.stream] = _Connection(int(port))
+        self._tasks.start(f"port {port}", self._forward(connection, frame.stream, self._pairs.pop(request, None)))
 
-    async def _carry(self, connection: _Connection, stream: int, errors: int | None) -> None:
+    async def _forward(self, connection: _Connection, stream: int, errors: int | None) -> None:
         async def send(data: bytes) -> None:
             await self._send(self._writer.data(stream, data))
 
-        async def fail(why: bytes) -> None:
+        async def fail(message: bytes) -> None:
             if errors is not None:
-                await self._send(self._writer.data(errors, why))
+                await self._send(self._writer.data(errors, message))
 
         try:
-            await connection.carry(self._connect, send, fail)
+            await connection.forward(self._connect, send, fail)
         finally:
             self._connections.pop(stream, None)
         for each in (errors, stream):
@@ -142,10 +142,10 @@ class SpdyForwarding:
         if frame.flags & spdy.FIN:
             await self._put(frame.stream, b"")
 
-    async def _put(self, stream: int, piece: bytes) -> None:
+    async def _put(self, stream: int, chunk: bytes) -> None:
         connection = self._connections.get(stream)
         if connection is not None:
-            await connection.pieces.put(piece)
+            await connection.chunks.put(chunk)
 
     async def _send(self, data: bytes) -> None:
         if not self._socket.closed:
@@ -153,35 +153,35 @@ class SpdyForwarding:
 
 
 async def forward_channels(socket: WebSocketResponse, ports: Sequence[int], connect: Connect) -> None:
-    """A client that speaks ``v4.channel.k8s.io``: of each port it named, channels for bytes and for errors; one connection."""
+    """Serve a client of ``v4.channel.k8s.io``: one connection per requested port, with a data and an error channel."""
     tasks = Supervisor("port forwarding")
     connections = [_Connection(port) for port in ports]
 
-    async def carry(index: int) -> None:
+    async def forward(index: int) -> None:
         async def send(data: bytes, channel: int = 2 * index) -> None:
             if not socket.closed:
                 await socket.send_bytes(bytes([channel]) + data)
 
-        async def fail(why: bytes) -> None:
-            await send(why, 2 * index + 1)
+        async def fail(message: bytes) -> None:
+            await send(message, 2 * index + 1)
 
-        await connections[index].carry(connect, send, fail)
+        await connections[index].forward(connect, send, fail)
 
     for index, connection in enumerate(connections):
         for channel in (2 * index, 2 * index + 1):
             await socket.send_bytes(bytes([channel]) + struct.pack("<H", connection.port))
-    running = [tasks.start(f"port {each.port}", carry(index)) for index, each in enumerate(connections)]
+    running = [tasks.start(f"port {each.port}", forward(index)) for index, each in enumerate(connections)]
     listening = tasks.start("client", _listen(socket, connections))
     try:
         while running and not listening.done():
-            _, left = await asyncio.wait([listening, *running], return_when=asyncio.FIRST_COMPLETED)
-            running = [each for each in running if each in left]
+            _, pending = await asyncio.wait([listening, *running], return_when=asyncio.FIRST_COMPLETED)
+            running = [each for each in running if each in pending]
     finally:
         await tasks.close()
 
 
 async def _listen(socket: WebSocketResponse, connections: Sequence[_Connection]) -> None:
-    async for piece in binary(socket):
-        index, is_error = divmod(piece[0], 2) if piece else (0, 1)
-        if not is_error and index < len(connections) and piece[1:]:
-            await connections[index].pieces.put(piece[1:])
+    async for chunk in binary(socket):
+        index, is_error = divmod(chunk[0], 2) if chunk else (0, 1)
+        if not is_error and index < len(connections) and chunk[1:]:
+            await connections[index].chunks.put(chunk[1:])

@@ -1,6 +1,7 @@
-"""The kubelet's HTTPS API, for all simulated nodes of the process at once: one listener, pods are told apart by name.
+"""The kubelet's HTTPS API, one listener for all simulated nodes of the process; requests identify pods by name.
 
-Whoever asks must show a client certificate of the CA that is trusted, and be the API server or an administrator.
+Clients must present a certificate of the trusted CA with the name of the API server's kubelet client or the group
+``system:masters``.
 """
 
 from __future__ import annotations
@@ -15,21 +16,21 @@ from aiohttp import web
 from steersman.apimachinery.codec import encode
 from steersman.asynckit.tasks import Supervisor
 from steersman.nodes.kubelet.channels import V4, V5, ChannelStreams
-from steersman.nodes.kubelet.hosting import Refusal
+from steersman.nodes.kubelet.hosting import RequestError
 from steersman.nodes.kubelet.log_lines import read_options
 from steersman.nodes.kubelet.port_forward import SpdyForwarding, forward_channels
 from steersman.nodes.kubelet.spdy import SpdyError
-from steersman.nodes.kubelet.tunnel import carry
+from steersman.nodes.kubelet.tunnel import tunnel_connection
 
 if TYPE_CHECKING:
     import socket
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
+    from steersman.apimachinery.trees import Tree
     from steersman.asynckit.clock import Clock
     from steersman.nodes.kubelet.hosting import Host
 
-    Tree = dict[str, Any]
 
 SPDY_FORWARDING: Final = "SPDY/3.1+portforward.k8s.io"
 _ALLOWED_NAME: Final = "kube-apiserver-kubelet-client"
@@ -38,16 +39,16 @@ _STOP_SECONDS: Final = 2.0
 
 
 class Pods(NamedTuple):
-    """What the listener knows of pods."""
+    """Lookup of pods for the listener."""
 
     find: Callable[[str, str], Tree | None]
-    #: The one that has an address; the oldest of several on their host's network.
+    #: Return the pod with an address; the oldest among several with hostNetwork.
     at: Callable[[str], Tree | None]
     all: Callable[[], Iterable[Tree]]
 
 
 def kubelet_tls(*, certificate: Path, key: Path, client_ca: Path) -> ssl.SSLContext:
-    """TLS 1.2 or newer; nobody without a certificate gets in. Raises ``OSError``."""
+    """Return a TLS context that requires TLS 1.2 and client certificates. Raises ``OSError``."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.load_cert_chain(certificate, key)
@@ -57,7 +58,7 @@ def kubelet_tls(*, certificate: Path, key: Path, client_ca: Path) -> ssl.SSLCont
 
 
 class KubeletServer:
-    """Serves on ``sock`` while it runs. The first of ``hosts`` that has a pod answers for it."""
+    """Kubelet server on ``sock``. The first of ``hosts`` that has a pod serves it."""
 
     name: ClassVar[str] = "kubelet-api"
 
@@ -86,7 +87,7 @@ class KubeletServer:
         self._stop.set()
 
     async def run(self) -> None:
-        """Until ``stop``; streams that are open then are broken off."""
+        """Run until ``stop``, which closes open streams."""
         runner = web.ServerRunner(web.Server(self.handle, access_log=None), shutdown_timeout=_STOP_SECONDS)
         await runner.setup()
         try:
@@ -97,15 +98,15 @@ class KubeletServer:
             await runner.cleanup()
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
-        """One request."""
+        """Handle one request."""
         if self._tls is not None and not _is_allowed(request):
             return web.Response(status=403, text="Forbidden")
         try:
-            return await self._answer(request)
-        except Refusal as refusal:
-            return web.Response(status=refusal.code, text=str(refusal))
+            return await self._route(request)
+        except RequestError as error:
+            return web.Response(status=error.code, text=str(error))
 
-    async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
+    async def _route(self, request: web.BaseRequest) -> web.StreamResponse:
         if request.method == "CONNECT":
             return await self._dial(request)
         match request.path.split("/")[1:]:
@@ -137,7 +138,7 @@ class KubeletServer:
     def _pod(self, namespace: str, name: str) -> Tree:
         pod = self._pods.find(namespace, name)
         if pod is None:
-            raise Refusal("pod does not exist", code=404)
+            raise RequestError("pod does not exist", code=404)
         return pod
 
     def _container(self, namespace: str, name: str, container: str) -> tuple[Tree, str]:
@@ -145,7 +146,7 @@ class KubeletServer:
         spec = pod.get("spec") or {}
         kinds = ("containers", "initContainers", "ephemeralContainers")
         if container not in [each.get("name") for kind in kinds for each in spec.get(kind) or ()]:
-            raise Refusal(f'container "{container}" not found in pod "{name}"', code=404)
+            raise RequestError(f'container "{container}" not found in pod "{name}"', code=404)
         return pod, container
 
     def _host(self, pod: Tree) -> Host:
@@ -155,28 +156,32 @@ class KubeletServer:
         try:
             options = read_options(request.query, now=self._clock.now())
         except ValueError as error:
-            raise Refusal(str(error)) from error
-        pieces = self._host(pod).logs(pod, container, options)
-        first = await anext(pieces, None)
+            raise RequestError(str(error)) from error
+        chunks = self._host(pod).logs(pod, container, options)
+        first = await anext(chunks, None)
         response = web.StreamResponse(headers={"Content-Type": "text/plain"})
         await response.prepare(request)
         try:
             if first is not None:
                 await response.write(first)
-                async for piece in pieces:
-                    await response.write(piece)
-        except ConnectionError:  # the reader has seen enough
+                async for chunk in chunks:
+                    await response.write(chunk)
+        except ConnectionError:  # the client has disconnected
             return response
         await response.write_eof()
         return response
 
     async def _streams(self, request: web.BaseRequest, verb: str, pod: Tree, container: str) -> web.StreamResponse:
-        wanted = {name: request.query.get(name) in ("1", "true") for name in ("input", "output", "error", "tty")}
-        if not any(wanted[name] for name in ("input", "output", "error")):
-            raise Refusal("you must specify at least 1 of stdin, stdout, stderr")
-        socket = await _upgraded(request, (V5, V4))
+        requested = {name: request.query.get(name) in ("1", "true") for name in ("input", "output", "error", "tty")}
+        if not any(requested[name] for name in ("input", "output", "error")):
+            raise RequestError("you must specify at least 1 of stdin, stdout, stderr")
+        socket = await _upgrade(request, (V5, V4))
         streams = ChannelStreams(
-            socket, stdin=wanted["input"], stdout=wanted["output"], stderr=wanted["error"], tty=wanted["tty"]
+            socket,
+            stdin=requested["input"],
+            stdout=requested["output"],
+            stderr=requested["error"],
+            tty=requested["tty"],
         )
         await streams.open()
         host = self._host(pod)
@@ -202,7 +207,7 @@ class KubeletServer:
         async def connect(port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
             return await host.connect(pod, port)
 
-        socket = await _upgraded(request, (SPDY_FORWARDING, V4))
+        socket = await _upgrade(request, (SPDY_FORWARDING, V4))
         if socket.ws_protocol == SPDY_FORWARDING:
             try:
                 await SpdyForwarding(socket, connect).run()
@@ -216,34 +221,34 @@ class KubeletServer:
         return socket
 
     async def _dial(self, request: web.BaseRequest) -> web.StreamResponse:
-        """A connection to an address of a pod, which is made up: nobody else gets there. What goes wrong is told as by Go."""
+        """Tunnel a connection to a pod's address, which only this process can reach. Errors have Go's texts."""
         address, _, port = request.raw_path.rpartition(":")
         pod = self._pods.at(address.strip("[]"))
         if pod is None or not port.isdigit():
-            raise Refusal("connect: no route to host", code=502)
+            raise RequestError("connect: no route to host", code=502)
         try:
             connection = await self._host(pod).connect(pod, int(port))
-        except Refusal as refusal:
-            raise Refusal(f"connect: connection refused: {refusal}", code=502) from refusal
+        except RequestError as error:
+            raise RequestError(f"connect: connection refused: {error}", code=502) from error
         except OSError as error:
-            raise Refusal(f"connect: {os.strerror(error.errno or 0).lower()}", code=502) from error
-        return await carry(request, connection)
+            raise RequestError(f"connect: {os.strerror(error.errno or 0).lower()}", code=502) from error
+        return await tunnel_connection(request, connection)
 
 
-async def _outcome(work: Any) -> int | Refusal:
+async def _outcome(work: Any) -> int | RequestError:
     try:
         code: int = await work
-    except Refusal as refusal:
-        return refusal
+    except RequestError as error:
+        return error
     return code
 
 
-async def _upgraded(request: web.BaseRequest, protocols: Sequence[str]) -> web.WebSocketResponse:
-    """The WebSocket that a client asks for. Raises ``Refusal`` when it asks for something else."""
+async def _upgrade(request: web.BaseRequest, protocols: Sequence[str]) -> web.WebSocketResponse:
+    """Upgrade the request to a WebSocket. Raises ``RequestError`` for other protocols."""
     offered = [name.strip() for name in request.headers.get("Sec-WebSocket-Protocol", "").split(",")]
     if request.headers.get("Upgrade", "").lower() != "websocket" or not set(offered) & set(protocols):
-        spoken = ", ".join(protocols)
-        raise Refusal(f"unable to upgrade: only WebSockets are spoken, with one of {spoken}", code=403)
+        supported = ", ".join(protocols)
+        raise RequestError(f"unable to upgrade: only WebSockets are spoken, with one of {supported}", code=403)
     socket = web.WebSocketResponse(protocols=protocols, compress=False, max_msg_size=0, timeout=_STOP_SECONDS)
     await socket.prepare(request)
     return socket

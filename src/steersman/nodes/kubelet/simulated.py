@@ -1,17 +1,17 @@
-"""Logs, commands and streams of simulated containers.
+"""Logs, exec and attach of simulated containers.
 
-Annotations of the pod, or else of its node, say what they are; without them a container whose command is understood
+Annotations of the pod, or else of its node, define the output; without them a container whose command is supported
 (``steersman.nodes.simulation.programs``) writes that command's output. ``{pod}``, ``{namespace}``, ``{container}`` and
-``{node}`` in the texts of annotations stand for the names.
+``{node}`` in annotations are replaced by the names.
 """
 
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery.timestamps import parse_time
-from steersman.nodes.kubelet.hosting import Refusal, check_has_logs, container_status, is_running
+from steersman.nodes.kubelet.hosting import RequestError, check_has_logs, container_status, is_running
 from steersman.nodes.kubelet.log_lines import Limit, LogLine, nano_time, tail
 from steersman.nodes.simulation.programs import program_of
 
@@ -20,39 +20,39 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
     from datetime import datetime
 
+    from steersman.apimachinery.trees import Tree
     from steersman.asynckit.clock import Clock
     from steersman.nodes.kubelet.hosting import Streams
     from steersman.nodes.kubelet.log_lines import LogOptions
 
-    Tree = dict[str, Any]
 
 LOGS: Final = "nodes.steersman.dev/logs"
 EXEC_OUTPUT: Final = "nodes.steersman.dev/exec-output"
 EXEC_CODE: Final = "nodes.steersman.dev/exec-code"
 _DEFAULT_LOG: Final = "{pod}: {container} is simulated\n"
 _DEFAULT_OUTPUT: Final = "{pod}: {container} is simulated\n"
-#: How often a log that is followed is looked at for the container's end.
-_LOOK_SECONDS: Final = 1.0
+#: Interval at which a followed log checks whether the container has terminated.
+_POLL_SECONDS: Final = 1.0
 
 
 class _Output:
-    """The output of one run of a container, and how much of it was read."""
+    """Output of one container run, with a read position."""
 
-    def __init__(self, pieces: Sequence[tuple[float, str]], began: datetime) -> None:
-        self._pieces = pieces
+    def __init__(self, chunks: Sequence[tuple[float, str]], began: datetime) -> None:
+        self._chunks = chunks
         self._began = began
         self._read = 0
 
     def written(self, now: datetime) -> list[LogLine]:
-        """Return the lines written up to a moment that were not returned before."""
+        """Return the unread lines written up to a time."""
         lines: list[LogLine] = []
-        for seconds, text in self._pieces[self._read :]:
-            moment = self._began + timedelta(seconds=seconds)
-            if moment > max(now, self._began):
+        for seconds, text in self._chunks[self._read :]:
+            time = self._began + timedelta(seconds=seconds)
+            if time > max(now, self._began):
                 break
             self._read += 1
             lines += [
-                LogLine(nano_time(moment), b"stdout", line.endswith(b"\n"), line.removesuffix(b"\n"))
+                LogLine(nano_time(time), b"stdout", line.endswith(b"\n"), line.removesuffix(b"\n"))
                 for line in text.encode().splitlines(keepends=True)
             ]
         return lines
@@ -64,7 +64,7 @@ def _containers(pod: Tree) -> list[Tree]:
 
 
 class SimulatedHost:
-    """Answers for every pod; ``find`` gives the newest state of a pod, ``node_of`` its node."""
+    """Host of all pods; ``find`` returns the current version of a pod, ``node_of`` its node."""
 
     def __init__(
         self, find: Callable[[Tree], Tree | None], node_of: Callable[[Tree], Tree | None], *, clock: Clock
@@ -74,14 +74,14 @@ class SimulatedHost:
         self._clock = clock
 
     def has(self, pod: Tree) -> bool:
-        """All."""
+        """True for every pod."""
         return True
 
     async def logs(self, pod: Tree, container: str, options: LogOptions) -> AsyncIterator[bytes]:
-        """Yield the output; that of a command at the time when it is written, other texts at the container's start."""
+        """Yield the output; a command's output at its simulated time, annotations at the container's start."""
         status = check_has_logs(pod, container, previous=options.previous)
         state = status.get("lastState" if options.previous else "state") or {}
-        if "waiting" in state:  # in back-off: the log of the run before
+        if "waiting" in state:  # in back-off: the log of the previous run
             state = status.get("lastState") or {}
         since = next((each.get("startedAt") for each in state.values()), None)
         began = parse_time(since) if since else self._clock.now()
@@ -89,28 +89,28 @@ class SimulatedHost:
         output = _Output(self._output(pod, container), began)
         limit = Limit(options.limit_bytes)
         for line in tail(output.written(parse_time(ended) if ended else self._clock.now()), options):
-            yield limit.cut(line.shown(timestamps=options.timestamps))
+            yield limit.cut(line.render(timestamps=options.timestamps))
         if options.follow and not options.previous:
             async for line in self._follow(pod, container, output):
                 if limit.is_reached:
                     return
-                yield limit.cut(line.shown(timestamps=options.timestamps))
+                yield limit.cut(line.render(timestamps=options.timestamps))
 
     async def _follow(self, pod: Tree, container: str, output: _Output) -> AsyncIterator[LogLine]:
-        """Yield what is written until the container ends."""
+        """Yield output until the container terminates."""
         instance = container_status(pod, container).get("containerID")
         while (now := self._find(pod)) is not None and is_running(now, container):
             if container_status(now, container).get("containerID") != instance:
                 return
             for line in output.written(self._clock.now()):
                 yield line
-            await self._clock.sleep(_LOOK_SECONDS)
+            await self._clock.sleep(_POLL_SECONDS)
         ended = (container_status(now or {}, container).get("state") or {}).get("terminated")
         for line in output.written(parse_time(ended["finishedAt"])) if ended else ():
             yield line
 
     def _output(self, pod: Tree, container: str) -> tuple[tuple[float, str], ...]:
-        """The output of a container, in seconds since its start."""
+        """Return the output of a container with the seconds since its start."""
         text = self._annotation(pod, LOGS)
         if text is None:
             program = next((program_of(each) for each in _containers(pod) if each["name"] == container), None)
@@ -120,7 +120,7 @@ class SimulatedHost:
         return tuple((0.0, f"{line}\n") for line in lines)
 
     async def execute(self, pod: Tree, container: str, command: Sequence[str], streams: Streams) -> int:
-        """The output and exit code that are said, whatever the command."""
+        """Return the annotated output and exit code for any command."""
         self._check_runs(pod, container)
         output = self._annotation(pod, EXEC_OUTPUT)
         await streams.write(self._fill(_DEFAULT_OUTPUT if output is None else output, pod, container).encode())
@@ -128,9 +128,9 @@ class SimulatedHost:
         return int(code) if code.isdigit() else 1
 
     async def attach(self, pod: Tree, container: str, streams: Streams) -> int:
-        """Write the output until the container ends; return its exit code.
+        """Write the output until the container terminates; return its exit code.
 
-        A container that has ended already is served too: a command that ends at once is over before any client attaches.
+        A terminated container is served too, because a simulated command may end before a client attaches.
         """
         status = container_status(pod, container)
         state = status.get("state") or {}
@@ -140,22 +140,22 @@ class SimulatedHost:
         output = _Output(self._output(pod, container), parse_time(run["startedAt"]))
         ended = run.get("finishedAt")
         for line in output.written(parse_time(ended) if ended else self._clock.now()):
-            await streams.write(line.shown(timestamps=False))
+            await streams.write(line.render(timestamps=False))
         async for line in self._follow(pod, container, output):
-            await streams.write(line.shown(timestamps=False))
+            await streams.write(line.render(timestamps=False))
         now = container_status(self._find(pod) or pod, container)
         return int(((now.get("state") or {}).get("terminated") or {}).get("exitCode") or 0)
 
     async def connect(self, pod: Tree, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """Nobody listens."""
-        raise Refusal(f"pod {pod['metadata']['name']} is simulated: nobody listens on port {port}")
+        """Reject the connection: simulated containers do not listen."""
+        raise RequestError(f"pod {pod['metadata']['name']} is simulated: nobody listens on port {port}")
 
     def _check_runs(self, pod: Tree, container: str) -> None:
         if not is_running(pod, container):
-            raise Refusal(f'container not found ("{container}")', code=500)
+            raise RequestError(f'container not found ("{container}")', code=500)
 
     def _annotation(self, pod: Tree, name: str) -> str | None:
-        """An annotation of the pod, or else of its node."""
+        """Return an annotation of the pod, or else of its node."""
         for owner in (pod, self._node_of(pod)):
             text = ((owner or {"metadata": {}})["metadata"].get("annotations") or {}).get(name)
             if text is not None:
@@ -163,7 +163,7 @@ class SimulatedHost:
         return None
 
     def _fill(self, text: str, pod: Tree, container: str) -> str:
-        """Replace the names of a text."""
+        """Replace the placeholders of a text."""
         metadata, node = pod["metadata"], self._node_of(pod) or {"metadata": {"name": ""}}
         for word, value in (
             ("{pod}", metadata["name"]),

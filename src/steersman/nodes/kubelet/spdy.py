@@ -1,7 +1,7 @@
-"""SPDY/3.1 frames, as far as port forwarding needs them: bytes in, frames out, and back. No streams, no sockets.
+"""Codec of SPDY/3.1 frames for port forwarding, without streams and sockets.
 
-kubectl speaks it inside a WebSocket. Flow control is not kept by its peers in the Kubernetes world and not kept here: who
-reads slowly is held up by the connection below. https://www.chromium.org/spdy/spdy-protocol/spdy-protocol-draft3-1/
+kubectl sends them inside a WebSocket. Neither Kubernetes nor this module implements SPDY's flow control; the transport
+provides back-pressure. https://www.chromium.org/spdy/spdy-protocol/spdy-protocol-draft3-1/
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ RST_STREAM: Final = 3
 PING: Final = 6
 GOAWAY: Final = 7
 FIN: Final = 0x01
-#: A frame that says to be longer is an error: kubectl sends pieces of 32 KiB.
+#: Maximum length of a frame; kubectl sends frames of 32 KiB.
 _FRAME_BYTES_MAX: Final = 1 << 20
 _HEADERS_BYTES_MAX: Final = 1 << 16
 
-#: Headers are compressed with these words known on both sides (section 2.6.10.1); each is told with its length.
+#: Words of the compression dictionary of headers (section 2.6.10.1), each prefixed by its length.
 _WORDS: Final = (  # noqa: SIM905 — a list of sixty literals is no better to read
     "options head post put delete trace accept accept-charset accept-encoding accept-language accept-ranges age allow "
     "authorization cache-control connection content-base content-encoding content-language content-length "
@@ -52,11 +52,11 @@ DICTIONARY: Final = (
 
 
 class SpdyError(ValueError):
-    """What came is no SPDY/3.1."""
+    """Malformed or unsupported SPDY frame."""
 
 
 class Control(NamedTuple):
-    """A control frame that concerns a stream, or all."""
+    """A control frame of a stream or the session."""
 
     type: int
     stream: int
@@ -65,7 +65,7 @@ class Control(NamedTuple):
 
 
 class Data(NamedTuple):
-    """A piece of a stream."""
+    """A data frame."""
 
     stream: int
     flags: int
@@ -73,14 +73,14 @@ class Data(NamedTuple):
 
 
 class Reader:
-    """Frames out of bytes; a frame that is not whole waits for its rest."""
+    """Frame decoder; buffers an incomplete frame."""
 
     def __init__(self) -> None:
         self._buffer = bytearray()
         self._headers = zlib.decompressobj(zdict=DICTIONARY)
 
     def feed(self, data: bytes) -> Iterator[Control | Data]:
-        """Whole frames of those that matter. Raises ``SpdyError``."""
+        """Yield complete frames of the supported types. Raises ``SpdyError``."""
         self._buffer += data
         while len(self._buffer) >= 8:
             first, second = struct.unpack_from("!II", self._buffer)
@@ -111,43 +111,43 @@ class Reader:
     def _headers_of(self, block: bytes) -> dict[str, str]:
         try:
             text = self._headers.decompress(block, _HEADERS_BYTES_MAX)
-            place, found = 4, {}
+            offset, headers = 4, {}
             for _ in range(struct.unpack_from("!I", text)[0]):
                 words = []
                 for _ in ("name", "value"):
-                    length = struct.unpack_from("!I", text, place)[0]
-                    words.append(text[place + 4 : place + 4 + length].decode())
-                    place += 4 + length
-                found[words[0]] = words[1]
+                    length = struct.unpack_from("!I", text, offset)[0]
+                    words.append(text[offset + 4 : offset + 4 + length].decode())
+                    offset += 4 + length
+                headers[words[0]] = words[1]
         except (zlib.error, struct.error, UnicodeDecodeError) as error:
             raise SpdyError(f"headers: {error}") from error
-        return found
+        return headers
 
 
 class Writer:
-    """Bytes of frames. One for each connection: the headers' compression remembers."""
+    """Frame encoder of one connection; the header compression is stateful."""
 
     def __init__(self) -> None:
         self._headers = zlib.compressobj(zdict=DICTIONARY)
 
     def stream(self, stream: int, headers: Mapping[str, str], *, flags: int = 0) -> bytes:
-        """Open a stream."""
+        """Encode SYN_STREAM."""
         return _control(SYN_STREAM, flags, struct.pack("!IIH", stream, 0, 0) + self._block(headers))
 
     def reply(self, stream: int, headers: Mapping[str, str] | None = None) -> bytes:
-        """Agree to a stream."""
+        """Encode SYN_REPLY."""
         return _control(SYN_REPLY, 0, struct.pack("!I", stream) + self._block(headers or {}))
 
     def data(self, stream: int, data: bytes, *, last: bool = False) -> bytes:
-        """A piece of a stream."""
+        """Encode a data frame."""
         return struct.pack("!II", stream, (FIN if last else 0) << 24 | len(data)) + data
 
     def ping(self, number: int) -> bytes:
-        """Ask whether the other side is there, or answer."""
+        """Encode PING, as request or reply."""
         return _control(PING, 0, struct.pack("!I", number))
 
     def reset(self, stream: int, *, status: int) -> bytes:
-        """End a stream at once."""
+        """Encode RST_STREAM."""
         return _control(RST_STREAM, 0, struct.pack("!II", stream, status))
 
     def _block(self, headers: Mapping[str, str]) -> bytes:

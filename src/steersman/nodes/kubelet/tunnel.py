@@ -1,4 +1,4 @@
-"""A connection that is no HTTP any more (``CONNECT``; RFC 9110, 9.3.6): bytes to and from a pod, until one side closes."""
+"""Tunnel of a ``CONNECT`` request (RFC 9110, 9.3.6): bytes to and from a pod until one side closes."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ if TYPE_CHECKING:
 
     Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
-#: At once; who reads slowly holds up who sends.
-_PIECE_BYTES: Final = 64 * 1024
+#: Buffer size; a slow reader blocks the sender.
+_BUFFER_BYTES: Final = 64 * 1024
 
 
 class _FromClient:
-    """Takes a connection's bytes from aiohttp, as its reader of WebSocket frames does. The socket is held up by its bound."""
+    """Protocol parser that passes a connection's bytes from aiohttp to a bounded StreamReader."""
 
     def __init__(self, transport: asyncio.Transport) -> None:
-        self.reader: Final = asyncio.StreamReader(limit=_PIECE_BYTES)
+        self.reader: Final = asyncio.StreamReader(limit=_BUFFER_BYTES)
         self.reader.set_transport(transport)
 
     def feed_data(self, data: bytes) -> tuple[bool, bytes]:
-        """A piece; the end is the connection's."""
+        """Pass data on."""
         self.reader.feed_data(data)
         return False, b""
 
     def feed_eof(self) -> None:
-        """The client has gone."""
+        """Signal the end of the client's data."""
         self.reader.feed_eof()
 
 
-async def carry(request: web.BaseRequest, pod: Streams) -> web.StreamResponse:
-    """Answer 200, and carry bytes. The pod's end is closed after it, and the client's by who called."""
+async def tunnel_connection(request: web.BaseRequest, pod: Streams) -> web.StreamResponse:
+    """Respond with 200 and copy data. Closes the pod's connection; the caller closes the client's."""
     reader, writer = pod
     tasks = Supervisor(f"tunnel to {request.raw_path}")
     response = web.StreamResponse()
@@ -52,11 +52,11 @@ async def carry(request: web.BaseRequest, pod: Streams) -> web.StreamResponse:
         assert request.transport is not None
         client: Any = _FromClient(request.transport)
         request.protocol.set_parser(client)
-        ways = [
+        copies = [
             tasks.start("to the pod", _copy(client.reader, to_pod)),
             tasks.start("from the pod", _copy(reader, response.write)),
         ]
-        await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait(copies, return_when=asyncio.FIRST_COMPLETED)
     finally:
         await tasks.close()
         writer.close()
@@ -65,5 +65,5 @@ async def carry(request: web.BaseRequest, pod: Streams) -> web.StreamResponse:
 
 async def _copy(source: asyncio.StreamReader, send: Callable[[bytes], Awaitable[None]]) -> None:
     with contextlib.suppress(OSError):
-        while data := await source.read(_PIECE_BYTES):
+        while data := await source.read(_BUFFER_BYTES):
             await send(data)

@@ -1,1 +1,1 @@
-"""Stage files of ``kwok.x-k8s.io/v1alpha1``: what their selectors ask and what their templates make."""
+"""KWOK's configuration files (``kwok.x-k8s.io/v1alpha1``): Stage, ResourceUsage, ClusterResourceUsage and Metric."""

@@ -1,4 +1,4 @@
-"""The fields of a ``Stage``, as its files have them."""
+"""Structs of KWOK's ``Stage``."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import msgspec
 
 
 class Part(msgspec.Struct, kw_only=True, forbid_unknown_fields=True, rename="camel"):
-    """Unknown fields are faults: they would change nothing, and nobody would know why."""
+    """Base of the structs; unknown fields are errors, because a misspelled field would have no effect."""
 
 
 class Expression(Part):
-    """A query in jq, or an expression in CEL."""
+    """A jq query or a CEL expression."""
 
     expression: str
 
 
 class ExpressionFrom(Part):
-    """Where a duration or a weight is read from."""
+    """Source of a duration or weight."""
 
     expression_from: str = ""
     jq: Expression | None = None
@@ -26,7 +26,7 @@ class ExpressionFrom(Part):
 
 
 class Comparison(Part, kw_only=True):
-    """A query in jq, and what its values are to be."""
+    """A jq query with an operator and values."""
 
     key: str
     operator: str
@@ -34,7 +34,7 @@ class Comparison(Part, kw_only=True):
 
 
 class Requirement(Part):
-    """A comparison, here or under ``jq``, or a condition in CEL, here or under ``cel``."""
+    """A jq comparison, inline or under ``jq``, or a CEL condition, inline or under ``cel``."""
 
     key: str = ""
     operator: str = ""
@@ -45,7 +45,7 @@ class Requirement(Part):
 
 
 class Selector(Part):
-    """All of these."""
+    """Conditions that all hold."""
 
     match_labels: dict[str, str] = {}
     match_annotations: dict[str, str] = {}
@@ -53,14 +53,14 @@ class Selector(Part):
 
 
 class ResourceRef(Part, kw_only=True):
-    """The kind that a stage is about."""
+    """API group and kind of a stage."""
 
     api_group: str = "v1"
     kind: str
 
 
 class DelayFormat(Part):
-    """How long a stage lasts."""
+    """Duration of a stage."""
 
     duration_milliseconds: int | None = None
     duration_from: ExpressionFrom | None = None
@@ -69,7 +69,7 @@ class DelayFormat(Part):
 
 
 class EventFormat(Part):
-    """What is told of it."""
+    """An event about the object."""
 
     type: str = "Normal"
     reason: str = ""
@@ -83,7 +83,7 @@ class FinalizerItem(Part):
 
 
 class FinalizersFormat(Part):
-    """Finalizers that come and go."""
+    """Finalizers to add and remove."""
 
     add: list[FinalizerItem] = []
     remove: list[FinalizerItem] = []
@@ -91,7 +91,7 @@ class FinalizersFormat(Part):
 
 
 class PatchFormat(Part, kw_only=True):
-    """A change of the object."""
+    """A patch of the object."""
 
     subresource: str = ""
     root: str = ""
@@ -108,7 +108,7 @@ class ApplyFormat(Part, kw_only=True):
 
 
 class Step(Part):
-    """One of these."""
+    """One action; exactly one field is set."""
 
     event: EventFormat | None = None
     finalizers: FinalizersFormat | None = None
@@ -118,7 +118,7 @@ class Step(Part):
 
 
 class Next(Part):
-    """What the object turns into."""
+    """Actions of the transition."""
 
     event: EventFormat | None = None
     finalizers: FinalizersFormat | None = None
@@ -130,7 +130,7 @@ class Next(Part):
 
 
 class StageSpec(Part):
-    """A stage without its name."""
+    """Spec of a Stage."""
 
     resource_ref: ResourceRef
     selector: Selector | None = None
@@ -143,13 +143,13 @@ class StageSpec(Part):
 
 
 class Metadata(msgspec.Struct):
-    """Anything may be said; the name counts."""
+    """Metadata; fields other than the name are ignored."""
 
     name: str
 
 
 class StageFormat(msgspec.Struct, kw_only=True, rename="camel"):
-    """A whole document."""
+    """A Stage document."""
 
     api_version: str
     kind: str

@@ -1,7 +1,7 @@
-"""The part of jq that selectors and delays of stages are written in: a query becomes a function from a value to values.
+"""Compiler of the jq subset used by stages: a query becomes a function from a value to an iterator of values.
 
-Paths (``.a.b``, ``.a["k"]``, ``.[]``, ``.[0]``, ``?``), pipes, commas, comparisons, ``and``, ``or``, ``//``, literals,
-``select`` and a few more functions of jq 1.7. Anything else is told when the query is read.
+Supported: paths (``.a.b``, ``.a["k"]``, ``.[]``, ``.[0]``, ``?``), pipes, commas, comparisons, ``and``, ``or``, ``//``,
+literals, ``select`` and a few more functions of jq 1.7. Anything else is a syntax error.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 
 class QuerySyntaxError(ValueError):
-    """A query cannot be read, or asks for what is not known here; the message says what."""
+    """Malformed or unsupported query."""
 
 
 class QueryError(ValueError):
-    """A value is not of the kind that a query asks of it."""
+    """A value has the wrong type for a query."""
 
 
 _TOKEN: Final = re.compile(
@@ -33,9 +33,9 @@ _TOKEN: Final = re.compile(
 _ESCAPE: Final = re.compile(r"\\(u[0-9a-fA-F]{4}|.)")
 _ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 _CONSTANTS: Final = {"null": None, "true": True, "false": False}
-#: A selector is a line; one that is nested deeper is no selector.
+#: Maximum nesting of a query.
 _DEPTH_MAX: Final = 50
-#: Far more than any object has values.
+#: Maximum number of combinations of values in one run.
 _COMBINATIONS_MAX: Final = 20_000
 
 
@@ -45,7 +45,7 @@ class _Token(NamedTuple):
 
 
 def compile_query(text: str) -> Query:
-    """The query as a function. It raises QueryError where a value is of the wrong kind. Raises QuerySyntaxError."""
+    """Compile a query to a function that raises QueryError for values of the wrong type. Raises QuerySyntaxError."""
     parser = _Parser(text)
     query = parser.pipe()
     parser.expect_end()
@@ -59,7 +59,7 @@ def compile_query(text: str) -> Query:
 
 
 class _Work:
-    """The combinations of values that one run of a query may still form: their number multiplies with each index."""
+    """Budget of combinations of values in one run; their number multiplies with each index."""
 
     __slots__ = ("left",)
 
@@ -67,7 +67,7 @@ class _Work:
         self.left = _COMBINATIONS_MAX
 
     def count(self) -> None:
-        """Count a combination. Raises QueryError when there are too many."""
+        """Count a combination. Raises QueryError when the budget is exceeded."""
         self.left -= 1
         if self.left < 0:
             raise QueryError("the query combines too many values")
@@ -91,8 +91,8 @@ class _Parser:
             return token.text
         return None
 
-    def _fault(self, why: str) -> QuerySyntaxError:
-        return QuerySyntaxError(f"query {self._text!r}: {why}")
+    def _fault(self, message: str) -> QuerySyntaxError:
+        return QuerySyntaxError(f"query {self._text!r}: {message}")
 
     def _number(self, text: str) -> float | int:
         try:
@@ -108,7 +108,7 @@ class _Parser:
         if self._peek().kind != "end":
             raise self._fault(f"{self._peek().text!r} is not expected")
 
-    # From what binds least to what binds most
+    # Grammar, from lowest to highest precedence
 
     def pipe(self) -> Query:
         self._depth += 1
@@ -170,7 +170,7 @@ class _Parser:
                 return query
 
     def _follows_dot(self) -> bool:
-        """Whether the next dot only stands before a bracket or a text, as in ``.a.[]`` and ``.a."b"``."""
+        """True if the next dot only precedes a bracket or string, as in ``.a.[]`` and ``.a."b"``."""
         following = self._tokens[self._at + 1 : self._at + 2]
         if following and following[0].kind == "text":
             self._tokens[self._at + 1 : self._at + 2] = [
@@ -232,7 +232,7 @@ class _Parser:
         made = FUNCTIONS.get((name, len(arguments)))
         if made is None:
             raise self._fault(f"the function {name}/{len(arguments)} is not known")
-        return _told(made(*arguments))
+        return _with_query_errors(made(*arguments))
 
 
 def _tokens(text: str) -> Iterator[_Token]:
@@ -247,12 +247,12 @@ def _tokens(text: str) -> Iterator[_Token]:
 
 
 def _unquoted(text: str) -> str:
-    def meant(match: re.Match[str]) -> str:
+    def unescape(match: re.Match[str]) -> str:
         code = match[1]
         return chr(int(code[1:], 16)) if len(code) > 1 else _ESCAPES.get(code, code)
 
-    # pairs of surrogates become characters, half ones U+FFFD
-    return _ESCAPE.sub(meant, text[1:-1]).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    # surrogate pairs become characters, lone surrogates U+FFFD
+    return _ESCAPE.sub(unescape, text[1:-1]).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 # Queries
@@ -292,23 +292,23 @@ def _iterate(value: Any) -> Iterator[Any]:
 
 def _indexed(query: Query, index: Query, work: _Work) -> Query:
     def found(value: Any) -> Iterator[Any]:
-        for which in index(value):
+        for key in index(value):
             work.count()
             for each in query(value):
                 work.count()
-                yield _item(each, which)
+                yield _item(each, key)
 
     return found
 
 
-def _item(value: Any, which: Any) -> Any:
+def _item(value: Any, key: Any) -> Any:
     if value is None:
         return None
-    if isinstance(value, dict) and isinstance(which, str):
-        return value.get(which)
-    if isinstance(value, list) and isinstance(which, int) and not isinstance(which, bool):
-        return value[which] if -len(value) <= which < len(value) else None
-    raise QueryError(f"{which!r} is no index of it")
+    if isinstance(value, dict) and isinstance(key, str):
+        return value.get(key)
+    if isinstance(value, list) and isinstance(key, int) and not isinstance(key, bool):
+        return value[key] if -len(value) <= key < len(value) else None
+    raise QueryError(f"{key!r} is no index of it")
 
 
 def _piped(first: Query, then: Query, work: _Work) -> Query:
@@ -401,8 +401,8 @@ def _quiet(inner: Query) -> Query:
     return query
 
 
-def _told(inner: Query) -> Query:
-    """Functions of Python say in their own way that a value is of the wrong kind."""
+def _with_query_errors(inner: Query) -> Query:
+    """Convert Python's exceptions for values of the wrong type to QueryError."""
 
     def query(value: Any) -> Iterator[Any]:
         try:

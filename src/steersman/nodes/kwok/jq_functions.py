@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 def is_true(value: Any) -> bool:
-    """Everything is, but null and false."""
+    """True for everything but null and false."""
     return value is not None and value is not False
 
 
 def _rank(value: Any) -> int:
-    """The order of kinds: null, false, true, numbers, texts, lists, objects."""
+    """Return the position of a value's type in jq's order: null, false, true, numbers, strings, arrays, objects."""
     if value is None or isinstance(value, bool):
         return (None, False, True).index(value)
     if isinstance(value, int | float):
@@ -35,7 +35,7 @@ def _ordered(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
 
 
 def _sort_key(value: Any) -> tuple[Any, ...]:
-    """Return a key that sorts as jq does: lists by their items, objects by their sorted keys and then by their values."""
+    """Return a key that sorts as jq does: arrays by items, objects by sorted keys and then by values."""
     rank = _rank(value)
     if rank < 3:
         return (rank,)
@@ -62,7 +62,7 @@ COMPARISONS: Final[dict[str, Callable[[Any, Any], bool]]] = {
 
 
 def _of_value(function: Callable[[Any], Any]) -> Callable[[], Query]:
-    """One value from one, without arguments."""
+    """Wrap a function without arguments that returns one value."""
 
     def query(value: Any) -> Iterator[Any]:
         yield function(value)
@@ -71,16 +71,16 @@ def _of_value(function: Callable[[Any], Any]) -> Callable[[], Query]:
 
 
 def _of_argument(function: Callable[[Any, Any], Any]) -> Callable[[Query], Query]:
-    """One value from one and each value of the argument."""
+    """Wrap a function that is called with each value of its argument."""
 
-    def made(argument: Query) -> Query:
+    def bind(argument: Query) -> Query:
         def query(value: Any) -> Iterator[Any]:
             for each in argument(value):
                 yield function(value, each)
 
         return query
 
-    return made
+    return bind
 
 
 def _select(condition: Query) -> Query:
@@ -102,21 +102,21 @@ def _items(value: Any) -> Iterable[Any]:
 
 def _map(inner: Query) -> Query:
     def query(value: Any) -> Iterator[Any]:
-        yield [made for each in _items(value) for made in inner(each)]
+        yield [bind for each in _items(value) for bind in inner(each)]
 
     return query
 
 
 def _all(inner: Query) -> Query:
     def query(value: Any) -> Iterator[Any]:
-        yield all(is_true(made) for each in _items(value) for made in inner(each))
+        yield all(is_true(bind) for each in _items(value) for bind in inner(each))
 
     return query
 
 
 def _any(inner: Query) -> Query:
     def query(value: Any) -> Iterator[Any]:
-        yield any(is_true(made) for each in _items(value) for made in inner(each))
+        yield any(is_true(bind) for each in _items(value) for bind in inner(each))
 
     return query
 
@@ -164,15 +164,15 @@ def _text(value: Any) -> str:
     return to_json(value)
 
 
-def _contains(value: Any, wanted: Any) -> bool:
+def _contains(value: Any, expected: Any) -> bool:
     if isinstance(value, dict):
-        return all(key in value and _contains(value[key], each) for key, each in wanted.items())
+        return all(key in value and _contains(value[key], each) for key, each in expected.items())
     if isinstance(value, list):
-        return all(any(_contains(item, each) for item in value) for each in wanted)
-    return bool(wanted in value) if isinstance(value, str) else _equal(value, wanted)
+        return all(any(_contains(item, each) for item in value) for each in expected)
+    return bool(expected in value) if isinstance(value, str) else _equal(value, expected)
 
 
-#: By name and number of arguments.
+#: Functions by name and number of arguments.
 FUNCTIONS: Final[dict[tuple[str, int], Callable[..., Query]]] = {
     ("select", 1): _select,
     ("map", 1): _map,

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from datetime import datetime
     from random import Random
 
+    from steersman.apimachinery.trees import Tree
     from steersman.nodes.kwok.usage import Usages
 
-    Tree = dict[str, Any]
 
 METRIC: Final = "Metric"
 _NODE_NAME: Final = "{nodeName}"
@@ -26,14 +26,14 @@ _PREFIX: Final = "/metrics"
 
 
 class Label(Part, kw_only=True):
-    """A label, its value in CEL."""
+    """A label; its value is a CEL expression."""
 
     name: str
     value: str
 
 
 class Bucket(Part, kw_only=True):
-    """A bucket of a histogram, its value in CEL."""
+    """A histogram bucket; its value is a CEL expression."""
 
     le: float
     value: str
@@ -53,14 +53,14 @@ class MetricConfig(Part, kw_only=True):
 
 
 class MetricSpec(Part, kw_only=True):
-    """A page."""
+    """A page of metrics."""
 
     path: str
     metrics: list[MetricConfig]
 
 
 class MetricFormat(msgspec.Struct, kw_only=True, rename="camel"):
-    """A whole document."""
+    """A Metric document."""
 
     api_version: str
     kind: str
@@ -89,18 +89,18 @@ class MetricPages:
 
     @property
     def has_pages(self) -> bool:
-        """True if there is any page to serve."""
+        """True if there is a page to serve."""
         return bool(self._pages)
 
     def node_of(self, path: str) -> str | None:
-        """Return the node that a path is about; None if no page has it."""
+        """Return the node of a path; None if no page matches."""
         for pattern, _ in self._pages:
             if match := pattern.fullmatch(path):
                 return str(match["node"])
         return None
 
     def render(self, path: str, node: Tree, pods: Iterable[Tree], *, now: datetime) -> str:
-        """Return the text of a page. Samples whose expressions have no value are left out."""
+        """Return the text of a page. Samples whose expressions have no value are omitted."""
         self._scrape = _Scrape(node, list(pods), now)
         lines: list[str] = []
         described: set[str] = set()
@@ -140,7 +140,7 @@ class MetricPages:
         return self._scrape.now
 
     def _total(self, obj: Tree, container: str, amount: Callable[[Tree, str], float]) -> float:
-        """Add up the containers of a pod, or of all pods of a node."""
+        """Return the sum over the containers of a pod, or of all pods of a node."""
         spec = obj.get("spec") or {}
         if "containers" not in spec:
             pods = self._scrape.pods
@@ -155,14 +155,14 @@ class MetricPages:
 
 
 class _Scrape(NamedTuple):
-    """The node, the pods and the moment of one page."""
+    """Node, pods and time of one page."""
 
     node: Tree
     pods: list[Tree]
     now: datetime | None
 
     def targets(self, dimension: str) -> Iterator[Mapping[str, Tree]]:
-        """The variables of each sample."""
+        """Yield the variables of each sample."""
         if dimension == "node":
             yield {"node": self.node}
             return
@@ -201,9 +201,10 @@ def _family(config: MetricConfig, expressions: Expressions) -> _Family:
 
 
 def _legacy_name(name: str) -> str:
-    """Replace characters that the text format has no place for, such as the dots of OpenTelemetry's names.
+    """Replace characters that the text format does not allow in names, e.g. the dots of OpenTelemetry's names.
 
-    Upstream: ``UnderscoreEscaping`` in prometheus/common/model/metric.go, for clients that do not negotiate UTF-8 names.
+    Upstream: ``UnderscoreEscaping`` in prometheus/common/model/metric.go, for clients that do not negotiate UTF-8
+    names.
     """
     return re.sub(r"^[0-9]|[^a-zA-Z0-9_:]", "_", name)
 

@@ -1,4 +1,4 @@
-"""Which objects a stage is about, how long it lasts and how much it weighs: what KWOK reads from an object."""
+"""Selectors, delays and weights of stages, read from an object by jq or CEL."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from steersman.nodes.node_object import TemplateError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from steersman.apimachinery.trees import Tree
     from steersman.cel.environment import Environment
     from steersman.cel.program import Program
     from steersman.nodes.kwok.format import ExpressionFrom, Requirement, Selector
 
-    Tree = dict[str, Any]
     Matches = Callable[[Tree], bool]
 
 _WITH_VALUES: Final = ("In", "NotIn")
 _WITHOUT_VALUES: Final = ("Exists", "DoesNotExist")
 
 
-def selected_by(selector: Selector) -> Matches:
-    """Whether an object is as the selector says: all of its parts. Raises TemplateError."""
+def selector_matches(selector: Selector) -> Matches:
+    """Return a predicate that is True if all parts of the selector match. Raises TemplateError."""
     parts: list[Matches] = []
     if selector.match_labels:
         parts.append(_has_all("labels", selector.match_labels))
@@ -38,10 +38,10 @@ def selected_by(selector: Selector) -> Matches:
     return lambda obj: all(part(obj) for part in parts)
 
 
-def _has_all(where: str, wanted: Mapping[str, str]) -> Matches:
+def _has_all(where: str, expected: Mapping[str, str]) -> Matches:
     def matches(obj: Tree) -> bool:
         found = obj["metadata"].get(where) or {}
-        return all(found.get(key) == value for key, value in wanted.items())
+        return all(found.get(key) == value for key, value in expected.items())
 
     return matches
 
@@ -70,7 +70,7 @@ def _requirement(requirement: Requirement) -> Matches:
 
 
 def _as_text(value: Any) -> str | None:
-    """Scalars can be compared with the texts of a selector, others are none of them."""
+    """Return the text of a scalar for comparison with a selector; None for other values."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value) if isinstance(value, str | int) else None
@@ -83,7 +83,7 @@ def _query(text: str) -> Callable[[Tree], list[Any]]:
         raise TemplateError(str(error)) from None
 
     def find(obj: Tree) -> list[Any]:
-        """What there is; an object that is not made so has nothing."""
+        """Return the values of the query; empty for an object with unexpected types."""
         found: list[Any] = []
         try:
             found.extend(query(obj))
@@ -117,8 +117,10 @@ def _condition(expression: str) -> Matches:
     return lambda obj: program.evaluate({"self": obj}).value is True
 
 
-def _told(source: ExpressionFrom) -> Callable[[Tree], Any]:
-    """The first value that is there; of an expression in CEL its value, None where it has none."""
+def _first_value(source: ExpressionFrom) -> Callable[[Tree], Any]:
+    """Return a function that returns the first value of a query, or the value of a CEL expression; None without a
+    value.
+    """
     if source.cel is not None:
         program = _program(source.cel.expression)
         return lambda obj: _plain(program.evaluate({"self": obj}).value)
@@ -127,7 +129,7 @@ def _told(source: ExpressionFrom) -> Callable[[Tree], Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Durations as seconds, timestamps as moments."""
+    """Convert durations to seconds and timestamps to datetimes."""
     from steersman.cel.values import NANOS, Duration, Timestamp  # noqa: PLC0415
 
     if isinstance(value, Duration):
@@ -138,13 +140,15 @@ def _plain(value: Any) -> Any:
 
 
 def time_from(source: ExpressionFrom | None) -> Callable[[Tree, datetime], datetime | float | None] | None:
-    """The moment, or the seconds, that an object tells; None where it tells none. Raises TemplateError."""
+    """Return a function that reads a time or seconds from an object; its result is None without a value. Raises
+    TemplateError.
+    """
     if source is None:
         return None
-    told = _told(source)
+    value_of = _first_value(source)
 
     def read(obj: Tree, _now: datetime) -> datetime | float | None:
-        text = told(obj)
+        text = value_of(obj)
         if isinstance(text, datetime | float):
             return text
         if not isinstance(text, str) or not text:
@@ -160,11 +164,13 @@ def time_from(source: ExpressionFrom | None) -> Callable[[Tree, datetime], datet
 
 
 def weight_from(source: ExpressionFrom, otherwise: int) -> Callable[[Tree], int | None]:
-    """How much a stage weighs for an object; None when what the object tells is no number. Raises TemplateError."""
-    told = _told(source)
+    """Return a function that reads a stage's weight from an object; its result is None if not a number. Raises
+    TemplateError.
+    """
+    value_of = _first_value(source)
 
     def read(obj: Tree) -> int | None:
-        value = told(obj)
+        value = value_of(obj)
         if value is None:
             return otherwise
         try:

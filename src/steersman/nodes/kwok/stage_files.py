@@ -1,4 +1,4 @@
-"""Stage files: each document is one ``Stage`` of ``kwok.x-k8s.io/v1alpha1``, for objects of any kind."""
+"""Reader of stage files: each document is a ``Stage`` of ``kwok.x-k8s.io/v1alpha1``, for objects of any kind."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from steersman.client.requests import PatchType
 from steersman.client.resource_types import tree
 from steersman.nodes.gotemplate import TemplateSyntaxError
 from steersman.nodes.kwok.format import Next, PatchFormat, StageFormat, StageSpec, Step
-from steersman.nodes.kwok.selectors import selected_by, time_from, weight_from
-from steersman.nodes.kwok.templating import read, rendered
+from steersman.nodes.kwok.selectors import selector_matches, time_from, weight_from
+from steersman.nodes.kwok.templating import read, render_tree
 from steersman.nodes.node_object import TemplateError
 from steersman.nodes.stages import Delay, Outcome, Stage
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from steersman.apimachinery.trees import Tree
     from steersman.nodes.gotemplate import Template
     from steersman.nodes.kwok.format import ApplyFormat, DelayFormat, FinalizersFormat
-    from steersman.nodes.stages import Surroundings
+    from steersman.nodes.stages import StageContext
 
-    Tree = dict[str, Any]
-    Turn = Callable[[Tree, Surroundings], Outcome]
+    Transition = Callable[[Tree, StageContext], Outcome]
 
 API_VERSION: Final = "kwok.x-k8s.io/v1alpha1"
 _OTHER_KINDS: Final = ("ResourceUsage", "ClusterResourceUsage", "Metric")
@@ -43,15 +43,15 @@ _STRATEGIC_KINDS: Final = ("Node", "Pod")
 
 
 class KwokFile(NamedTuple):
-    """The contents of a file."""
+    """Contents of a file."""
 
     stages: list[StageOf]
-    #: Documents about the usage of resources, and pages of metrics, by kind.
+    #: ResourceUsage, ClusterResourceUsage and Metric documents, by kind.
     others: dict[str, list[Any]]
 
 
 class StageOf(NamedTuple):
-    """A stage, and the kind that it is about."""
+    """A stage with the API version and kind of its objects."""
 
     api_version: str
     kind: str
@@ -59,7 +59,7 @@ class StageOf(NamedTuple):
 
 
 def read_stage_file(path: Path) -> KwokFile:
-    """Read a file. Raises TemplateError with the file, the document and the fault."""
+    """Read a file. Raises TemplateError with the file, the document and the reason."""
     try:
         text = path.read_text()
     except (OSError, UnicodeDecodeError) as error:
@@ -99,14 +99,14 @@ def _name_of(content: Any, number: int) -> str:
 
 
 def check_usage(documents: Sequence[Any]) -> None:
-    """Raise TemplateError for documents about usage that cannot be used."""
+    """Raise TemplateError for invalid usage or metric documents."""
     from steersman.nodes.kwok.usage_pages import read_usage  # noqa: PLC0415 — loads CEL, which few files need
 
     read_usage(documents, dice=Random(0))  # noqa: S311 — nothing is drawn
 
 
 def read_stage(content: Any) -> StageOf | None:
-    """One document; None for a stage that has no selector, which matches nothing. Raises TemplateError."""
+    """Read one document; None for a stage without selector, which matches nothing. Raises TemplateError."""
     if not isinstance(content, dict) or (content.get("apiVersion"), content.get("kind")) != (API_VERSION, "Stage"):
         kind = f"{content.get('kind')} of {content.get('apiVersion')}" if isinstance(content, dict) else "no object"
         raise TemplateError(f"a Stage of {API_VERSION} is expected, this is {kind}")
@@ -118,15 +118,15 @@ def read_stage(content: Any) -> StageOf | None:
     api_version = about.api_group or "v1"
     _check_resource_ref(api_version, about.kind)
     is_strategic = api_version == "v1" and about.kind in _STRATEGIC_KINDS
-    turn = _turn(spec, PatchType.STRATEGIC if is_strategic else PatchType.MERGE)
+    transition = _transition(spec, PatchType.STRATEGIC if is_strategic else PatchType.MERGE)
     if spec.selector is None:
         return None
     weight = spec.weight if spec.weight_from is None else weight_from(spec.weight_from, spec.weight)
-    is_selected = selected_by(spec.selector)
+    is_selected = selector_matches(spec.selector)
     stage = Stage(
         document.metadata.name,
         lambda obj, _now: is_selected(obj),
-        turn,
+        transition,
         _delay(spec.delay),
         weight,
         writes_status=any(each.patch is not None and each.patch.root == "status" for each in _all_steps(spec)),
@@ -135,7 +135,7 @@ def read_stage(content: Any) -> StageOf | None:
 
 
 def _check_resource_ref(api_version: str, kind: str) -> None:
-    """Raise TemplateError for a kind that cannot exist; discovery decides later about kinds of other groups."""
+    """Raise TemplateError for a kind that cannot exist; discovery decides later about kinds of other API groups."""
     try:
         tree(api_version, kind)
     except LookupError:
@@ -157,21 +157,21 @@ def _delay(delay: DelayFormat | None) -> Delay:
     )
 
 
-# What it turns into
+# Transitions
 
 
-def _turn(spec: StageSpec, default_type: PatchType) -> Turn:
+def _transition(spec: StageSpec, default_type: PatchType) -> Transition:
     for each in spec.steps:
         _step(each, default_type)  # reports the faults of steps without an effect, too
-    turns = [_step(each, default_type) for each in _all_steps(spec)]
+    transitions = [_step(each, default_type) for each in _all_steps(spec)]
 
-    def turn(obj: Tree, around: Surroundings) -> Outcome:
+    def transition(obj: Tree, stage_context: StageContext) -> Outcome:
         made: Outcome | None = None
-        for each in reversed(turns):
-            made = each(obj, around)._replace(then=made)
+        for each in reversed(transitions):
+            made = each(obj, stage_context)._replace(then=made)
         return made or Outcome()
 
-    return turn
+    return transition
 
 
 def _all_steps(spec: StageSpec) -> Sequence[Step]:
@@ -179,7 +179,7 @@ def _all_steps(spec: StageSpec) -> Sequence[Step]:
 
 
 def _until_deleted(steps: Sequence[Step]) -> Sequence[Step]:
-    """Return the steps that take effect: once the object is deleted, only events are left."""
+    """Return the steps that take effect: after a deletion, only events."""
     effective: list[Step] = []
     is_deleted = False
     for step in steps:
@@ -194,7 +194,7 @@ def _until_deleted(steps: Sequence[Step]) -> Sequence[Step]:
 
 
 def _steps(after: Next) -> Sequence[Step]:
-    """In the order in which they are done: the event, finalizers, and then the end or changes."""
+    """Return the steps in order of execution: event, finalizers, then deletion or changes."""
     if after.status_patch_as is not None:
         raise TemplateError("impersonation is not supported (statusPatchAs)")
     steps = [Step(event=after.event)] if after.event else []
@@ -208,7 +208,7 @@ def _steps(after: Next) -> Sequence[Step]:
     return [*steps, *(Step(patch=each) for each in after.patches)]
 
 
-def _step(step: Step, default_type: PatchType) -> Turn:
+def _step(step: Step, default_type: PatchType) -> Transition:
     event = (step.event.type, step.event.reason, step.event.message) if step.event else None
     fixed = _with_finalizers(Outcome(event=event, delete=step.delete), step.finalizers)
     if step.apply is not None:
@@ -233,14 +233,14 @@ def _template(text: str) -> Template:
         raise TemplateError(f"template: {error}") from None
 
 
-def _applied(outcome: Outcome, apply: ApplyFormat) -> Turn:
+def _applied(outcome: Outcome, apply: ApplyFormat) -> Transition:
     if apply.impersonation is not None:
         raise TemplateError("impersonation is not supported")
     template = _template(apply.template)
-    return lambda obj, around: outcome._replace(applied=rendered(template, obj, around))
+    return lambda obj, stage_context: outcome._replace(applied=render_tree(template, obj, stage_context))
 
 
-def _patched(outcome: Outcome, patch: PatchFormat, default_type: PatchType) -> Turn:
+def _patched(outcome: Outcome, patch: PatchFormat, default_type: PatchType) -> Transition:
     if patch.type and patch.type not in _PATCH_TYPES:
         raise TemplateError(f'unknown patch type "{patch.type}"')
     if patch.impersonation is not None:
@@ -248,11 +248,11 @@ def _patched(outcome: Outcome, patch: PatchFormat, default_type: PatchType) -> T
     template = _template(patch.template)
     patch_type = _PATCH_TYPES[patch.type] if patch.type else default_type
 
-    def turn(obj: Tree, around: Surroundings) -> Outcome:
-        body = _below(patch.root, rendered(template, obj, around), patch_type)
+    def transition(obj: Tree, stage_context: StageContext) -> Outcome:
+        body = _below(patch.root, render_tree(template, obj, stage_context), patch_type)
         return outcome._replace(patch=body, patch_type=patch_type, subresource=patch.subresource)
 
-    return turn
+    return transition
 
 
 def _below(root: str, body: Any, patch_type: PatchType) -> Any:

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from random import Random
 
-    from steersman.nodes.stages import Surroundings
+    from steersman.apimachinery.trees import Tree
+    from steersman.nodes.stages import StageContext
 
-    Tree = dict[str, Any]
 
-#: The longest random text.
+#: Maximum length of a random text.
 _RANDOM_TEXT_MAX: Final = 10_000
-#: What templates may ask of the place that the object is in.
+#: Functions of templates that return values of the stage context.
 NAMES: Final = frozenset(
     {
         "Now", "now", "StartTime", "Version", "NodeConditions", "NodeName", "NodeIP", "NodePort", "NodeIPWith",
@@ -32,7 +32,7 @@ NAMES: Final = frozenset(
         "uuidv4",
     }
 )  # fmt: skip
-#: In KWOK's order: Ready is the first.
+#: Conditions in KWOK's order.
 _NODE_CONDITIONS: Final = [
     dict(zip(("type", "status", "reason", "message"), each, strict=True))
     for each in (
@@ -44,42 +44,42 @@ _NODE_CONDITIONS: Final = [
 
 @lru_cache(maxsize=1024)
 def read(text: str) -> Template:
-    """Raises TemplateSyntaxError."""
+    """Parse a template. Raises TemplateSyntaxError."""
     return parse(text.strip(), NAMES)
 
 
-def _functions(around: Surroundings) -> Mapping[str, Callable[..., Any]]:
+def _functions(stage_context: StageContext) -> Mapping[str, Callable[..., Any]]:
     def now() -> str:
-        return format_time(around.now)
+        return format_time(stage_context.now)
 
     def pod_ip(_name: str, on_host: bool = False, *_of_pod: str) -> str:  # noqa: FBT001, FBT002 — called by templates
-        return around.host_ip if on_host else around.pod_ip
+        return stage_context.host_ip if on_host else stage_context.pod_ip
 
     return {
-        **_random_functions(around),
+        **_random_functions(stage_context),
         "Now": now,
         "now": now,
-        "StartTime": lambda: format_time(around.started or around.now),
+        "StartTime": lambda: format_time(stage_context.started or stage_context.now),
         "Version": lambda: __version__,
         "NodeConditions": lambda: _NODE_CONDITIONS,
-        "NodeName": lambda: around.node_name,
-        "NodeIP": lambda: around.host_ip,
-        "NodePort": lambda: around.node_port,
-        "NodeIPWith": lambda _name: around.host_ip,
-        "PodIP": lambda: around.pod_ip,
-        "NodeIPsWith": lambda _name: [around.host_ip] if around.host_ip else [],
+        "NodeName": lambda: stage_context.node_name,
+        "NodeIP": lambda: stage_context.host_ip,
+        "NodePort": lambda: stage_context.node_port,
+        "NodeIPWith": lambda _name: stage_context.host_ip,
+        "PodIP": lambda: stage_context.pod_ip,
+        "NodeIPsWith": lambda _name: [stage_context.host_ip] if stage_context.host_ip else [],
         "PodIPWith": pod_ip,
         "PodIPsWith": lambda *of_pod: [ip] if (ip := pod_ip(*of_pod)) else [],
     }
 
 
-def _random_functions(around: Surroundings) -> Mapping[str, Callable[..., Any]]:
-    """Random functions of sprig, drawn from the injected source."""
+def _random_functions(stage_context: StageContext) -> Mapping[str, Callable[..., Any]]:
+    """Return sprig's random functions, drawn from the injected source."""
 
     def dice() -> Random:
-        if around.dice is None:
+        if stage_context.dice is None:
             raise TemplateRenderError("there is no source of random numbers")
-        return around.dice
+        return stage_context.dice
 
     def text(letters: str) -> Callable[[int], str]:
         return lambda length: "".join(dice().choices(letters, k=min(length, _RANDOM_TEXT_MAX)))
@@ -93,9 +93,9 @@ def _random_functions(around: Surroundings) -> Mapping[str, Callable[..., Any]]:
     }
 
 
-def rendered(template: Template, obj: Tree, around: Surroundings) -> Any:
-    """The tree that the template writes as YAML. Raises TemplateRenderError."""
-    text = template.render(obj, _functions(around))
+def render_tree(template: Template, obj: Tree, stage_context: StageContext) -> Any:
+    """Render the template and decode its YAML. Raises TemplateRenderError."""
+    text = template.render(obj, _functions(stage_context))
     try:
         return decode_yaml(text.encode()).tree
     except DecodeError as error:

@@ -1,4 +1,4 @@
-"""``ResourceUsage`` and ``ClusterResourceUsage`` of KWOK: how much containers of simulated pods use of a resource."""
+"""``ResourceUsage`` and ``ClusterResourceUsage`` of KWOK: resource usage of simulated containers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from datetime import datetime
     from random import Random
 
-    Tree = dict[str, Any]
+    from steersman.apimachinery.trees import Tree
+
     Value = Callable[..., float]
 
 RESOURCE_USAGE: Final = "ResourceUsage"
@@ -26,14 +27,14 @@ CLUSTER_RESOURCE_USAGE: Final = "ClusterResourceUsage"
 
 
 class UsageValue(Part):
-    """A quantity, or an expression in CEL."""
+    """A quantity, or a CEL expression."""
 
     value: str | int | float | None = None
     expression: str | None = None
 
 
 class ContainerUsage(Part):
-    """Usage of some containers; of all if none is named."""
+    """Usage of the named containers; of all without names."""
 
     containers: list[str] = []
     usage: dict[str, UsageValue] = {}
@@ -54,13 +55,13 @@ class UsageSpec(Part):
 
 
 class UsageMetadata(Metadata):
-    """Name and namespace."""
+    """Name and namespace of a usage document."""
 
     namespace: str = "default"
 
 
 class UsageFormat(msgspec.Struct, kw_only=True, rename="camel"):
-    """A whole document."""
+    """A ResourceUsage or ClusterResourceUsage document."""
 
     api_version: str
     kind: str
@@ -92,7 +93,8 @@ class Usages:
     def of_container(self, pod: Tree, container: str, resource: str, *, node: Tree | None, now: datetime) -> float:
         """Return the usage in cores or bytes; 0 for containers that do not run or have no rule. Raises UsageError.
 
-        A ``ResourceUsage`` of the pod precedes any ``ClusterResourceUsage``; the first rule that names the container counts.
+        A ``ResourceUsage`` of the pod precedes any ``ClusterResourceUsage``; the first rule that selects the container
+        applies.
         """
         if _running_since(pod, container) is None:
             return 0.0
@@ -111,7 +113,7 @@ class Usages:
         return sum(self.of_container(pod, name, resource, node=node, now=now) for name in names)
 
     def cumulative(self, pod: Tree, container: str, resource: str, *, node: Tree | None, now: datetime) -> float:
-        """Return the usage multiplied by the time that the container runs, as if it had been the same all the time."""
+        """Return the current usage multiplied by the run time of the container."""
         since = _running_since(pod, container)
         if since is None:
             return 0.0

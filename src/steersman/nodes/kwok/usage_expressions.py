@@ -1,8 +1,8 @@
-"""Expressions in CEL about the usage of simulated pods: KWOK's functions and its ``Quantity``.
+"""CEL expressions about the usage of simulated pods: KWOK's functions and its ``Quantity``.
 
-Besides the standard library: ``Quantity(text)`` with arithmetic, order and ``AsApproximateFloat64()``, ``Now()``, ``Rand()``,
-``UnixSecond(timestamp)``, ``SinceSecond(object)``; in metrics also ``Usage``, ``CumulativeUsage``, ``Ready`` and ``RestartCount`` of
-pods and nodes. Each of them may be called as a method of its first argument.
+Beside the standard library: ``Quantity(text)`` with arithmetic, order and ``AsApproximateFloat64()``, ``Now()``,
+``Rand()``, ``UnixSecond(timestamp)``, ``SinceSecond(object)``; in metrics also ``Usage``, ``CumulativeUsage``,
+``Ready`` and ``RestartCount`` of pods and nodes. Each can also be called as a method of its first argument.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from datetime import datetime
     from random import Random
 
-    Tree = dict[str, Any]
-    #: Usage of a resource by an object: the object, the resource, and a container or nothing.
+    from steersman.apimachinery.trees import Tree
+
+    #: Return the usage by object, resource, and container (or an empty string).
     UsageFunction = Callable[[Tree, str, str], float]
 
 _VARIABLES: Final = {"pod": t.DYN, "node": t.DYN, "container": t.DYN}
@@ -38,14 +39,14 @@ class UsageError(ValueError):
 
 
 class Expressions:
-    """Compiles and evaluates expressions. ``at`` sets the moment that they see."""
+    """Compiler and evaluator of expressions. ``at`` sets their current time."""
 
     def __init__(
         self, *, dice: Random, usage: UsageFunction | None = None, cumulative: UsageFunction | None = None
     ) -> None:
         self._dice = dice
         self._now: datetime | None = None
-        functions = [*_quantities(), *self._moments()]
+        functions = [*_quantities(), *self._time_functions()]
         if usage is not None and cumulative is not None:
             functions += [*_usages("Usage", usage), *_usages("CumulativeUsage", cumulative), *_containers()]
         self._environment = kubernetes().extended(variables=_VARIABLES, functions=functions)
@@ -67,7 +68,7 @@ class Expressions:
 
         return evaluate
 
-    def _moments(self) -> Iterator[Function]:
+    def _time_functions(self) -> Iterator[Function]:
         def now() -> Timestamp:
             assert self._now is not None
             return Timestamp(int(self._now.timestamp() * NANOS))
@@ -86,7 +87,7 @@ class Expressions:
 
 
 def as_number(value: Any) -> float:
-    """Return a result as a number: numbers, quantities, and booleans as 0 or 1. Raises UsageError."""
+    """Convert a result to a number: numbers, quantities, and booleans as 0 or 1. Raises UsageError."""
     if isinstance(value, QuantityValue):
         return value.amount.nanos / NANOS
     if isinstance(value, bool | int | float):
@@ -95,7 +96,7 @@ def as_number(value: Any) -> float:
 
 
 def _callable(name: str, params: list[Any], result: Any, compute: Callable[..., Any]) -> Function:
-    """A function that is also a method of its first argument."""
+    """Return a function that can also be called as a method of its first argument."""
     count = len(params)
     overloads = [
         Overload(f"kwok_{name}_{count}", params, result, compute),
@@ -156,7 +157,7 @@ def _quantities() -> Iterator[Function]:
 
 
 def _as_declared(obj: Tree) -> Tree:
-    """Add the maps that Go's types always have, and timestamps as such."""
+    """Add the maps that Go's types always have, and decode timestamps."""
     if "resources" in obj or "image" in obj:  # a container
         return {**obj, "resources": {"limits": {}, "requests": {}, **(obj.get("resources") or {})}}
     metadata = {"annotations": {}, "labels": {}, **(obj.get("metadata") or {})}

@@ -1,4 +1,4 @@
-"""Documents about usage and metrics, put together: the usage of pods, and pages about it."""
+"""Reader of usage and metric documents together."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class UsagePages(NamedTuple):
-    """The usage of pods, and pages about it."""
+    """Usage of pods, and the metrics pages that report it."""
 
     usages: Usages
     pages: MetricPages

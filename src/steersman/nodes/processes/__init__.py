@@ -1,9 +1,9 @@
-"""Process pods: containers that run as local processes, beside simulated ones. Off unless asked for.
+"""Process pods: pods whose containers run as local processes. Disabled by default.
 
-``selection`` says which pods, ``expansion``, ``fields``, ``environment`` and ``volumes`` what their containers are given,
-``statuses`` what is told of them; all of that is pure. ``process`` is one process, ``container`` one container's life
-with its restarts, ``pod_life`` that of a pod, ``keeper`` the controller, ``host`` answers ``kubectl logs`` and ``exec``.
+``selection`` decides which pods; ``expansion``, ``fields``, ``environment`` and ``volumes`` compute the inputs of
+containers and ``statuses`` their statuses, all pure. ``process`` runs one process, ``container`` one container with its
+restarts, ``pod_worker`` a pod; ``controller`` is the controller, ``host`` serves ``kubectl logs`` and ``exec``.
 
-Promises: nothing runs as anybody but the user of this process; nothing is written outside of the pods' private folder;
-when this process ends, however it does, so do the containers (``guard``).
+Guarantees: processes run as the current user; files are written only below the pods' private directory; containers are
+killed when this process ends for any reason (``guard``).
 """

@@ -1,4 +1,4 @@
-"""The life of one container: it is started, started again as its policy says, and stopped."""
+"""Runner of one container: start, restart by policy, probes, hooks, and stop."""
 
 from __future__ import annotations
 
@@ -9,85 +9,93 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from steersman.asynckit.backoff import Backoff, BackoffPolicy
 from steersman.asynckit.tasks import Supervisor
 from steersman.asynckit.timeouts import wait_for, woken
-from steersman.nodes.processes.fields import ConfigError
+from steersman.nodes.processes.fields import ContainerConfigError
 from steersman.nodes.processes.log_file import LogFile
-from steersman.nodes.processes.probes import Verdict, passes
+from steersman.nodes.processes.probes import ProbeThreshold, passes
 from steersman.nodes.processes.process import Process
-from steersman.nodes.processes.statuses import Facts, Running, Terminated, Waiting
+from steersman.nodes.processes.statuses import ContainerFacts, Running, Terminated, Waiting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
     from pathlib import Path
 
+    from steersman.apimachinery.trees import Tree
     from steersman.asynckit.clock import Clock
     from steersman.nodes.processes.process import Guard, Launch
 
-    Tree = dict[str, Any]
 
-#: As the kubelet's: the first restart comes at once, the next after 10 seconds; 10 minutes without an end forgive all.
-_RESTART: Final = BackoffPolicy(10.0, 300.0)
-_FORGIVEN_SECONDS: Final = 600.0
-#: Something that the container needs is not there; it is looked for again.
-_CONFIG_SECONDS: Final = 5.0
+#: The kubelet's schedule: immediate first restart, then 10 seconds; a run of 10 minutes resets the back-off.
+_RESTART_BACKOFF: Final = BackoffPolicy(10.0, 300.0)
+_BACKOFF_RESET_SECONDS: Final = 600.0
+#: Retry interval while a ConfigMap or Secret that the container needs is missing.
+_CONFIG_RETRY_SECONDS: Final = 5.0
 _START_ERROR_CODE: Final = 128
-#: Output that waits for one who is attached and reads slowly; more is lost to them.
-_PIECES_MAX: Final = 256
+#: Output chunks buffered per attached client; a slow client loses the oldest.
+_CHUNKS_MAX: Final = 256
 
-Piece = tuple[bytes, bool]
+Chunk = tuple[bytes, bool]
 
 
-class Surroundings(Protocol):
-    """What a container gets from its pod."""
+class ContainerContext(Protocol):
+    """Interface through which a container uses its pod."""
 
     clock: Clock
     guard: Guard
 
     async def launch(self, container: Tree) -> Launch:
-        """What to run. Raises ``ConfigError``."""
+        """Return the process to run. Raises ``ContainerConfigError``."""
 
     def log_path(self, container: str, run: int) -> Path:
-        """Where the log of its nth run lies."""
+        """Return the path of the log of a run, by its number."""
 
     def describe(self, container: str) -> str:
-        """It and its pod, for messages."""
+        """Return container and pod as the kubelet's messages name them."""
 
     def event(self, kind: str, reason: str, message: str) -> None:
-        """Tell of something that has happened, ``Normal`` or ``Warning``."""
+        """Record an event of type ``Normal`` or ``Warning``."""
 
 
-class ContainerLife:
-    """``facts`` are what is known; ``changed`` is called when they change."""
+class ContainerRunner:
+    """Runner of one container; it updates ``facts`` and calls ``changed`` after each update."""
 
     def __init__(
-        self, container: Tree, around: Surroundings, facts: Facts, *, uid: str, changed: Callable[[], None]
+        self,
+        container: Tree,
+        context: ContainerContext,
+        facts: ContainerFacts,
+        *,
+        uid: str,
+        changed: Callable[[], None],
     ) -> None:
         self.container = container
         self.facts = facts
-        self._around = around
+        self._context = context
         self._uid = uid
         self._changed = changed
-        self._backoff = Backoff(_RESTART)
+        self._backoff = Backoff(_RESTART_BACKOFF)
         self._crashed = False
-        #: It is to end: nobody waits for anything else any more.
+        #: Set when the container is being stopped; ends all other waits.
         self._stop = asyncio.Event()
-        #: It has passed its startup probe once, or is to end.
-        self.begun = asyncio.Event()
-        #: What runs now, and what it was started with.
+        #: Set when the startup probe has passed once, or the container is being stopped.
+        self.startup_done = asyncio.Event()
+        #: The running process and its parameters.
         self.process: Process | None = None
         self.launched: Launch | None = None
-        #: Logs of this run and the one before it.
+        #: Logs of the current and the previous run.
         self.log: LogFile | None = None
         self.previous_log: LogFile | None = None
-        #: Who is attached; None is the end.
-        self.listeners: set[asyncio.Queue[Piece | None]] = set()
+        #: Queues of attached clients; None marks the end of a run.
+        self.listeners: set[asyncio.Queue[Chunk | None]] = set()
 
     @property
     def name(self) -> str:
-        """Of the container."""
+        """Name of the container."""
         return str(self.container["name"])
 
     async def run(self, restarts: Callable[[int], bool]) -> int:
-        """Until it has ended for good; its last exit code. ``restarts`` says of a code whether it is started again."""
+        """Run until the container has terminated for good; return its last exit code. ``restarts`` decides by exit
+        code.
+        """
         while True:
             state = self.facts.state
             if isinstance(state, Terminated):
@@ -97,56 +105,56 @@ class ContainerLife:
             if self._stop.is_set():
                 return 0 if self.facts.last is None else self.facts.last.code
             try:
-                self.launched = await self._around.launch(self.container)
-            except ConfigError as error:
-                self._say(Waiting("CreateContainerConfigError", str(error)))
-                await woken(self._stop, _CONFIG_SECONDS, clock=self._around.clock)
+                self.launched = await self._context.launch(self.container)
+            except ContainerConfigError as error:
+                self._set_state(Waiting("CreateContainerConfigError", str(error)))
+                await woken(self._stop, _CONFIG_RETRY_SECONDS, clock=self._context.clock)
                 continue
             await self._run_once(self.launched)
 
     async def _back_off(self, ended: Terminated) -> None:
-        if (ended.ended - ended.since).total_seconds() >= _FORGIVEN_SECONDS:
+        if (ended.ended - ended.since).total_seconds() >= _BACKOFF_RESET_SECONDS:
             self._backoff.reset()
             self._crashed = False
         self.facts.last = ended
         if self._crashed:
             seconds = self._backoff.next_seconds()
-            what = self._around.describe(self.name)
-            self._say(Waiting("CrashLoopBackOff", f"back-off {seconds:.0f}s restarting failed {what}"))
-            self._around.event("Warning", "BackOff", f"Back-off restarting failed {what}")
-            await woken(self._stop, seconds, clock=self._around.clock)
+            description = self._context.describe(self.name)
+            self._set_state(Waiting("CrashLoopBackOff", f"back-off {seconds:.0f}s restarting failed {description}"))
+            self._context.event("Warning", "BackOff", f"Back-off restarting failed {description}")
+            await woken(self._stop, seconds, clock=self._context.clock)
         self._crashed = True
         if not self._stop.is_set():
             self.facts.restarts += 1
 
     async def _run_once(self, launch: Launch) -> None:
-        clock = self._around.clock
+        clock = self._context.clock
         since, instance = clock.now(), f"process://{self._uid}/{self.name}/{self.facts.restarts}"
         if self.previous_log is not None:
             self.previous_log.close()
         self.previous_log = self.log
-        self.log = LogFile(self._around.log_path(self.name, self.facts.restarts), clock=clock)
+        self.log = LogFile(self._context.log_path(self.name, self.facts.restarts), clock=clock)
         try:
             wants_stdin = bool(self.container.get("stdin"))
-            self.process = process = await Process.start(launch, guard=self._around.guard, stdin=wants_stdin)
+            self.process = process = await Process.start(launch, guard=self._context.guard, stdin=wants_stdin)
         except OSError as error:
             self.log.close()
-            why = f'exec: "{launch.words[0]}": {(error.strerror or str(error)).lower()}'
-            self._say(Terminated(_START_ERROR_CODE, since, clock.now(), instance, "StartError", why))
-            self._around.event("Warning", "Failed", f"Error: {why}")
+            message = f'exec: "{launch.words[0]}": {(error.strerror or str(error)).lower()}'
+            self._set_state(Terminated(_START_ERROR_CODE, since, clock.now(), instance, "StartError", message))
+            self._context.event("Warning", "Failed", f"Error: {message}")
             return
-        self._around.event("Normal", "Started", f"Started container {self.name}")
+        self._context.event("Normal", "Started", f"Started container {self.name}")
         probed = any(self.container.get(each) for each in ("startupProbe", "readinessProbe", "livenessProbe"))
         self.facts.started = not self.container.get("startupProbe")
         self.facts.ready = self.facts.started and not self.container.get("readinessProbe")
-        self._say(Running(since, instance), keep=True)
+        self._set_state(Running(since, instance), keep=True)
         if self.facts.started:
-            self.begun.set()
+            self.startup_done.set()
         tasks = Supervisor(f"container {self.name}")
         try:
             if probed:
                 tasks.start("probes", self._probe(process))
-            code = await process.wait(self._take)
+            code = await process.wait(self._handle_output)
         except BaseException:
             process.signal(signal.SIGKILL)
             raise
@@ -154,44 +162,44 @@ class ContainerLife:
             self.process = None
             self.log.close()
             await tasks.close()
-            self._hear(None)
-        self._say(Terminated(code, since, clock.now(), instance))
+            self._broadcast(None)
+        self._set_state(Terminated(code, since, clock.now(), instance))
 
-    def _say(self, state: Running | Terminated | Waiting, *, keep: bool = False) -> None:
+    def _set_state(self, state: Running | Terminated | Waiting, *, keep: bool = False) -> None:
         self.facts.state = state
         if not keep:
             self.facts.started = self.facts.ready = False
         self._changed()
 
-    async def _take(self, data: bytes, error: bool) -> None:  # noqa: FBT001 — as ``Process.wait`` calls it
+    async def _handle_output(self, data: bytes, error: bool) -> None:  # noqa: FBT001 — as ``Process.wait`` calls it
         assert self.log is not None
         self.log.write(data, error=error)
-        self._hear((data, error))
+        self._broadcast((data, error))
 
-    def _hear(self, piece: Piece | None) -> None:
+    def _broadcast(self, chunk: Chunk | None) -> None:
         for listener in self.listeners:
             if listener.full():
                 listener.get_nowait()
-            listener.put_nowait(piece)
+            listener.put_nowait(chunk)
 
-    def attach(self) -> asyncio.Queue[Piece | None]:
-        """What it says from now on, until its end (None). Give it back to ``detach``."""
-        queue: asyncio.Queue[Piece | None] = asyncio.Queue(_PIECES_MAX)
+    def attach(self) -> asyncio.Queue[Chunk | None]:
+        """Return a queue of output from now on, with None at its end. Pass it to ``detach`` afterwards."""
+        queue: asyncio.Queue[Chunk | None] = asyncio.Queue(_CHUNKS_MAX)
         self.listeners.add(queue)
         return queue
 
-    def detach(self, queue: asyncio.Queue[Piece | None]) -> None:
-        """Not interested any more. Idempotent."""
+    def detach(self, queue: asyncio.Queue[Chunk | None]) -> None:
+        """Remove a queue. Idempotent."""
         self.listeners.discard(queue)
 
     # Probes and hooks
 
     async def execute(self, words: Sequence[str]) -> int:
-        """Run a command beside the container, unseen; its exit code."""
+        """Run a command in the container's environment, discarding its output; return its exit code."""
         if self.launched is None:
             return 1
         launch = self.launched._replace(words=list(words))
-        process = await Process.start(launch, guard=self._around.guard)
+        process = await Process.start(launch, guard=self._context.guard)
         try:
             return await process.wait(_drop)
         finally:
@@ -199,37 +207,37 @@ class ContainerLife:
 
     async def _probe(self, process: Process) -> None:
         startup = self.container.get("startupProbe")
-        if startup and not await self._watch(startup, Verdict(startup, passing=False), until_passing=True):
+        if startup and not await self._watch(startup, ProbeThreshold(startup, passing=False), until_passing=True):
             process.signal(signal.SIGKILL)
             return
         self.facts.started = True
-        self.begun.set()
+        self.startup_done.set()
         self.facts.ready = not self.container.get("readinessProbe")
         self._changed()
         watches: list[Coroutine[Any, Any, object]] = []
         if readiness := self.container.get("readinessProbe"):
-            watches.append(self._watch(readiness, Verdict(readiness, passing=False), sets_ready=True))
+            watches.append(self._watch(readiness, ProbeThreshold(readiness, passing=False), sets_ready=True))
         if liveness := self.container.get("livenessProbe"):
             watches.append(self._keep_alive(liveness, process))
         await asyncio.gather(*watches)
 
     async def _keep_alive(self, probe: Tree, process: Process) -> None:
-        await self._watch(probe, Verdict(probe, passing=True), until_failing=True)
+        await self._watch(probe, ProbeThreshold(probe, passing=True), until_failing=True)
         process.signal(signal.SIGTERM)
-        await self._around.clock.sleep(float(probe.get("terminationGracePeriodSeconds") or 30))
+        await self._context.clock.sleep(float(probe.get("terminationGracePeriodSeconds") or 30))
         process.signal(signal.SIGKILL)
 
     async def _watch(
         self,
         probe: Tree,
-        verdict: Verdict,
+        verdict: ProbeThreshold,
         *,
         until_passing: bool = False,
         until_failing: bool = False,
         sets_ready: bool = False,
     ) -> bool:
-        """Ask again and again; what it has come to."""
-        clock = self._around.clock
+        """Probe periodically until the requested verdict; return the verdict."""
+        clock = self._context.clock
         await clock.sleep(float(probe.get("initialDelaySeconds") or 0))
         failures = 0
         while True:
@@ -244,26 +252,26 @@ class ContainerLife:
                 return False
             await clock.sleep(float(probe.get("periodSeconds") or 10))
 
-    # The end
+    # Termination
 
     async def stop(self, grace_seconds: float) -> None:
-        """Have it end: its ``preStop`` hook, SIGTERM, and SIGKILL when the grace is over. No restart follows."""
+        """Run the ``preStop`` hook, send SIGTERM, and SIGKILL after the grace period; do not restart."""
         self._stop.set()
-        self.begun.set()
+        self.startup_done.set()
         if self.process is None:
             return
-        self._around.event("Normal", "Killing", f"Stopping container {self.name}")
-        clock = self._around.clock
-        begun = clock.monotonic()
+        self._context.event("Normal", "Killing", f"Stopping container {self.name}")
+        clock = self._context.clock
+        startup_done = clock.monotonic()
         hook = ((self.container.get("lifecycle") or {}).get("preStop") or {}).get("exec")
         if hook and grace_seconds > 0:
             try:
                 await wait_for(self.execute(hook.get("command") or ()), grace_seconds, clock=clock)
             except (OSError, TimeoutError):
-                self._hear((b"", True))  # the hook's failure does not hold the end up
+                self._broadcast((b"", True))  # a failing hook does not delay termination
         self._signal(signal.SIGTERM if grace_seconds > 0 else signal.SIGKILL)
-        left = max(0.0, grace_seconds - (clock.monotonic() - begun))
-        if not await self._ends_within(left):
+        remaining = max(0.0, grace_seconds - (clock.monotonic() - startup_done))
+        if not await self._ends_within(remaining):
             self._signal(signal.SIGKILL)
             await self._ends_within(None)
 
@@ -274,17 +282,17 @@ class ContainerLife:
     async def _ends_within(self, seconds: float | None) -> bool:
         queue = self.attach()
         try:
-            await wait_for(self._ended(queue), seconds, clock=self._around.clock)
+            await wait_for(self._ended(queue), seconds, clock=self._context.clock)
         except TimeoutError:
             return False
         finally:
             self.detach(queue)
         return True
 
-    async def _ended(self, queue: asyncio.Queue[Piece | None]) -> None:
+    async def _ended(self, queue: asyncio.Queue[Chunk | None]) -> None:
         while self.process is not None and await queue.get() is not None:
             pass
 
 
 async def _drop(data: bytes, error: bool) -> None:  # noqa: FBT001 — as ``Process.wait`` calls it
-    """Nobody wants to know."""
+    """Discard output."""

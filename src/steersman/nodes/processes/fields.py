@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery.gotext import quote
 from steersman.apimachinery.quantity import parse
 
-Tree = dict[str, Any]
+if TYPE_CHECKING:
+    from steersman.apimachinery.trees import Tree
 
-#: A process listens on loopback, whatever address the API tells of its pod.
+#: Address on which processes listen, independent of the pod's address in the API.
 LOOPBACK: Final = "127.0.0.1"
 _SUBSCRIPT: Final = re.compile(r"metadata\.(labels|annotations)\['(.+)'\]$")
 
 
-class ConfigError(ValueError):
-    """A container cannot be made as it is wanted; the text says why (``CreateContainerConfigError``)."""
+class ContainerConfigError(ValueError):
+    """A container cannot be created from its configuration; the text is the reason (``CreateContainerConfigError``)."""
 
 
 def field_text(pod: Tree, path: str, *, ip: str = LOOPBACK) -> str:
-    """What ``fieldRef.fieldPath`` names. Raises ``ConfigError``."""
+    """Return the value of ``fieldRef.fieldPath``. Raises ``ContainerConfigError``."""
     metadata, spec = pod["metadata"], pod.get("spec") or {}
     subscript = _SUBSCRIPT.match(path)
     if subscript is not None:
@@ -35,21 +36,21 @@ def field_text(pod: Tree, path: str, *, ip: str = LOOPBACK) -> str:
             return str(spec.get(path.removeprefix("spec."), ""))
         case "status.podIP" | "status.podIPs" | "status.hostIP" | "status.hostIPs":
             return ip
-    raise ConfigError(f"unsupported fieldPath: {path}")
+    raise ContainerConfigError(f"unsupported fieldPath: {path}")
 
 
 def resource_text(pod: Tree, node: Tree, reference: Tree, *, container: str) -> str:
-    """What ``resourceFieldRef`` names, in its divisor's units, rounded up. Raises ``ConfigError``.
+    """Return the value of ``resourceFieldRef``, in units of its divisor, rounded up. Raises ``ContainerConfigError``.
 
-    A limit that is not set is what the node can give.
+    The default of a missing limit is the node's allocatable amount.
     """
-    wanted = reference.get("containerName") or container
+    container_name = reference.get("containerName") or container
     spec = pod.get("spec") or {}
     listed = [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]
-    found = next((each for each in listed if each.get("name") == wanted), None)
+    found = next((each for each in listed if each.get("name") == container_name), None)
     kind, _, name = reference.get("resource", "").partition(".")
     if found is None or kind not in ("limits", "requests") or not name:
-        raise ConfigError(f"unsupported container resource : {reference.get('resource', '')}")
+        raise ContainerConfigError(f"unsupported container resource : {reference.get('resource', '')}")
     resources = found.get("resources") or {}
     amount = (resources.get(kind) or {}).get(name)
     if amount is None and kind == "limits":

@@ -1,4 +1,4 @@
-"""Private folders and files: made for the user alone, replaced as a whole so that nobody reads half of one."""
+"""Private directories and files: accessible to the user only, and replaced atomically."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ if TYPE_CHECKING:
 
 
 def make_private(directory: Path) -> Path:
-    """The folder, with those above it."""
+    """Create the directory and its parents with mode 0700; return it."""
     directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     return directory
 
 
 def inside(directory: Path, path: str) -> Path:
-    """What an absolute path of a container is below ``directory``. Never leads out of it."""
+    """Resolve an absolute path of a container below ``directory``. The result is never outside of it."""
     return directory / os.path.normpath("/" + path).lstrip("/")
 
 
 def write_files(directory: Path, files: Mapping[str, bytes]) -> None:
-    """Make the folder hold these files and no others; one that is the same already is left alone."""
+    """Make the directory hold exactly these files; unchanged files are not rewritten."""
     make_private(directory)
-    wanted = {inside(directory, path): data for path, data in files.items()}
-    for path in [path for path in directory.rglob("*") if path.is_file() and path not in wanted]:
+    desired = {inside(directory, path): data for path, data in files.items()}
+    for path in [path for path in directory.rglob("*") if path.is_file() and path not in desired]:
         path.unlink()
-    for path, data in wanted.items():
+    for path, data in desired.items():
         if path.is_file() and path.read_bytes() == data:
             continue
         make_private(path.parent)
@@ -39,7 +39,7 @@ def write_files(directory: Path, files: Mapping[str, bytes]) -> None:
 
 
 def link(at: Path, target: Path) -> None:
-    """Have ``at`` lead to ``target``."""
+    """Create or replace the symbolic link ``at`` to ``target``; an existing directory is kept."""
     make_private(at.parent)
     if at.is_symlink() or at.is_file():
         at.unlink()
@@ -48,5 +48,5 @@ def link(at: Path, target: Path) -> None:
 
 
 def remove(directory: Path) -> None:
-    """The folder and all below it. Idempotent."""
+    """Remove the directory and its contents. Idempotent."""
     shutil.rmtree(directory, ignore_errors=True)

@@ -1,8 +1,8 @@
-"""Ends what containers have started when the process that watches over them is gone, however it went.
+"""Guard program: kills the processes of containers when the process that started them is gone, for any reason.
 
-Run as a program of its own that reads lines from standard input: ``+123`` and ``-123`` say that process group 123 has
-come and gone. When the input ends, every group that is left is killed, and the folder that the command line names is
-removed. It imports nothing of ours: it must be small.
+It reads lines from standard input: ``+123`` and ``-123`` add and remove process group 123. At the end of the input it
+kills the remaining groups and removes the directories of its command line. It imports only the standard library, so
+that it stays small.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import sys
 
 
 def main() -> None:
-    """Until the input ends."""
+    """Run until the end of the input."""
     for ignored in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(ignored, signal.SIG_IGN)
     groups: set[int] = set()

@@ -1,13 +1,13 @@
-"""Logs, commands, streams and ports of containers that are processes."""
+"""Kubelet host of process pods: logs, exec, attach and port forwarding."""
 
 from __future__ import annotations
 
 import asyncio
 import signal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from steersman.asynckit.tasks import Supervisor
-from steersman.nodes.kubelet.hosting import Refusal, check_has_logs, container_status
+from steersman.nodes.kubelet.hosting import RequestError, check_has_logs, container_status
 from steersman.nodes.processes.fields import LOOPBACK
 from steersman.nodes.processes.process import Process
 from steersman.nodes.processes.statuses import Terminated, Waiting
@@ -15,67 +15,66 @@ from steersman.nodes.processes.statuses import Terminated, Waiting
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
+    from steersman.apimachinery.trees import Tree
     from steersman.nodes.kubelet.hosting import Streams
     from steersman.nodes.kubelet.log_lines import LogOptions
-    from steersman.nodes.processes.container import ContainerLife
-    from steersman.nodes.processes.pod_life import PodLife
+    from steersman.nodes.processes.container import ContainerRunner
+    from steersman.nodes.processes.pod_worker import PodWorker
     from steersman.nodes.processes.process import Guard
-
-    Tree = dict[str, Any]
 
 
 class ProcessHost:
-    """Answers for the pods of ``lives``, by their uid, and for those that ``concerns`` tells: they lived before."""
+    """Host of the pods in ``lives``, by UID, and of pods selected by ``concerns`` that ran under an earlier process."""
 
-    def __init__(self, lives: Mapping[str, PodLife], guard: Guard, *, concerns: Callable[[Tree], bool]) -> None:
-        self._lives = lives
+    def __init__(self, lives: Mapping[str, PodWorker], guard: Guard, *, concerns: Callable[[Tree], bool]) -> None:
+        self._pod_workers = lives
         self._guard = guard
         self._concerns = concerns
 
     def has(self, pod: Tree) -> bool:
-        """Those that are no simulated ones."""
-        return pod["metadata"]["uid"] in self._lives or self._concerns(pod)
+        """True if this host serves the pod."""
+        return pod["metadata"]["uid"] in self._pod_workers or self._concerns(pod)
 
-    def _life(self, pod: Tree, container: str) -> ContainerLife:
-        living = self._lives.get(pod["metadata"]["uid"])
-        if living is None:
+    def _runner(self, pod: Tree, container: str) -> ContainerRunner:
+        worker = self._pod_workers.get(pod["metadata"]["uid"])
+        if worker is None:
             instance = container_status(pod, container).get("containerID") or container
-            raise Refusal(f"unable to retrieve container logs for {instance}")
-        life = living.containers.get(container)
-        if life is None:
-            raise Refusal(f'container not found ("{container}")', code=404)
-        return life
+            raise RequestError(f"unable to retrieve container logs for {instance}")
+        runner = worker.containers.get(container)
+        if runner is None:
+            raise RequestError(f'container not found ("{container}")', code=404)
+        return runner
 
-    def _running(self, pod: Tree, container: str) -> ContainerLife:
-        life = self._life(pod, container)
-        if life.process is None:
-            raise Refusal(f'container not found ("{container}")', code=500)
-        return life
+    def _running(self, pod: Tree, container: str) -> ContainerRunner:
+        runner = self._runner(pod, container)
+        if runner.process is None:
+            raise RequestError(f'container not found ("{container}")', code=500)
+        return runner
 
     async def logs(self, pod: Tree, container: str, options: LogOptions) -> AsyncIterator[bytes]:
-        """Of its last run, or of the one before."""
-        life = self._life(pod, container)
-        # In the pause before a restart the run before is the one that has ended.
-        pauses = isinstance(life.facts.state, Waiting)
-        log = life.previous_log if options.previous and not pauses else life.log
+        """Yield the log of the last run, or of the previous one."""
+        runner = self._runner(pod, container)
+        # During the back-off ``log`` still is that of the terminated run.
+        is_backing_off = isinstance(runner.facts.state, Waiting)
+        log = runner.previous_log if options.previous and not is_backing_off else runner.log
         if log is None:
             check_has_logs(pod, container, previous=options.previous)
-            raise Refusal(f"unable to retrieve container logs for {container} of pod {pod['metadata']['name']}")
+            raise RequestError(f"unable to retrieve container logs for {container} of pod {pod['metadata']['name']}")
         async for piece in log.read(options):
             yield piece
 
     async def execute(self, pod: Tree, container: str, command: Sequence[str], streams: Streams) -> int:
-        """A process in the same folder with the same variables."""
-        life = self._running(pod, container)
-        assert life.launched is not None
+        """Run a command in the container's directory with its environment."""
+        runner = self._running(pod, container)
+        assert runner.launched is not None
         if not command:
-            raise Refusal("you must specify at least one command for the container")
-        launch = life.launched._replace(words=list(command))
+            raise RequestError("you must specify at least one command for the container")
+        launch = runner.launched._replace(words=list(command))
         try:
             process = await Process.start(launch, guard=self._guard, stdin=streams.wants_stdin, tty=streams.tty)
         except OSError as error:
-            why = (error.strerror or str(error)).lower()
-            raise Refusal(f'failed to exec in container: exec: "{command[0]}": {why}', code=500) from error
+            message = (error.strerror or str(error)).lower()
+            raise RequestError(f'failed to exec in container: exec: "{command[0]}": {message}', code=500) from error
 
         async def sink(data: bytes, error: bool) -> None:  # noqa: FBT001 — as ``Process.wait`` calls it
             await streams.write(data, error=error)
@@ -83,7 +82,7 @@ class ProcessHost:
         tasks = Supervisor(f"exec in {container}")
         try:
             if streams.wants_stdin:
-                tasks.start("input", _feed(process, streams))
+                tasks.start("input", _forward_input(process, streams))
             if streams.tty:
                 tasks.start("size", _resize(process, streams))
             return await process.wait(sink)
@@ -92,30 +91,30 @@ class ProcessHost:
             await tasks.close()
 
     async def attach(self, pod: Tree, container: str, streams: Streams) -> int:
-        """What it says from now on; what the client says, where the container listens (``stdin: true``)."""
-        life = self._running(pod, container)
-        process = life.process
+        """Stream output from now on, and input if the container has ``stdin: true``."""
+        runner = self._running(pod, container)
+        process = runner.process
         assert process is not None
-        tasks, queue = Supervisor(f"attached to {container}"), life.attach()
+        tasks, queue = Supervisor(f"attached to {container}"), runner.attach()
         try:
             if streams.wants_stdin:
-                tasks.start("input", _feed(process, streams))
+                tasks.start("input", _forward_input(process, streams))
             while (piece := await queue.get()) is not None:
                 data, error = piece
                 if data:
                     await streams.write(data, error=error)
         finally:
-            life.detach(queue)
+            runner.detach(queue)
             await tasks.close()
-        state = life.facts.state
+        state = runner.facts.state
         return state.code if isinstance(state, Terminated) else 0
 
     async def connect(self, pod: Tree, port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """To the port on loopback."""
+        """Connect to the port on loopback."""
         return await asyncio.open_connection(LOOPBACK, port)
 
 
-async def _feed(process: Process, streams: Streams) -> None:
+async def _forward_input(process: Process, streams: Streams) -> None:
     while data := await streams.read():
         await process.write(data)
     await process.write(b"")
@@ -123,5 +122,5 @@ async def _feed(process: Process, streams: Streams) -> None:
 
 async def _resize(process: Process, streams: Streams) -> None:
     while True:
-        size = await streams.resized()
+        size = await streams.next_size()
         process.resize(width=size.width, height=size.height)

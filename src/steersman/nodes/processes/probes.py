@@ -1,4 +1,4 @@
-"""Probes of containers that run as processes: a command, or a port on loopback. Others are taken as passed."""
+"""Probes of process containers: exec, and HTTP or TCP on loopback. gRPC and HTTPS probes always pass."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from steersman.nodes.processes.fields import LOOPBACK
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
+    from steersman.apimachinery.trees import Tree
     from steersman.asynckit.clock import Clock
 
-    Tree = dict[str, Any]
     Execute = Callable[[Sequence[str]], Awaitable[int]]
 
 _HEAD_BYTES_MAX: Final = 4096
 
 
 def port_number(port: Any, container: Tree) -> int:
-    """Of a port that is told by its number or its name; 0 when there is none of the name."""
+    """Return a port given by number or name; 0 for an unknown name."""
     if isinstance(port, int):
         return port
     for each in container.get("ports") or ():
@@ -30,14 +30,14 @@ def port_number(port: Any, container: Tree) -> int:
 
 
 async def passes(probe: Tree, container: Tree, *, execute: Execute, clock: Clock) -> bool:
-    """Ask once."""
+    """Run the probe once; return True if it succeeds."""
     try:
-        return await wait_for(_ask(probe, container, execute), float(probe.get("timeoutSeconds") or 1), clock=clock)
+        return await wait_for(_probe(probe, container, execute), float(probe.get("timeoutSeconds") or 1), clock=clock)
     except (OSError, TimeoutError, asyncio.IncompleteReadError, ValueError):
         return False
 
 
-async def _ask(probe: Tree, container: Tree, execute: Execute) -> bool:
+async def _probe(probe: Tree, container: Tree, execute: Execute) -> bool:
     if probe.get("exec"):
         return await execute(probe["exec"].get("command") or ()) == 0
     target = probe.get("httpGet") or probe.get("tcpSocket")
@@ -59,22 +59,24 @@ async def _ask(probe: Tree, container: Tree, execute: Execute) -> bool:
         writer.close()
 
 
-class Verdict:
-    """Counts answers to one probe: it turns when enough in a row say so."""
+class ProbeThreshold:
+    """Probe result with thresholds: it changes after enough consecutive results. Upstream:
+    pkg/kubelet/prober/worker.go.
+    """
 
     def __init__(self, probe: Tree, *, passing: bool) -> None:
         self._needed = {True: probe.get("successThreshold") or 1, False: probe.get("failureThreshold") or 3}
         self._last = passing
         self._run = 0
-        #: What it says now.
+        #: Current result.
         self.passing = passing
 
     def count(self, answer: bool) -> bool:  # noqa: FBT001 — an answer is yes or no
-        """Whether this answer has turned it, or confirms by their number that it does not pass."""
+        """Count one result; return True if the overall result changed."""
         self._run = self._run + 1 if answer is self._last else 1
         self._last = answer
         if self._run < self._needed[answer]:
             return False
-        turned = self.passing is not answer
+        has_changed = self.passing is not answer
         self.passing = answer
-        return turned
+        return has_changed

@@ -1,4 +1,4 @@
-"""One local process in a group and session of its own, which ends when this process does."""
+"""Local process in its own process group and session, killed when this process ends."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
     Sink = Callable[[bytes, bool], Awaitable[None]]
 
-_PIECE_BYTES: Final = 32 * 1024
+_CHUNK_BYTES: Final = 32 * 1024
 _PR_SET_PDEATHSIG: Final = 1
-#: How long output is waited for after the process has ended: others may have inherited it.
+#: Wait for output after the process has exited; children may hold the pipes open.
 _DRAIN_SECONDS: Final = 0.5
 _libc: Final = ctypes.CDLL(None)
 
 
 class Launch(NamedTuple):
-    """What is to be run, with which variables, and where."""
+    """Command, environment and working directory of a process."""
 
     words: Sequence[str]
     environment: Mapping[str, str]
@@ -38,15 +38,15 @@ class Launch(NamedTuple):
 
 
 class Guard:
-    """Another process that kills the groups it was told of when this one is gone. Started with the first."""
+    """Guard process that kills registered process groups when this process is gone. Started with the first group."""
 
     def __init__(self) -> None:
-        #: Goes with this process; None: nothing does.
+        #: Directory removed by the guard; None: none.
         self.folder: Path | None = None
         self._process: subprocess.Popen[bytes] | None = None
 
     def add(self, group: int) -> None:
-        """A group has come."""
+        """Register a process group."""
         if self._process is None:
             self._process = subprocess.Popen(  # noqa: S603 — ourselves
                 [sys.executable, "-I", "-S", str(guard_program.__file__), *([str(self.folder)] if self.folder else [])],
@@ -55,22 +55,22 @@ class Guard:
                 start_new_session=True,
                 cwd="/",
             )
-        self._say(f"+{group}\n")
+        self._send(f"+{group}\n")
 
     def remove(self, group: int) -> None:
-        """A group has gone."""
-        self._say(f"-{group}\n")
+        """Unregister a process group."""
+        self._send(f"-{group}\n")
 
     def close(self) -> None:
-        """Have it kill what is left, and end. Idempotent."""
+        """End the guard, which kills the remaining groups. Idempotent."""
         process, self._process = self._process, None
         if process is not None and process.stdin is not None:
             process.stdin.close()
             process.wait()
 
-    def _say(self, line: str) -> None:
+    def _send(self, line: str) -> None:
         if self._process is not None and self._process.stdin is not None:
-            with contextlib.suppress(BrokenPipeError):  # somebody has killed it; PDEATHSIG is left
+            with contextlib.suppress(BrokenPipeError):  # the guard was killed; PDEATHSIG still applies
                 self._process.stdin.write(line.encode())
                 self._process.stdin.flush()
 
@@ -80,7 +80,7 @@ def _die_with_parent() -> None:
 
 
 def _take_terminal(terminal: int) -> None:
-    """In a session of its own, which must be there before it can have a terminal."""
+    """Create a session and set its controlling terminal; runs in the child."""
     _die_with_parent()
     os.setsid()
     fcntl.ioctl(terminal, termios.TIOCSCTTY, 0)
@@ -92,43 +92,45 @@ class Process:
     def __init__(self, process: asyncio.subprocess.Process, guard: Guard, *, terminal: int | None) -> None:
         self._process = process
         self._guard = guard
-        #: Our end of its terminal; None: it has none.
+        #: Primary file descriptor of its terminal; None: no terminal.
         self.terminal = terminal
 
     @classmethod
     async def start(cls, launch: Launch, *, guard: Guard, stdin: bool = False, tty: bool = False) -> Process:
-        """Raises ``OSError`` when it cannot be started."""
-        ours, theirs = os.openpty() if tty else (None, None)
+        """Start a process. Raises ``OSError``."""
+        primary, secondary = os.openpty() if tty else (None, None)
         pipe, null = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
         path = launch.environment.get("PATH")
         try:
             process = await asyncio.create_subprocess_exec(
                 *launch.words,
-                stdin=theirs if theirs is not None else pipe if stdin else null,
-                stdout=theirs if theirs is not None else pipe,
-                stderr=theirs if theirs is not None else pipe,
+                stdin=secondary if secondary is not None else pipe if stdin else null,
+                stdout=secondary if secondary is not None else pipe,
+                stderr=secondary if secondary is not None else pipe,
                 cwd=launch.directory,
                 env={**launch.environment, **({} if path else {"PATH": os.defpath})},
-                start_new_session=theirs is None,
-                preexec_fn=_die_with_parent if theirs is None else partial(_take_terminal, theirs),  # system calls only
+                start_new_session=secondary is None,
+                preexec_fn=_die_with_parent
+                if secondary is None
+                else partial(_take_terminal, secondary),  # system calls only
             )
         except BaseException:
-            if ours is not None:
-                os.close(ours)
+            if primary is not None:
+                os.close(primary)
             raise
         finally:
-            if theirs is not None:
-                os.close(theirs)
+            if secondary is not None:
+                os.close(secondary)
         guard.add(process.pid)
-        return cls(process, guard, terminal=ours)
+        return cls(process, guard, terminal=primary)
 
     @property
     def pid(self) -> int:
-        """Of the process, and of its group."""
+        """Process ID, also that of the process group."""
         return self._process.pid
 
     async def wait(self, sink: Sink) -> int:
-        """Hand all output to ``sink``, with True for that of standard error, until it ends; its exit code."""
+        """Pass all output to ``sink``, with True for standard error, until the process exits; return its exit code."""
         if self.terminal is not None:
             readers = [asyncio.create_task(self._read_terminal(sink), name=f"terminal of {self.pid}")]
         else:
@@ -156,12 +158,12 @@ class Process:
             os.close(terminal)
 
     def signal(self, number: int) -> None:
-        """To the process and all it has started that stayed in its group."""
+        """Send a signal to the process group."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, number)
 
     async def write(self, data: bytes) -> None:
-        """To its standard input; empty: there is no more."""
+        """Write to standard input; empty data closes it."""
         if self.terminal is not None:
             await asyncio.get_running_loop().run_in_executor(None, _write_all, self.terminal, data or b"\x04")
             return
@@ -175,7 +177,7 @@ class Process:
                 self._process.stdin.close()
 
     def resize(self, *, width: int, height: int) -> None:
-        """Of its terminal, in characters."""
+        """Set the size of the terminal, in characters."""
         if self.terminal is not None:
             termios.tcsetwinsize(self.terminal, (height, width))
 
@@ -188,18 +190,18 @@ class Process:
             while True:
                 await readable.wait()
                 readable.clear()
-                data = os.read(terminal, _PIECE_BYTES)
+                data = os.read(terminal, _CHUNK_BYTES)
                 if not data:
                     return
                 await sink(data, False)
-        except OSError:  # nobody has the other end any more
+        except OSError:  # all other descriptors of the terminal are closed
             return
         finally:
             loop.remove_reader(terminal)
 
 
 async def _read(stream: asyncio.StreamReader, sink: Sink, *, error: bool) -> None:
-    while data := await stream.read(_PIECE_BYTES):
+    while data := await stream.read(_CHUNK_BYTES):
         await sink(data, error)
 
 

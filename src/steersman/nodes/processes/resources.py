@@ -1,4 +1,4 @@
-"""What a process pod gets of the cluster: ConfigMaps, Secrets and tokens as files and values, and a way to the API."""
+"""Inputs of process pods from the cluster: ConfigMaps, Secrets and tokens as files and variables, and API access."""
 
 from __future__ import annotations
 
@@ -7,44 +7,44 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import urlsplit
 
 from steersman.client import tree
 from steersman.client.errors import ClientError, NotFound
 from steersman.nodes.processes.environment import Sources, command_line, container_environment
-from steersman.nodes.processes.fields import ConfigError
+from steersman.nodes.processes.fields import ContainerConfigError
 from steersman.nodes.processes.files import inside, link, make_private, write_files
 from steersman.nodes.processes.process import Launch
-from steersman.nodes.processes.volumes import is_directory, tokens_wanted, volume_files
+from steersman.nodes.processes.volumes import is_directory, token_projections, volume_files
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from steersman.apimachinery.trees import Tree
     from steersman.client import Client
     from steersman.client.events.recorder import EventRecorder
     from steersman.nodes.processes.process import Guard
-    from steersman.nodes.processes.volumes import TokenWanted
+    from steersman.nodes.processes.volumes import TokenProjection
 
-    Tree = dict[str, Any]
 
-#: Where clients look for their service account, inside of a container.
+#: Mount path of the service account token in containers.
 SERVICE_ACCOUNT: Final = "/var/run/secrets/kubernetes.io/serviceaccount"
-#: The container's folder, below which its mounts are; and a JSON object of mount paths and where they really are.
+#: Variables with the container's root directory, and with a JSON object of mount paths and actual paths.
 ROOT: Final = "STEERSMAN_ROOT"
 MOUNTS: Final = "STEERSMAN_MOUNTS"
-_KEPT: Final = ("LANG", "LC_ALL", "TZ", "USER", "LOGNAME", "SSL_CERT_FILE", "SSL_CERT_DIR")
+_INHERITED: Final = ("LANG", "LC_ALL", "TZ", "USER", "LOGNAME", "SSL_CERT_FILE", "SSL_CERT_DIR")
 _CONFIG_MAP, _SECRET, _ACCOUNT = tree("v1", "ConfigMap"), tree("v1", "Secret"), tree("v1", "ServiceAccount")
 
 
 class ApiAddress(NamedTuple):
-    """Where the API server is for processes of this machine."""
+    """URL of the API server for processes of this machine."""
 
     url: str
 
     @property
     def variables(self) -> dict[str, str]:
-        """As the Service ``kubernetes`` is told to containers."""
+        """Variables of the Service ``kubernetes``."""
         parts = urlsplit(self.url)
         port = str(parts.port or 443)
         return {
@@ -55,7 +55,7 @@ class ApiAddress(NamedTuple):
 
 
 class PodResources:
-    """Of one pod: its private folder, and what lies there. Is the ``Surroundings`` of its containers."""
+    """Private directory and volumes of one pod; the ``ContainerContext`` of its containers."""
 
     def __init__(
         self,
@@ -73,7 +73,7 @@ class PodResources:
         self._claims = directory / "claims"
         self.guard = guard
         self._client = client
-        #: As it was when its files were last written.
+        #: Pod as of the last write of its files.
         self.pod = pod
         self._node = node
         self._api = api
@@ -82,44 +82,44 @@ class PodResources:
         self.directory = directory / f"{self._namespace}_{metadata['name']}_{metadata['uid']}"
 
     def log_path(self, container: str, run: int) -> Path:
-        """Where the log of its nth run lies."""
+        """Return the path of the log of a run, by its number."""
         return make_private(self.directory / "logs" / container) / f"{run}.log"
 
     def describe(self, container: str) -> str:
-        """It and its pod, for messages."""
+        """Return container and pod as the kubelet's messages name them."""
         metadata = self.pod["metadata"]
         return f"container={container} pod={metadata['name']}_{self._namespace}({metadata['uid']})"
 
     def event(self, kind: str, reason: str, message: str) -> None:
-        """Tell of something that has happened to the pod."""
+        """Record an event about the pod."""
         self._recorder.event(self.pod, kind, reason, message)
 
     async def refresh(self, pod: Tree) -> None:
-        """Bring files of volumes up to date. Raises ``ConfigError``, ``ApiError``."""
+        """Update the files of volumes. Raises ``ContainerConfigError``, ``ApiError``."""
         self.pod = pod
         await self._write_volumes(await self._sources())
 
     async def launch(self, container: Tree) -> Launch:
-        """What to run. Raises ``ConfigError``."""
+        """Return the process to run. Raises ``ContainerConfigError``."""
         try:
             sources = await self._sources()
             await self._write_volumes(sources)
         except ClientError as error:
-            raise ConfigError(str(error)) from error
+            raise ContainerConfigError(str(error)) from error
         root = make_private(self.directory / "containers" / container["name"])
         mounts = self._mount(container, root)
-        given = {**_machine(root), **self._api.variables, "HOSTNAME": self.pod["metadata"]["name"]}
-        given |= {ROOT: str(root), MOUNTS: json.dumps(mounts, separators=(",", ":"))}
+        base = {**_machine_environment(root), **self._api.variables, "HOSTNAME": self.pod["metadata"]["name"]}
+        base |= {ROOT: str(root), MOUNTS: json.dumps(mounts, separators=(",", ":"))}
         if SERVICE_ACCOUNT in mounts:
-            given["KUBECONFIG"] = str(_write_kubeconfig(root, mounts[SERVICE_ACCOUNT], self._api.url, self._namespace))
-        environment = container_environment(container, sources, given)
+            base["KUBECONFIG"] = str(_write_kubeconfig(root, mounts[SERVICE_ACCOUNT], self._api.url, self._namespace))
+        environment = container_environment(container, sources, base)
         directory = inside(root, container.get("workingDir") or "/")
         make_private(directory)
         return Launch(command_line(container, environment), environment, directory)
 
     def _mount(self, container: Tree, root: Path) -> dict[str, str]:
-        """Symbolic links in place of mounts; where each really leads."""
-        made = {}
+        """Create symbolic links in place of mounts; return their targets by mount path."""
+        targets = {}
         for mount in sorted(container.get("volumeMounts") or (), key=lambda each: each["mountPath"]):
             source = self.directory / "volumes" / mount["name"]
             if mount.get("subPath"):
@@ -127,13 +127,13 @@ class PodResources:
                 if not source.exists():
                     make_private(source)
             link(inside(root, mount["mountPath"]), source)
-            made[mount["mountPath"]] = str(source)
-        return made
+            targets[mount["mountPath"]] = str(source)
+        return targets
 
     async def _sources(self) -> Sources:
-        """With all ConfigMaps and Secrets that the pod names, as they are now."""
-        config_maps = {name: await self._config_map(name) for name in _named(self.pod, "configMap")}
-        secrets = {name: await self._secret(name) for name in _named(self.pod, "secret")}
+        """Return the sources with the current ConfigMaps and Secrets that the pod references."""
+        config_maps = {name: await self._config_map(name) for name in _referenced(self.pod, "configMap")}
+        secrets = {name: await self._secret(name) for name in _referenced(self.pod, "secret")}
         return Sources(self.pod, self._node, config_maps.get, secrets.get)
 
     async def _config_map(self, name: str) -> Mapping[str, bytes] | None:
@@ -155,36 +155,36 @@ class PodResources:
         for volume in (self.pod.get("spec") or {}).get("volumes") or ():
             directory = self.directory / "volumes" / volume["name"]
             if volume.get("persistentVolumeClaim"):
-                # What is written outlives the pod, as long as the nodes live.
+                # Data of a claim outlives the pod, up to the end of this process.
                 claim = f"{self._namespace}_{volume['persistentVolumeClaim']['claimName']}"
                 link(directory, make_private(self._claims / claim))
                 continue
             if is_directory(volume):
                 make_private(directory)
                 continue
-            tokens = {wanted: await self._token(wanted) for wanted in tokens_wanted(volume)}
+            tokens = {projection: await self._token(projection) for projection in token_projections(volume)}
             write_files(directory, volume_files(volume, sources, tokens.__getitem__))
 
-    async def _token(self, wanted: TokenWanted) -> str:
+    async def _token(self, projection: TokenProjection) -> str:
         metadata = self.pod["metadata"]
         bound = {"apiVersion": "v1", "kind": "Pod", "name": metadata["name"], "uid": metadata["uid"]}
-        spec: Tree = {"expirationSeconds": wanted.expiration_seconds, "boundObjectRef": bound, "audiences": []}
-        if wanted.audience:
-            spec["audiences"] = [wanted.audience]
+        spec: Tree = {"expirationSeconds": projection.expiration_seconds, "boundObjectRef": bound, "audiences": []}
+        if projection.audience:
+            spec["audiences"] = [projection.audience]
         body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": spec}
         account = (self.pod.get("spec") or {}).get("serviceAccountName") or "default"
         answer = await self._client.create_subresource(_ACCOUNT, account, "token", body, namespace=self._namespace)
         return str(answer["status"]["token"])
 
 
-def _named(pod: Tree, kind: str) -> set[str]:
-    """ConfigMaps or Secrets that a pod names anywhere."""
+def _referenced(pod: Tree, kind: str) -> set[str]:
+    """Return the names of ConfigMaps or Secrets that a pod references."""
     spec = pod.get("spec") or {}
     found = []
     for volume in spec.get("volumes") or ():
         sources = [volume, *((volume.get("projected") or {}).get("sources") or ())]
-        told = [source[kind] for source in sources if source.get(kind) is not None]
-        found += [each.get("secretName") or each.get("name") for each in told]
+        references = [source[kind] for source in sources if source.get(kind) is not None]
+        found += [each.get("secretName") or each.get("name") for each in references]
     for container in [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]:
         found += [(each.get(f"{kind}Ref") or {}).get("name") for each in container.get("envFrom") or ()]
         values = [each.get("valueFrom") or {} for each in container.get("env") or ()]
@@ -192,16 +192,20 @@ def _named(pod: Tree, kind: str) -> set[str]:
     return {name for name in found if name}
 
 
-def _machine(root: Path) -> dict[str, str]:
-    """What a process needs of this machine. Commands beside our own interpreter are found first."""
-    kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
+def _machine_environment(root: Path) -> dict[str, str]:
+    """Return the variables inherited from this machine. The directory of this Python interpreter comes first in
+    ``PATH``.
+    """
+    inherited = {name: os.environ[name] for name in _INHERITED if name in os.environ}
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
     temporary = make_private(root / "tmp")
-    return {**kept, "PATH": path, "HOME": str(root), "TMPDIR": str(temporary)}
+    return {**inherited, "PATH": path, "HOME": str(root), "TMPDIR": str(temporary)}
 
 
 def _write_kubeconfig(root: Path, account: str, url: str, namespace: str) -> Path:
-    """For clients that look for their token at a fixed place, which only root could give them: all read this instead."""
+    """Write a kubeconfig for clients that expect their token at the standard path, which cannot be created without
+    root.
+    """
     config = {
         "apiVersion": "v1",
         "kind": "Config",

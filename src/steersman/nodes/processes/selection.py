@@ -1,19 +1,20 @@
-"""Which pods run as local processes: those that say so, or are on a node that does."""
+"""Selection of process pods, by an annotation of the pod or a label of its node."""
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
-Tree = dict[str, Any]
+if TYPE_CHECKING:
+    from steersman.apimachinery.trees import Tree
 
-#: Annotation of a pod, ``true`` or ``false``; and label of a node, for its pods that do not say.
+#: Annotation of a pod, ``true`` or ``false``; label of a node, for pods without the annotation.
 PROCESS_POD: Final = "nodes.steersman.dev/process-pod"
 PROCESS_PODS: Final = "nodes.steersman.dev/process-pods"
 
 
 def is_process_pod(pod: Tree, node: Tree) -> bool:
-    """Of a pod on its node."""
-    said = (pod["metadata"].get("annotations") or {}).get(PROCESS_POD)
-    if said is not None:
-        return bool(said == "true")
+    """True if a pod on its node runs as processes."""
+    value = (pod["metadata"].get("annotations") or {}).get(PROCESS_POD)
+    if value is not None:
+        return bool(value == "true")
     return (node["metadata"].get("labels") or {}).get(PROCESS_PODS) == "true"

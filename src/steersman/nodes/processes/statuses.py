@@ -1,8 +1,8 @@
-"""What a kubelet tells of a pod whose containers run: from what is known of each container to the pod's status."""
+"""Statuses of process pods, computed from the state of each container."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -13,25 +13,25 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
 
-    Tree = dict[str, Any]
+    from steersman.apimachinery.trees import Tree
 
 
 class Waiting(msgspec.Struct, frozen=True):
-    """It has not started, or not again."""
+    """The container has not started, or waits for its restart."""
 
     reason: str = "ContainerCreating"
     message: str = ""
 
 
 class Running(msgspec.Struct, frozen=True):
-    """It runs."""
+    """The container runs."""
 
     since: datetime
     id: str
 
 
 class Terminated(msgspec.Struct, frozen=True):
-    """It has ended."""
+    """The container has terminated."""
 
     code: int
     since: datetime
@@ -44,47 +44,54 @@ class Terminated(msgspec.Struct, frozen=True):
 State = Waiting | Running | Terminated
 
 
-class Facts(msgspec.Struct):
-    """What is known of one container."""
+class ContainerFacts(msgspec.Struct):
+    """State of one container."""
 
     state: State = msgspec.field(default_factory=Waiting)
     last: Terminated | None = None
     restarts: int = 0
-    #: It has passed its startup and readiness probes.
+    #: Results of the startup and readiness probes.
     started: bool = False
     ready: bool = False
 
 
 class End(msgspec.Struct, frozen=True):
-    """Why a pod has ended for good, where it is not its containers' doing."""
+    """Reason why a pod failed for good, independent of its containers."""
 
     reason: str
     message: str
 
 
 def is_sidecar(container: Tree) -> bool:
-    """Whether an init container runs on beside the others."""
+    """True for a restartable init container (KEP-753)."""
     return container.get("restartPolicy") == "Always"
 
 
 def pod_status(
-    pod: Tree, facts: Mapping[str, Facts], *, now: datetime, host_ip: str, pod_ip: str, is_over: bool, end: End | None
+    pod: Tree,
+    facts: Mapping[str, ContainerFacts],
+    *,
+    now: datetime,
+    host_ip: str,
+    pod_ip: str,
+    is_over: bool,
+    end: End | None,
 ) -> Tree:
-    """The whole status. ``is_over``: no container will run any more."""
+    """Return the whole status. ``is_over``: all containers have terminated for good."""
     spec = spec_of(pod)
     mains, inits = spec.get("containers") or [], spec.get("initContainers") or []
     phase = _phase([facts[each["name"]] for each in mains], is_over=is_over, end=end)
-    begun = any(not isinstance(each.state, Waiting) for each in facts.values())
+    has_started = any(not isinstance(each.state, Waiting) for each in facts.values())
     status: Tree = {
         "phase": phase,
         "startTime": status_of(pod).get("startTime") or format_time(now),
         "hostIP": host_ip,
         "hostIPs": [{"ip": host_ip}],
-        "conditions": conditions(pod, _conditions(pod, facts, phase, begun=begun), now=now),
+        "conditions": conditions(pod, _conditions(pod, facts, phase, has_started=has_started), now=now),
         "containerStatuses": [_container(each, facts[each["name"]]) for each in mains],
         "observedGeneration": pod["metadata"].get("generation", 1),
     }
-    if begun:
+    if has_started:
         status["podIP"], status["podIPs"] = pod_ip, [{"ip": pod_ip}]
     if inits:
         status["initContainerStatuses"] = [_init_container(each, facts[each["name"]]) for each in inits]
@@ -93,7 +100,7 @@ def pod_status(
     return status
 
 
-def _phase(mains: Sequence[Facts], *, is_over: bool, end: End | None) -> str:
+def _phase(mains: Sequence[ContainerFacts], *, is_over: bool, end: End | None) -> str:
     if end is not None:
         return "Failed"
     if is_over:
@@ -104,7 +111,9 @@ def _phase(mains: Sequence[Facts], *, is_over: bool, end: End | None) -> str:
     return "Running"
 
 
-def _conditions(pod: Tree, facts: Mapping[str, Facts], phase: str, *, begun: bool) -> list[tuple[str, bool, str, str]]:
+def _conditions(
+    pod: Tree, facts: Mapping[str, ContainerFacts], phase: str, *, has_started: bool
+) -> list[tuple[str, bool, str, str]]:
     spec = spec_of(pod)
     mains = [each["name"] for each in spec.get("containers") or ()]
     inits = spec.get("initContainers") or ()
@@ -117,7 +126,7 @@ def _conditions(pod: Tree, facts: Mapping[str, Facts], phase: str, *, begun: boo
     missing = f"containers with incomplete status: [{' '.join(incomplete)}]"
     ready = readiness(pod, containers_ready=True) if not unready else ("Ready", False, reason, text)
     return [
-        ("PodReadyToStartContainers", begun and not over, "", ""),
+        ("PodReadyToStartContainers", has_started and not over, "", ""),
         (
             "Initialized",
             not incomplete,
@@ -129,13 +138,13 @@ def _conditions(pod: Tree, facts: Mapping[str, Facts], phase: str, *, begun: boo
     ]
 
 
-def _is_initialized(container: Tree, facts: Facts) -> bool:
+def _is_initialized(container: Tree, facts: ContainerFacts) -> bool:
     if is_sidecar(container):
         return facts.started or isinstance(facts.state, Terminated)
     return isinstance(facts.state, Terminated) and facts.state.code == 0
 
 
-def _container(container: Tree, facts: Facts) -> Tree:
+def _container(container: Tree, facts: ContainerFacts) -> Tree:
     current = facts.state if not isinstance(facts.state, Waiting) else facts.last
     status: Tree = {
         "name": container["name"],
@@ -152,7 +161,7 @@ def _container(container: Tree, facts: Facts) -> Tree:
     return status
 
 
-def _init_container(container: Tree, facts: Facts) -> Tree:
+def _init_container(container: Tree, facts: ContainerFacts) -> Tree:
     done = isinstance(facts.state, Terminated) and facts.state.code == 0
     status = _container(container, facts)
     return status if is_sidecar(container) else {**status, "ready": done, "started": False}
@@ -161,7 +170,7 @@ def _init_container(container: Tree, facts: Facts) -> Tree:
 def _state(state: State) -> Tree:
     match state:
         case Waiting():
-            return {"waiting": _told([("reason", state.reason), ("message", state.message)])}
+            return {"waiting": _without_empty([("reason", state.reason), ("message", state.message)])}
         case Running():
             return {"running": {"startedAt": format_time(state.since)}}
         case Terminated():
@@ -172,8 +181,8 @@ def _state(state: State) -> Tree:
                 "finishedAt": format_time(state.ended),
                 "containerID": state.id,
             }
-            return {"terminated": {**ended, **_told([("message", state.message)])}}
+            return {"terminated": {**ended, **_without_empty([("message", state.message)])}}
 
 
-def _told(pairs: Iterable[tuple[str, str]]) -> Tree:
+def _without_empty(pairs: Iterable[tuple[str, str]]) -> Tree:
     return {name: value for name, value in pairs if value}

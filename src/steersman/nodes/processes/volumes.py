@@ -1,54 +1,53 @@
-"""What lies in the volumes of a pod: files by their path, of ConfigMaps, Secrets, the downward API and projections."""
+"""Contents of a pod's volumes, as files by path: ConfigMaps, Secrets, downward API and projections."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from steersman.nodes.processes.fields import ConfigError, field_text, resource_text
+from steersman.nodes.processes.fields import ContainerConfigError, field_text, resource_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from steersman.apimachinery.trees import Tree
     from steersman.nodes.processes.environment import Sources
 
-    Tree = dict[str, Any]
 
-
-class TokenWanted(NamedTuple):
-    """A token of the pod's service account."""
+class TokenProjection(NamedTuple):
+    """A projected token of the pod's service account."""
 
     audience: str = ""
     expiration_seconds: int = 3600
 
 
-def tokens_wanted(volume: Tree) -> list[TokenWanted]:
-    """The tokens that a volume holds."""
+def token_projections(volume: Tree) -> list[TokenProjection]:
+    """Return the token projections of a volume."""
     sources = (volume.get("projected") or {}).get("sources") or ()
     return [_token(each["serviceAccountToken"]) for each in sources if each.get("serviceAccountToken")]
 
 
-def _token(source: Tree) -> TokenWanted:
-    return TokenWanted(source.get("audience") or "", source.get("expirationSeconds") or 3600)
+def _token(source: Tree) -> TokenProjection:
+    return TokenProjection(source.get("audience") or "", source.get("expirationSeconds") or 3600)
 
 
 def is_directory(volume: Tree) -> bool:
-    """Whether containers write into it, and it is empty at first."""
+    """True for a volume that is initially empty and writable."""
     return "emptyDir" in volume or "ephemeral" in volume
 
 
-def volume_files(volume: Tree, sources: Sources, token: Callable[[TokenWanted], str]) -> dict[str, bytes]:
-    """The files of a volume that is no directory. Raises ``ConfigError``, also for a kind that cannot be had here."""
+def volume_files(volume: Tree, sources: Sources, token: Callable[[TokenProjection], str]) -> dict[str, bytes]:
+    """Return the files of a volume. Raises ``ContainerConfigError``, also for an unsupported type of volume."""
     for kind in ("configMap", "secret", "downwardAPI"):
         if volume.get(kind) is not None:
             name = "secretName" if kind == "secret" else "name"
             return dict(_source(kind, {**volume[kind], "name": volume[kind].get(name, "")}, sources))
     if volume.get("projected") is None:
-        raise ConfigError(f"volume {volume.get('name', '')} is of a kind that process pods cannot have")
+        raise ContainerConfigError(f"volume {volume.get('name', '')} is of a kind that process pods cannot have")
     found: dict[str, bytes] = {}
     for source in volume["projected"].get("sources") or ():
         if source.get("serviceAccountToken"):
-            wanted = source["serviceAccountToken"]
-            found[wanted["path"]] = token(_token(wanted)).encode()
+            projection = source["serviceAccountToken"]
+            found[projection["path"]] = token(_token(projection)).encode()
         for kind in ("configMap", "secret", "downwardAPI"):
             if source.get(kind) is not None:
                 found.update(_source(kind, source[kind], sources))
@@ -65,7 +64,7 @@ def _source(kind: str, source: Tree, sources: Sources) -> Iterator[tuple[str, by
     if data is None:
         if optional:
             return
-        raise ConfigError(f'{kind.lower()} "{name}" not found')
+        raise ContainerConfigError(f'{kind.lower()} "{name}" not found')
     yield from _items(data, source, name)
 
 
@@ -77,7 +76,7 @@ def _items(data: Mapping[str, bytes], source: Tree, name: str) -> Iterator[tuple
         if item["key"] in data:
             yield item["path"], data[item["key"]]
         elif not source.get("optional"):
-            raise ConfigError(f"references non-existent config key: {item['key']} of {name}")
+            raise ContainerConfigError(f"references non-existent config key: {item['key']} of {name}")
 
 
 def _fields(source: Tree, sources: Sources) -> Iterator[tuple[str, bytes]]:

@@ -1,5 +1,5 @@
-"""The simulated kubelet: pure functions from a pod and a moment to the pod's next status.
+"""The simulated kubelet: pure functions from a pod and a time to the pod's next status.
 
-Nothing is kept in memory. Every deadline is derived from the pod's spec, annotations and status, so a restarted process
+It has no state in memory. Every deadline is derived from the pod's spec, annotations and status, so a restarted process
 continues where the previous one stopped.
 """

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery.timestamps import parse_time
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    Tree = dict[str, Any]
+    from steersman.apimachinery.trees import Tree
+
 
 CRASH_LOOP_BACK_OFF: Final = "CrashLoopBackOff"
 INITIAL_SECONDS: Final = 10
@@ -27,7 +28,7 @@ _MESSAGE: Final = re.compile(r"back-off (?:(\d+)m)?(\d+)s restarting failed cont
 
 
 def restart_delay_seconds(status: Tree) -> int:
-    """Return how long to wait before restarting a container whose state is ``terminated``."""
+    """Return the delay before the restart of a container whose state is ``terminated``."""
     ended, previous = status["state"]["terminated"] or {}, (status.get("lastState") or {}).get("terminated") or {}
     texts = ended.get("startedAt"), ended.get("finishedAt"), previous.get("finishedAt")
     times = [parse_time(text) for text in texts if text]
@@ -59,13 +60,13 @@ def restart_time(status: Tree) -> datetime | None:
 
 
 def back_off_message(seconds: int, pod: Tree, container: str) -> str:
-    """Word the waiting message as the kubelet does; the duration is written as Go writes it."""
+    """Format the waiting message as the kubelet does, with a Go duration."""
     duration = f"{seconds // 60}m{seconds % 60}s" if seconds >= 60 else f"{seconds}s"
     return f"back-off {duration} restarting failed container={container} pod={_format_pod(pod)}"
 
 
 def back_off_event(pod: Tree, container: str) -> str:
-    """Word the message of the event ``BackOff``."""
+    """Format the message of the event ``BackOff``."""
     return f"Back-off restarting failed container {container} in pod {_format_pod(pod)}"
 
 

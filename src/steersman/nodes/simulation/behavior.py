@@ -7,12 +7,13 @@ takes precedence there.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    Tree = dict[str, Any]
+    from steersman.apimachinery.trees import Tree
+
 
 PREFIX: Final = "nodes.steersman.dev/"
 RUN_SECONDS: Final = f"{PREFIX}run-seconds"
@@ -39,11 +40,11 @@ EVICTION_RESOURCES: Final = ("memory", "ephemeral-storage", "inodes", "pids")
 
 
 class Behavior(NamedTuple):
-    """How one container behaves; None and 0: as a healthy one. Times are seconds since the container started."""
+    """Behavior of one container; None and 0: healthy. Times are seconds since the container started."""
 
     #: Error of the image pull; empty: the pull succeeds.
     image_pull_error: str = ""
-    #: How long pulls fail; None: forever.
+    #: Duration of the failing pulls; None: forever.
     image_pull_error_seconds: float | None = None
     run_seconds: float | None = None
     exit_code: int | None = None
@@ -51,11 +52,11 @@ class Behavior(NamedTuple):
     oom_after_seconds: float | None = None
     #: Probes fail before this.
     start_seconds: float = 0.0
-    #: The readiness probe fails from this moment on …
+    #: Start of the readiness probe's failures.
     unready_after_seconds: float | None = None
-    #: … for so long; None: forever.
+    #: Duration of the readiness probe's failures; None: forever.
     unready_seconds: float | None = None
-    #: Liveness and readiness probes fail from this moment on.
+    #: Start of the failures of liveness and readiness probes.
     hang_after_seconds: float | None = None
 
 
@@ -63,13 +64,13 @@ HEALTHY: Final = Behavior()
 
 
 def annotations_of(pod: Tree) -> Mapping[str, str]:
-    """The annotations of this module that a pod has."""
+    """Return the pod's annotations that this module defines."""
     notes = pod["metadata"].get("annotations") or {}
     return {name: value for name, value in notes.items() if name.startswith(PREFIX)}
 
 
 def parse_seconds(text: str | None) -> float | None:
-    """A finite number of seconds, at least 0; None for anything else."""
+    """Parse a finite number of seconds, at least 0; None for anything else."""
     try:
         seconds = float(text or "")
     except ValueError:
@@ -78,7 +79,7 @@ def parse_seconds(text: str | None) -> float | None:
 
 
 def parse_exit_code(text: str | None) -> int | None:
-    """An exit code from 0 to 255; None for anything else."""
+    """Parse an exit code from 0 to 255; None for anything else."""
     code = parse_seconds(text)
     return int(code) if code is not None and code == int(code) and code <= 255 else None
 

@@ -1,12 +1,12 @@
-"""One container of a simulated pod: from its status to the next one, and when that is due.
+"""One container of a simulated pod: its next status, and when that is due.
 
 ============================  ==========================================================  =================================
-state                         leaves it                                                   for
+state                         transition                                                  next state
 ============================  ==========================================================  =================================
 none, ``waiting``             when its image is present                                   ``running``
 ``waiting`` for its image     at the next pull                                            ``running``, or another ``waiting``
-``running``                   when its program ends, or a probe has it killed             ``terminated``
-``terminated``                at once, if it restarts                                     ``running``, or CrashLoopBackOff
+``running``                   when its program exits, or a probe kills it                 ``terminated``
+``terminated``                immediately, if it restarts                                 ``running``, or CrashLoopBackOff
 ``waiting`` CrashLoopBackOff  after the back-off                                          ``running``
 ============================  ==========================================================  =================================
 """
@@ -14,7 +14,7 @@ none, ``waiting``             when its image is present                         
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from steersman.apimachinery.timestamps import format_time, parse_time
 from steersman.nodes.pod_status import container_id, is_sidecar, spec_of, terminated, with_resources
@@ -30,9 +30,9 @@ from steersman.nodes.simulation.probes import Health, health
 from steersman.nodes.simulation.programs import FOREVER, Program, program_of
 
 if TYPE_CHECKING:
+    from steersman.apimachinery.trees import Tree
     from steersman.nodes.simulation.behavior import Behavior
 
-    Tree = dict[str, Any]
 
 RESTART_ALL: Final = "RestartAllContainers"
 OOM_KILLED: Final = "OOMKilled"
@@ -41,21 +41,21 @@ CRASH_CODE: Final = 1
 
 
 class Context(NamedTuple):
-    """Inputs of a container's next status, beside its own spec, status and behavior."""
+    """Inputs of a container's next status, beside its spec, status and behavior."""
 
     pod: Tree
     now: datetime
-    #: When the first image of the pod was pulled.
+    #: Time of the pod's first image pull.
     since: datetime
-    #: Whether commands are understood; otherwise only annotations end a container.
+    #: True to interpret commands; otherwise only annotations end a container.
     interprets: bool
-    #: What containers do whose command is not understood.
+    #: Program of containers whose command is not interpreted.
     default: Program
     is_init: bool = False
 
 
 class Step(NamedTuple):
-    """The next status of a container; None: it stays as it is until ``due``, or for good."""
+    """Next status of a container; None: unchanged until ``due``, or for good."""
 
     status: Tree | None = None
     due: datetime | None = None
@@ -65,7 +65,7 @@ class Step(NamedTuple):
 
 
 def advance(context: Context, container: Tree, behavior: Behavior, status: Tree | None) -> Step:
-    """Return the step that a container takes now."""
+    """Return the container's next step."""
     state = (status or {}).get("state") or {}
     if status is not None and state.get("running") is not None:
         return _run(context, container, behavior, status)
@@ -79,7 +79,7 @@ def advance(context: Context, container: Tree, behavior: Behavior, status: Tree 
 
 
 def program_for(context: Context, container: Tree, behavior: Behavior) -> Program:
-    """Return what the container does: annotations decide first, then its command, then the default."""
+    """Return the container's program: annotations first, then its command, then the default."""
     code = behavior.exit_code
     candidates = [
         Program(behavior.oom_after_seconds, SIGKILL_CODE, OOM_KILLED),
@@ -148,7 +148,7 @@ def _waiting(container: Tree, old: Tree, last: Tree, reason: Tree) -> Tree:
 
 
 def not_started(container: Tree, old: Tree | None, *, reason: str) -> Tree:
-    """Return the status of a container that waits for its turn."""
+    """Return the status of a container that waits for other containers."""
     known = old or {}
     return _waiting(container, known, known.get("lastState") or {}, {"reason": reason})
 

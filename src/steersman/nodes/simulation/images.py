@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from steersman.apimachinery.trees import Tree
     from steersman.nodes.simulation.behavior import Behavior
 
-    Tree = dict[str, Any]
 
 #: Tags, and names of repositories, that exist in no registry.
 ABSENT_NAMES: Final = frozenset({"does-not-exist", "doesnotexist", "nonexistent", "no-such-image", "no-such-tag"})
@@ -26,7 +26,7 @@ IMAGE_PULL_BACK_OFF: Final = "ImagePullBackOff"
 ERR_IMAGE_NEVER_PULL: Final = "ErrImageNeverPull"
 INVALID_IMAGE_NAME: Final = "InvalidImageName"
 
-#: Back-off between pulls (``MaxImageBackOff``), and how long ``ErrImagePull`` shows before the back-off does.
+#: Back-off between pulls (``MaxImageBackOff``), and how long ``ErrImagePull`` precedes ``ImagePullBackOff``.
 _BACK_OFF_SECONDS: Final = 10
 _BACK_OFF_MAX_SECONDS: Final = 300
 _ERROR_SECONDS: Final = 1
@@ -44,7 +44,7 @@ _IDENTIFIER: Final = re.compile(r"[a-f0-9]{64}")
 
 
 class InvalidReferenceError(ValueError):
-    """An image name is not a reference; the message is that of distribution/reference."""
+    """Invalid image reference; the message is that of distribution/reference."""
 
 
 class ImageReference(NamedTuple):
@@ -93,7 +93,7 @@ def registry_error(reference: ImageReference) -> str:
 
 
 def _pull_error(reference: ImageReference, code: str, cause: str) -> str:
-    """Word an error as containerd does."""
+    """Format an error as containerd does."""
     return (
         f'rpc error: code = {code} desc = failed to pull and unpack image "{reference}": '
         f'failed to resolve reference "{reference}": {cause}'
@@ -110,17 +110,17 @@ class Event(NamedTuple):
 
 
 class ImageProblem(NamedTuple):
-    """Why a container cannot start now."""
+    """Reason why a container cannot start now."""
 
     reason: str
     message: str
-    #: When this changes; None: not by itself.
+    #: When the problem changes; None: only after a change of the spec.
     until: datetime | None
     events: tuple[Event, ...]
 
 
 def image_problem(container: Tree, behavior: Behavior, *, since: datetime, now: datetime) -> ImageProblem | None:
-    """Return what keeps the image of a container from being used; None if it is present. ``since``: the first pull."""
+    """Return why the container's image cannot be used; None if it is present. ``since``: the first pull."""
     image, name = container.get("image") or "", container.get("name", "")
     try:
         reference = parse_reference(image)
@@ -151,7 +151,7 @@ def image_problem(container: Tree, behavior: Behavior, *, since: datetime, now: 
 
 
 def _failing_pull(image: str, name: str, error: str, *, since: datetime, now: datetime) -> ImageProblem:
-    # A back-off that ends after the pull has healed is waited for: the kubelet does not learn of it before.
+    # The kubelet does not pull again before the back-off ends, even if the image is available by then.
     reason, until = pull_attempt(since, now)
     if reason == ERR_IMAGE_PULL:
         events = (
@@ -169,7 +169,7 @@ def _failing_pull(image: str, name: str, error: str, *, since: datetime, now: da
 
 
 def pull_attempt(since: datetime, now: datetime) -> tuple[str, datetime]:
-    """Return the waiting reason at a moment, and when it changes, of pulls that have failed since the first one.
+    """Return the waiting reason of failing pulls at a time, and when the reason changes.
 
     Pulls follow one another after 10, 20, 40, 80, 160 and then every 300 seconds.
     """

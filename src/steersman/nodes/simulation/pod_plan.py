@@ -1,9 +1,9 @@
-"""The next status of a simulated pod (upstream: ``syncPod``, ``generateAPIPodStatus`` and ``getPhase`` of the kubelet)."""
+"""Next status of a simulated pod (upstream: ``syncPod``, ``generateAPIPodStatus`` and ``getPhase`` of the kubelet)."""
 
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from steersman.apimachinery.timestamps import format_time, parse_time
 from steersman.nodes import pod_status
@@ -34,9 +34,9 @@ from steersman.nodes.simulation.programs import FOREVER, Program
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from steersman.nodes.stages import Surroundings
+    from steersman.apimachinery.trees import Tree
+    from steersman.nodes.stages import StageContext
 
-    Tree = dict[str, Any]
 
 DEADLINE_EXCEEDED: Final = "DeadlineExceeded"
 EVICTED: Final = "Evicted"
@@ -46,23 +46,25 @@ _RESTARTING_ALL: Final = "RestartingAllContainers"
 
 
 class PodPlan(NamedTuple):
-    """The next status of a pod as a patch; None: it stays as it is until ``due``, or for good."""
+    """Next status of a pod as a patch; None: unchanged until ``due``, or for good."""
 
     status: Tree | None = None
     due: datetime | None = None
     events: tuple[Event, ...] = ()
 
 
-def is_jobs(pod: Tree) -> bool:
+def is_controlled_by_job(pod: Tree) -> bool:
     """True if a Job controls the pod."""
     owners = pod["metadata"].get("ownerReferences") or ()
     return any(each.get("controller") and each.get("kind") == "Job" for each in owners)
 
 
 def is_settled(pod: Tree, *, ends: bool) -> bool:
-    """Return True for a running pod of which it is known without a plan that nothing is due: most are looked at often."""
+    """True for a running pod for which nothing is due, without computing a plan. Called often, so it checks the common
+    case only.
+    """
     spec = spec_of(pod)
-    if spec.get("initContainers") or spec.get("activeDeadlineSeconds") is not None or is_jobs(pod):
+    if spec.get("initContainers") or spec.get("activeDeadlineSeconds") is not None or is_controlled_by_job(pod):
         return False
     if any(name.startswith(PREFIX) for name in pod["metadata"].get("annotations") or ()):
         return False
@@ -72,25 +74,27 @@ def is_settled(pod: Tree, *, ends: bool) -> bool:
     return all(each.get("ready") and "running" in (each.get("state") or ()) for each in statuses)
 
 
-def plan(pod: Tree, around: Surroundings, *, ends: bool) -> PodPlan:
-    """Return what happens next to a pod that is bound to a simulated node and is not being deleted.
+def plan(pod: Tree, stage_context: StageContext, *, ends: bool) -> PodPlan:
+    """Return the next status of a pod that is bound to a simulated node and is not being deleted.
 
-    ``ends``: commands that are understood end by themselves, and containers of a Job's pod complete at once.
+    ``ends``: interpreted commands end by themselves, and containers of a Job's pod complete immediately.
     """
-    notes = annotations_of(pod)
-    final = _final(pod, notes)
-    if final is not None and around.now >= final.at:
-        status = pod_status.finished(pod, around, exit_code=final.exit_code, reason=final.reason, message=final.message)
-        status["conditions"] += final.conditions(pod, around.now)
+    annotations = annotations_of(pod)
+    final = _final(pod, annotations)
+    if final is not None and stage_context.now >= final.at:
+        status = pod_status.finished(
+            pod, stage_context, exit_code=final.exit_code, reason=final.reason, message=final.message
+        )
+        status["conditions"] += final.conditions(pod, stage_context.now)
         return PodPlan(status, None, (Event(final.event_type, final.reason, final.message),))
-    made = _Planner(pod, around, notes, ends=ends).plan()
-    if final is not None and made.status is None:
-        return made._replace(due=min(final.at, made.due) if made.due else final.at)
-    return made
+    following = _Planner(pod, stage_context, annotations, ends=ends).plan()
+    if final is not None and following.status is None:
+        return following._replace(due=min(final.at, following.due) if following.due else final.at)
+    return following
 
 
 class _Final(NamedTuple):
-    """An end of the whole pod that is not its containers' doing."""
+    """Termination of the whole pod by its deadline or an eviction."""
 
     at: datetime
     reason: str
@@ -99,21 +103,21 @@ class _Final(NamedTuple):
     event_type: str
 
     def conditions(self, pod: Tree, now: datetime) -> list[Tree]:
-        """Conditions that only such an end sets."""
+        """Return the additional conditions of an eviction."""
         if self.reason != EVICTED:
             return []
         return conditions(pod, [("DisruptionTarget", True, "TerminationByKubelet", self.message)], now=now)
 
 
-def _final(pod: Tree, notes: Mapping[str, str]) -> _Final | None:
-    """The earliest end of the pod by its deadline or an eviction."""
+def _final(pod: Tree, annotations: Mapping[str, str]) -> _Final | None:
+    """Return the earliest termination of the pod by its deadline or an eviction."""
     found = []
     deadline = deadline_of(pod)
     if deadline is not None:
         found.append(_Final(deadline, DEADLINE_EXCEEDED, _DEADLINE_MESSAGE, _SIGTERM_CODE, "Normal"))
-    after, since = parse_seconds(notes.get(EVICT_AFTER)) if notes else None, status_of(pod).get("startTime")
+    after, since = parse_seconds(annotations.get(EVICT_AFTER)) if annotations else None, status_of(pod).get("startTime")
     if after is not None and since and pod_status.is_running(pod):
-        message = f"The node was low on resource: {notes.get(EVICT_RESOURCE, 'memory')}. "
+        message = f"The node was low on resource: {annotations.get(EVICT_RESOURCE, 'memory')}. "
         at = parse_time(since) + timedelta(seconds=after)
         found.append(_Final(at, EVICTED, message, SIGKILL_CODE, "Warning"))
     return min(found, default=None)
@@ -122,11 +126,11 @@ def _final(pod: Tree, notes: Mapping[str, str]) -> _Final | None:
 class _Planner:
     """One pass over the containers of a pod."""
 
-    def __init__(self, pod: Tree, around: Surroundings, notes: Mapping[str, str], *, ends: bool) -> None:
+    def __init__(self, pod: Tree, stage_context: StageContext, annotations: Mapping[str, str], *, ends: bool) -> None:
         self._pod = pod
-        self._around = around
-        self._notes = notes
-        spec, status, now = spec_of(pod), status_of(pod), around.now
+        self._stage_context = stage_context
+        self._annotations = annotations
+        spec, status, now = spec_of(pod), status_of(pod), stage_context.now
         self._mains: list[Tree] = spec.get("containers") or []
         self._inits: list[Tree] = spec.get("initContainers") or []
         self._statuses: dict[str, Tree] = {
@@ -139,7 +143,7 @@ class _Planner:
         ended = [parse_time(at) for each in self._inits if (at := self._finished_at(each["name"]))]
         begun = parse_time(since) if since else now.replace(microsecond=0)
         self._context = Context(
-            pod, now, max([begun, *ended]), ends, Program(0.0) if ends and is_jobs(pod) else FOREVER
+            pod, now, max([begun, *ended]), ends, Program(0.0) if ends and is_controlled_by_job(pod) else FOREVER
         )
         self._due: list[datetime] = []
         self._events: list[Event] = []
@@ -153,9 +157,11 @@ class _Planner:
         return str((self._state(name).get("terminated") or {}).get("finishedAt") or "")
 
     def plan(self) -> PodPlan:
-        """Advance every container by one step; init containers that end at once, and those after them, by more."""
-        if self._is_new and not self._statuses and self._notes:
-            for message in invalid_annotations(self._notes):
+        """Advance every container by one step; init containers that complete immediately, and their successors, by
+        more.
+        """
+        if self._is_new and not self._statuses and self._annotations:
+            for message in invalid_annotations(self._annotations):
                 self._events.append(Event("Warning", "InvalidAnnotation", message))
         is_initialized = self._initialize()
         for each in self._mains:
@@ -170,7 +176,7 @@ class _Planner:
     # Containers
 
     def _behavior(self, container: Tree) -> Behavior:
-        return behavior_of(self._notes, container["name"])
+        return behavior_of(self._annotations, container["name"])
 
     def _advance(self, container: Tree, *, is_init: bool) -> bool:
         """Advance one container; return True if its exit restarts all containers."""
@@ -249,14 +255,14 @@ class _Planner:
     # The pod
 
     def _status(self) -> Tree:
-        pod, now = self._pod, self._around.now
+        pod, now = self._pod, self._stage_context.now
         phase = self._phase()
         if phase in ("Succeeded", "Failed"):
             self._stop_sidecars()
         return {
             "phase": phase,
             "startTime": status_of(pod).get("startTime") or format_time(now),
-            **pod_status.addresses(pod, self._around),
+            **pod_status.addresses(pod, self._stage_context),
             "conditions": conditions(pod, self._conditions(phase), now=now),
             **dict(self._listed()),
             "observedGeneration": pod["metadata"].get("generation", 1),

@@ -1,34 +1,34 @@
-"""Probes of a container whose behavior says when its application answers: started, ready, or killed.
+"""Simulated probe results of a container: started, ready, or killed.
 
-The application answers from ``start_seconds`` until ``hang_after_seconds``. Without such a behavior all probes pass at once.
+The application answers from ``start_seconds`` until ``hang_after_seconds``. Without these annotations all probes pass.
 """
 
 from __future__ import annotations
 
 import math
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from steersman.nodes.simulation.images import Event
 
 if TYPE_CHECKING:
+    from steersman.apimachinery.trees import Tree
     from steersman.nodes.simulation.behavior import Behavior
 
-    Tree = dict[str, Any]
 
 _PERIOD_SECONDS = 10
 _FAILURE_THRESHOLD = 3
 
 
 class Kill(NamedTuple):
-    """A probe that has failed too often."""
+    """A probe that exceeded its failure threshold."""
 
     at: datetime
     #: ``startup`` or ``liveness``.
     probe: str
 
     def events(self, container: str) -> tuple[Event, ...]:
-        """The kubelet's events about it."""
+        """Return the kubelet's events about the kill."""
         return (
             Event("Warning", "Unhealthy", f"{self.probe.capitalize()} probe failed: simulated failure", container),
             Event(
@@ -38,13 +38,13 @@ class Kill(NamedTuple):
 
 
 class Health(NamedTuple):
-    """Results of the probes at one moment."""
+    """Probe results at one time."""
 
     is_started: bool
     is_ready: bool
-    #: When this changes by itself.
+    #: When the results change next.
     due: datetime | None
-    #: When a probe has the container killed.
+    #: Kill by the startup or liveness probe.
     kill: Kill | None
 
 
@@ -54,11 +54,11 @@ class _Timing(NamedTuple):
     threshold: int
 
     def first_check(self, seconds: float) -> float:
-        """Return when the first check not before a moment is made; all are seconds since the start."""
+        """Return the time of the first check at or after ``seconds``, in seconds since the start."""
         return self.delay + max(0, math.ceil((seconds - self.delay) / self.period)) * self.period
 
     def gives_up(self, failing_from: float) -> float:
-        """Return when checks have failed ``threshold`` times."""
+        """Return the time at which checks have failed ``threshold`` times."""
         return self.first_check(failing_from) + (self.threshold - 1) * self.period
 
 
@@ -71,7 +71,7 @@ def _timing(probe: Tree) -> _Timing:
 
 
 def health(container: Tree, behavior: Behavior, *, began: datetime, now: datetime) -> Health:
-    """Return what probes report of a container that runs since ``began``."""
+    """Return the probe results of a container that runs since ``began``."""
     unready, hang = behavior.unready_after_seconds, behavior.hang_after_seconds
     if not behavior.start_seconds and unready is None and hang is None:
         return Health(is_started=True, is_ready=True, due=None, kill=None)
@@ -108,7 +108,7 @@ def _is_ready(behavior: Behavior, elapsed: float) -> bool:
 
 
 def _startup(container: Tree, behavior: Behavior) -> tuple[float, tuple[float, str] | None]:
-    """When the startup probe passes, or has the container killed; seconds since the start."""
+    """Return when the startup probe passes and when it kills the container, in seconds since the start."""
     probe = container.get("startupProbe")
     if not probe or not behavior.start_seconds:
         return 0.0, None
@@ -118,7 +118,7 @@ def _startup(container: Tree, behavior: Behavior) -> tuple[float, tuple[float, s
 
 
 def _liveness(container: Tree, behavior: Behavior) -> tuple[float, str] | None:
-    """When the liveness probe has the container killed."""
+    """Return when the liveness probe kills the container; None: never."""
     probe = container.get("livenessProbe")
     if not probe:
         return None

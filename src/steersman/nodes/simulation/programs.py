@@ -1,14 +1,15 @@
-"""Commands of containers that the simulated kubelet understands: when they end, with which code and output.
+"""Interpreter of the container commands that the simulated kubelet supports: duration, exit code and output.
 
-``echo``, ``printf`` without directives, ``true``, ``:``, ``false``, ``sleep`` and ``exit``, alone or as a script of a shell
-(``sh -c``) that joins them by ``;``, ``&&``, ``||`` and newlines. Any other command is not understood as a whole.
+``echo``, ``printf`` without directives, ``true``, ``:``, ``false``, ``sleep`` and ``exit``, alone or as a script of a
+shell (``sh -c``) that joins them by ``;``, ``&&``, ``||`` and newlines. A script with any other command is not
+interpreted at all.
 """
 
 from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from steersman.nodes.expansion import expand
 from steersman.nodes.simulation.shell import NotUnderstoodError, parse_script
@@ -16,7 +17,8 @@ from steersman.nodes.simulation.shell import NotUnderstoodError, parse_script
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    Tree = dict[str, Any]
+    from steersman.apimachinery.trees import Tree
+
 
 _SHELLS: Final = frozenset({"sh", "bash", "ash", "dash"})
 _SHELL_OPTIONS: Final = re.compile(r"-[eux]*c")
@@ -38,7 +40,7 @@ class Program(NamedTuple):
     output: tuple[tuple[float, str], ...] = ()
 
 
-#: It runs until it is stopped.
+#: A program that runs until it is stopped.
 FOREVER: Final = Program(None)
 
 
@@ -49,7 +51,7 @@ class _Exit(Exception):  # noqa: N818 — control flow of ``exit``
 
 
 def program_of(container: Tree) -> Program | None:
-    """Return what the command of a container does; None if there is none, or it is not understood."""
+    """Return the program of the container's command; None if it has none, or it is not supported."""
     words = [*(container.get("command") or ()), *(container.get("args") or ())]
     if not words:
         return None
@@ -76,7 +78,7 @@ def _base(path: str) -> str:
 
 
 class _Run:
-    """Time and output of the commands that ran so far."""
+    """Elapsed time and output of the commands run so far."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
@@ -89,7 +91,7 @@ class _Run:
             raise NotUnderstoodError
         code, stops_at_error = 0, "e" in words[1]
         for operator, command, ends_list in parse_script(words[2], variables):
-            # Every command is read, so that a script is understood as a whole or not at all.
+            # Skipped commands are checked too: a script is supported as a whole or not at all.
             is_skipped = self.is_endless or (operator == "&&" and code != 0) or (operator == "||" and code == 0)
             if command[0] == "set" and all(map(_SET_OPTIONS.fullmatch, command[1:])):
                 if not is_skipped:

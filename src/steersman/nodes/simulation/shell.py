@@ -1,4 +1,4 @@
-"""The part of the shell's grammar that simulated containers understand: words, quotes, variables, lists of commands."""
+"""Parser of the shell grammar that simulated containers support: words, quotes, variables, lists of commands."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ESCAPABLE: Final = '$`"\\'
 
 
 class NotUnderstoodError(Exception):
-    """A script uses what is not simulated."""
+    """Script with unsupported syntax or commands."""
 
 
 class SimpleCommand(NamedTuple):
@@ -50,7 +50,7 @@ def parse_script(text: str, variables: Mapping[str, str]) -> list[SimpleCommand]
 
 
 def _words(text: str, at: int, variables: Mapping[str, str]) -> tuple[list[str], int]:
-    """Words up to an operator, and its position."""
+    """Return the words up to an operator, and its position."""
     words: list[str] = []
     while at < len(text):
         if text[at] in " \t\r":

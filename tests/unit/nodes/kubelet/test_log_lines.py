@@ -1,4 +1,4 @@
-"""Lines of a log, and which of them are shown."""
+"""CRI log lines and their selection."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -16,35 +16,35 @@ def lines(*texts: bytes) -> list[LogLine]:
 
 
 @given(st.binary().filter(lambda text: b"\n" not in text), st.sampled_from([b"stdout", b"stderr"]), st.booleans())
-def test_a_line_is_read_as_it_was_written(text, stream, is_whole):
+def test_line_round_trips(text, stream, is_whole):
     line = LogLine(nano_time(NOW), stream, is_whole, text)
     assert parse_line(line.encode()) == line
 
 
 @pytest.mark.parametrize("raw", [b"", b"half", b"2026 stdout F no end"])
-def test_what_is_no_whole_line_is_none(raw):
+def test_malformed_line_is_ignored(raw):
     assert parse_line(raw) is None
 
 
-def test_a_line_is_shown_with_its_time_when_asked_for():
+def test_line_renders_its_timestamp_on_request():
     (line,) = lines(b"x")
-    assert line.shown(timestamps=True) == b"2026-01-02T03:04:05.000600000Z x\n"
-    assert line._replace(is_whole=False).shown(timestamps=False) == b"x"
+    assert line.render(timestamps=True) == b"2026-01-02T03:04:05.000600000Z x\n"
+    assert line._replace(is_whole=False).render(timestamps=False) == b"x"
 
 
-@pytest.mark.parametrize(("count", "shown"), [(None, 3), (0, 0), (1, 1), (2, 2), (9, 3)])
-def test_the_last_lines(count, shown):
+@pytest.mark.parametrize(("count", "rendered"), [(None, 3), (0, 0), (1, 1), (2, 2), (9, 3)])
+def test_tail_returns_the_last_lines(count, rendered):
     three = lines(b"a", b"b", b"c")
-    assert tail(three, LogOptions(tail_lines=count)) == three[3 - shown :]
+    assert tail(three, LogOptions(tail_lines=count)) == three[3 - rendered :]
 
 
-def test_pieces_of_a_line_count_as_one():
+def test_tail_counts_partial_lines_as_one():
     first, middle, last = lines(b"a", b"b", b"c")
     pieces = [first, middle._replace(is_whole=False), last]
     assert tail(pieces, LogOptions(tail_lines=1)) == pieces[1:]
 
 
-def test_lines_since_a_moment_and_of_one_stream():
+def test_lines_are_selected_by_time_and_stream():
     three = lines(b"a", b"b", b"c")
     three[2] = three[2]._replace(stream=b"stderr")
     since = NOW + timedelta(seconds=1)
@@ -52,13 +52,13 @@ def test_lines_since_a_moment_and_of_one_stream():
     assert tail(three, LogOptions(since=since, stream="Stderr")) == three[2:]
 
 
-def test_a_limit_cuts_in_the_middle_of_a_line():
+def test_limit_cuts_within_a_line():
     limit = Limit(5)
     assert [limit.cut(b"abc"), limit.is_reached, limit.cut(b"def"), limit.is_reached] == [b"abc", False, b"de", True]
     assert Limit(None).cut(b"abc") == b"abc"
 
 
-def test_options_are_read_from_a_query():
+def test_options_are_parsed_from_a_query():
     query = {"follow": "true", "tailLines": "3", "limitBytes": "7", "sinceSeconds": "60", "stream": "Stdout"}
     made = read_options(query, now=NOW)
     assert made == LogOptions(

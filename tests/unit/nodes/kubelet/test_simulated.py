@@ -1,4 +1,4 @@
-"""What containers that do not exist say."""
+"""Logs, exec and attach of simulated containers."""
 
 import asyncio
 from datetime import UTC, datetime
@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from steersman.asynckit.clock import FakeClock
-from steersman.nodes.kubelet.hosting import Refusal
+from steersman.nodes.kubelet.hosting import RequestError
 from steersman.nodes.kubelet.log_lines import LogOptions
 from steersman.nodes.kubelet.simulated import EXEC_CODE, EXEC_OUTPUT, LOGS, SimulatedHost
 
@@ -38,17 +38,17 @@ class Streams:
         self.said += piece
 
 
-async def test_the_pod_says_it_before_its_node():
+async def test_log_annotation_of_the_pod_precedes_that_of_its_node():
     assert await log(pod()) == b"p: c is simulated\n"
     assert await log(pod(), node={LOGS: "{node}/{namespace}/{pod}/{container}\n"}) == b"n/ns/p/c\n"
     assert await log(pod(**{LOGS: "own\n"}), node={LOGS: "other\n"}) == b"own\n"
 
 
-async def test_lines_have_the_time_of_the_start():
+async def test_log_lines_have_the_containers_start_time():
     assert await log(pod(**{LOGS: "a\nb\n"}), timestamps=True, tail_lines=1) == b"2026-01-02T03:04:05.000000000Z b\n"
 
 
-async def test_a_log_that_is_followed_ends_with_the_container():
+async def test_followed_log_ends_with_the_container():
     assert await log(pod(), follow=True) == b"p: c is simulated\n"
 
 
@@ -65,30 +65,30 @@ async def test_a_log_that_is_followed_ends_with_the_container():
         (None, True, 'previous terminated container "c" in pod "p" not found'),
     ],
 )  # fmt: skip
-async def test_there_may_be_no_log(state, previous, why):
-    with pytest.raises(Refusal) as refused:
+async def test_log_is_unavailable_before_the_container_started(state, previous, why):
+    with pytest.raises(RequestError) as refused:
         await log(pod(state), previous=previous)
     assert (str(refused.value), refused.value.code) == (why, 400)
 
 
-async def test_a_container_that_nobody_knows_is_not_available():
-    with pytest.raises(Refusal, match='container "c" in pod "p" is not available'):
+async def test_log_of_an_unknown_container_is_unavailable():
+    with pytest.raises(RequestError, match='container "c" in pod "p" is not available'):
         await log({**pod(), "status": {}})
 
 
-async def test_a_command_is_answered_as_it_is_said():
+async def test_exec_returns_annotated_output_and_code():
     streams = Streams()
     made = pod(**{EXEC_OUTPUT: "hi {pod}", EXEC_CODE: "4"})
     assert (await host().execute(made, "c", ["ls"], streams), streams.said) == (4, b"hi p")
 
 
-async def test_only_what_runs_takes_commands():
-    with pytest.raises(Refusal, match=r'container not found \("c"\)'):
+async def test_exec_requires_a_running_container():
+    with pytest.raises(RequestError, match=r'container not found \("c"\)'):
         await host().execute(pod({"waiting": {}}), "c", ["ls"], Streams())
 
 
-async def test_nobody_listens_on_ports():
-    with pytest.raises(Refusal, match="nobody listens on port 80"):
+async def test_connect_is_rejected():
+    with pytest.raises(RequestError, match="nobody listens on port 80"):
         await host().connect(pod(), 80)
 
 
@@ -115,14 +115,14 @@ class World:
         return running("", ended)
 
 
-async def test_logs_are_the_output_of_a_command_so_far():
+async def test_logs_contain_the_output_written_so_far():
     command = "echo a; sleep 5; echo b; sleep 5; echo c"
     world = World(running(command))
     lines = b"".join([each async for each in world.host.logs(world.made, "c", LogOptions())])
     assert lines == b"a\n"
     await world.clock.advance(5)
-    shown = [each async for each in world.host.logs(world.made, "c", LogOptions(timestamps=True))]
-    assert b"".join(shown) == b"2026-01-02T03:04:05.000000000Z a\n2026-01-02T03:04:10.000000000Z b\n"
+    render = [each async for each in world.host.logs(world.made, "c", LogOptions(timestamps=True))]
+    assert b"".join(render) == b"2026-01-02T03:04:05.000000000Z a\n2026-01-02T03:04:10.000000000Z b\n"
     noted = World(running(command, **{LOGS: "other"}))
     assert b"".join([each async for each in noted.host.logs(noted.made, "c", LogOptions())]) == b"other\n"
 

@@ -1,4 +1,4 @@
-"""SPDY frames out of bytes and back."""
+"""Encoding and decoding of SPDY frames."""
 
 import zlib
 
@@ -23,12 +23,12 @@ from steersman.nodes.kubelet.spdy import (
 HEADERS = {"streamtype": "data", "port": "80", "requestid": "0"}
 
 
-def test_the_dictionary_is_the_one_that_all_know():
+def test_dictionary_has_the_standard_checksum():
     """Its checksum stands in every compressed block that names it."""
     assert (len(DICTIONARY), zlib.adler32(DICTIONARY)) == (1423, 0xE3C6A7C2)
 
 
-def test_frames_are_read_as_they_were_written():
+def test_frames_round_trip():
     writer = Writer()
     sent = b"".join(
         [
@@ -53,7 +53,7 @@ def test_frames_are_read_as_they_were_written():
 
 
 @given(st.lists(st.integers(1, 40), max_size=20))
-def test_it_does_not_matter_how_bytes_arrive(cuts):
+def test_reader_accepts_bytes_in_any_chunks(cuts):
     writer = Writer()
     sent = writer.stream(1, HEADERS) + writer.data(1, b"abc") + writer.stream(3, HEADERS)
     reader, found, start = Reader(), [], 0
@@ -64,7 +64,7 @@ def test_it_does_not_matter_how_bytes_arrive(cuts):
     assert found == list(Reader().feed(sent))
 
 
-def test_frames_of_no_concern_are_passed_over():
+def test_reader_skips_other_frames():
     settings, window = b"\x80\x03\x00\x04\x00\x00\x00\x04\0\0\0\0", b"\x80\x03\x00\x09\x00\x00\x00\x08\0\0\0\1\0\0\1\0"
     assert list(Reader().feed(settings + window)) == []
 
@@ -79,6 +79,6 @@ def test_frames_of_no_concern_are_passed_over():
     ],
     ids=["version", "short", "headers", "long"],
 )
-def test_what_is_no_spdy_is_an_error(bad):
+def test_reader_rejects_malformed_frames(bad):
     with pytest.raises(SpdyError):
         list(Reader().feed(bad))

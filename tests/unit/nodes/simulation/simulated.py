@@ -6,11 +6,11 @@ from copy import deepcopy
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from steersman.apimachinery.trees import Tree
 from steersman.nodes.simulation.behavior import PREFIX
 from steersman.nodes.simulation.pod_plan import is_settled, plan
-from steersman.nodes.stages import Surroundings
+from steersman.nodes.stages import StageContext
 
-Tree = dict[str, Any]
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
 
@@ -38,7 +38,7 @@ class Simulation:
         for _ in range(500):
             if self.pod["status"]["phase"] in ("Succeeded", "Failed"):
                 break
-            following = plan(self.pod, Surroundings(self.now, "172.16.0.1", "10.1.0.7"), ends=self.ends)
+            following = plan(self.pod, StageContext(self.now, "172.16.0.1", "10.1.0.7"), ends=self.ends)
             if self.pod["status"]["phase"] == "Running" and is_settled(self.pod, ends=self.ends):
                 assert (following.status, following.due) == (None, None)
             if following.status is None:

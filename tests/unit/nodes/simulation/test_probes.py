@@ -1,4 +1,4 @@
-"""Slow starts, readiness that comes late or fails, applications that hang."""
+"""Slow starts, late or failing readiness, hanging applications."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.unit.nodes.simulation.simulated import Simulation, pod
 PROBE: dict[str, Any] = {"httpGet": {"port": 80}, "periodSeconds": 5, "failureThreshold": 3}
 
 
-def test_late_readiness() -> None:
+def test_pod_becomes_ready_late() -> None:
     world = Simulation(pod(annotations={"ready-after-seconds": "20"}, container={"readinessProbe": PROBE}))
     assert world.run(60) == [(0.0, "Running", "Running"), (20.0, "Running", "Ready")]
     assert world.events == [("Warning", "Unhealthy", "Readiness probe failed: simulated failure")]
@@ -22,7 +22,7 @@ def test_late_readiness() -> None:
     ("notes", "times"),
     [({"unready-after-seconds": "0"}, [0]), ({"unready-after-seconds": "30", "unready-seconds": "15"}, [0, 30, 45])],
 )
-def test_failing_readiness(notes: dict[str, str], times: list[float]) -> None:
+def test_pod_becomes_unready_and_ready_again(notes: dict[str, str], times: list[float]) -> None:
     assert [at for at, *_ in Simulation(pod(annotations=notes)).run(3600)] == times
 
 

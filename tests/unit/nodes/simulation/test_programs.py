@@ -1,4 +1,4 @@
-"""Commands that the simulated kubelet understands."""
+"""Container commands that the simulated kubelet supports."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def sh(script: str) -> list[str]:
         (sh(""), Program(0)),
     ],
 )
-def test_program_of_understands(words: list[str], program: Program) -> None:
+def test_program_of_supports_command(words: list[str], program: Program) -> None:
     assert program_of({"args": words, "env": [{"name": "NAME", "value": "steersman"}]}) == program
 
 
@@ -69,7 +69,7 @@ def test_program_of_understands(words: list[str], program: Program) -> None:
         sh("exit x"),
     ],
 )
-def test_program_of_does_not_guess(words: list[str]) -> None:
+def test_program_of_rejects_other_commands(words: list[str]) -> None:
     assert program_of({"command": words}) is None
 
 

@@ -1,57 +1,61 @@
-"""The life of a pod whose containers are processes: init containers in order, sidecars, the others, and the end."""
+"""Worker of one process pod: init containers in order, sidecars, main containers, termination. Upstream:
+pkg/kubelet/pod_workers.go.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from datetime import timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from steersman.apimachinery.timestamps import parse_time
 from steersman.asynckit.tasks import Supervisor
 from steersman.nodes.pod_status import deadline_of, restarts, spec_of, status_of
-from steersman.nodes.processes.container import ContainerLife
-from steersman.nodes.processes.statuses import End, Facts, Terminated, is_sidecar, pod_status
+from steersman.nodes.processes.container import ContainerRunner
+from steersman.nodes.processes.statuses import ContainerFacts, End, Terminated, is_sidecar, pod_status
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-    from steersman.nodes.processes.container import Surroundings
+    from steersman.apimachinery.trees import Tree
+    from steersman.nodes.processes.container import ContainerContext
 
-    Tree = dict[str, Any]
 
 _KILLED_CODE: Final = 137
 _DEADLINE: Final = End("DeadlineExceeded", "Pod was active on the node longer than the specified deadline")
 
 
-class PodLife:
-    """``run`` it as a task, ``stop`` it from another; ``changed`` is called whenever its status may be another."""
+class PodWorker:
+    """Worker of one pod: ``run`` it as a task, ``stop`` it from another; ``changed`` is called when its status may have
+    changed.
+    """
 
-    def __init__(self, pod: Tree, around: Surroundings, *, changed: Callable[[], None]) -> None:
-        self._around = around
+    def __init__(self, pod: Tree, context: ContainerContext, *, changed: Callable[[], None]) -> None:
+        self._context = context
         self._changed = changed
         self._pod = pod
         self._tasks = Supervisor(f"pod {pod['metadata']['name']}")
         self._stop_lock = asyncio.Lock()
         self._end: End | None = None
         self._is_stopping = False
-        #: No container runs any more, nor ever will.
+        #: True when all containers have terminated for good.
         self.is_over = False
         self._finished = asyncio.Event()
-        spec, uid, now = spec_of(pod), pod["metadata"]["uid"], around.clock.now()
-        self.containers: dict[str, ContainerLife] = {
-            each["name"]: ContainerLife(each, around, _known(pod, each, now), uid=uid, changed=changed)
+        spec, uid, now = spec_of(pod), pod["metadata"]["uid"], context.clock.now()
+        self.containers: dict[str, ContainerRunner] = {
+            each["name"]: ContainerRunner(each, context, _facts_from_status(pod, each, now), uid=uid, changed=changed)
             for kind in ("initContainers", "containers")
             for each in spec.get(kind) or ()
         }
 
     def status(self, pod: Tree, *, host_ip: str, pod_ip: str) -> Tree:
-        """What is to be told of it now."""
+        """Return the pod's current status."""
         return pod_status(
             pod,
-            {name: life.facts for name, life in self.containers.items()},
-            now=self._around.clock.now(),
+            {name: runner.facts for name, runner in self.containers.items()},
+            now=self._context.clock.now(),
             host_ip=host_ip,
             pod_ip=pod_ip,
             is_over=self.is_over,
@@ -59,13 +63,13 @@ class PodLife:
         )
 
     async def run(self) -> None:
-        """Until all containers have ended for good."""
+        """Run until all containers have terminated for good."""
         if (deadline := deadline_of(self._pod) or self._deadline()) is not None:
             self._tasks.start("deadline", self._expire(deadline))
         try:
             if await self._initialize():
-                mains = [self._run(each["name"]) for each in spec_of(self._pod)["containers"]]
-                await asyncio.gather(*mains)
+                main_runs = [self._run(each["name"]) for each in spec_of(self._pod)["containers"]]
+                await asyncio.gather(*main_runs)
             await self._stop_sidecars(self._grace_seconds())
         finally:
             self.is_over = True
@@ -74,18 +78,18 @@ class PodLife:
 
     def _deadline(self) -> datetime | None:
         seconds = spec_of(self._pod).get("activeDeadlineSeconds")
-        return None if seconds is None else self._around.clock.now() + timedelta(seconds=seconds)
+        return None if seconds is None else self._context.clock.now() + timedelta(seconds=seconds)
 
     async def _initialize(self) -> bool:
-        """Whether the containers may start now."""
+        """Run the init containers; return True if the main containers may start."""
         for each in spec_of(self._pod).get("initContainers") or ():
-            life = self.containers[each["name"]]
+            runner = self.containers[each["name"]]
             if is_sidecar(each):
-                self._tasks.start(each["name"], life.run(lambda _: True))
-                await life.begun.wait()
-            elif not (isinstance(life.facts.state, Terminated) and life.facts.state.code == 0):
-                again = spec_of(self._pod).get("restartPolicy", "Always") != "Never"
-                if await life.run(partial(_fails_again, again)) != 0:
+                self._tasks.start(each["name"], runner.run(lambda _: True))
+                await runner.startup_done.wait()
+            elif not (isinstance(runner.facts.state, Terminated) and runner.facts.state.code == 0):
+                is_restarted = spec_of(self._pod).get("restartPolicy", "Always") != "Never"
+                if await runner.run(partial(_restarts_on_failure, is_restarted)) != 0:
                     return False
             if self._is_stopping:
                 return False
@@ -95,24 +99,24 @@ class PodLife:
         return await self.containers[name].run(partial(restarts, self._pod))
 
     def _grace_seconds(self) -> float:
-        said = spec_of(self._pod).get("terminationGracePeriodSeconds")
-        return 30.0 if said is None else float(said)
+        seconds = spec_of(self._pod).get("terminationGracePeriodSeconds")
+        return 30.0 if seconds is None else float(seconds)
 
     async def _expire(self, deadline: datetime) -> None:
-        await self._around.clock.sleep((deadline - self._around.clock.now()).total_seconds())
+        await self._context.clock.sleep((deadline - self._context.clock.now()).total_seconds())
         self._end = _DEADLINE
         await self.stop(self._grace_seconds(), wait=False)
 
     async def stop(self, grace_seconds: float, *, wait: bool = True) -> None:
-        """Have all containers end, sidecars last and the other way round than they were started."""
+        """Stop all containers, sidecars last and in reverse order of their start."""
         self._is_stopping = True
         async with self._stop_lock:
-            begun = self._around.clock.monotonic()
+            startup_done = self._context.clock.monotonic()
             names = [each["name"] for each in spec_of(self._pod).get("initContainers") or () if not is_sidecar(each)]
             names += [each["name"] for each in spec_of(self._pod).get("containers") or ()]
             await asyncio.gather(*(self.containers[name].stop(grace_seconds) for name in names))
-            left = max(0.0, grace_seconds - (self._around.clock.monotonic() - begun))
-            await self._stop_sidecars(left)
+            remaining = max(0.0, grace_seconds - (self._context.clock.monotonic() - startup_done))
+            await self._stop_sidecars(remaining)
         if wait and not self._finished.is_set():
             await self._finished.wait()
 
@@ -122,38 +126,40 @@ class PodLife:
                 await self.containers[each["name"]].stop(grace_seconds)
 
     async def close(self) -> None:
-        """Let go of everything, when ``run`` has ended or was cancelled. Idempotent."""
+        """Release tasks and logs after ``run`` has ended or was cancelled. Idempotent."""
         await self._tasks.close()
-        for life in self.containers.values():
-            for log in (life.log, life.previous_log):
+        for runner in self.containers.values():
+            for log in (runner.log, runner.previous_log):
                 if log is not None:
                     log.close()
 
 
-def _fails_again(again: bool, code: int) -> bool:  # noqa: FBT001 — bound before the code is known
-    return again and code != 0
+def _restarts_on_failure(is_restarted: bool, code: int) -> bool:  # noqa: FBT001 — bound before the code is known
+    return is_restarted and code != 0
 
 
-def _known(pod: Tree, container: Tree, now: datetime) -> Facts:
-    """What the pod's status tells of a container that ran under a process before this one: it was killed with that."""
+def _facts_from_status(pod: Tree, container: Tree, now: datetime) -> ContainerFacts:
+    """Return the last facts of a container that ran under an earlier process; it was killed with that process."""
     status = status_of(pod)
     for kind in ("containerStatuses", "initContainerStatuses"):
         for each in status.get(kind) or ():
             if each.get("name") == container["name"]:
                 return _facts(each, now)
-    return Facts()
+    return ContainerFacts()
 
 
-def _facts(status: Tree, now: datetime) -> Facts:
+def _facts(status: Tree, now: datetime) -> ContainerFacts:
     state, count, instance = status.get("state") or {}, status.get("restartCount") or 0, status.get("containerID", "")
     ended = state.get("terminated")
     if ended is not None:
         times = (parse_time(ended.get("startedAt") or ended["finishedAt"]), parse_time(ended["finishedAt"]))
-        return Facts(Terminated(ended.get("exitCode", 0), *times, instance, ended.get("reason", "")), restarts=count)
+        return ContainerFacts(
+            Terminated(ended.get("exitCode", 0), *times, instance, ended.get("reason", "")), restarts=count
+        )
     running = state.get("running")
     if running is None:
-        return Facts(restarts=count)
-    return Facts(
+        return ContainerFacts(restarts=count)
+    return ContainerFacts(
         Terminated(_KILLED_CODE, parse_time(running["startedAt"]), now, instance, "ContainerStatusUnknown"),
         restarts=count,
     )

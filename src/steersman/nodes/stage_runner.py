@@ -1,4 +1,4 @@
-"""Objects in their stages: which one each is in, when that is over, and the writes that turn it into the next."""
+"""Stage runner: tracks the pending stage of each object and performs its transition when due."""
 
 from __future__ import annotations
 
@@ -14,16 +14,15 @@ from steersman.nodes.stages import Outcome, choose
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from steersman.apimachinery.trees import Tree
     from steersman.client.events.recorder import EventRecorder
     from steersman.client.informer import Informer
     from steersman.nodes.stages import Stage
     from steersman.runtime.controller import Controller
 
-    Tree = dict[str, Any]
-
 
 class Pending(NamedTuple):
-    """The stage that an object is in, and when it is over, by the monotonic clock."""
+    """The stage of an object and its due time on the monotonic clock."""
 
     version: str
     stage: Stage
@@ -32,46 +31,46 @@ class Pending(NamedTuple):
 
 @dataclass(slots=True)
 class _Unfinished:
-    """A transition whose write failed, to be continued by the next reconcile."""
+    """A transition whose write failed; the next reconcile continues it."""
 
     pending: Pending
-    #: Single actions that are left; the first one failed.
+    #: Remaining actions; the first one failed.
     actions: list[Outcome]
-    #: True if an action has succeeded: the object may already be in no stage, or in another.
+    #: True if an action has succeeded: the object may already match no stage, or another.
     is_partial: bool
 
 
-class Turning:
-    """For one controller and the objects of one informer.
+class StageRunner:
+    """Stage runner of one controller and one informer.
 
-    A write that fails raises, so that the controller's queue repeats the reconcile with backoff. The transition is then
-    computed again from the latest object. If some of its actions had succeeded, the remaining ones are repeated as they
-    were (KWOK's resource job is repeated as a whole). Its events are recorded once.
+    A failed write raises, so that the controller's queue retries the reconcile with backoff. The transition is then
+    computed again from the latest object. If some of its actions succeeded, the remaining ones are repeated unchanged
+    (upstream KWOK repeats the whole resource job). Its events are recorded once.
     """
 
     def __init__(
         self,
         controller: Controller,
         stages: Sequence[Stage],
-        what: Any,
+        resource_type: Any,
         informer: Informer[Tree],
         recorder: EventRecorder,
     ) -> None:
         self._controller = controller
         self._stages = stages
-        self._what = what
+        self._resource_type = resource_type
         self._informer = informer
         self._recorder = recorder
         self._pending: dict[str, Pending] = {}
         self._unfinished: dict[str, _Unfinished] = {}
 
     def forget(self, uid: str) -> None:
-        """The object is gone. Idempotent."""
+        """Drop the state of a deleted object. Idempotent."""
         self._pending.pop(uid, None)
         self._unfinished.pop(uid, None)
 
     def stage_of(self, obj: Tree) -> Pending | None:
-        """The object's stage, chosen once for each of its states."""
+        """Return the pending stage of an object, chosen once per resource version; None if no stage matches."""
         version, uid = obj["metadata"]["resourceVersion"], uid_of(obj)
         unfinished = self._unfinished.get(uid)
         if unfinished is not None and unfinished.is_partial:
@@ -84,21 +83,22 @@ class Turning:
         if stage is None:
             self._pending.pop(uid, None)
             return None
-        if pending is not None and pending.stage is stage and stage.delay.counts_once:
-            due = pending.due  # the object has changed, but not its stage
+        if pending is not None and pending.stage is stage and stage.delay.is_counted_once:
+            due = pending.due  # the object changed within its stage
         else:
             due = clock.monotonic() + stage.delay.length_seconds(obj, now=clock.now(), dice=self._controller.dice)
-        made = self._pending[uid] = Pending(version, stage, due)
-        return made
+        chosen = self._pending[uid] = Pending(version, stage, due)
+        return chosen
 
-    def left_seconds(self, pending: Pending) -> float:
-        """How long the stage lasts yet; not more than 0 when it is over."""
+    def remaining_seconds(self, pending: Pending) -> float:
+        """Return the seconds until the stage is due; 0 or less when it is."""
         return pending.due - self._controller.clock.monotonic()
 
-    async def turn(self, key: str, obj: Tree, outcome: Outcome) -> None:
+    async def run(self, key: str, obj: Tree, outcome: Outcome) -> None:
         """Perform a transition: record events, change finalizers, apply, patch, delete.
 
-        Raises the ``ClientError`` of the write that failed; the reconcile must let it pass, to be called again.
+        Raises the ``ClientError`` of the write that failed; the reconcile must propagate it, so that it is called
+        again.
         """
         uid = uid_of(obj)
         pending, unfinished = self._pending.get(uid), self._unfinished.pop(uid, None)
@@ -113,13 +113,13 @@ class Turning:
             note_action(f"stage {pending.stage.name}")
         for index, action in enumerate(actions):
             try:
-                await self._do(key, obj, action)
+                await self._perform(key, obj, action)
             except Exception as error:
                 if pending is not None:
                     is_partial = _is_temporary(error) and (is_partial or index > 0)
                     self._unfinished[uid] = _Unfinished(pending, actions[index:], is_partial)
                 raise
-        self._pending.pop(uid, None)  # the same stage may follow, and then lasts its time again
+        self._pending.pop(uid, None)  # the same stage may match again, with a new delay
 
     def _record(self, obj: Tree, outcome: Outcome | None) -> None:
         while outcome is not None:
@@ -129,7 +129,7 @@ class Turning:
                 self._recorder.event(obj, *event, field_path=field_path)
             outcome = outcome.then
 
-    async def _do(self, key: str, obj: Tree, action: Outcome) -> None:
+    async def _perform(self, key: str, obj: Tree, action: Outcome) -> None:
         finalizers = _finalizers(obj, action)
         if finalizers is not None:
             await self.write(key, obj, {"metadata": {"finalizers": finalizers}}, "", PatchType.MERGE)
@@ -149,10 +149,10 @@ class Turning:
     async def write(
         self, key: str, obj: Tree, patch: Any, subresource: str, patch_type: PatchType = PatchType.STRATEGIC
     ) -> None:
-        """Patch the object, if it still exists. Raises ``ClientError``, also if another object has its name now."""
+        """Patch the object if it still exists. Raises ``ClientError``, also if the UID differs."""
         try:
             written = await self._controller.client.patch(
-                self._what, name_of(obj), _of_same(obj, patch), patch_type=patch_type,
+                self._resource_type, name_of(obj), _with_uid_precondition(obj, patch), patch_type=patch_type,
                 namespace=namespace_of(obj) or None, subresource=subresource,
             )  # fmt: skip
         except NotFound:
@@ -161,12 +161,12 @@ class Turning:
 
 
 def _is_temporary(error: Exception) -> bool:
-    """True if the same request may succeed later; one that the server rejects as it is must be computed again."""
+    """True if the same request may succeed later; a request that the server rejects as invalid must be recomputed."""
     return not isinstance(error, ApiError) or error.code in (409, 429) or error.code >= 500
 
 
 def _actions(outcome: Outcome | None) -> Iterator[Outcome]:
-    """Split a chain of outcomes into single writes, in order; each can be repeated alone."""
+    """Split a chain of outcomes into single writes, in order; each can be retried alone."""
     while outcome is not None:
         if outcome.finalizers_added or outcome.finalizers_removed or outcome.finalizers_emptied:
             yield Outcome(
@@ -183,15 +183,15 @@ def _actions(outcome: Outcome | None) -> Iterator[Outcome]:
         outcome = outcome.then
 
 
-def _of_same(obj: Tree, patch: Any) -> Any:
+def _with_uid_precondition(obj: Tree, patch: Any) -> Any:
     if isinstance(patch, list):
         return [{"op": "test", "path": "/metadata/uid", "value": uid_of(obj)}, *patch]
     return {**patch, "metadata": {**(patch.get("metadata") or {}), "uid": uid_of(obj)}}
 
 
 def _finalizers(obj: Tree, outcome: Outcome) -> list[str] | None:
-    """The finalizers that the object is to have; None: as they are."""
+    """Return the desired finalizers of the object; None: unchanged."""
     present = obj["metadata"].get("finalizers") or []
-    wanted = [] if outcome.finalizers_emptied else [each for each in present if each not in outcome.finalizers_removed]
-    wanted += [each for each in outcome.finalizers_added if each not in wanted]
-    return None if wanted == present else wanted
+    desired = [] if outcome.finalizers_emptied else [each for each in present if each not in outcome.finalizers_removed]
+    desired += [each for each in outcome.finalizers_added if each not in desired]
+    return None if desired == present else desired

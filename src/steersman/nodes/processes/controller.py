@@ -1,11 +1,11 @@
-"""The kubelet's work for process pods: each gets a life, which is told of in its status, and ends when it is to go."""
+"""Controller of process pods: runs their containers, reports their status, and deletes terminated pods."""
 
 from __future__ import annotations
 
 import asyncio
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from steersman.asynckit.tasks import Supervisor
 from steersman.client.changes import Deleted
@@ -13,35 +13,35 @@ from steersman.client.connecting import find_access
 from steersman.client.errors import ClientError, NotFound
 from steersman.client.objects import key_of, name_of, namespace_of, split_key, uid_of
 from steersman.client.requests import PatchType
-from steersman.nodes.node_object import internal_ip, is_kept, is_stopped
+from steersman.nodes.node_object import internal_ip, is_simulated, is_stopped
 from steersman.nodes.pod_status import is_finished, is_terminating, spec_of, status_of
-from steersman.nodes.pods import BY_NODE, NODES, PODS, address_of, nodes_of, remember_addresses
-from steersman.nodes.processes.fields import ConfigError
+from steersman.nodes.pods import BY_NODE, NODES, PODS, adopt_addresses, nodes_of, pod_address
+from steersman.nodes.processes.fields import ContainerConfigError
 from steersman.nodes.processes.files import make_private, remove
 from steersman.nodes.processes.host import ProcessHost
-from steersman.nodes.processes.pod_life import PodLife
+from steersman.nodes.processes.pod_worker import PodWorker
 from steersman.nodes.processes.process import Guard
 from steersman.nodes.processes.resources import ApiAddress, PodResources
 from steersman.nodes.processes.selection import is_process_pod
 from steersman.runtime.controller import Controller
 
 if TYPE_CHECKING:
+    from steersman.apimachinery.trees import Tree
     from steersman.client.changes import Change
     from steersman.nodes.pod_addresses import PodAddresses
     from steersman.runtime.context import ControllerContext
     from steersman.runtime.result import Result
 
-    Tree = dict[str, Any]
 
 _WORKERS: Final = 8
-#: How often files of volumes are brought up to date, tokens among them: well before the shortest of these expire.
+#: Refresh interval of volumes, well below the shortest lifetime of projected tokens.
 REFRESH_SECONDS: Final = 60.0
-#: Containers that are left when this process ends get so long.
-_LAST_GRACE_SECONDS: Final = 5.0
+#: Grace period of running containers when this process exits.
+_EXIT_GRACE_SECONDS: Final = 5.0
 
 
-class ProcessPodKeeper(Controller):
-    """Watches pods that are bound to simulated nodes and are to run as processes."""
+class ProcessPodController(Controller):
+    """Controller of pods that are bound to simulated nodes and selected to run as processes."""
 
     name: ClassVar[str] = "process-pods"
 
@@ -55,7 +55,7 @@ class ProcessPodKeeper(Controller):
     ) -> None:
         """``addresses`` are shared with simulated pods.
 
-        ``directory``: where pods' files lie; None: in a temporary folder that goes with this process.
+        ``directory`` of the pods' files; None: a temporary directory that is removed when this process exits.
         """
         super().__init__(context, workers=_WORKERS)
         self._recorder = context.events.recorder("kubelet")
@@ -65,11 +65,13 @@ class ProcessPodKeeper(Controller):
         self._guard = Guard()
         self._addresses = addresses
         self._running = Supervisor("process pods")
-        self._lives: dict[str, PodLife] = {}
+        self._pod_workers: dict[str, PodWorker] = {}
         self._resources: dict[str, PodResources] = {}
-        #: Pods that are being stopped, and those whose stop is over.
+        #: UIDs of pods whose termination has begun.
         self._stopping: set[str] = set()
-        self.host: Final = ProcessHost(self._lives, self._guard, concerns=lambda pod: self._node_of(pod) is not None)
+        self.host: Final = ProcessHost(
+            self._pod_workers, self._guard, concerns=lambda pod: self._node_of(pod) is not None
+        )
         self._nodes = self.informer(NODES)
         self._nodes.add_callback(self._node_changed)
         self._pods = self.watch(PODS, when=self._concerns_us)
@@ -77,103 +79,103 @@ class ProcessPodKeeper(Controller):
         self.every(REFRESH_SECONDS, self._refresh, jitter=0.1, name="volumes of process pods")
 
     def concerns(self, pod: Tree, node: Tree) -> bool:
-        """Whether a pod on its node runs as processes."""
+        """True if a pod on its node runs as processes."""
         return is_process_pod(pod, node)
 
     def _node_of(self, pod: Tree) -> Tree | None:
         name = spec_of(pod).get("nodeName")
         node = self._nodes.lister.get(name) if name else None
-        known = node is not None and is_kept(node) and not is_stopped(node)
+        known = node is not None and is_simulated(node) and not is_stopped(node)
         return node if node is not None and known and self.concerns(pod, node) else None
 
     def _concerns_us(self, change: Change[Tree]) -> bool:
         if isinstance(change, Deleted):
-            self._gone(change.latest)
+            self._pod_deleted(change.latest)
             return False
         return self._node_of(change.latest) is not None
 
     def _node_changed(self, change: Change[Tree]) -> None:
-        """A node that has come, or come back, takes care of its pods."""
+        """Enqueue the pods of a node that was added or started."""
         old = getattr(change, "old", None)
         if isinstance(change, Deleted) or (old is not None and is_stopped(old) == is_stopped(change.new)):
             return
         if self.is_ready:
             for pod in self._pods.lister.by_index(BY_NODE, name_of(change.new)):
-                self._look_at(pod)
+                self._enqueue_if_concerned(pod)
 
-    def _look_at(self, pod: Tree) -> None:
+    def _enqueue_if_concerned(self, pod: Tree) -> None:
         if self._node_of(pod) is not None:
             self.enqueue(pod)
 
     async def start(self) -> None:
-        """Pods may have been heard of before their nodes were, and have their addresses already."""
-        remember_addresses(self._addresses, self._pods.lister, self._nodes.lister)
+        """Adopt the addresses of existing pods, and enqueue pods observed before their node."""
+        adopt_addresses(self._addresses, self._pods.lister, self._nodes.lister)
         for pod in self._pods.lister:
-            self._look_at(pod)
+            self._enqueue_if_concerned(pod)
 
-    def _gone(self, pod: Tree) -> None:
-        """A pod that was deleted under us, or by us: what is left of it goes."""
+    def _pod_deleted(self, pod: Tree) -> None:
+        """Stop the containers and remove the files of a deleted pod."""
         uid = uid_of(pod)
         self._addresses.forget(uid)
-        if uid in self._lives and uid not in self._stopping:
+        if uid in self._pod_workers and uid not in self._stopping:
             self._stopping.add(uid)
             self._running.start(f"end of {key_of(pod)}", self._stop(uid, key_of(pod), 0.0))
-        elif uid in self._lives and self._lives[uid].is_over:
+        elif uid in self._pod_workers and self._pod_workers[uid].is_over:
             self._running.start(f"files of {key_of(pod)}", self._forget(uid))
 
     async def run(self) -> None:
-        """Until ``stop``; then all containers end."""
+        """Run until ``stop``; then stop all containers."""
         if self._temporary:
             self._directory = self._guard.folder = Path(tempfile.mkdtemp(prefix="steersman-pods-"))
         make_private(self._directory)
         try:
             await super().run()
         finally:
-            await self._end_all()
+            await self._stop_all()
 
-    async def _end_all(self) -> None:
-        lives = [life for life in self._lives.values() if not life.is_over]
-        await asyncio.gather(*(life.stop(_LAST_GRACE_SECONDS) for life in lives))
+    async def _stop_all(self) -> None:
+        workers = [worker for worker in self._pod_workers.values() if not worker.is_over]
+        await asyncio.gather(*(worker.stop(_EXIT_GRACE_SECONDS) for worker in workers))
         await self._running.close()
-        for life in self._lives.values():
-            await life.close()
+        for worker in self._pod_workers.values():
+            await worker.close()
         self._guard.close()
         if self._temporary:
             remove(self._directory)
 
     async def reconcile(self, key: str) -> Result | None:
-        """Have the pod live, tell how it is, or bring it to its end."""
+        """Start the pod's containers, report its status, or terminate it."""
         namespace, name = split_key(key)
         pod = self._pods.lister.get(name, namespace=namespace)
         node = self._node_of(pod) if pod is not None else None
         if pod is None or node is None:
             return None
         uid = uid_of(pod)
-        life = self._lives.get(uid)
-        if life is None:
+        worker = self._pod_workers.get(uid)
+        if worker is None:
             if is_terminating(pod):
                 await self._delete(pod)
             elif not is_finished(pod):
-                self._begin(key, pod, node)
+                self._start_worker(key, pod, node)
             return None
-        await self._tell(key, pod, node, life)
+        await self._report_status(key, pod, node, worker)
         if is_terminating(pod):
-            await self._go(key, pod, life)
+            await self._terminate(key, pod, worker)
         return None
 
-    def _begin(self, key: str, pod: Tree, node: Tree) -> None:
+    def _start_worker(self, key: str, pod: Tree, node: Tree) -> None:
         uid = uid_of(pod)
         resources = PodResources(
             self.client, pod, node, directory=self._directory, guard=self._guard, api=self._api, recorder=self._recorder
         )
-        life = PodLife(pod, resources, changed=lambda: self.queue.add(key))
-        self._resources[uid], self._lives[uid] = resources, life
-        self._running.start(key, life.run())
+        worker = PodWorker(pod, resources, changed=lambda: self.queue.add(key))
+        self._resources[uid], self._pod_workers[uid] = resources, worker
+        self._running.start(key, worker.run())
 
-    async def _tell(self, key: str, pod: Tree, node: Tree, life: PodLife) -> None:
+    async def _report_status(self, key: str, pod: Tree, node: Tree, worker: PodWorker) -> None:
         host_ip = internal_ip(node)
-        ip = host_ip if spec_of(pod).get("hostNetwork") else address_of(pod, node, self._addresses)
-        status = life.status(pod, host_ip=host_ip, pod_ip=ip)
+        ip = host_ip if spec_of(pod).get("hostNetwork") else pod_address(pod, node, self._addresses)
+        status = worker.status(pod, host_ip=host_ip, pod_ip=ip)
         if _differs(status, status_of(pod)):
             patch = {"metadata": {"uid": uid_of(pod)}, "status": status}
             try:
@@ -185,9 +187,9 @@ class ProcessPodKeeper(Controller):
                 return
             self.own_writes.note(key, self._pods, written)
 
-    async def _go(self, key: str, pod: Tree, life: PodLife) -> None:
+    async def _terminate(self, key: str, pod: Tree, worker: PodWorker) -> None:
         uid = uid_of(pod)
-        if life.is_over:
+        if worker.is_over:
             await self._delete(pod)
         elif uid not in self._stopping:
             self._stopping.add(uid)
@@ -195,8 +197,8 @@ class ProcessPodKeeper(Controller):
             self._running.start(f"end of {key}", self._stop(uid, key, 30.0 if grace is None else float(grace)))
 
     async def _stop(self, uid: str, key: str, grace_seconds: float) -> None:
-        life = self._lives[uid]
-        await life.stop(grace_seconds)
+        worker = self._pod_workers[uid]
+        await worker.stop(grace_seconds)
         self.queue.add(key)
         namespace, name = split_key(key)
         if self._pods.lister.get(name, namespace=namespace) is None:
@@ -209,35 +211,35 @@ class ProcessPodKeeper(Controller):
             return
 
     async def _forget(self, uid: str) -> None:
-        life, resources = self._lives.pop(uid, None), self._resources.pop(uid, None)
+        worker, resources = self._pod_workers.pop(uid, None), self._resources.pop(uid, None)
         self._stopping.discard(uid)
-        if life is not None:
-            await life.close()
+        if worker is not None:
+            await worker.close()
         if resources is not None:
             remove(resources.directory)
 
     async def _refresh(self) -> None:
         for uid, resources in list(self._resources.items()):
-            life = self._lives.get(uid)
+            worker = self._pod_workers.get(uid)
             pod = self._pods.lister.get(name_of(resources.pod), namespace=namespace_of(resources.pod))
-            if life is None or life.is_over or pod is None or uid_of(pod) != uid:
+            if worker is None or worker.is_over or pod is None or uid_of(pod) != uid:
                 continue
             try:
                 await resources.refresh(pod)
-            except (ClientError, ConfigError) as error:
+            except (ClientError, ContainerConfigError) as error:
                 self.log.warning("volumes of pod %s cannot be brought up to date: %s", key_of(pod), error)
 
 
 def _differs(status: Tree, known: Tree) -> bool:
-    """Whether a status tells anything else than the one that is known; conditions of others do not count."""
+    """True if a status differs from the reported one; conditions of other components are ignored."""
     for name, value in status.items():
         if name != "conditions":
             if known.get(name) != value:
                 return True
             continue
-        theirs = {each.get("type"): each for each in known.get("conditions") or ()}
+        reported = {each.get("type"): each for each in known.get("conditions") or ()}
         for each in value:
-            old = theirs.get(each["type"]) or {}
+            old = reported.get(each["type"]) or {}
             if any((old.get(field) or None) != (each.get(field) or None) for field in ("status", "reason", "message")):
                 return True
     return False

@@ -1,4 +1,4 @@
-"""Process pods against a server on the same loop: what their containers find, how they are told of, and how they go."""
+"""Process pods against a server on the same loop: container environment, status, deletion."""
 
 import asyncio
 import json
@@ -11,7 +11,7 @@ from steersman.controlplane.loopback_transport import LoopbackTransport
 from steersman.nodes.kubelet.log_lines import LogOptions
 from steersman.nodes.node_object import NodeTemplate, new_node
 from steersman.nodes.pod_addresses import PodAddresses
-from steersman.nodes.processes.keeper import ProcessPodKeeper
+from steersman.nodes.processes.controller import ProcessPodController
 from steersman.nodes.processes.selection import PROCESS_POD
 from steersman.runtime.context import ControllerContext
 from steersman.testing.inprocess import InProcessAPIServer
@@ -39,11 +39,11 @@ def pod(script, *, annotations=None, restart="Never", **container):
 
 
 class World:
-    def __init__(self, client, keeper):
-        self.client, self.keeper = client, keeper
+    def __init__(self, client, controller):
+        self.client, self.controller = client, controller
 
     async def until(self, holds):
-        """The pod, once it is so."""
+        """Wait until the pod satisfies a condition; return it."""
         async with asyncio.timeout(20), self.client.watch(PODS, namespace="default") as events:
             async for event in events:
                 if event.type != "BOOKMARK" and holds(event.object):
@@ -54,7 +54,7 @@ class World:
         return await self.until(lambda found: found["status"].get("phase") == wanted)
 
     async def log(self, made):
-        return b"".join([piece async for piece in self.keeper.host.logs(made, "c", LogOptions())]).decode()
+        return b"".join([piece async for piece in self.controller.host.logs(made, "c", LogOptions())]).decode()
 
 
 @asynccontextmanager
@@ -68,20 +68,22 @@ async def cluster(folder):
         await client.create(core("ConfigMap", "m", data={"color": "blue"}))
         await client.create(new_node(NodeTemplate(), "n", ip="172.16.0.1", now=client.clock.now()))
         context = ControllerContext(client, dice=Random(1))
-        keeper = ProcessPodKeeper(context, kubeconfig=kubeconfig, addresses=PodAddresses(), directory=folder / "pods")
+        controller = ProcessPodController(
+            context, kubeconfig=kubeconfig, addresses=PodAddresses(), directory=folder / "pods"
+        )
         context.informers.start()
         tasks = Supervisor("test")
-        running = tasks.start("keeper", keeper.run())
+        running = tasks.start("controller", controller.run())
         try:
-            yield World(client, keeper)
+            yield World(client, controller)
         finally:
-            keeper.stop()
+            controller.stop()
             await running
             await tasks.close()
             await context.informers.close()
 
 
-async def test_a_container_finds_its_mounts_its_account_and_the_api(tmp_path):
+async def test_container_has_mounts_service_account_and_api_access(tmp_path):
     mounts = [{"name": "v", "mountPath": "/etc/v"}, {"name": "d", "mountPath": "/data"}]
     script = """
         cat $STEERSMAN_ROOT/etc/v/color; echo
@@ -102,12 +104,12 @@ async def test_a_container_finds_its_mounts_its_account_and_the_api(tmp_path):
 
 
 async def gone(client):
-    """Until there is no pod; each look lets others work."""
+    """Wait until there is no pod."""
     while await client.list(PODS, namespace="default"):
         pass
 
 
-async def test_a_pod_that_is_deleted_ends_and_goes_with_its_folder(tmp_path):
+async def test_deleted_pod_terminates_and_its_directory_is_removed(tmp_path):
     async with cluster(tmp_path) as world:
         await world.client.create(pod("sleep 100", restart="Always"))
         await world.phase("Running")
@@ -119,10 +121,10 @@ async def test_a_pod_that_is_deleted_ends_and_goes_with_its_folder(tmp_path):
                 await world.client.list(PODS, namespace="default")
 
 
-async def test_other_pods_are_left_alone(tmp_path):
+async def test_other_pods_are_ignored(tmp_path):
     async with cluster(tmp_path) as world:
         await world.client.create(pod("exit 0", annotations={}))
         made = await world.client.get(PODS, "p", namespace="default")
         node = await world.client.get(tree("v1", "Node"), "n")
-        assert not world.keeper.concerns(made, node)
-        assert not world.keeper.host.has(made)
+        assert not world.controller.concerns(made, node)
+        assert not world.controller.host.has(made)
